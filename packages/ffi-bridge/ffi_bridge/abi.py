@@ -1,0 +1,75 @@
+"""The XLA FFI C ABI as data: byte offsets and codes of `xla/ffi/api/c_api.h` on 64-bit platforms.
+
+The offsets are the same in API 0.3 (jaxlib 0.10), 0.4 (0.11) and 0.5 (0.12); a test compiles the
+header of the installed jaxlib and compares every number below with it.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+import numpy as np
+
+from ffi_bridge.errors import UnsupportedPlatformError
+
+# Every jaxlib in our range accepts a handler of this version; a version newer than the framework's
+# is refused.
+API_VERSION: Final = (0, 1)
+
+# Name of the C struct -> field -> byte offset.
+OFFSETS: Final[dict[str, dict[str, int]]] = {
+    "XLA_FFI_CallFrame": {
+        "extension_start": 8,
+        "api": 16,
+        "ctx": 24,
+        "stage": 32,
+        "args": 40,
+        "rets": 80,
+        "attrs": 120,
+    },
+    "XLA_FFI_Args": {"size": 16, "types": 24, "args": 32},
+    "XLA_FFI_Rets": {"size": 16, "types": 24, "rets": 32},
+    "XLA_FFI_Buffer": {"dtype": 16, "data": 24, "rank": 32, "dims": 40},
+    "XLA_FFI_Api": {"XLA_FFI_Error_Create": 48, "XLA_FFI_Stream_Get": 80},
+    "XLA_FFI_Error_Create_Args": {"struct_size": 0, "message": 16, "errc": 24},
+    "XLA_FFI_InternalExtension": {"type": 8, "next": 16},
+    "XLA_FFI_Metadata_Extension": {"metadata": 24},
+    "XLA_FFI_Metadata": {"api_version": 8, "traits": 32},
+    "XLA_FFI_Api_Version": {"major_version": 16, "minor_version": 20},
+}
+
+SIZES: Final[dict[str, int]] = {"XLA_FFI_Error_Create_Args": 32}
+
+# Enumerators that handlers compare with or return.
+CODES: Final[dict[str, int]] = {
+    "XLA_FFI_Extension_Metadata": 1,
+    "XLA_FFI_ExecutionStage_EXECUTE": 3,
+    "XLA_FFI_Error_Code_INVALID_ARGUMENT": 3,
+    "XLA_FFI_Error_Code_INTERNAL": 13,
+}
+
+# XLA_FFI_DataType_<name> of every NumPy dtype that a native handler can carry.
+DTYPES: Final[dict[np.dtype[np.generic], tuple[str, int]]] = {
+    np.dtype(np.bool_): ("PRED", 1),
+    np.dtype(np.int8): ("S8", 2),
+    np.dtype(np.int16): ("S16", 3),
+    np.dtype(np.int32): ("S32", 4),
+    np.dtype(np.int64): ("S64", 5),
+    np.dtype(np.uint8): ("U8", 6),
+    np.dtype(np.uint16): ("U16", 7),
+    np.dtype(np.uint32): ("U32", 8),
+    np.dtype(np.uint64): ("U64", 9),
+    np.dtype(np.float32): ("F32", 11),
+    np.dtype(np.float64): ("F64", 12),
+    np.dtype(np.complex64): ("C64", 15),
+    np.dtype(np.complex128): ("C128", 18),
+}
+
+
+def check_platform() -> None:
+    """Raise UnsupportedPlatformError where the offsets above do not hold (pointers that are not 64-bit)."""
+    if (bits := 8 * struct.calcsize("P")) != 64:
+        raise UnsupportedPlatformError(
+            f"native handlers need 64-bit pointers, this Python has {bits}-bit ones; use a 64-bit Python"
+        )

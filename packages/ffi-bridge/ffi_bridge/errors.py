@@ -1,0 +1,69 @@
+"""Every exception that ffi_bridge raises on its own account.
+
+FFIBridgeError
+├── KernelTypeError (TypeError)             a kernel that cannot serve these arguments, found when
+traced ├── KernelDefinitionError (ValueError)      outs, aliases or options that contradict each
+other ├── BackendUnavailableError (RuntimeError)  a backend that is registered and cannot run here
+├── UnknownBackendError (ValueError)        a backend or platform that nobody registered
+├── UnknownOperatorError (ValueError)       an operator name that nobody registered
+├── DuplicateNameError (ValueError)         two operators of one name
+├── StaticArgumentError (TypeError)         a keyword argument that is traced or not hashable
+├── MissingRuleError (NotImplementedError)  differentiation that an operator does not declare
+├── RuleError (TypeError)                   a rule of the wrong arity, or one that returns what it
+must not ├── ShardedInputError (ValueError)          an input split over explicit mesh axes outside
+jax.shard_map └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot
+exist
+
+What a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's name,
+the exception's type and its message.
+"""
+
+from __future__ import annotations
+
+
+class FFIBridgeError(Exception):
+    """Base of every exception of this package."""
+
+
+class KernelTypeError(FFIBridgeError, TypeError):
+    """A kernel cannot be compiled for the arguments of this call."""
+
+
+class KernelDefinitionError(FFIBridgeError, ValueError):
+    """Outputs, aliases or options of a kernel contradict each other."""
+
+
+class BackendUnavailableError(FFIBridgeError, RuntimeError):
+    """A backend was asked for by name and cannot run on this machine."""
+
+
+class UnknownBackendError(FFIBridgeError, ValueError):
+    """A backend or platform was named that is not registered."""
+
+
+class UnknownOperatorError(FFIBridgeError, ValueError):
+    """An operator was named that is not registered."""
+
+
+class DuplicateNameError(FFIBridgeError, ValueError):
+    """An operator name is taken by another definition."""
+
+
+class StaticArgumentError(FFIBridgeError, TypeError):
+    """A keyword argument of an operator is traced or not hashable."""
+
+
+class MissingRuleError(FFIBridgeError, NotImplementedError):
+    """An operator was differentiated without a rule or a reference to do so."""
+
+
+class RuleError(FFIBridgeError, TypeError):
+    """A differentiation or batching rule has the wrong arity, or returns what it must not."""
+
+
+class ShardedInputError(FFIBridgeError, ValueError):
+    """An input is split over explicit mesh axes where only whole arrays are known to be right."""
+
+
+class UnsupportedPlatformError(FFIBridgeError, RuntimeError):
+    """Native handlers cannot exist on this machine."""

@@ -1,0 +1,154 @@
+"""A content hash of what a Python kernel compiles to: code, constants it freezes, and options.
+
+Two kernels with equal fingerprints are interchangeable; anything that can change the machine code
+(bytecode, closure cells, globals, attributes of modules, functions it calls, compile options)
+changes the fingerprint. Computed before anything is compiled, and equal in every process for values
+that have contents.
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import hashlib
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+# Objects without contents are told apart by identity, which holds only while they live.
+_kept_alive: Final[dict[int, object]] = {}
+
+
+def fingerprint(*parts: object) -> str:
+    """32 hexadecimal digits that stand for the contents of `parts`."""
+    digest = hashlib.blake2b(digest_size=16)
+    for token in _Walk().tokens(parts):
+        digest.update(token.encode() if isinstance(token, str) else token)
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self._functions: dict[int, int] = {}
+
+    def tokens(self, value: object) -> Iterator[str | bytes]:
+        """A flat, unambiguous stream of what `value` holds."""
+        yield type(value).__qualname__
+        if isinstance(value, enum.Enum):
+            yield from (type(value).__module__, value.name)
+            yield from self.tokens(value.value)
+        elif value is None or isinstance(value, (bool, int, float, complex, str)):
+            yield repr(value)
+        elif isinstance(value, bytes):
+            yield value
+        elif isinstance(value, (np.ndarray, np.generic)):
+            yield from (str(value.dtype), str(value.shape), value.tobytes())
+        elif isinstance(value, np.dtype):
+            yield str(value)
+        elif isinstance(value, (tuple, list)):
+            yield from self._sequence(value)
+        elif isinstance(value, (set, frozenset)):
+            yield from self._sequence(sorted(value, key=repr))
+        elif isinstance(value, Mapping):
+            yield from self._sequence(sorted(value.items(), key=repr))
+        else:
+            yield from self._named(value)
+
+    def _sequence(self, values: Iterable[object]) -> Iterator[str | bytes]:
+        items = list(values)
+        yield str(len(items))
+        for item in items:
+            yield from self.tokens(item)
+
+    def _named(self, value: object) -> Iterator[str | bytes]:
+        """Functions, dispatchers, modules, types; what remains is told apart by identity."""
+        if _is_library_name(value):
+            yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+        elif isinstance(value, types.FunctionType):
+            yield from self._function(value)
+        elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
+            yield from self._function(function)
+            yield from self.tokens(getattr(value, "targetoptions", {}))
+        elif isinstance(value, types.CodeType):
+            yield from self._code(value)
+        elif isinstance(value, types.ModuleType):
+            yield value.__name__
+        elif type(value).__module__.startswith("numba."):
+            yield str(value)
+        elif isinstance(value, np.ufunc):
+            yield value.__name__
+        elif isinstance(value, type):
+            yield f"{value.__module__}.{value.__qualname__}"
+        else:
+            _kept_alive[id(value)] = value
+            yield f"object {id(value)}"
+
+    def _function(self, function: types.FunctionType) -> Iterator[str | bytes]:
+        if id(function) in self._functions:
+            yield f"function {self._functions[id(function)]}"
+            return
+        self._functions[id(function)] = len(self._functions)
+        yield from self._code(function.__code__)
+        yield from self.tokens((function.__defaults__, function.__kwdefaults__))
+        for name, value in _references(function, function.__code__):
+            yield name
+            yield from self.tokens(value)
+
+    def _code(self, code: types.CodeType) -> Iterator[str | bytes]:
+        yield from (code.co_name, code.co_code, code.co_exceptiontable)
+        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+        yield from self.tokens((counts, names, code.co_consts))
+
+
+def _is_library_name(value: object) -> bool:
+    """A function or class of a library that Numba knows by name, not by its Python code."""
+    root = str(getattr(value, "__module__", None)).partition(".")[0]
+    named = isinstance(getattr(value, "__qualname__", None), str)
+    return named and root in ("builtins", "math", "cmath", "operator", "numpy", "numba")
+
+
+def _references(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:
+    """What `code` reads from outside: closure cells, globals, attributes of modules."""
+    outside = _closure(function)
+    instructions = list(dis.get_instructions(code))
+    for position, instruction in enumerate(instructions):
+        name = instruction.argval
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if name not in function.__globals__:
+                continue
+            value = function.__globals__[name]
+        elif instruction.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and name in outside:
+            value = outside[name]
+        else:
+            continue
+        yield _attribute(name, value, instructions[position + 1 :])
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _references(function, constant)
+
+
+def _closure(function: types.FunctionType) -> dict[str, Any]:
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    found: dict[str, Any] = {}
+    for name, cell in cells:
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # a name that its enclosing function has not bound yet
+            found[name] = "unbound"
+    return found
+
+
+def _attribute(name: str, value: Any, following: list[dis.Instruction]) -> tuple[str, Any]:
+    """Follow `module.attribute.attribute`, which Numba freezes like a global."""
+    for instruction in following:
+        if not isinstance(value, types.ModuleType) or instruction.opname not in (
+            "LOAD_ATTR",
+            "LOAD_METHOD",
+        ):
+            break
+        name, value = f"{name}.{instruction.argval}", getattr(value, instruction.argval, None)
+    return name, value

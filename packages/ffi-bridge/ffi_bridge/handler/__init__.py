@@ -1,0 +1,1 @@
+"""Machine code between XLA's call frame and a kernel."""

@@ -1,0 +1,106 @@
+"""Emit the slow paths: exceptions that a Numba kernel raised become XLA FFI errors, under the GIL.
+
+An exception of the calling thread is described at once. One of a worker thread of a parallel region would be
+lost with that thread's Python state, so it is recorded in a slot, and the handler looks at the slot's counter
+when the kernel has returned: every call during which an exception was recorded reports it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+from llvmlite import ir
+from numba.core import cgutils
+from numba.core.callconv import CPUCallConv
+
+from ffi_bridge.handler.frame import I64, NULL, POINTER, Frame, constant_text
+
+_COUNTER_OFFSET: Final = 0
+_MESSAGE_OFFSET: Final = 8
+
+
+class ExceptionSlot:
+    """Two words: how many exceptions were recorded, and the last one's text (a Python string)."""
+
+    def __init__(self) -> None:
+        self._words = (ctypes.c_int64 * 2)()
+        self.address: Final = ctypes.addressof(self._words)
+
+
+def describe_exception(frame: Frame, context: Any, status: Any, kernel: str) -> Any:
+    """An error `kernel 'f' raised ValueError: text` from Numba's `status`."""
+    builder = frame.builder
+    api = context.get_python_api(builder)
+    gil = api.gil_ensure()
+    CPUCallConv.raise_error(context.call_conv, builder, api, status)
+    message = _take_message(builder, api, kernel)
+    error = _error_of(frame, api, message)
+    api.decref(message)
+    api.gil_release(gil)
+    return error
+
+
+def record_exception(builder: Any, api: Any, kernel: str, slot: int) -> None:
+    """Move the pending Python exception of this thread into the slot; the GIL is held."""
+    message = _take_message(builder, api, kernel)
+    place = _word(slot + _MESSAGE_OFFSET, POINTER)
+    before = builder.load(place)
+    builder.store(message, place)
+    api.decref(before)
+    one = ir.Constant(I64, 1)
+    builder.atomic_rmw("add", _word(slot + _COUNTER_OFFSET, I64), one, "seq_cst")
+
+
+def count_recorded(builder: Any, slot: int) -> Any:
+    """How many exceptions were recorded so far."""
+    return builder.load_atomic(_word(slot + _COUNTER_OFFSET, I64), "seq_cst", 8)
+
+
+def describe_recorded(frame: Frame, context: Any, slot: int) -> Any:
+    """An error with the text in the slot."""
+    builder = frame.builder
+    api = context.get_python_api(builder)
+    gil = api.gil_ensure()
+    error = _error_of(frame, api, builder.load(_word(slot + _MESSAGE_OFFSET, POINTER)))
+    api.gil_release(gil)
+    return error
+
+
+def _take_message(builder: Any, api: Any, kernel: str) -> Any:
+    """The pending exception as a new Python string, or NULL; nothing is pending afterwards."""
+    slots = [cgutils.alloca_once(builder, POINTER, name=part) for part in ("kind", "value", "trace")]
+    api.err_fetch(*slots)
+    normalize = _python(builder, "PyErr_NormalizeException", ir.VoidType(), [slots[0].type] * 3)
+    builder.call(normalize, slots)
+    message = cgutils.alloca_once_value(builder, NULL, name="message")
+    value = builder.load(slots[1])
+    with builder.if_then(builder.icmp_unsigned("!=", value, NULL)):
+        name_of = _python(builder, "PyExceptionClass_Name", POINTER, [POINTER])
+        join = _python(builder, "PyUnicode_FromFormat", POINTER, [POINTER], var_arg=True)
+        pattern = constant_text(builder.module, "kernel '%s' raised %s: %S")
+        name = builder.call(name_of, [builder.load(slots[0])])
+        subject = constant_text(builder.module, kernel)
+        builder.store(builder.call(join, [pattern, subject, name, value]), message)
+    for slot in slots:
+        api.decref(builder.load(slot))
+    api.err_clear()  # the exception's own __str__ may have raised
+    return builder.load(message)
+
+
+def _error_of(frame: Frame, api: Any, message: Any) -> Any:
+    builder = frame.builder
+    unknown = constant_text(builder.module, "a kernel raised an exception that has no text")
+    text = cgutils.alloca_once_value(builder, unknown, name="text")
+    with builder.if_then(builder.icmp_unsigned("!=", message, NULL)):
+        builder.store(api.string_as_string(message), text)
+    return frame.error("XLA_FFI_Error_Code_INTERNAL", builder.load(text))
+
+
+def _word(address: int, of_type: Any) -> Any:
+    return ir.Constant(I64, address).inttoptr(of_type.as_pointer())
+
+
+def _python(builder: Any, name: str, result: Any, arguments: list[Any], var_arg: bool = False) -> Any:
+    kind = ir.FunctionType(result, arguments, var_arg=var_arg)
+    return cgutils.get_or_insert_function(builder.module, kind, name)

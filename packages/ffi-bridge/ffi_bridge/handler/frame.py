@@ -1,0 +1,167 @@
+"""Emit LLVM IR that reads an `XLA_FFI_CallFrame`: metadata, stage, buffers, errors.
+
+Nothing here knows which kernel is called; the emitters beside this file do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from llvmlite import ir
+
+from ffi_bridge.abi import API_VERSION, CODES, OFFSETS, SIZES
+
+I8: Final = ir.IntType(8)
+I32: Final = ir.IntType(32)
+I64: Final = ir.IntType(64)
+POINTER: Final = I8.as_pointer()
+NULL: Final = ir.Constant(POINTER, None)
+HANDLER_TYPE: Final = ir.FunctionType(POINTER, [POINTER])
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One operand or result: address of its data, its extents, outermost first."""
+
+    data: Any
+    dims: tuple[Any, ...]
+
+
+class Frame:
+    """The call frame of the handler that `builder` is emitting."""
+
+    def __init__(self, builder: Any, pointer: Any) -> None:
+        self.builder = builder
+        self.pointer = pointer
+        # Runs before an early return, for what the emitter has taken (a lock, a thread count).
+        self.leave: Callable[[], None] = lambda: None
+
+    def field(self, base: Any, struct: str, name: str, of_type: Any = POINTER) -> Any:
+        """Load field `name` of the C struct at `base`."""
+        return self.builder.load(self._address(base, OFFSETS[struct][name], of_type))
+
+    def _address(self, base: Any, offset: int, of_type: Any) -> Any:
+        moved = self.builder.gep(base, [ir.Constant(I64, offset)])
+        return self.builder.bitcast(moved, of_type.as_pointer())
+
+    def answer_metadata(self) -> None:
+        """Answer XLA's question for version and traits, found by type in the extension chain."""
+        builder, function = self.builder, self.builder.function
+        head = self.field(self.pointer, "XLA_FFI_CallFrame", "extension_start")
+        start = builder.block
+        test = function.append_basic_block("extension.test")
+        compare = function.append_basic_block("extension.compare")
+        answer = function.append_basic_block("extension.answer")
+        follow = function.append_basic_block("extension.next")
+        done = function.append_basic_block("extension.done")
+        builder.branch(test)
+        builder.position_at_end(test)
+        extension = builder.phi(POINTER)
+        extension.add_incoming(head, start)
+        builder.cbranch(builder.icmp_unsigned("==", extension, NULL), done, compare)
+        builder.position_at_end(compare)
+        kind = self.field(extension, "XLA_FFI_InternalExtension", "type", I32)
+        is_metadata = builder.icmp_unsigned(
+            "==", kind, ir.Constant(I32, CODES["XLA_FFI_Extension_Metadata"])
+        )
+        builder.cbranch(is_metadata, answer, follow)
+        builder.position_at_end(answer)
+        self._write_metadata(extension)
+        builder.ret(NULL)
+        builder.position_at_end(follow)
+        extension.add_incoming(
+            self.field(extension, "XLA_FFI_InternalExtension", "next"), builder.block
+        )
+        builder.branch(test)
+        builder.position_at_end(done)
+
+    def _write_metadata(self, extension: Any) -> None:
+        metadata = self.field(extension, "XLA_FFI_Metadata_Extension", "metadata")
+        version = OFFSETS["XLA_FFI_Metadata"]["api_version"]
+        at = OFFSETS["XLA_FFI_Api_Version"]
+        for offset, value in (
+            (version + at["major_version"], API_VERSION[0]),
+            (version + at["minor_version"], API_VERSION[1]),
+            (OFFSETS["XLA_FFI_Metadata"]["traits"], 0),
+        ):
+            self.builder.store(ir.Constant(I32, value), self._address(metadata, offset, I32))
+
+    def return_unless_execute(self) -> None:
+        """Other stages (instantiate, prepare, initialize) have nothing to do."""
+        builder = self.builder
+        stage = self.field(self.pointer, "XLA_FFI_CallFrame", "stage", I32)
+        execute = ir.Constant(I32, CODES["XLA_FFI_ExecutionStage_EXECUTE"])
+        with builder.if_then(builder.icmp_unsigned("!=", stage, execute), likely=False):
+            builder.ret(NULL)
+
+    def buffers(self, side: str, expected: int) -> list[Any]:
+        """Pointers to the `args` or `rets` of the frame, after a check of their number."""
+        struct, member = {"args": ("XLA_FFI_Args", "args"), "rets": ("XLA_FFI_Rets", "rets")}[side]
+        offset = OFFSETS["XLA_FFI_CallFrame"][side]
+        items = self.builder.gep(self.pointer, [ir.Constant(I64, offset)])
+        size = self.field(items, struct, "size", I64)
+        self.require("==", size, expected, f"expected {expected} buffers in {side}")
+        table = self.field(items, struct, member, POINTER.as_pointer())
+        return [
+            self.builder.load(self.builder.gep(table, [ir.Constant(I64, i)]))
+            for i in range(expected)
+        ]
+
+    def buffer(self, pointer: Any, rank: int, dtype: tuple[str, int], name: str) -> Buffer:
+        """The buffer at `pointer`, after a check of its rank and dtype."""
+        found = self.field(pointer, "XLA_FFI_Buffer", "rank", I64)
+        self.require("==", found, rank, f"expected rank {rank} for '{name}'")
+        code = self.field(pointer, "XLA_FFI_Buffer", "dtype", I32)
+        self.require("==", code, dtype[1], f"expected dtype {dtype[0]} for '{name}'")
+        extents = self.field(pointer, "XLA_FFI_Buffer", "dims", I64.as_pointer())
+        dims = tuple(
+            self.builder.load(self.builder.gep(extents, [ir.Constant(I64, i)])) for i in range(rank)
+        )
+        return Buffer(self.field(pointer, "XLA_FFI_Buffer", "data"), dims)
+
+    def require(self, relation: str, found: Any, expected: Any, message: str) -> None:
+        """Return an INVALID_ARGUMENT error unless `found relation expected`."""
+        builder = self.builder
+        if isinstance(expected, int):
+            expected = ir.Constant(found.type, expected)
+        with builder.if_then(
+            builder.not_(builder.icmp_signed(relation, found, expected)), likely=False
+        ):
+            text = f"{builder.function.name}: {message}; the program was built for other buffers"
+            self.leave()
+            code = "XLA_FFI_Error_Code_INVALID_ARGUMENT"
+            builder.ret(self.error(code, constant_text(builder.module, text)))
+
+    def error(self, code: str, message: Any) -> Any:
+        """Create an `XLA_FFI_Error`, which copies the text at `message`."""
+        builder = self.builder
+        size = SIZES["XLA_FFI_Error_Create_Args"]
+        with builder.goto_entry_block():
+            storage = builder.alloca(ir.ArrayType(I8, size), name="error_args")
+            storage.align = 8
+        arguments = builder.bitcast(storage, POINTER)
+        at = OFFSETS["XLA_FFI_Error_Create_Args"]
+        builder.store(ir.Constant(storage.type.pointee, None), storage)
+        for name, value in (
+            ("struct_size", ir.Constant(I64, size)),
+            ("message", message),
+            ("errc", ir.Constant(I32, CODES[code])),
+        ):
+            builder.store(value, self._address(arguments, at[name], value.type))
+        api = self.field(self.pointer, "XLA_FFI_CallFrame", "api")
+        create = self.field(api, "XLA_FFI_Api", "XLA_FFI_Error_Create", HANDLER_TYPE.as_pointer())
+        return builder.call(create, [arguments])
+
+
+def constant_text(module: Any, content: str) -> Any:
+    """Address of `content` as a constant NUL-terminated string of the module."""
+    data = bytearray(content.encode() + b"\0")
+    constant = ir.GlobalVariable(
+        module, ir.ArrayType(I8, len(data)), name=module.get_unique_name("text")
+    )
+    constant.linkage = "internal"
+    constant.global_constant = True
+    constant.initializer = ir.Constant(constant.value_type, data)
+    return constant.bitcast(POINTER)

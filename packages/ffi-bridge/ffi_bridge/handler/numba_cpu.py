@@ -1,0 +1,213 @@
+"""Emit the XLA FFI handler of a compiled Numba CPU kernel.
+
+The handler is one C function in the kernel's own LLVM module: it checks the call frame, builds Numba array
+structs over XLA's buffers, and calls the kernel (which LLVM may inline), once, or in a loop over batch axes.
+The GIL is taken only to describe an exception that the kernel raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.compiler import CompileResult
+from numba.core.typing import Signature
+from numba.np.arrayobj import populate_array
+from numba.np.numpy_support import as_dtype
+
+from ffi_bridge.abi import DTYPES
+from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded
+from ffi_bridge.handler.frame import HANDLER_TYPE, I32, I64, NULL, POINTER, Buffer, Frame
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the buffers of a frame map to the kernel's arguments.
+
+    `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without one is
+    given to every element of that level.
+    """
+
+    kernel: str
+    names: tuple[str, ...]
+    num_inputs: int
+    batched: tuple[tuple[bool, ...], ...]
+
+    @property
+    def levels(self) -> int:
+        return len(self.batched[-1])
+
+
+@dataclass(frozen=True)
+class Threading:
+    """What a kernel with parallel regions needs around it.
+
+    `slot`: address of its exception slot; `num_threads`: a thread count other than Numba's own;
+    `mutex`: address of a pthread mutex, on a threading layer that only one thread may enter.
+    """
+
+    slot: int
+    num_threads: int | None
+    mutex: int | None
+
+
+def emit_handler(
+    compiled: CompileResult, name: str, layout: Layout, threading: Threading | None
+) -> int:
+    """Add the handler `name` to the kernel's library, finish it, and return the handler's address."""
+    library, context = compiled.library, compiled.target_context
+    module = library.create_ir_module(name)
+    function = ir.Function(module, HANDLER_TYPE, name=name)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    frame = Frame(builder, function.args[0])
+    frame.answer_metadata()
+    frame.return_unless_execute()
+    signature: Signature = compiled.signature
+    buffers = _checked_buffers(frame, signature, layout)
+    if threading is None:
+        _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
+    else:
+        _enter(frame, threading)
+        before = count_recorded(builder, threading.slot)
+        _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
+        frame.leave()
+        after = count_recorded(builder, threading.slot)
+        with builder.if_then(builder.icmp_unsigned("!=", before, after), likely=False):
+            builder.ret(describe_recorded(frame, context, threading.slot))
+    builder.ret(NULL)
+    library.add_ir_module(module)
+    library.finalize()
+    address: int = library.get_pointer_to_function(name)
+    return address
+
+
+def _checked_buffers(frame: Frame, signature: Signature, layout: Layout) -> list[Buffer]:
+    """All buffers, inputs first, with their rank, dtype and batch extents checked."""
+    count = layout.num_inputs
+    pointers = frame.buffers("args", count) + frame.buffers("rets", len(layout.names) - count)
+    buffers = [
+        frame.buffer(
+            pointer, array.ndim + sum(batched), DTYPES[np.dtype(as_dtype(array.dtype))], name
+        )
+        for pointer, array, batched, name in zip(
+            pointers, signature.args, layout.batched, layout.names, strict=True
+        )
+    ]
+    sizes = buffers[-1].dims[: layout.levels]
+    for buffer, batched, name in zip(buffers, layout.batched, layout.names, strict=True):
+        own = (size for size, has_axis in zip(sizes, batched, strict=True) if has_axis)
+        for found, expected in zip(buffer.dims, own, strict=False):
+            frame.require("==", found, expected, f"expected the outputs' batch size for '{name}'")
+    return buffers
+
+
+def _enter(frame: Frame, threading: Threading) -> None:
+    """Take the mutex and set the thread count; `frame.leave` undoes both."""
+    undo: list[Callable[[], object]] = []
+    if threading.mutex is not None:
+        undo.append(_lock(frame.builder, threading.mutex))
+    if threading.num_threads is not None:
+        undo.append(_mask_threads(frame.builder, threading.num_threads))
+
+    def leave() -> None:
+        for step in reversed(undo):
+            step()
+
+    frame.leave = leave
+
+
+def _lock(builder: Any, address: int) -> Callable[[], object]:
+    kind = ir.FunctionType(I32, [POINTER])
+    mutex = builder.inttoptr(ir.Constant(I64, address), POINTER)
+    lock = cgutils.get_or_insert_function(builder.module, kind, "pthread_mutex_lock")
+    unlock = cgutils.get_or_insert_function(builder.module, kind, "pthread_mutex_unlock")
+    builder.call(lock, [mutex])
+    return lambda: builder.call(unlock, [mutex])
+
+
+def _mask_threads(builder: Any, count: int) -> Callable[[], object]:
+    # Numba's count is thread-local, and XLA may run the handler on the caller's own thread: put it back after.
+    read = ir.FunctionType(cgutils.intp_t, [])
+    write = ir.FunctionType(ir.VoidType(), [cgutils.intp_t])
+    getter = cgutils.get_or_insert_function(builder.module, read, "get_num_threads")
+    setter = cgutils.get_or_insert_function(builder.module, write, "set_num_threads")
+    before = builder.call(getter, [])
+    builder.call(setter, [ir.Constant(cgutils.intp_t, count)])
+    return lambda: builder.call(setter, [before])
+
+
+def _call_over_batch(
+    frame: Frame,
+    context: Any,
+    descriptor: Any,
+    signature: Signature,
+    layout: Layout,
+    buffers: list[Buffer],
+) -> None:
+    """Call the kernel once for every element of the batch levels, as nested loops."""
+    builder = frame.builder
+    data = [buffer.data for buffer in buffers]
+    with ExitStack() as loops:
+        for level in range(layout.levels):
+            loop = loops.enter_context(cgutils.for_range(builder, buffers[-1].dims[level], intp=I64))
+            data = [
+                _advance(builder, pointer, loop.index, signature.args[i], buffers[i], layout, i, level)
+                for i, pointer in enumerate(data)
+            ]
+        arrays = [
+            _array(context, builder, array, pointer, buffer.dims[len(buffer.dims) - array.ndim :])
+            for array, pointer, buffer in zip(signature.args, data, buffers, strict=True)
+        ]
+        function = context.declare_function(builder.module, descriptor)
+        status, _ = context.call_conv.call_function(
+            builder, function, signature.return_type, signature.args, arrays
+        )
+        with builder.if_then(status.is_error, likely=False):
+            frame.leave()
+            builder.ret(describe_exception(frame, context, status, layout.kernel))
+
+
+def _advance(
+    builder: Any,
+    pointer: Any,
+    index: Any,
+    array: types.Array,
+    buffer: Buffer,
+    layout: Layout,
+    argument: int,
+    level: int,
+) -> Any:
+    """The address of element `index` along batch level `level`; the same address where there is no such axis."""
+    batched = layout.batched[argument]
+    if not batched[level]:
+        return pointer
+    axis = sum(batched[:level])
+    stride: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
+    for extent in buffer.dims[axis + 1 :]:
+        stride = builder.mul(stride, extent)
+    return builder.gep(pointer, [builder.mul(index, stride)])
+
+
+def _array(context: Any, builder: Any, array: types.Array, data: Any, shape: tuple[Any, ...]) -> Any:
+    """Numba's struct for a C-contiguous array over `data`."""
+    itemsize = ir.Constant(I64, as_dtype(array.dtype).itemsize)
+    strides: list[Any] = []
+    stride: Any = itemsize
+    for extent in reversed(shape):
+        strides.insert(0, stride)
+        stride = builder.mul(stride, extent)
+    struct = context.make_array(array)(context, builder)
+    populate_array(
+        struct,
+        data=builder.bitcast(data, struct.data.type),
+        shape=list(shape),
+        strides=strides,
+        itemsize=itemsize,
+        meminfo=None,
+    )
+    return struct._getvalue()

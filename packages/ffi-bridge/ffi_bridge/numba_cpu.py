@@ -1,0 +1,100 @@
+"""`numba_kernel`: a Numba `@njit` kernel as a native JAX operation on CPU."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numba
+from jax.typing import ArrayLike
+from numba.core.dispatcher import Dispatcher
+
+from ffi_bridge.errors import KernelDefinitionError
+from ffi_bridge.numba_call import VMAP_METHODS, Kernel, call_kernel
+from ffi_bridge.outs import Outs
+
+
+def numba_kernel(
+    kernel: Callable[..., None],
+    outs: Any,
+    *,
+    vmap_method: str | None = None,
+    input_output_aliases: Mapping[int, int] | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where the Numba kernel `kernel(*ins, *outs)` writes `outs`; no Python, no
+    GIL at call time.
+
+    Args:
+        kernel: a function decorated with `@numba.njit`; takes one array per input, then one per
+            output, all C-contiguous; writes every element of every output; returns nothing. Inputs
+            are read-only.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure.
+        vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
+            machine code, for nested vmaps too, and the kernel always sees the ranks it was written
+            for. "sequential": a `jax.lax.scan` of calls. "expand_dims", "broadcast_all": one call
+            with a leading batch axis on every buffer, of size 1 or repeated where an input has
+            none, as in `jax.ffi.ffi_call`.
+        input_output_aliases: input index -> output index of the same shape and dtype: the kernel's
+            two arguments are the same memory, updated in place where XLA may overwrite the input.
+            Read from the output argument: a loop that reads one and writes the other does not
+            vectorise.
+
+    Returns:
+        A function of arrays, compiled by `jax.jit`; works under jit, vmap, scan, while, cond,
+        remat, shard_map on CPU. A kernel with `parallel=True` runs with the thread count that
+        `numba.set_num_threads` had set where it was called, or, under an outer `jax.jit`, where
+        that was traced.
+
+    Raises:
+        TypeError: `kernel` is not an `@njit` function.
+        ValueError: `outs` is empty or has a dtype that is not available; an alias is out of range.
+        KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a
+            kernel that does not compile, writes into an input, or returns a value.
+        jax.errors.JaxRuntimeError: when run: the kernel raised; the text has its name and the
+        exception.
+    """
+    dispatcher = _njit_function(kernel)
+    if vmap_method not in VMAP_METHODS:
+        raise KernelDefinitionError(
+            f"vmap_method={vmap_method!r} is not known; choose one of {', '.join(map(repr, VMAP_METHODS))}"
+        )
+    spec = Kernel(dispatcher, vmap_method, tuple(sorted((input_output_aliases or {}).items())))
+    structure = Outs.of(outs)
+    spec.check_aliases_of(structure)
+    if dispatcher.targetoptions.get("parallel"):
+        return _parallel(spec, structure)
+    return _jitted(spec, structure, None)
+
+
+def _njit_function(kernel: object) -> Dispatcher:
+    hint = "decorate it with @numba.njit"
+    if isinstance(kernel, Dispatcher):
+        options: dict[str, Any] = kernel.targetoptions
+        if options.get("nopython") and not options.get("forceobj"):
+            return kernel
+        hint = "use @numba.njit instead of an object-mode @numba.jit"
+    elif "cuda" in type(kernel).__module__:
+        hint = "a CUDA kernel needs numba_cuda_kernel"
+    raise TypeError(f"numba_kernel needs a Numba CPU kernel, got {kernel!r}: {hint}")
+
+
+def _jitted(spec: Kernel, outs: Outs, num_threads: int | None) -> Callable[..., Any]:
+    @functools.partial(jax.jit, inline=True)
+    @functools.wraps(spec.dispatcher.py_func)
+    def call(*ins: ArrayLike) -> Any:
+        return outs.restore(call_kernel(spec, outs.flat, num_threads, ins))
+
+    return call
+
+
+def _parallel(spec: Kernel, outs: Outs) -> Callable[..., Any]:
+    """One jitted function per thread count in force, since a count is baked into the handler."""
+    for_count = functools.cache(functools.partial(_jitted, spec, outs))
+
+    @functools.wraps(spec.dispatcher.py_func)
+    def call(*ins: ArrayLike) -> Any:
+        return for_count(numba.get_num_threads())(*ins)
+
+    return call

@@ -1,0 +1,53 @@
+"""The outputs of an operation: a pytree of shapes and dtypes, flattened once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from ffi_bridge.errors import KernelDefinitionError
+
+
+@dataclass(frozen=True)
+class Outs:
+    """Hashable form of `outs`: the leaves, and the structure that a result is given back in."""
+
+    flat: tuple[jax.ShapeDtypeStruct, ...]
+    tree: Any
+
+    @classmethod
+    def of(cls, outs: Any) -> Outs:
+        """Flatten `outs`; raises KernelDefinitionError unless it is a non-empty pytree of shapes and dtypes."""
+        leaves, tree = jax.tree.flatten(outs)
+        if not leaves:
+            raise KernelDefinitionError("outs is empty; give at least one jax.ShapeDtypeStruct")
+        return cls(tuple(_struct(leaf) for leaf in leaves), tree)
+
+    @property
+    def original(self) -> Any:
+        """The pytree of `jax.ShapeDtypeStruct` that was given."""
+        return jax.tree.unflatten(self.tree, self.flat)
+
+    def restore(self, flat: Sequence[Any]) -> Any:
+        """Arrays in the structure of `outs`."""
+        return jax.tree.unflatten(self.tree, flat)
+
+
+def _struct(leaf: Any) -> jax.ShapeDtypeStruct:
+    if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
+        raise KernelDefinitionError(
+            f"outs holds {leaf!r}; expected a jax.ShapeDtypeStruct(shape, dtype) or a pytree of them"
+        )
+    dtype = np.dtype(leaf.dtype)
+    if dtype.kind in "iufc" and not jax.config.jax_enable_x64:
+        widest = {"i": 4, "u": 4, "f": 4, "c": 8}[dtype.kind]
+        if dtype.itemsize > widest:
+            raise KernelDefinitionError(
+                f"outs asks for {dtype} while 64-bit types are off; "
+                'call jax.config.update("jax_enable_x64", True) or use a 32-bit dtype'
+            )
+    return jax.ShapeDtypeStruct(tuple(leaf.shape), dtype)

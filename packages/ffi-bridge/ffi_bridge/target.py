@@ -1,0 +1,51 @@
+"""Native handlers by content: each is compiled once, registered with XLA once, and kept for the
+process.
+
+XLA may call a handler for as long as any compiled program names it, and nobody tells us when the
+last one is gone; neither Numba nor LLVM can be asked to free it safely before that. So targets live
+as long as the process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import jax
+
+
+@dataclass(frozen=True)
+class Target:
+    """A registered handler: its name in XLA programs, its address, and what keeps its machine code alive."""
+
+    name: str
+    address: int
+    owner: object
+
+
+_targets: Final[dict[str, Target]] = {}
+_registering: Final = threading.RLock()
+
+
+def ensure_target(name: str, build: Callable[[], tuple[int, object]], *, platform: str) -> Target:
+    """The target `name`; built by `build() -> (address, owner)` and registered if it is new.
+
+    Safe from several threads: one of them builds, the others wait and share the result.
+    """
+    if (known := _targets.get(name)) is not None:
+        return known
+    with _registering:
+        if (known := _targets.get(name)) is not None:
+            return known
+        address, owner = build()
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform=platform)
+        _targets[name] = Target(name, address, owner)
+        return _targets[name]
+
+
+def targets() -> Mapping[str, Target]:
+    """All targets of this process by name."""
+    return MappingProxyType(_targets)

@@ -1,0 +1,133 @@
+"""Equal contents have equal fingerprints; whatever changes machine code changes them."""
+
+import math
+import os
+import subprocess
+import sys
+import types
+
+import numba
+import numpy as np
+import pytest
+from ffi_bridge.fingerprint import fingerprint
+
+SCALE = 2.0
+settings = types.ModuleType("settings")
+settings.gain = 1.0
+
+
+def scaled(factor, **options):
+    @numba.njit(**options)
+    def kernel(x, out):
+        for i in range(out.size):
+            out[i] = x[i] * factor
+
+    return kernel
+
+
+@numba.njit
+def reads_global(x, out):
+    out[0] = x[0] * SCALE
+
+
+@numba.njit
+def reads_module(x, out):
+    out[0] = x[0] * settings.gain
+
+
+@numba.njit
+def callee(x):
+    return x * SCALE
+
+
+@numba.njit
+def calls(x, out):
+    out[0] = callee(x[0])
+
+
+@numba.njit
+def recursive(n):
+    return 1 if n < 2 else n * recursive(n - 1)
+
+
+def test_same_source_is_the_same():
+    assert fingerprint(scaled(2.0)) == fingerprint(scaled(2.0))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        scaled(3.0),
+        scaled(2),
+        scaled(np.float32(2.0)),
+        scaled(2.0, parallel=True),
+        scaled(2.0, fastmath=True),
+        scaled(2.0, fastmath={"nnan"}),
+        scaled(2.0, boundscheck=True),
+        scaled(2.0, error_model="numpy"),
+    ],
+)
+def test_options_and_closures_tell_kernels_apart(other):
+    assert fingerprint(scaled(2.0)) != fingerprint(other)
+
+
+def test_arrays_in_closures_count_by_contents():
+    assert fingerprint(scaled(np.arange(3))) == fingerprint(scaled(np.arange(3)))
+    assert fingerprint(scaled(np.arange(3))) != fingerprint(scaled(np.arange(3) + 1))
+    assert fingerprint(scaled(np.zeros(4))) != fingerprint(scaled(np.zeros((2, 2))))
+
+
+@pytest.mark.parametrize("kernel", [reads_global, calls])
+def test_globals_count_also_in_callees(kernel, monkeypatch):
+    before = fingerprint(kernel)
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    assert fingerprint(kernel) != before
+
+
+def test_attributes_of_modules_count(monkeypatch):
+    before = fingerprint(reads_module)
+    monkeypatch.setattr(settings, "gain", 3.0)
+    assert fingerprint(reads_module) != before
+
+
+def test_recursion_ends():
+    assert fingerprint(recursive) == fingerprint(recursive)
+
+
+def test_containers_do_not_run_together():
+    assert fingerprint(("ab", "c")) != fingerprint(("a", "bc"))
+    assert fingerprint((1, (2, 3))) != fingerprint((1, 2, 3))
+    assert fingerprint(1) != fingerprint(True)
+    assert fingerprint({1, 2}) == fingerprint({2, 1})
+    assert fingerprint(math.exp) != fingerprint(math.log)
+    assert fingerprint(np.exp) != fingerprint(np.log)
+    assert fingerprint(np.where) != fingerprint(np.sort)
+    assert fingerprint(None) != fingerprint("None")
+
+
+def test_objects_without_contents_are_told_apart_by_identity():
+    one, two = object(), object()
+    assert fingerprint(one) == fingerprint(one)
+    assert fingerprint(one) != fingerprint(two)
+
+
+def test_equal_in_every_process():
+    program = (
+        "import numba, numpy as np, math\nfrom ffi_bridge.fingerprint import fingerprint\n"
+        "C = (1, 2.5, 'x', frozenset(['b', 'a', 'c']), np.arange(3))\n"
+        "@numba.njit(fastmath={'nnan', 'ninf'})\n"
+        "def k(x, out):\n    out[0] = math.exp(x[0]) + C[0] + np.where(x > 0, x, 0)[0]\n"
+        "print(fingerprint(k))"
+    )
+    # exec'd source has no file, as in a notebook
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(runs) == 1

@@ -1,0 +1,99 @@
+"""A native handler refuses every frame it was not compiled for, and answers XLA's questions."""
+
+import ctypes
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+import pytest
+from ffi_bridge import numba_kernel
+from ffi_bridge.abi import API_VERSION, CODES
+from ffi_bridge.target import targets
+from frames import Call, Record
+
+
+@numba.njit
+def framed_add(x, y, out):
+    for i in range(out.size):
+        out[i] = x[i] + y[i]
+
+
+@pytest.fixture(scope="module")
+def address():
+    add = numba_kernel(framed_add, jax.ShapeDtypeStruct((4,), jnp.float32))
+    add(jnp.ones(4), jnp.ones(4))
+    (found,) = [t for name, t in targets().items() if name.startswith("framed_add.numba_cpu.")]
+    return found.address
+
+
+def vector(dtype=np.float32, ndim=1):
+    return np.ones((4,) * ndim, dtype)
+
+
+def test_a_right_frame_runs(address):
+    out = np.zeros(4, np.float32)
+    assert Call([vector(), vector()], [out]).run(address) is None
+    np.testing.assert_array_equal(out, 2)
+
+
+@pytest.mark.parametrize(
+    ("ins", "outs", "message"),
+    [
+        ([vector()], [vector()], "expected 2 buffers in args"),
+        ([vector(), vector(), vector()], [vector()], "expected 2 buffers in args"),
+        ([vector(), vector()], [], "expected 1 buffers in rets"),
+        ([vector(), vector(ndim=2)], [vector()], "expected rank 1 for 'y'"),
+        ([vector(), vector(ndim=0)], [vector()], "expected rank 1 for 'y'"),
+        ([vector(np.float64), vector()], [vector()], "expected dtype F32 for 'x'"),
+        ([vector(), vector()], [vector(np.int32)], "expected dtype F32 for 'out'"),
+    ],
+)
+def test_a_wrong_frame_is_refused_and_nothing_is_written(address, ins, outs, message):
+    before = [out.copy() for out in outs]
+    call = Call(ins, outs)
+    text = call.run(address)
+    assert text is not None
+    assert message in text
+    assert "framed_add" in text
+    assert call.errors[-1][1] == CODES["XLA_FFI_Error_Code_INVALID_ARGUMENT"]
+    for out, old in zip(outs, before, strict=True):
+        np.testing.assert_array_equal(out, old)
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2, 4])
+def test_other_stages_do_nothing(address, stage):
+    out = np.zeros(4, np.float32)
+    call = Call([vector(), vector()], [out])
+    call.frame.put("stage", stage, ctypes.c_int32)
+    assert call.run(address) is None
+    assert not out.any()
+
+
+@pytest.mark.parametrize("chain", [["metadata"], ["other", "metadata"], ["other", "other", "metadata"]])
+def test_metadata_is_answered_anywhere_in_the_extension_chain(address, chain):
+    metadata = Record("XLA_FFI_Metadata")
+    call = Call([vector(), vector()], [np.zeros(4, np.float32)])
+    following, kept = 0, []
+    for kind in reversed(chain):
+        extension = Record("XLA_FFI_InternalExtension")
+        code = CODES["XLA_FFI_Extension_Metadata"] if kind == "metadata" else 77
+        extension.put("type", code, ctypes.c_int32)
+        extension.put("next", following)
+        ctypes.c_void_p.from_address(extension.address + 24).value = metadata.address
+        kept.append(extension)
+        following = extension.address
+    call.frame.put("extension_start", following)
+    assert call.run(address) is None
+    major, minor = (ctypes.c_int32.from_address(metadata.address + at).value for at in (24, 28))
+    assert (major, minor) == API_VERSION
+
+
+def test_an_unknown_extension_does_not_stop_a_call(address):
+    out = np.zeros(4, np.float32)
+    call = Call([vector(), vector()], [out])
+    extension = Record("XLA_FFI_InternalExtension")
+    extension.put("type", 77, ctypes.c_int32)
+    call.frame.put("extension_start", extension.address)
+    assert call.run(address) is None
+    np.testing.assert_array_equal(out, 2)

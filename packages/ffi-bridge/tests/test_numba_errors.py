@@ -1,0 +1,196 @@
+"""Errors of numba_kernel come at the right time and name kernel and argument."""
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+import pytest
+from ffi_bridge import numba_kernel
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
+
+# JAX raises the second, with the same text, where dispatch itself meets the error.
+RUN_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
+OUT = jax.ShapeDtypeStruct((3,), jnp.float32)
+
+
+@numba.njit
+def copy(x, out):
+    for i in range(out.size):
+        out[i] = x[i]
+
+
+@numba.njit
+def writes_input(x, y, out):
+    y[0] = 1
+    out[0] = x[0]
+
+
+@numba.njit
+def typo(x, out):
+    out[0] = x.lenght
+
+
+@numba.njit
+def imports(x, out):
+    import math
+
+    out[0] = math.exp(x[0])
+
+
+@numba.njit
+def returns(x, out):
+    return x[0]
+
+
+@numba.njit
+def star(*arrays):
+    arrays[-1][0] = 1
+
+
+@numba.jit(forceobj=True)
+def object_mode(x, out):
+    out[0] = x[0]
+
+
+class TestAtWrapTime:
+    @pytest.mark.parametrize("kernel", [lambda x, out: None, None, 3, numba.vectorize(lambda x: x)])
+    def test_not_a_dispatcher(self, kernel):
+        with pytest.raises(TypeError, match=r"@numba\.njit"):
+            numba_kernel(kernel, OUT)
+
+    def test_object_mode(self):
+        with pytest.raises(TypeError, match="object-mode"):
+            numba_kernel(object_mode, OUT)
+
+    @pytest.mark.parametrize("outs", [None, [], (), {}])
+    def test_no_outputs(self, outs):
+        with pytest.raises(KernelDefinitionError, match="outs is empty"):
+            numba_kernel(copy, outs)
+
+    def test_outs_without_shape(self):
+        with pytest.raises(KernelDefinitionError, match="ShapeDtypeStruct"):
+            numba_kernel(copy, [(3,)])
+
+    def test_64_bit_outputs_need_x64(self):
+        with pytest.raises(KernelDefinitionError, match="jax_enable_x64"):
+            numba_kernel(copy, jax.ShapeDtypeStruct((3,), np.float64))
+
+    @pytest.mark.parametrize("aliases", [{0: 1}, {-1: 0}, {0: -1}, {0: 0, 1: 0}])
+    def test_alias_of_an_output_that_is_not_there(self, aliases):
+        with pytest.raises(KernelDefinitionError, match="input_output_aliases"):
+            numba_kernel(copy, OUT, input_output_aliases=aliases)
+
+
+class TestWhenTraced:
+    """Under jax.eval_shape nothing runs and nothing is lowered: the error belongs to tracing."""
+
+    def refuse(self, kernel, message, *ins, outs=OUT, **options):
+        with pytest.raises(KernelTypeError, match=message):
+            jax.eval_shape(numba_kernel(kernel, outs, **options), *ins)
+
+    def test_arity(self):
+        message = r"kernel 'copy' takes 2 arguments \(x, out\), but the call has 2 inputs and 1 outputs"
+        self.refuse(copy, message, jnp.ones(3), jnp.ones(3))
+
+    def test_variable_arguments(self):
+        self.refuse(star, r"kernel 'star'.*\*arrays", jnp.ones(3))
+
+    def test_write_into_input(self):
+        self.refuse(writes_input, "'writes_input' writes into its input 'y'", jnp.ones(3), jnp.ones(3))
+
+    def test_typing_error(self):
+        self.refuse(typo, r"kernel 'typo' does not compile for \(x: [^)]*float32(.|\n)*lenght", jnp.ones(3))
+
+    def test_import_in_the_body(self):
+        self.refuse(imports, "'imports' imports 'math' in its body.*top of the file", jnp.ones(3))
+
+    def test_returns_a_value(self):
+        self.refuse(returns, "'returns' returns float32", jnp.ones(3))
+
+    @pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16, jnp.float8_e4m3fn, jnp.int4])
+    def test_dtypes_without_support(self, dtype):
+        message = rf"kernel 'copy': argument 'x' has dtype {np.dtype(dtype).name}"
+        self.refuse(copy, message, jnp.ones(3, dtype))
+        self.refuse(copy, "argument 'out'", jnp.ones(3), outs=jax.ShapeDtypeStruct((3,), dtype))
+
+    def test_aliased_shapes_differ(self):
+        self.refuse(copy, "equal shapes and dtypes", jnp.ones(4), input_output_aliases={0: 0})
+
+    def test_alias_of_an_input_that_is_not_there(self):
+        self.refuse(copy, "the call has 1 inputs", jnp.ones(3), input_output_aliases={1: 0})
+
+    def test_no_derivative(self):
+        with pytest.raises(MissingRuleError, match=r"'copy'.*custom_jvp"):
+            jax.grad(lambda x: numba_kernel(copy, OUT)(x).sum())(jnp.ones(3))
+
+
+@numba.njit
+def raises_text(x, out):
+    if x[0] < 0:
+        raise ValueError("x must not be negative")
+    out[...] = x
+
+
+@numba.njit
+def raises_value(x, out):
+    if x[0] < 0:
+        raise ValueError("bad value", x[0])
+    out[...] = x
+
+
+@numba.njit
+def divides(x, out):
+    out[0] = 1 // int(x[0] + 1)
+
+
+@numba.njit(boundscheck=True)
+def indexes(x, out):
+    out[0] = x[int(-x[0]) * 10]
+
+
+@numba.njit
+def assertion(x, out):
+    if x[0] < 0:  # an assert statement would be rewritten by pytest
+        raise AssertionError("asserted")
+    out[0] = x[0]
+
+
+@numba.njit
+def checked(value):
+    if value < 0:
+        raise ValueError("in a callee", value)
+    return value
+
+
+@numba.njit(parallel=True)
+def raises_in_prange(x, out):
+    for i in numba.prange(out.size):
+        out[i] = checked(x[i % 3])
+
+
+CASES = [
+    (raises_text, "kernel 'raises_text' raised ValueError: x must not be negative"),
+    (raises_value, r"kernel 'raises_value' raised ValueError: \('bad value', -1.0\)"),
+    (divides, "kernel 'divides' raised ZeroDivisionError: "),
+    (indexes, "kernel 'indexes' raised IndexError: index is out of bounds"),
+    (assertion, "kernel 'assertion' raised AssertionError: asserted"),
+    (raises_in_prange, r"kernel 'raises_in_prange' raised ValueError: \('in a callee', -1.0\)"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "message"), CASES, ids=[k.__name__ for k, _ in CASES])
+class TestWhenRun:
+    def test_eager_jit_and_scan(self, kernel, message, capfd):
+        out = jax.ShapeDtypeStruct((10_000,) if kernel is raises_in_prange else (3,), jnp.float32)
+        f = numba_kernel(kernel, out)
+        programs = [
+            f,
+            jax.jit(lambda x: f(x) * 2),
+            jax.jit(lambda x: jax.lax.scan(lambda c, _: (f(c)[:3], None), x, None, length=2)[0]),
+        ]
+        for program in programs:
+            for _ in range(3):
+                with pytest.raises(RUN_ERRORS, match=message):
+                    jax.block_until_ready(program(jnp.full(3, -1.0)))
+            jax.block_until_ready(program(jnp.zeros(3)))
+        assert "Traceback" not in capfd.readouterr().err

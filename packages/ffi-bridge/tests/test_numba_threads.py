@@ -1,0 +1,207 @@
+"""numba_kernel from many threads: no abort, no deadlock, no GIL, on every threading layer; one process each."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+LAYERS = ["workqueue", "omp"]
+
+COMMON = """
+import sys, threading, time
+import jax, jax.numpy as jnp, numba, numpy as np
+from ffi_bridge import numba_kernel
+from ffi_bridge.target import targets
+
+def struct(*shape):
+    return jax.ShapeDtypeStruct(shape, jnp.float32)
+
+def in_threads(count, work):
+    failures = []
+    def guarded(i):
+        try:
+            work(i)
+        except BaseException as error:
+            failures.append(error)
+    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    if failures:
+        raise failures[0]
+
+@numba.njit(parallel=True)
+def add(x, y, out):
+    for i in numba.prange(out.size):
+        out[i] = x[i] + y[i]
+"""
+
+
+def run(program, timeout=120, **env):
+    """Run `program` after COMMON in a fresh process; a signal, a wrong exit or a hang fails the test."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMON + textwrap.dedent(program)],
+        env={**os.environ, **env},
+        timeout=timeout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "No threading layer could be loaded" in done.stderr:
+        pytest.skip(f"threading layer {env['NUMBA_THREADING_LAYER']} is not on this machine")
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_concurrent_calls_of_parallel_kernels(layer):
+    program = """
+    n = 200_000
+    f = numba_kernel(add, struct(n))
+    x = jnp.arange(n, dtype=jnp.float32)
+    many = jax.jit(lambda x: [f(x + i, x) for i in range(6)])
+    def work(_):
+        for _ in range(40):
+            for i, out in enumerate(many(x)):
+                np.testing.assert_array_equal(out[::1000], (x + i + x)[::1000])
+    in_threads(8, work)
+    print(numba.threading_layer())
+    """
+    printed = run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
+    assert printed.strip() == layer
+
+
+@pytest.mark.parametrize("axis_type", ["Auto", "Explicit"])
+@pytest.mark.parametrize("layer", LAYERS)
+def test_eight_devices_under_shard_map(layer, axis_type):
+    program = f"""
+    from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+    assert jax.device_count() == 8
+    mesh = jax.make_mesh((8,), ("i",), axis_types=(AxisType.{axis_type},))
+    n = 80_000
+    f = numba_kernel(add, struct(n // 8))
+    x = jax.device_put(jnp.arange(n, dtype=jnp.float32), NamedSharding(mesh, P("i")))
+    part = jax.device_put(jnp.arange(n // 8, dtype=jnp.float32), NamedSharding(mesh, P()))
+    def body(x, y):
+        return jax.lax.scan(lambda c, _: (f(c, y), None), x, None, length=5)[0]
+    mapped = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=(P("i"), P("i")), out_specs=P("i")))
+    for _ in range(20):
+        np.testing.assert_array_equal(mapped(x, x), 6 * np.asarray(x))
+    same = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=(P("i"), P()), out_specs=P("i")))
+    np.testing.assert_array_equal(same(x, part), np.asarray(x) + np.tile(part, 8))
+    """
+    flags = "--xla_force_host_platform_device_count=8"
+    run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4", XLA_FLAGS=flags)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_parallel_regions_in_a_called_function_are_as_safe(layer):
+    program = """
+    @numba.njit
+    def through(x, y, out):
+        add(x, y, out)
+    n = 100_000
+    f = jax.jit(numba_kernel(through, struct(n)))
+    x = jnp.ones(n)
+    def work(_):
+        for _ in range(100):
+            assert float(f(x, x)[-1]) == 2
+    in_threads(8, work)
+    """
+    run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
+
+
+def test_a_machine_without_libgomp_falls_back():
+    program = """
+    f = numba_kernel(add, struct(10))
+    np.testing.assert_array_equal(f(jnp.ones(10), jnp.ones(10)), 2)
+    print(numba.threading_layer())
+    """
+    assert run(program, NUMBA_THREADING_LAYER_PRIORITY="workqueue tbb omp").strip() == "workqueue"
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_thread_count_is_honoured_and_left_alone(layer):
+    program = """
+    @numba.njit(parallel=True)
+    def threads(out):
+        for i in numba.prange(out.size):
+            out[i] = numba.get_num_threads()
+    f = numba_kernel(threads, struct(100_000))
+    for count in (4, 2, 3):
+        numba.set_num_threads(count)
+        under_jit = jax.jit(lambda: f() * 1)  # traced now
+        many = jax.jit(lambda: [f() + i for i in range(4)])
+        for out in (f(), under_jit(), *(y - i for i, y in enumerate(many()))):
+            np.testing.assert_array_equal(out, count)
+        assert numba.get_num_threads() == count
+    """
+    run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
+
+
+def test_first_compilation_from_many_threads_gives_one_target():
+    program = """
+    barrier = threading.Barrier(16)
+    f = numba_kernel(add, struct(64))
+    def work(_):
+        barrier.wait()
+        np.testing.assert_array_equal(jax.jit(lambda x: f(x, x))(jnp.ones(64)), 2)
+    in_threads(16, work)
+    assert len(targets()) == 1, targets()
+    """
+    run(program)
+
+
+@pytest.mark.parametrize("options", ["", "parallel=True"])
+def test_a_kernel_runs_while_another_thread_keeps_the_gil(options):
+    program = f"""
+    @numba.njit({options})
+    def spin(x, out):
+        for i in numba.prange(out.size):
+            s = x[0]
+            for j in range(60_000_000 // out.size):
+                s = np.float32(s * 0.999 + 0.5)
+            out[i] = s
+    f = jax.jit(numba_kernel(spin, struct(64)))
+    x = jnp.ones(1)
+    started = time.perf_counter()
+    jax.block_until_ready(f(x))
+    took = time.perf_counter() - started
+    jax.block_until_ready(f(x))
+    sys.setswitchinterval(1000)  # from here on nobody takes the GIL from this thread
+    out = f(x + 1)
+    end = time.perf_counter() + 4 * took + 1
+    while time.perf_counter() < end:
+        pass
+    assert out.is_ready(), "the kernel waited for the GIL"
+    """
+    run(program, JAX_CPU_ENABLE_ASYNC_DISPATCH="1")
+
+
+def test_an_exception_needs_no_luck_to_be_seen():
+    program = """
+    @numba.njit
+    def checked(v):
+        if v < 0:
+            raise ValueError("negative", v)
+        return v
+    @numba.njit(parallel=True)
+    def strict(x, out):
+        for i in numba.prange(out.size):
+            out[i] = checked(x[i])
+    n = 100_000
+    f = jax.jit(numba_kernel(strict, struct(n)))
+    good = jnp.ones(n)
+    bads = [good.at[n * k // 4 + 5].set(-1.0) for k in range(4)]  # one for each thread's share
+    for _ in range(50):
+        for bad in bads:
+            try:
+                jax.block_until_ready(f(bad))
+            except Exception as error:
+                assert "kernel 'strict' raised ValueError: ('negative', -1.0)" in str(error)
+            else:
+                raise SystemExit("an exception was lost")
+            jax.block_until_ready(f(good))
+    """
+    run(program, NUMBA_NUM_THREADS="4")
