@@ -68,7 +68,7 @@ DTYPES: Final[dict[np.dtype[np.generic], tuple[str, int]]] = {
 
 
 def check_platform() -> None:
-    """Raise UnsupportedPlatformError where the offsets above do not hold (pointers that are not 64-bit)."""
+    """Raise UnsupportedPlatformError where the offsets above do not hold."""
     if (bits := 8 * struct.calcsize("P")) != 64:
         raise UnsupportedPlatformError(
             f"native handlers need 64-bit pointers, this Python has {bits}-bit ones; use a 64-bit Python"

@@ -1,18 +1,17 @@
 """Every exception that ffi_bridge raises on its own account.
 
 FFIBridgeError
-├── KernelTypeError (TypeError)             a kernel that cannot serve these arguments, found when
-traced ├── KernelDefinitionError (ValueError)      outs, aliases or options that contradict each
-other ├── BackendUnavailableError (RuntimeError)  a backend that is registered and cannot run here
+├── KernelTypeError (TypeError)             a kernel that cannot serve these arguments
+├── KernelDefinitionError (ValueError)      outs, aliases or options that contradict each other
+├── BackendUnavailableError (RuntimeError)  a backend that is registered and cannot run here
 ├── UnknownBackendError (ValueError)        a backend or platform that nobody registered
 ├── UnknownOperatorError (ValueError)       an operator name that nobody registered
 ├── DuplicateNameError (ValueError)         two operators of one name
 ├── StaticArgumentError (TypeError)         a keyword argument that is traced or not hashable
 ├── MissingRuleError (NotImplementedError)  differentiation that an operator does not declare
-├── RuleError (TypeError)                   a rule of the wrong arity, or one that returns what it
-must not ├── ShardedInputError (ValueError)          an input split over explicit mesh axes outside
-jax.shard_map └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot
-exist
+├── RuleError (TypeError)                   a rule of the wrong arity, or with a wrong result
+├── ShardedInputError (ValueError)          an input split over explicit axes outside shard_map
+└── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
 What a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's name,
 the exception's type and its message.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import jax
-import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from numba.core.dispatcher import Dispatcher
@@ -16,7 +15,7 @@ from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRul
 from ffi_bridge.handler.numba_cpu import Layout
 from ffi_bridge.numba_compile import array_type, ensure_kernel_target, parameter_names
 from ffi_bridge.outs import Outs
-from ffi_bridge.varying import align_varying, out_aval
+from ffi_bridge.sharding import align_varying, check_whole, output_type
 
 VMAP_METHODS: Final = (None, "sequential", "expand_dims", "broadcast_all")
 
@@ -26,7 +25,7 @@ Levels = tuple[tuple[int, tuple[bool, ...]], ...]
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """What the user wrapped; compared by identity, since its code may change with the globals it reads."""
+    """What the user wrapped; compared by identity: its code may change with the globals it reads."""
 
     dispatcher: Dispatcher
     vmap_method: str | None
@@ -38,8 +37,8 @@ class Kernel:
         for ins, out in self.aliases:
             if not 0 <= out < len(outs.flat) or ins < 0 or targets.count(out) > 1:
                 raise KernelDefinitionError(
-                    f"input_output_aliases has {ins}: {out}; expected an input index, then an output index "
-                    f"below {len(outs.flat)} that no other input has"
+                    f"input_output_aliases has {ins}: {out}; expected an input index, then an output "
+                    f"index below {len(outs.flat)} that no other input has"
                 )
 
 
@@ -80,7 +79,11 @@ def _target(
     specs += [(out.dtype, len(out.shape)) for out in outs]
     arrays = [
         array_type(
-            kernel.dispatcher.__name__, name, dtype, ndim, readonly=i < len(ins) and i not in aliases
+            kernel.dispatcher.__name__,
+            name,
+            dtype,
+            ndim,
+            readonly=i < len(ins) and i not in aliases,
         )
         for i, (name, (dtype, ndim)) in enumerate(zip(names, specs, strict=True))
     ]
@@ -102,8 +105,8 @@ def _check_alias(
 ) -> None:
     if source >= len(ins):
         raise KernelTypeError(
-            f"kernel '{kernel.dispatcher.__name__}': input_output_aliases has {source}: {out}, but the "
-            f"call has {len(ins)} inputs"
+            f"kernel '{kernel.dispatcher.__name__}': input_output_aliases has {source}: {out}, but "
+            f"the call has {len(ins)} inputs"
         )
     shape = ins[source].shape[sum(batched[source]) :]
     if (shape, ins[source].dtype) != (outs[out].shape, outs[out].dtype):
@@ -114,9 +117,10 @@ def _check_alias(
         )
 
 
-def _abstract(*ins: Any, outs: Any, levels: Levels, **_: Any) -> list[Any]:
+def _abstract(*ins: Any, kernel: Kernel, outs: Any, levels: Levels, **_: Any) -> list[Any]:
+    check_whole(kernel.dispatcher.__name__, ins)
     sizes = tuple(size for size, _ in levels)
-    return [out_aval(sizes + tuple(out.shape), out.dtype, ins) for out in outs]
+    return [output_type(sizes + tuple(out.shape), out.dtype, ins) for out in outs]
 
 
 def _lower(ctx: Any, *operands: Any, kernel: Kernel, target: str, **_: Any) -> Any:
@@ -143,7 +147,13 @@ def _batch(ins: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tup
 
 
 def _batch_natively(
-    size: int, has_axis: list[bool], ins: list[Any], kernel: Kernel, outs: Any, levels: Levels, **params: Any
+    size: int,
+    has_axis: list[bool],
+    ins: list[Any],
+    kernel: Kernel,
+    outs: Any,
+    levels: Levels,
+    **params: Any,
 ) -> list[Any]:
     # An aliased input is overwritten for every element of the batch, so that it needs an axis of
     # its own.
@@ -182,7 +192,7 @@ def _batch_in_kernel(
 def _no_jvp(primals: Any, tangents: Any, *, kernel: Kernel, **_: Any) -> Any:
     raise MissingRuleError(
         f"kernel '{kernel.dispatcher.__name__}' has no derivative of its own; give one with "
-        "jax.custom_jvp or jax.custom_vjp, or register it in an XLACustomKernel with def_jvp_rule or a reference"
+        "jax.custom_jvp or jax.custom_vjp, or give it an XLACustomKernel with a jvp rule or a reference"
     )
 
 

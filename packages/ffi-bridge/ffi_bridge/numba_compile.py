@@ -110,12 +110,10 @@ def ensure_kernel_target(
     noalias: bool,
     num_threads: int | None,
 ) -> Target:
-    """The target that runs the kernel on `arrays`; compiled now unless equal contents were compiled before."""
+    """The target that runs the kernel on `arrays`; compiled now, unless equal contents were before."""
     check_platform()
     kernel = dispatcher.__name__
-    digest = fingerprint(
-        dispatcher, tuple(map(str, arrays)), repr(layout), noalias, num_threads, _VERSIONS
-    )
+    digest = fingerprint(dispatcher, tuple(map(str, arrays)), repr(layout), noalias, num_threads, _VERSIONS)
 
     def build() -> tuple[int, object]:
         compiled = _compile(dispatcher, arrays, layout, noalias)
@@ -146,9 +144,7 @@ def _compile(
 
 
 def _refuse_imports(kernel: str, code: CodeType) -> None:
-    line = code.co_firstlineno
     for instruction in dis.get_instructions(code):
-        line = instruction.starts_line or line if not isinstance(instruction.starts_line, bool) else line
         if instruction.opname == "IMPORT_NAME":
             raise KernelTypeError(
                 f"kernel '{kernel}' imports '{instruction.argval}' in its body, which Numba cannot compile; "
@@ -156,9 +152,7 @@ def _refuse_imports(kernel: str, code: CodeType) -> None:
             )
 
 
-def _explain(
-    dispatcher: Dispatcher, arrays: Sequence[types.Array], layout: Layout, error: NumbaError
-) -> str:
+def _explain(dispatcher: Dispatcher, arrays: Sequence[types.Array], layout: Layout, error: NumbaError) -> str:
     """What is wrong, in terms of the kernel's own arguments."""
     if written := _written_inputs(dispatcher, arrays, error):
         names = ", ".join(f"'{layout.names[i]}'" for i in written)
@@ -172,9 +166,7 @@ def _explain(
     return f"{head}\n{error}"
 
 
-def _written_inputs(
-    dispatcher: Dispatcher, arrays: Sequence[types.Array], error: NumbaError
-) -> list[int]:
+def _written_inputs(dispatcher: Dispatcher, arrays: Sequence[types.Array], error: NumbaError) -> list[int]:
     """Inputs whose being read-only is all that stops the kernel from compiling."""
     writable = [array.copy(readonly=False) for array in arrays]
     if "readonly" not in str(error) or not _compiles(dispatcher, writable):
@@ -182,8 +174,7 @@ def _written_inputs(
     return [
         i
         for i, array in enumerate(arrays)
-        if not array.mutable
-        and not _compiles(dispatcher, [*writable[:i], array, *writable[i + 1 :]])
+        if not array.mutable and not _compiles(dispatcher, [*writable[:i], array, *writable[i + 1 :]])
     ]
 
 

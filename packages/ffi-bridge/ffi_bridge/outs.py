@@ -21,7 +21,7 @@ class Outs:
 
     @classmethod
     def of(cls, outs: Any) -> Outs:
-        """Flatten `outs`; raises KernelDefinitionError unless it is a non-empty pytree of shapes and dtypes."""
+        """Flatten `outs`; raises KernelDefinitionError unless a non-empty pytree of shapes and dtypes."""
         leaves, tree = jax.tree.flatten(outs)
         if not leaves:
             raise KernelDefinitionError("outs is empty; give at least one jax.ShapeDtypeStruct")

@@ -6,6 +6,7 @@ import ctypes
 from typing import Any
 
 import numpy as np
+
 from ffi_bridge.abi import CODES, DTYPES, OFFSETS, SIZES
 
 HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)

@@ -5,6 +5,7 @@ import subprocess
 
 import jax.ffi
 import pytest
+
 from ffi_bridge import abi
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -26,7 +27,7 @@ def expectations() -> dict[str, int]:
 def test_every_number_is_the_headers(tmp_path):
     expected = expectations()
     prints = "\n".join(f'printf("%ld\\n", (long)({expression}));' for expression in expected)
-    header = "#include <stddef.h>\n#include <stdio.h>\n#include \"xla/ffi/api/c_api.h\"\n"
+    header = '#include <stddef.h>\n#include <stdio.h>\n#include "xla/ffi/api/c_api.h"\n'
     source = header + "int main(void) {\n" + prints + "\nreturn 0; }\n"
     # Jaxlibs before API 0.5 call the extension struct by its old name.
     old = {"XLA_FFI_InternalExtension": "XLA_FFI_Extension_Base"}

@@ -9,6 +9,7 @@ import types
 import numba
 import numpy as np
 import pytest
+
 from ffi_bridge.fingerprint import fingerprint
 
 SCALE = 2.0

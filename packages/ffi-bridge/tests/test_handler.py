@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
+from frames import Call, Record
+
 from ffi_bridge import numba_kernel
 from ffi_bridge.abi import API_VERSION, CODES
 from ffi_bridge.target import targets
-from frames import Call, Record
 
 
 @numba.njit

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
+
 from ffi_bridge import numba_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
 
@@ -32,7 +33,7 @@ def typo(x, out):
 
 @numba.njit
 def imports(x, out):
-    import math
+    import math  # noqa: PLC0415 (the mistake under test)
 
     out[0] = math.exp(x[0])
 

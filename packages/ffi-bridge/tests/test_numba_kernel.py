@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
+
 from ffi_bridge import numba_kernel
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.target import targets
@@ -146,9 +147,7 @@ def test_the_target_is_named_after_the_kernel_in_the_program():
 
 
 class TestAliases:
-    kernel = staticmethod(
-        numba_kernel(decay_in_place, struct(1000), input_output_aliases={0: 0})
-    )
+    kernel = staticmethod(numba_kernel(decay_in_place, struct(1000), input_output_aliases={0: 0}))
 
     def test_eager_input_survives(self):
         x = jnp.ones(1000)

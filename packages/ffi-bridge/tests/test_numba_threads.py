@@ -1,4 +1,4 @@
-"""numba_kernel from many threads: no abort, no deadlock, no GIL, on every threading layer; one process each."""
+"""numba_kernel from many threads: no abort, no deadlock, no GIL, on every threading layer."""
 
 import os
 import subprocess

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
+
 from ffi_bridge import numba_kernel
 from ffi_bridge.errors import KernelDefinitionError
 

@@ -1,8 +1,9 @@
 """Emit the slow paths: exceptions that a Numba kernel raised become XLA FFI errors, under the GIL.
 
-An exception of the calling thread is described at once. One of a worker thread of a parallel region would be
-lost with that thread's Python state, so it is recorded in a slot, and the handler looks at the slot's counter
-when the kernel has returned: every call during which an exception was recorded reports it.
+An exception of the calling thread is described at once. One of a worker thread of a parallel region
+would be lost with that thread's Python state, so it is recorded in a slot, and the handler looks at the
+slot's counter when the kernel has returned: every call during which an exception was recorded reports
+it.
 """
 
 from __future__ import annotations

@@ -63,17 +63,13 @@ class Frame:
         builder.cbranch(builder.icmp_unsigned("==", extension, NULL), done, compare)
         builder.position_at_end(compare)
         kind = self.field(extension, "XLA_FFI_InternalExtension", "type", I32)
-        is_metadata = builder.icmp_unsigned(
-            "==", kind, ir.Constant(I32, CODES["XLA_FFI_Extension_Metadata"])
-        )
+        is_metadata = builder.icmp_unsigned("==", kind, ir.Constant(I32, CODES["XLA_FFI_Extension_Metadata"]))
         builder.cbranch(is_metadata, answer, follow)
         builder.position_at_end(answer)
         self._write_metadata(extension)
         builder.ret(NULL)
         builder.position_at_end(follow)
-        extension.add_incoming(
-            self.field(extension, "XLA_FFI_InternalExtension", "next"), builder.block
-        )
+        extension.add_incoming(self.field(extension, "XLA_FFI_InternalExtension", "next"), builder.block)
         builder.branch(test)
         builder.position_at_end(done)
 
@@ -104,10 +100,7 @@ class Frame:
         size = self.field(items, struct, "size", I64)
         self.require("==", size, expected, f"expected {expected} buffers in {side}")
         table = self.field(items, struct, member, POINTER.as_pointer())
-        return [
-            self.builder.load(self.builder.gep(table, [ir.Constant(I64, i)]))
-            for i in range(expected)
-        ]
+        return [self.builder.load(self.builder.gep(table, [ir.Constant(I64, i)])) for i in range(expected)]
 
     def buffer(self, pointer: Any, rank: int, dtype: tuple[str, int], name: str) -> Buffer:
         """The buffer at `pointer`, after a check of its rank and dtype."""
@@ -116,9 +109,7 @@ class Frame:
         code = self.field(pointer, "XLA_FFI_Buffer", "dtype", I32)
         self.require("==", code, dtype[1], f"expected dtype {dtype[0]} for '{name}'")
         extents = self.field(pointer, "XLA_FFI_Buffer", "dims", I64.as_pointer())
-        dims = tuple(
-            self.builder.load(self.builder.gep(extents, [ir.Constant(I64, i)])) for i in range(rank)
-        )
+        dims = tuple(self.builder.load(self.builder.gep(extents, [ir.Constant(I64, i)])) for i in range(rank))
         return Buffer(self.field(pointer, "XLA_FFI_Buffer", "data"), dims)
 
     def require(self, relation: str, found: Any, expected: Any, message: str) -> None:
@@ -126,9 +117,7 @@ class Frame:
         builder = self.builder
         if isinstance(expected, int):
             expected = ir.Constant(found.type, expected)
-        with builder.if_then(
-            builder.not_(builder.icmp_signed(relation, found, expected)), likely=False
-        ):
+        with builder.if_then(builder.not_(builder.icmp_signed(relation, found, expected)), likely=False):
             text = f"{builder.function.name}: {message}; the program was built for other buffers"
             self.leave()
             code = "XLA_FFI_Error_Code_INVALID_ARGUMENT"
@@ -158,9 +147,7 @@ class Frame:
 def constant_text(module: Any, content: str) -> Any:
     """Address of `content` as a constant NUL-terminated string of the module."""
     data = bytearray(content.encode() + b"\0")
-    constant = ir.GlobalVariable(
-        module, ir.ArrayType(I8, len(data)), name=module.get_unique_name("text")
-    )
+    constant = ir.GlobalVariable(module, ir.ArrayType(I8, len(data)), name=module.get_unique_name("text"))
     constant.linkage = "internal"
     constant.global_constant = True
     constant.initializer = ir.Constant(constant.value_type, data)

@@ -1,8 +1,8 @@
 """Numba's CPU target, changed in two places for kernels that XLA calls from threads of its own.
 
-Numba enters a parallel region under the GIL, for the sake of Python callers; XLA calls without it, and a busy
-Python thread must not hold a kernel up. And an exception inside a parallel region is set in the Python state of
-a worker thread, where nobody looks; here it is recorded for the handler.
+Numba enters a parallel region under the GIL, for the sake of Python callers; XLA calls without it, and
+a busy Python thread must not hold a kernel up. And an exception inside a parallel region is set in the
+Python state of a worker thread, where nobody looks; here it is recorded for the handler.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PARALLEL_ENTRY: Final = ".kernel."
 
 
 class _WithoutGIL(PythonAPI):
-    """Emits no GIL traffic in the function that enters a parallel region, and the usual one elsewhere."""
+    """Emits no GIL traffic in the function that enters a parallel region; the usual elsewhere."""
 
     @property
     def _entering(self) -> bool:
@@ -42,7 +42,7 @@ class _WithoutGIL(PythonAPI):
 
 
 class _Recording(CPUCallConv):
-    """Raises into an exception slot: what raises in this target is the body of a parallel region."""
+    """Raises into an exception slot: only bodies of parallel regions raise in this target."""
 
     def raise_error(self, builder: Any, pyapi: Any, status: Any) -> None:
         super().raise_error(builder, pyapi, status)

@@ -1,8 +1,8 @@
 """Emit the XLA FFI handler of a compiled Numba CPU kernel.
 
-The handler is one C function in the kernel's own LLVM module: it checks the call frame, builds Numba array
-structs over XLA's buffers, and calls the kernel (which LLVM may inline), once, or in a loop over batch axes.
-The GIL is taken only to describe an exception that the kernel raised.
+The handler is one C function in the kernel's own LLVM module: it checks the call frame, builds Numba
+array structs over XLA's buffers, and calls the kernel (which LLVM may inline), once, or in a loop over
+batch axes. The GIL is taken only to describe an exception that the kernel raised.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ffi_bridge.handler.frame import HANDLER_TYPE, I32, I64, NULL, POINTER, Buff
 class Layout:
     """How the buffers of a frame map to the kernel's arguments.
 
-    `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without one is
-    given to every element of that level.
+    `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without
+    one is given to every element of that level.
     """
 
     kernel: str
@@ -56,10 +56,8 @@ class Threading:
     mutex: int | None
 
 
-def emit_handler(
-    compiled: CompileResult, name: str, layout: Layout, threading: Threading | None
-) -> int:
-    """Add the handler `name` to the kernel's library, finish it, and return the handler's address."""
+def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: Threading | None) -> int:
+    """Add the handler `name` to the kernel's library, finish it, and return its address."""
     library, context = compiled.library, compiled.target_context
     module = library.create_ir_module(name)
     function = ir.Function(module, HANDLER_TYPE, name=name)
@@ -91,9 +89,7 @@ def _checked_buffers(frame: Frame, signature: Signature, layout: Layout) -> list
     count = layout.num_inputs
     pointers = frame.buffers("args", count) + frame.buffers("rets", len(layout.names) - count)
     buffers = [
-        frame.buffer(
-            pointer, array.ndim + sum(batched), DTYPES[np.dtype(as_dtype(array.dtype))], name
-        )
+        frame.buffer(pointer, array.ndim + sum(batched), DTYPES[np.dtype(as_dtype(array.dtype))], name)
         for pointer, array, batched, name in zip(
             pointers, signature.args, layout.batched, layout.names, strict=True
         )
@@ -131,7 +127,8 @@ def _lock(builder: Any, address: int) -> Callable[[], object]:
 
 
 def _mask_threads(builder: Any, count: int) -> Callable[[], object]:
-    # Numba's count is thread-local, and XLA may run the handler on the caller's own thread: put it back after.
+    # Numba's count is thread-local, and XLA may run the handler on the caller's own thread: put it
+    # back after the kernel.
     read = ir.FunctionType(cgutils.intp_t, [])
     write = ir.FunctionType(ir.VoidType(), [cgutils.intp_t])
     getter = cgutils.get_or_insert_function(builder.module, read, "get_num_threads")
@@ -182,7 +179,7 @@ def _advance(
     argument: int,
     level: int,
 ) -> Any:
-    """The address of element `index` along batch level `level`; the same address where there is no such axis."""
+    """The address of element `index` along a batch level; unchanged where there is no such axis."""
     batched = layout.batched[argument]
     if not batched[level]:
         return pointer

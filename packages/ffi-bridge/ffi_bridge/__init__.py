@@ -1,0 +1,49 @@
+"""Kernels written in Python as native JAX operations: no Python and no GIL at call time."""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from ffi_bridge.kernel import XLACustomKernel as XLACustomKernel
+from ffi_bridge.selection import use_backend as use_backend
+
+if _TYPE_CHECKING:
+    from ffi_bridge.numba_cpu import numba_kernel as numba_kernel
+    from ffi_bridge.warp import jaxinfo_to_warpinfo as jaxinfo_to_warpinfo
+    from ffi_bridge.warp import jaxtype_to_warptype as jaxtype_to_warptype
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "XLACustomKernel",
+    "jaxinfo_to_warpinfo",
+    "jaxtype_to_warptype",
+    "numba_kernel",
+    "use_backend",
+]
+
+# Names that need an optional package, loaded at first use: `import ffi_bridge` loads neither Numba
+# nor Warp.
+_LAZY = {
+    "numba_kernel": ("ffi_bridge.numba_cpu", "numba"),
+    "jaxinfo_to_warpinfo": ("ffi_bridge.warp", "warp"),
+    "jaxtype_to_warptype": ("ffi_bridge.warp", "warp"),
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, extra = _LAZY[name]
+    try:
+        return getattr(_import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"ffi_bridge.{name} needs {error.name}, which is not installed; "
+            f'pip install "ffi-bridge[{extra}]"',
+            name=error.name,
+        ) from error
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

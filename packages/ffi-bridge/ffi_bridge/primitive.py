@@ -1,0 +1,132 @@
+"""The JAX primitive behind an operator: evaluation, types, lowering, differentiation, batching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import jax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from ffi_bridge.backends import PLATFORMS, Backend
+from ffi_bridge.batching import Levels, add_level, batch_shape, mapped
+from ffi_bridge.call import Call, concrete
+from ffi_bridge.definition import Rules
+from ffi_bridge.errors import RuleError
+from ffi_bridge.jvp import Bindable, jvp
+from ffi_bridge.rules import Flat
+from ffi_bridge.sharding import check_whole, output_type
+from ffi_bridge.transpose import transpose
+
+
+class Operator(Bindable, Protocol):
+    """What the primitive asks of its operator."""
+
+    name: str
+    rules: Rules
+
+    jitted: Callable[[Call, Levels], Callable[..., Flat]]  # make_jitted, cached
+
+    def chosen(self, device: str, call: Call) -> Backend:
+        """The backend that `call` runs on, under this JAX platform."""
+        ...
+
+
+def make_primitive(operator: Operator) -> Primitive:
+    """One primitive with parameters `call` and `batch`, and one lowering per platform."""
+    primitive = Primitive(operator.name)
+    primitive.multiple_results = True
+    primitive.def_impl(partial(_evaluate, operator))
+    primitive.def_abstract_eval(partial(_abstract, operator))
+    ad.primitive_jvps[primitive] = partial(_jvp, operator)
+    ad.primitive_transposes[primitive] = partial(_transpose, operator)
+    batching.primitive_batchers[primitive] = partial(_batch, operator, primitive)
+    for names in PLATFORMS.values():
+        for device in names:
+            rule = partial(_lower, operator, device)
+            mlir.register_lowering(primitive, rule, platform=device)
+    return primitive
+
+
+def make_jitted(primitive: Primitive, call: Call, batch: Levels) -> Callable[..., Flat]:
+    """The primitive with these parameters, under `jax.jit`."""
+
+    def bound(*ins: Any) -> Flat:
+        return primitive.bind(*ins, call=call, batch=batch)
+
+    return _jit(primitive.name, bound)
+
+
+def make_eager(primitive: Primitive, call: Call) -> Callable[..., Any]:
+    """The unbatched primitive under `jax.jit`, its outputs in the structure of `outs`."""
+
+    def bound(*ins: Any) -> Any:
+        return call.outs.restore(primitive.bind(*ins, call=call, batch=()))
+
+    return _jit(primitive.name, bound)
+
+
+def _jit(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    # Inlined, so that a call on constants inside another jitted function leaves just the primitive.
+    return jax.jit(function, inline=True)
+
+
+def _evaluate(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:
+    return operator.jitted(call, batch)(*ins)
+
+
+def _abstract(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:
+    check_whole(operator.name, ins)
+    sizes = batch_shape(batch)
+    return [output_type(sizes + out.shape, out.dtype, ins) for out in call.outs.flat]
+
+
+def _lower(operator: Operator, device: str, ctx: Any, *ins: Any, call: Call, batch: Levels) -> Sequence[Any]:
+    function = mapped(concrete(operator.chosen(device, call), call), batch)
+    return mlir.lower_fun(function, multiple_results=True)(ctx, *ins)
+
+
+def _jvp(
+    operator: Operator, primals: Flat, tangents: Flat, *, call: Call, batch: Levels
+) -> tuple[Flat, Flat]:
+    return jvp(operator, operator.rules.jvp, primals, tangents, call, batch)
+
+
+def _transpose(operator: Operator, cotangents: Flat, *args: Any, call: Call, batch: Levels) -> Flat:
+    return transpose(operator.rules.transpose, cotangents, args, call, batch)
+
+
+def _batch(
+    operator: Operator,
+    primitive: Primitive,
+    ins: Flat,
+    axes: Sequence[int | None],
+    *,
+    call: Call,
+    batch: Levels,
+) -> tuple[Flat, Sequence[int | None]]:
+    if operator.rules.batching is not None and not batch:
+        return _declared_batch(operator.rules.batching, ins, axes, call)
+    moved, level = add_level(ins, axes)
+    outs = primitive.bind(*moved, call=call, batch=(*batch, level))
+    return outs, [0] * len(outs)
+
+
+def _declared_batch(
+    fun: Callable[..., Any], ins: Flat, axes: Sequence[int | None], call: Call
+) -> tuple[Flat, Sequence[int | None]]:
+    outs, out_axes = fun(tuple(ins), tuple(axes), **call.for_rule())
+    flat = jax.tree.leaves(outs)
+    if out_axes is None or isinstance(out_axes, int):
+        flat_axes = [out_axes] * len(flat)
+    else:
+        flat_axes = jax.tree.leaves(out_axes, is_leaf=lambda axis: axis is None)
+    if not len(flat) == len(flat_axes) == len(call.outs.flat):
+        raise RuleError(
+            f"operator {call.operator!r}: the batching rule returned {len(flat)} outputs and "
+            f"{len(flat_axes)} axes; expected {len(call.outs.flat)} of each, or one axis for all"
+        )
+    return flat, flat_axes

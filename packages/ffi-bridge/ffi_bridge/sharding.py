@@ -1,0 +1,58 @@
+"""Types of an operator's inputs and outputs on a device mesh (`jax.shard_map`, explicit axes)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax.core import ShapedArray
+from jax.sharding import NamedSharding, PartitionSpec
+
+from ffi_bridge.errors import ShardedInputError
+
+
+def align_varying(ins: Sequence[Any]) -> list[Any]:
+    """The inputs, each made to vary over the union of their manual axes; JAX's gradients rely on it."""
+    own = [jax.typeof(x).manual_axis_type.varying for x in ins]
+    union = frozenset().union(*own)
+    if not union:
+        return list(ins)
+    return [
+        jax.lax.pcast(x, tuple(union - axes), to="varying") if union - axes else x
+        for x, axes in zip(ins, own, strict=True)
+    ]
+
+
+def output_type(shape: tuple[int, ...], dtype: Any, inputs: Sequence[Any]) -> Any:
+    """The abstract value of an output: whole on every mesh axis, varying as the inputs do."""
+    mesh = _mesh(inputs)
+    if mesh.empty:
+        return ShapedArray(shape, dtype)
+    sharding = NamedSharding(mesh, PartitionSpec(*[None] * len(shape)))
+    # Under check_vma=False every type is empty, and some inputs may be literals: the first that
+    # varies counts.
+    types = [x.manual_axis_type for x in inputs if x.manual_axis_type.varying]
+    keywords = {"manual_axis_type": types[0]} if types else {}
+    return ShapedArray(shape, dtype, sharding=sharding, **keywords)
+
+
+def check_whole(operator: str, inputs: Sequence[Any]) -> None:
+    """Raise ShardedInputError for an input split over explicit mesh axes.
+
+    Such a call would be given the whole array by a silent all-gather on every device.
+    """
+    for i, x in enumerate(inputs):
+        if any(axis is not None for axis in x.sharding.spec) or x.manual_axis_type.unreduced:
+            raise ShardedInputError(
+                f"operator {operator!r}: input {i} is {x.str_short()}, split over explicit mesh "
+                "axes, and the operator is defined on whole arrays; call it inside jax.shard_map "
+                "on each device's part, or gather the input first with jax.sharding.reshard"
+            )
+
+
+def _mesh(inputs: Sequence[Any]) -> Any:
+    for x in inputs:
+        if not x.sharding.mesh.empty:
+            return x.sharding.mesh
+    return jax.sharding.get_abstract_mesh()
