@@ -1,0 +1,94 @@
+"""What one call costs: a kernel that adds 8 floats, behind every way into JAX, beside XLA's own add."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+from rich.console import Console
+
+from event_ops_harness.bench.python_handler import register_python_handler
+from event_ops_harness.bench.results import Row, show, write
+from event_ops_harness.bench.timing import Work, seconds_per_call
+from ffi_bridge import numba_kernel
+
+_OUT: Final = jax.ShapeDtypeStruct((8,), jnp.float32)
+_STEPS: Final = {"pure_callback": 200, "ctypes callback": 500}
+_DEFAULT_STEPS: Final = 5000
+
+XLA: Final = "XLA a + b"
+OUTPUT: Final = Path(__file__).parents[2] / "results" / "call.json"
+
+Operation = Callable[[Any, Any], Any]
+
+
+@numba.njit
+def add(x: Any, y: Any, out: Any) -> None:
+    """out = x + y."""
+    for i in range(out.size):
+        out[i] = x[i] + y[i]
+
+
+def operations() -> dict[str, Operation]:
+    """Name -> the same sum of two vectors."""
+    register_python_handler("harness_ctypes_add", add, 2, 1, np.float32)
+    through_ctypes = jax.ffi.ffi_call("harness_ctypes_add", _OUT)
+    return {
+        "ffi_bridge": numba_kernel(add, _OUT),
+        XLA: lambda x, y: x + y,
+        "ctypes callback": through_ctypes,
+        "pure_callback": lambda x, y: jax.pure_callback(np.add, _OUT, x, y),
+    }
+
+
+def measure(rounds: int, budget: float) -> list[Row]:
+    """Per step inside `lax.fori_loop`, per jitted call, per eager call."""
+    x = jnp.arange(8, dtype=jnp.float32)
+    ways = operations()
+    steps = {name: _STEPS.get(name, _DEFAULT_STEPS) for name in ways}
+    once = dict.fromkeys(ways, 1)
+    groups: dict[str, tuple[Mapping[str, Work], dict[str, int]]] = {
+        "step in fori_loop": ({n: _loop(op, steps[n], x) for n, op in ways.items()}, steps),
+        "jitted call": ({n: _blocking(jax.jit(op), x) for n, op in ways.items()}, once),
+        "eager call": ({n: _blocking(op, x) for n, op in ways.items()}, once),
+    }
+    return [
+        Row(group, name, seconds / counts[name], XLA)
+        for group, (works, counts) in groups.items()
+        for name, seconds in seconds_per_call(works, rounds=rounds, budget=budget).items()
+    ]
+
+
+def _loop(operation: Operation, steps: int, x: jax.Array) -> Work:
+    run = jax.jit(lambda a: jax.lax.fori_loop(0, steps, lambda _, c: operation(c, a), a))
+    return lambda: jax.block_until_ready(run(x))
+
+
+def _blocking(operation: Operation, x: jax.Array) -> Work:
+    return lambda: jax.block_until_ready(operation(x, x))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, show and write; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="bench call", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--budget", type=float, default=3.0, help="seconds per rival and way")
+    parser.add_argument("--output", type=Path, default=OUTPUT, metavar="FILE")
+    options = parser.parse_args(argv)
+    console = Console()
+    with console.status("measuring"):
+        rows = measure(options.rounds, options.budget)
+    show(console, "What one call costs", rows)
+    write(options.output, "call", sys.argv[1:] if argv is None else argv, rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

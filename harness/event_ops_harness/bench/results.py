@@ -1,0 +1,76 @@
+"""Rows of a benchmark: shown as a table, written as JSON with what the figures depend on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Row:
+    """Seconds of one rival in one group; `baseline` is the rival of the group that ratios refer to."""
+
+    group: str
+    rival: str
+    seconds: float
+    baseline: str
+
+
+def ratios(rows: Sequence[Row]) -> list[float]:
+    """How many times as long as its group's baseline each row took."""
+    base = {row.group: row.seconds for row in rows if row.rival == row.baseline}
+    return [row.seconds / base[row.group] for row in rows]
+
+
+def show(console: Console, title: str, rows: Sequence[Row]) -> None:
+    """Print the rows, group by group, fastest first."""
+    table = Table(title=title, title_justify="left")
+    for column in ("what", "who", "µs", "ratio"):
+        table.add_column(column, justify="left" if column in ("what", "who") else "right")
+    pairs = list(zip(rows, ratios(rows), strict=True))
+    for _, group in groupby(pairs, key=lambda pair: pair[0].group):
+        for row, ratio in sorted(group, key=lambda pair: pair[1]):
+            table.add_row(row.group, row.rival, f"{row.seconds * 1e6:.4g}", f"{ratio:.3g}")
+        table.add_section()
+    console.print(table)
+
+
+def write(path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Row]) -> None:
+    """Write the rows, the machine and the command that repeats them."""
+    measured = [
+        {"group": row.group, "rival": row.rival, "us": row.seconds * 1e6, "ratio": ratio}
+        for row, ratio in zip(rows, ratios(rows), strict=True)
+    ]
+    result = {"command": command(benchmark, options), "machine": machine(), "rows": measured}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def command(benchmark: str, options: Sequence[str]) -> str:
+    """The nox command that measures the same again."""
+    return " ".join(["nox -s bench --", benchmark, *options])
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on; nothing that names the machine."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    packages = ("jax", "jaxlib", "numba", "numpy", "scipy")
+    return {
+        "cpu": names[0] if names else platform.processor(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        **{name: importlib.metadata.version(name) for name in packages},
+    }

@@ -1,0 +1,108 @@
+"""The rivals of each operator: libraries, and loops written by hand."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+import scipy.sparse
+
+from event_ops_harness.bench.timing import Work
+
+# How many different event vectors a loop over steps goes through.
+EVENT_BANK: Final = 16
+
+Rivals = Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Work]]
+
+
+@numba.njit
+def scatter_rows_by_hand(weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, y: Any) -> None:
+    """`steps` times y = A.T @ events: what one writes in five minutes, serial, without checks."""
+    homogeneous = weights.size == 1
+    for step in range(steps):
+        events = bank[step % bank.shape[0]]
+        y[:] = 0
+        for i in range(events.size):
+            if events[i]:
+                for k in range(indptr[i], indptr[i + 1]):
+                    y[indices[k]] += weights[0] if homogeneous else weights[k]
+
+
+@numba.njit
+def gather_rows_by_hand(weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, y: Any) -> None:
+    """`steps` times y = A @ events, serial, without checks."""
+    homogeneous = weights.size == 1
+    for step in range(steps):
+        events = bank[step % bank.shape[0]]
+        for i in range(y.size):
+            total = y.dtype.type(0)
+            for k in range(indptr[i], indptr[i + 1]):
+                if events[indices[k]]:
+                    total += weights[0] if homogeneous else weights[k]
+            y[i] = total
+
+
+def _event_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Work]:
+    data, indices, indptr, bank, steps = args
+    rows, columns = kwargs["shape"]
+    weights = np.atleast_1d(np.asarray(data))
+    by_hand = scatter_rows_by_hand if kwargs.get("transpose") else gather_rows_by_hand
+    y = np.empty(columns if kwargs.get("transpose") else rows, weights.dtype)
+    return {"Numba by hand": lambda: by_hand(weights, indices, indptr, bank, steps, y)}
+
+
+def _matvec_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Work]:
+    data, indices, indptr, v = args
+    matrix = scipy.sparse.csr_matrix((data, indices, indptr), shape=kwargs["shape"])
+    transposed = bool(kwargs.get("transpose"))
+    view = matrix.T if transposed else matrix
+    rivals: dict[str, Work] = {"SciPy": lambda: view @ v}
+    if importlib.util.find_spec("sparse_dot_mkl") is not None:
+        dot = importlib.import_module("sparse_dot_mkl").dot_product_mkl
+        rivals["MKL"] = lambda: dot(view, v)
+    return rivals
+
+
+def _scatter_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Work]:
+    target, indices, updates = args
+    device = tuple(map(jnp.asarray, args))
+    at_add = jax.jit(lambda t, i, u: t.at[i].add(u))
+    positive = np.where(indices < 0, indices + target.size, indices)
+
+    def ufunc_at() -> Any:
+        y = target.copy()
+        np.add.at(y, positive, updates)
+        return y
+
+    return {
+        "jnp .at[].add": lambda: jax.block_until_ready(at_add(*device)),
+        "np.add.at": ufunc_at,
+        "np.bincount": lambda: target + np.bincount(positive, updates, minlength=target.size),
+    }
+
+
+def _reference_rival(function: Callable[..., Any]) -> Rivals:
+    def rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Work]:
+        device = tuple(map(jnp.asarray, args))
+        run = jax.jit(lambda *ins: function(*ins, **kwargs))
+        return {"jnp under jit": lambda: jax.block_until_ready(run(*device))}
+
+    return rivals
+
+
+def _trace(x: Any, spikes: Any, *, tau: Any, dt: Any) -> Any:
+    return x * jnp.exp(jnp.float32(-dt / tau)) + spikes.astype(x.dtype)
+
+
+RIVALS: Final[Mapping[str, Rivals]] = {
+    "csr_matvec": _matvec_rivals,
+    "csr_event_matvec": _event_rivals,
+    "scatter_add": _scatter_rivals,
+    "trace_decay": _reference_rival(_trace),
+}
