@@ -9,7 +9,6 @@ from typing import Any, Final, cast
 import jax
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
-from numba.core.dispatcher import Dispatcher
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
 from ffi_bridge.handler.numba_cpu import Layout
@@ -27,7 +26,7 @@ Levels = tuple[tuple[int, tuple[bool, ...]], ...]
 class Kernel:
     """What the user wrapped; compared by identity: its code may change with the globals it reads."""
 
-    dispatcher: Dispatcher
+    dispatcher: Any  # a numba.core.dispatcher.Dispatcher, which has no types of use here
     vmap_method: str | None
     aliases: tuple[tuple[int, int], ...]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numba.core import types
 from numba.core.compiler import CompileResult, Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher, _FunctionCompiler
+from numba.core.dispatcher import _FunctionCompiler  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import from_dtype
 from numba.np.ufunc import parallel
@@ -36,7 +36,7 @@ _PARALLEL_ENTRY: Final = "numba_parallel_for"
 class _Compiler(_FunctionCompiler):
     """Numba's compiler with the user's options, stopped before it makes wrappers for Python."""
 
-    def __init__(self, dispatcher: Dispatcher, noalias: bool) -> None:
+    def __init__(self, dispatcher: Any, noalias: bool) -> None:
         super().__init__(
             dispatcher.py_func,
             dispatcher.targetdescr,
@@ -63,7 +63,7 @@ class _Compiler(_FunctionCompiler):
             pipeline_class=self.pipeline_class,
         )
 
-    def _customize_flags(self, flags: Flags) -> Flags:
+    def _customize_flags(self, flags: Any) -> Any:
         flags.no_cpython_wrapper = True
         flags.no_cfunc_wrapper = True
         flags.no_compile = True  # the handler joins the same LLVM module before it is finished
@@ -72,7 +72,7 @@ class _Compiler(_FunctionCompiler):
         return flags
 
 
-def parameter_names(dispatcher: Dispatcher, given: int, num_outs: int) -> tuple[str, ...]:
+def parameter_names(dispatcher: Any, given: int, num_outs: int) -> tuple[str, ...]:
     """Names of the kernel's parameters; raises KernelTypeError unless there is one per buffer."""
     parameters = inspect.signature(dispatcher.py_func).parameters.values()
     name = dispatcher.__name__
@@ -103,7 +103,7 @@ def array_type(kernel: str, name: str, dtype: np.dtype[Any], ndim: int, readonly
 
 
 def ensure_kernel_target(
-    dispatcher: Dispatcher,
+    dispatcher: Any,
     arrays: Sequence[types.Array],
     layout: Layout,
     *,
@@ -126,9 +126,7 @@ def ensure_kernel_target(
         return ensure_target(name, build, platform="cpu")
 
 
-def _compile(
-    dispatcher: Dispatcher, arrays: Sequence[types.Array], layout: Layout, noalias: bool
-) -> CompileResult:
+def _compile(dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, noalias: bool) -> CompileResult:
     kernel = dispatcher.__name__
     _refuse_imports(kernel, dispatcher.py_func.__code__)
     try:
@@ -152,7 +150,7 @@ def _refuse_imports(kernel: str, code: CodeType) -> None:
             )
 
 
-def _explain(dispatcher: Dispatcher, arrays: Sequence[types.Array], layout: Layout, error: NumbaError) -> str:
+def _explain(dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, error: NumbaError) -> str:
     """What is wrong, in terms of the kernel's own arguments."""
     if written := _written_inputs(dispatcher, arrays, error):
         names = ", ".join(f"'{layout.names[i]}'" for i in written)
@@ -166,7 +164,7 @@ def _explain(dispatcher: Dispatcher, arrays: Sequence[types.Array], layout: Layo
     return f"{head}\n{error}"
 
 
-def _written_inputs(dispatcher: Dispatcher, arrays: Sequence[types.Array], error: NumbaError) -> list[int]:
+def _written_inputs(dispatcher: Any, arrays: Sequence[types.Array], error: NumbaError) -> list[int]:
     """Inputs whose being read-only is all that stops the kernel from compiling."""
     writable = [array.copy(readonly=False) for array in arrays]
     if "readonly" not in str(error) or not _compiles(dispatcher, writable):
@@ -178,7 +176,7 @@ def _written_inputs(dispatcher: Dispatcher, arrays: Sequence[types.Array], error
     ]
 
 
-def _compiles(dispatcher: Dispatcher, arrays: Sequence[types.Array]) -> bool:
+def _compiles(dispatcher: Any, arrays: Sequence[types.Array]) -> bool:
     try:
         _Compiler(dispatcher, False).compile(tuple(arrays), None)
     except NumbaError:

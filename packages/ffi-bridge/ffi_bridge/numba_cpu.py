@@ -68,7 +68,7 @@ def numba_kernel(
     return _jitted(spec, structure, None)
 
 
-def _njit_function(kernel: object) -> Dispatcher:
+def _njit_function(kernel: Any) -> Any:
     hint = "decorate it with @numba.njit"
     if isinstance(kernel, Dispatcher):
         options: dict[str, Any] = kernel.targetoptions

@@ -147,7 +147,8 @@ class Frame:
 def constant_text(module: Any, content: str) -> Any:
     """Address of `content` as a constant NUL-terminated string of the module."""
     data = bytearray(content.encode() + b"\0")
-    constant = ir.GlobalVariable(module, ir.ArrayType(I8, len(data)), name=module.get_unique_name("text"))
+    name = module.get_unique_name("text")
+    constant: Any = ir.GlobalVariable(module, ir.ArrayType(I8, len(data)), name=name)
     constant.linkage = "internal"
     constant.global_constant = True
     constant.initializer = ir.Constant(constant.value_type, data)

@@ -16,7 +16,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.compiler import CompileResult
-from numba.core.typing import Signature
+from numba.core.typing.templates import Signature
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype
 
