@@ -1,13 +1,13 @@
 """Kernels written in Python as native JAX operations: no Python and no GIL at call time."""
 
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from ffi_bridge.kernel import XLACustomKernel as XLACustomKernel
 from ffi_bridge.selection import use_backend as use_backend
 
-if _TYPE_CHECKING:
+if TYPE_CHECKING:
     from ffi_bridge.numba_cpu import numba_kernel as numba_kernel
     from ffi_bridge.warp import jaxinfo_to_warpinfo as jaxinfo_to_warpinfo
     from ffi_bridge.warp import jaxtype_to_warptype as jaxtype_to_warptype

@@ -33,7 +33,7 @@ def typo(x, out):
 
 @numba.njit
 def imports(x, out):
-    import math  # noqa: PLC0415 (the mistake under test)
+    import math
 
     out[0] = math.exp(x[0])
 

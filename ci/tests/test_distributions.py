@@ -1,0 +1,38 @@
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["workspace"]["members"]
+EXTRAS = {"numba", "cuda12", "cuda13", "warp", "all"}
+
+
+def project(folder):
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_distribution_carries_the_licence_and_a_readme(folder):
+    assert (ROOT / folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert (ROOT / folder / "README.md").read_text().startswith(f"# {project(folder)['name']}\n")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_distribution_has_every_extra(folder):
+    assert set(project(folder)["optional-dependencies"]) >= EXTRAS
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_package_is_typed(folder):
+    package = project(folder)["name"].replace("-", "_")
+    assert (ROOT / folder / package / "py.typed").is_file()
+
+
+def test_the_three_versions_are_one():
+    sources = [
+        ROOT / folder / project(folder)["name"].replace("-", "_") / "__init__.py" for folder in FOLDERS
+    ]
+    version = re.compile(r'^__version__ = "(.+)"$', flags=re.MULTILINE)
+    assert len({version.search(path.read_text())[1] for path in sources}) == 1

@@ -1,0 +1,60 @@
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import matrix
+import pytest
+
+CI = Path(__file__).parents[1]
+TOOL = matrix.__file__
+
+
+def version(text):
+    return [int(part) for part in text.split(".")]
+
+
+def sort_key(row):
+    return version(row["python"]), version(row["jax"]), row["backends"], row["platform"]
+
+
+def pinned_jax(row):
+    name = "lowest" if row["sessions"] == ["minimums"] else f"py{row['python']}"
+    pins = (CI / "constraints" / f"{name}.txt").read_text()
+    return re.search(r"^jax==(.+)$", pins, flags=re.MULTILINE)[1]
+
+
+def test_rows_are_sorted_and_named_once():
+    rows = matrix.rows()
+    assert rows == sorted(rows, key=sort_key)
+    names = [row["name"] for row in rows]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("row", matrix.rows(), ids=lambda row: row["name"])
+def test_row_states_the_jax_that_is_pinned(row):
+    assert row["jax"] == pinned_jax(row)
+
+
+@pytest.mark.parametrize("row", matrix.rows(), ids=lambda row: row["name"])
+def test_row_names_sessions_of_the_noxfile(row):
+    noxfile = (CI.parent / "noxfile.py").read_text()
+    functions = set(re.findall(r"^def (\w+)\(session: nox.Session\)", noxfile, flags=re.MULTILINE))
+    assert {name.partition("-")[0] for name in row["sessions"]} <= functions
+
+
+def test_unknown_row_is_answered_with_the_known_ones():
+    with pytest.raises(SystemExit, match=r"no row '2\.7'; it has 3\.11-"):
+        matrix.sessions("2.7")
+
+
+def test_json_is_the_matrix_of_a_workflow():
+    command = [sys.executable, TOOL, "--json", "linux-gpu"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert json.loads(printed) == [r for r in matrix.rows() if r["platform"] == "linux-gpu"]
+
+
+def test_no_arguments_list_the_rows():
+    printed = subprocess.run([sys.executable, TOOL], check=True, capture_output=True, text=True).stdout
+    assert printed.split() == [row["name"] for row in matrix.rows()]

@@ -1,0 +1,45 @@
+"""Read ci/matrix.toml.
+
+python ci/tools/matrix.py                   # the names of the rows
+python ci/tools/matrix.py --sessions NAME   # the nox sessions of one row
+python ci/tools/matrix.py --json PLATFORM   # the rows of one platform, as a workflow's matrix
+"""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+MATRIX = Path(__file__).parents[1] / "matrix.toml"
+
+
+def rows(path: Path = MATRIX) -> list[dict]:
+    """Return every row, with the name it is called by."""
+    found = tomllib.loads(path.read_text(encoding="utf-8"))["row"]
+    return [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in found]
+
+
+def sessions(name: str, path: Path = MATRIX) -> list[str]:
+    """Return the sessions of row `name`; SystemExit with the known names when there is none."""
+    known = {row["name"]: row["sessions"] for row in rows(path)}
+    if name not in known:
+        raise SystemExit(f"ci/matrix.toml has no row {name!r}; it has {', '.join(known)}")
+    return known[name]
+
+
+def main(args: list[str]) -> int:
+    """Print what the command line asks for."""
+    match args:
+        case []:
+            print(*(row["name"] for row in rows()), sep="\n")
+        case ["--sessions", name]:
+            print(*sessions(name))
+        case ["--json", platform]:
+            print(json.dumps([row for row in rows() if row["platform"] == platform]))
+        case _:
+            raise SystemExit(__doc__)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

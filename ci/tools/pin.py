@@ -1,0 +1,50 @@
+"""Write ci/constraints/: one file of pinned versions per Python, and one of the oldest allowed.
+
+A file holds names and versions only: no hashes, no index, no path.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "ci" / "constraints"
+DISTRIBUTIONS = ("packages/ffi-bridge", "ops", "harness")
+HEADER = "# Written by `nox -s constraints`. {what}.\n"
+
+
+def compile_command(python: str, extras: tuple[str, ...], *options: str) -> list[str]:
+    """The uv command that resolves the workspace for one Python on Linux."""
+    return [
+        *("uv", "pip", "compile", "--quiet", "--no-annotate", "--no-header"),
+        *("--python-version", python, "--python-platform", "x86_64-manylinux_2_28"),
+        *("--no-emit-package", "ffi-bridge", "--no-emit-package", "event-ops"),
+        *(word for extra in extras for word in ("--extra", extra)),
+        *options,
+        *(f"{folder}/pyproject.toml" for folder in DISTRIBUTIONS),
+    ]
+
+
+def pin(name: str, what: str, command: list[str]) -> None:
+    """Run `command` and write what it resolves to `ci/constraints/<name>.txt`."""
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    path = FOLDER / f"{name}.txt"
+    path.write_text(HEADER.format(what=what) + done.stdout, encoding="utf-8")
+    print(f"{path.relative_to(ROOT)}: {done.stdout.count('==')} versions")
+
+
+def main() -> int:
+    """Write every file."""
+    FOLDER.mkdir(exist_ok=True)
+    groups = [w for g in ("build", "lint", "types") for w in ("--group", f"pyproject.toml:{g}")]
+    everything = ("numba", "warp", "test", "bench")
+    for python in ("3.11", "3.12", "3.13"):
+        what = f"The newest versions for Python {python}"
+        pin(f"py{python}", what, compile_command(python, everything, *groups))
+    oldest = compile_command("3.11", ("numba", "warp", "test"), "--resolution", "lowest-direct")
+    pin("lowest", "The oldest versions that the distributions allow, for Python 3.11", oldest)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

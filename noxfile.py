@@ -1,0 +1,170 @@
+"""Every task of this repository, one session each: `nox -l` lists them, `nox -s NAME` runs one.
+
+Sessions install what `ci/constraints/` pins, except `minimums`, which takes the oldest versions
+that the distributions allow. What follows `--` goes to the program that the session runs.
+"""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+CONSTRAINTS = ROOT / "ci" / "constraints"
+DISTRIBUTIONS = ("packages/ffi-bridge", "ops", "harness")
+SUPPORTED = ("3.11", "3.12", "3.13")
+RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+BENCHMARKS = {
+    "call": "event_ops_harness.bench.call",
+    "ops": "event_ops_harness.bench.ops",
+    "cuba": "event_ops_harness.bench_cuba",
+}
+
+nox.needs_version = ">=2025.5"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = False  # skipped by name; RUNNING is never missing
+nox.options.sessions = ["lint", "types", f"tests-{RUNNING}"]
+os.environ["UV_PYTHON_DOWNLOADS"] = "never"
+
+
+def select_pyenv_versions() -> None:
+    """pyenv's shims answer only for selected versions: select each supported one it has."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    pattern = re.compile(rf"({'|'.join(map(re.escape, SUPPORTED))})\.\d+")
+    found = [p.name for p in root.glob("versions/*") if pattern.fullmatch(p.name)]
+    found.sort(key=lambda v: (not v.startswith(RUNNING), [int(n) for n in v.split(".")]))
+    if found:
+        os.environ.setdefault("PYENV_VERSION", ":".join(found))
+
+
+select_pyenv_versions()
+
+
+def install(session: nox.Session, *requirements: str, pins: str | None = None) -> None:
+    """Install `requirements` under the constraints of the session's Python (or of `pins`)."""
+    constraints = CONSTRAINTS / f"{pins or 'py' + str(session.python or RUNNING)}.txt"
+    if constraints.exists():
+        session.install("-c", str(constraints), *requirements)
+    else:
+        session.warn(f"no {constraints.relative_to(ROOT)}: the newest versions are installed")
+        session.install(*requirements)
+
+
+def workspace(*extras: str) -> list[str]:
+    """The three distributions, editable, each with `extras`."""
+    ours = {"harness": extras, "ops": (), "packages/ffi-bridge": ()}
+    return [
+        arg
+        for folder, chosen in ours.items()
+        for arg in ("-e", f"./{folder}[{','.join(chosen)}]" if chosen else f"./{folder}")
+    ]
+
+
+def group(name: str) -> list[str]:
+    """One dependency group of the root pyproject.toml."""
+    return list(nox.project.dependency_groups(nox.project.load_toml(ROOT / "pyproject.toml"), name))
+
+
+def pytest(session: nox.Session, *args: str) -> None:
+    """Run pytest on two to four processes; posargs come last and so win."""
+    parallel = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
+    session.run("python", "-m", "pytest", *parallel, *args, *session.posargs)
+
+
+@nox.session(default=False)
+def demo(session: nox.Session) -> None:
+    """Simulate the CUBA network of 4000 spiking neurons; `-- --help` shows its options."""
+    install(session, *workspace("numba"))
+    session.run("python", "-m", "event_ops_harness.cuba", *session.posargs)
+
+
+@nox.session(python=sorted({*SUPPORTED, RUNNING}, key=lambda v: int(v.split(".")[1])))
+def tests(session: nox.Session) -> None:
+    """Run every test under nox's own Python, a third of them under each other one that is here."""
+    install(session, *workspace("numba", "warp", "test"))
+    third = int(str(session.python).split(".")[1]) % 3  # neighbours take different thirds
+    whole = session.python == RUNNING
+    pytest(session, *(() if whole else ("-m", "not slow", "--part", f"{third}/3")))
+
+
+@nox.session(default=False, python=SUPPORTED[0], reuse_venv=False)
+def minimums(session: nox.Session) -> None:
+    """Run the tests with the oldest versions that the distributions allow."""
+    install(session, *workspace("numba", "warp", "test"), pins="lowest")
+    pytest(session, "-m", "not slow")
+
+
+@nox.session(default=False)
+def gpu(session: nox.Session) -> None:
+    """Run the tests on an NVIDIA GPU, with the CUDA 13 wheels."""
+    install(session, *workspace("cuda13", "warp", "test"))
+    session.run("python", "-m", "pytest", *session.posargs, env={"JAX_PLATFORMS": "cuda,cpu"})
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, formatting, the direction of imports, and that no function body imports."""
+    install(session, *group("lint"))
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    paths = os.pathsep.join(str(ROOT / d) for d in DISTRIBUTIONS)
+    session.run("lint-imports", "--no-cache", env={"PYTHONPATH": paths})
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types with pyright: strictly in the two libraries, basically in the harness."""
+    install(session, *workspace("numba", "warp"), *group("types"))
+    session.run("pyright")
+    session.run("pyright", "-p", "harness")
+
+
+@nox.session(default=False, reuse_venv=False)
+def build(session: nox.Session) -> None:
+    """Build wheels and sdists, install them in a fresh environment, run the README's program."""
+    install(session, *group("build"), "pytest>=8.3")
+    dist = ROOT / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    for folder in DISTRIBUTIONS:
+        session.run("python", "-m", "build", "--outdir", str(dist), folder)
+    session.run("python", "ci/tools/try_built.py", str(dist), *session.posargs)
+
+
+@nox.session(default=False)
+def seeds(session: nox.Session) -> None:
+    """Run the seed tutorials against ffi_bridge, where the workshop's `../shared` folder is."""
+    script = ROOT.parent / "shared" / "tools" / "run_seeds.py"
+    if not script.exists():
+        session.skip("../shared/tools/run_seeds.py is not here: the tutorials are not part of git")
+    install(session, *workspace("numba", "warp"))
+    for tutorial in session.posargs or ("numba_cpu", "warp"):
+        session.run("python", str(script), "--only", tutorial)
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Measure beside the rivals: `-- call`, `-- ops`, `-- cuba`, with their options after it."""
+    chosen, *options = session.posargs or ("call",)
+    if chosen not in BENCHMARKS:
+        session.error(f"no benchmark named {chosen!r}: choose one of {', '.join(BENCHMARKS)}")
+    install(session, *workspace("numba", "bench"))
+    session.run("python", "-m", BENCHMARKS[chosen], *options)
+
+
+@nox.session(default=False)
+def table(session: nox.Session) -> None:
+    """Write the table of operators and backends into README.md."""
+    install(session, *workspace("numba", "warp"))
+    session.run("python", "-m", "event_ops_harness.table", "--write", "README.md")
+
+
+@nox.session(default=False)
+def constraints(session: nox.Session) -> None:
+    """Pin anew what `ci/constraints/` holds: the newest for each Python, and the oldest allowed."""
+    session.install("uv>=0.8")
+    session.run("python", "ci/tools/pin.py", *session.posargs)
