@@ -1,0 +1,57 @@
+"""Cases: named inputs of an operator, and named mistakes, which tests and benchmarks share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+# Positional and keyword arguments of one call.
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+CONFORMANCE = "conformance"
+BENCHMARK = "benchmark"
+
+_RELATIVE: Mapping[str, float] = {
+    "float32": 2e-5,
+    "float64": 1e-12,
+    "complex64": 2e-5,
+    "complex128": 1e-12,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to call an operator.
+
+    Args:
+        name: part of test ids and report rows.
+        make: `(rng, dtype, index_dtype) -> (args, kwargs)`; NumPy arrays, the same ones for the same `rng`.
+        tags: "conformance" (small, an edge or a rule), "benchmark" (a size worth timing), or both.
+        differentiable: positions of the arguments to which derivatives at this point exist.
+        tolerance: how many times the dtype's usual rounding error is allowed; more for long sums.
+        note: why the tolerance is what it is, or what the case is there for.
+    """
+
+    name: str
+    make: Callable[[np.random.Generator, str, str], Arguments]
+    tags: frozenset[str] = field(default=frozenset({CONFORMANCE}))
+    differentiable: tuple[int, ...] = ()
+    tolerance: float = 1.0
+    note: str = ""
+
+    def relative_tolerance(self, dtype: str) -> float:
+        """Largest relative error; 0 for integers, which are exact."""
+        return self.tolerance * _RELATIVE.get(dtype, 0.0)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One way to call an operator wrongly: `make()` gives the arguments, the error must match `match`."""
+
+    name: str
+    make: Callable[[], Arguments]
+    error: type[Exception]
+    match: str

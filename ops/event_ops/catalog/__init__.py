@@ -1,0 +1,1 @@
+"""The operators: one folder each, found by `event_ops.discover`."""

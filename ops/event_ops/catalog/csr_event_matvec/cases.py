@@ -1,0 +1,147 @@
+"""Cases of `csr_event_matvec`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import fixed_degree_csr, numbers, random_csr, random_events
+
+DTYPES = ("float32", "float64")
+
+DATA, EVENTS = 0, 3
+
+
+def _random(
+    shape: tuple[int, int], nse: int, transpose: bool, events: str, homogeneous: bool
+) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        data, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
+        size = shape[0] if transpose else shape[1]
+        active = random_events(rng, size, 0.3, "bool" if events == "bool" else dtype)
+        weights = numbers(rng, (), dtype) if homogeneous else data
+        return (weights, indices, indptr, active), {"shape": shape, "transpose": transpose}
+
+    return make
+
+
+def _sized(size: int, per_row: int, rate: float, transpose: bool) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        arrays = fixed_degree_csr(rng, (size, size), per_row, dtype, index_dtype)
+        events = random_events(rng, size, rate, "bool")
+        return (*arrays, events), {"shape": (size, size), "transpose": transpose}
+
+    return make
+
+
+def _poisoned(transpose: bool) -> Callable[..., Arguments]:
+    """Every weight that an inactive event would meet is NaN or infinite."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        args, kwargs = _random((9, 9), 60, transpose, "bool", False)(rng, dtype, index_dtype)
+        data, indices, indptr, events = args
+        rows = np.repeat(np.arange(9), np.diff(indptr))
+        silent = ~events[rows if transpose else indices]
+        data[silent] = np.where(rng.random(silent.sum()) < 0.5, np.nan, np.inf)
+        return (data, indices, indptr, events), kwargs
+
+    return make
+
+
+def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        args, kwargs = _random((6, 7), 30, transpose, "bool", False)(rng, dtype, index_dtype)
+        args[1][::5] = 7
+        args[1][1::7] = np.iinfo(index_dtype).max
+        if np.dtype(index_dtype).kind == "i":
+            args[1][2::9] = -1
+        return args, kwargs
+
+    return make
+
+
+def _one_element(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """A homogeneous weight of shape (1,)."""
+    args, kwargs = _random((8, 5), 20, False, "bool", True)(rng, dtype, index_dtype)
+    return (args[0].reshape(1), *args[1:]), kwargs
+
+
+_SHAPES: dict[str, tuple[tuple[int, int], int]] = {
+    "random": ((17, 23), 120),
+    "empty-rows": ((40, 9), 12),
+    "no-entries": ((5, 4), 0),
+    "no-rows": ((0, 4), 3),
+    "no-columns": ((4, 0), 3),
+    "threads": ((700, 500), 40_000),
+}
+
+_KINDS = (("bool", False), ("bool", True), ("float", False), ("float", True))
+
+_RATES = ((4000, 80, 0.0005), (4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
+
+
+def _named(name: str, transpose: bool, events: str, homogeneous: bool) -> str:
+    parts = (name, "transposed" * transpose, "float" * (events == "float"), "one" * homogeneous)
+    return "-".join(part for part in parts if part)
+
+
+CASES = (
+    *(
+        Case(
+            _named(name, transpose, events, homogeneous),
+            _random(shape, nse, transpose, events, homogeneous),
+            differentiable=(DATA, EVENTS) if events == "float" else (DATA,),
+            tolerance=20,
+            note="sums of up to a hundred terms, in any order",
+        )
+        for name, (shape, nse) in _SHAPES.items()
+        for transpose in (False, True)
+        for events, homogeneous in _KINDS
+        if name in ("random", "threads") or (events, homogeneous) == ("bool", False)
+    ),
+    Case("one-element", _one_element, differentiable=(DATA,), tolerance=5),
+    Case("poisoned", _poisoned(False), tolerance=5, note="inactive: exactly 0 whatever the weight"),
+    Case("poisoned-transposed", _poisoned(True), tolerance=5),
+    Case("out-of-range", _out_of_range(False), differentiable=(DATA,), tolerance=5),
+    Case("out-of-range-transposed", _out_of_range(True), differentiable=(DATA,), tolerance=5),
+    *(
+        Case(
+            f"{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",
+            _sized(size, per_row, rate, transpose),
+            frozenset({BENCHMARK}),
+            tolerance=20,
+        )
+        for size, per_row, rate in _RATES
+        for transpose in (False, True)
+    ),
+)
+
+
+def _wrong(**changes: object) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, object] = {
+            "data": np.ones(3, np.float32),
+            "indices": np.zeros(3, np.int32),
+            "indptr": np.array([0, 1, 3], np.int32),
+            "events": np.ones(4, bool),
+            "shape": (2, 4),
+        }
+        parts |= changes
+        args = tuple(parts.pop(name) for name in ("data", "indices", "indptr", "events"))
+        return args, parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
+    Mistake("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "events has dtype int"),
+    Mistake("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
+    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    Mistake("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
+    Mistake("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
+)

@@ -1,0 +1,39 @@
+"""`csr_event_matvec` in pure JAX: its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.entries import rows_of, sums_at, values_at
+
+
+def event_terms(data: jax.Array, active: jax.Array) -> jax.Array:
+    """What each entry adds for the event that it meets: 0 for an inactive one, whatever the weight."""
+    weights = jnp.where(active.astype(bool), data, 0)
+    return weights if active.dtype == bool else weights * active
+
+
+def event_matvec(
+    data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array, *, shape: tuple[int, int]
+) -> jax.Array:
+    """y[i] = sum over the entries k of row i of data[k] * events[indices[k]]."""
+    terms = event_terms(data, values_at(events, indices))
+    return sums_at(terms, rows_of(indptr, indices.shape[0]), shape[0])
+
+
+def event_matvec_transposed(
+    data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array, *, shape: tuple[int, int]
+) -> jax.Array:
+    """y[j] = sum over the entries k of column j of data[k] * events[row of k]."""
+    terms = event_terms(data, values_at(events, rows_of(indptr, indices.shape[0])))
+    return sums_at(terms, indices, shape[1])
+
+
+def generator(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+    """The function of arrays for one orientation."""
+    product = event_matvec_transposed if transpose else event_matvec
+    return lambda data, indices, indptr, events: product(data, indices, indptr, events, shape=shape)

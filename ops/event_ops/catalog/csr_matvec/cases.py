@@ -1,0 +1,130 @@
+"""Cases of `csr_matvec`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake
+from event_ops.matrices import fixed_degree_csr, numbers, random_csr
+
+DTYPES = ("float32", "float64", "complex64", "int32")
+
+DATA, V = 0, 3
+
+
+def _random(shape: tuple[int, int], nse: int, transpose: bool) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        v = numbers(rng, shape[0] if transpose else shape[1], dtype)
+        arrays = random_csr(rng, shape, nse, dtype, index_dtype)
+        return (*arrays, v), {"shape": shape, "transpose": transpose}
+
+    return make
+
+
+def _sized(shape: tuple[int, int], per_row: int, transpose: bool) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        v = numbers(rng, shape[0] if transpose else shape[1], dtype)
+        arrays = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
+        return (*arrays, v), {"shape": shape, "transpose": transpose}
+
+    return make
+
+
+def _loose_ends(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """indptr spans a part of the entries only."""
+    data, indices, _ = random_csr(rng, (3, 5), 12, dtype, index_dtype)
+    indptr = np.array([2, 4, 4, 9], index_dtype)
+    return (data, indices, indptr, numbers(rng, 5, dtype)), {"shape": (3, 5)}
+
+
+def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        args, kwargs = _random((6, 7), 30, transpose)(rng, dtype, index_dtype)
+        args[1][::5] = 7
+        args[1][1::7] = np.iinfo(index_dtype).max
+        if np.dtype(index_dtype).kind == "i":
+            args[1][2::9] = -1
+        return args, kwargs
+
+    return make
+
+
+_SHAPES: dict[str, tuple[tuple[int, int], int]] = {
+    "random": ((17, 23), 120),
+    "one-entry": ((1, 1), 1),
+    "empty-rows": ((40, 9), 12),
+    "no-entries": ((5, 4), 0),
+    "no-rows": ((0, 4), 3),
+    "no-columns": ((4, 0), 3),
+    "wide": ((2, 300), 90),
+    "threads": ((700, 500), 40_000),
+}
+
+_SIZES: dict[str, tuple[tuple[int, int], int]] = {
+    "1000x2000-5%": ((1000, 2000), 100),
+    "100k-100": ((100_000, 100_000), 100),
+    "1M-10": ((1_000_000, 1_000_000), 10),
+}
+
+CASES = (
+    *(
+        Case(
+            f"{name}{'-transposed' * transpose}",
+            _random(shape, nse, transpose),
+            differentiable=(DATA, V),
+            tolerance=20,
+            note="sums of up to a hundred terms, in any order",
+        )
+        for name, (shape, nse) in _SHAPES.items()
+        for transpose in (False, True)
+    ),
+    Case("loose-ends", _loose_ends, differentiable=(DATA, V), tolerance=5),
+    Case("out-of-range", _out_of_range(False), frozenset({CONFORMANCE}), (DATA, V), 5),
+    Case("out-of-range-transposed", _out_of_range(True), frozenset({CONFORMANCE}), (DATA, V), 5),
+    *(
+        Case(
+            f"{name}{'-transposed' * transpose}",
+            _sized(shape, per_row, transpose),
+            frozenset({BENCHMARK}),
+            tolerance=20,
+        )
+        for name, (shape, per_row) in _SIZES.items()
+        for transpose in (False, True)
+    ),
+)
+
+
+def _wrong(**changes: object) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, object] = {
+            "data": np.ones(3, np.float32),
+            "indices": np.zeros(3, np.int32),
+            "indptr": np.array([0, 1, 3], np.int32),
+            "v": np.ones(4, np.float32),
+            "shape": (2, 4),
+        }
+        parts |= changes
+        args = tuple(parts.pop(name) for name in ("data", "indices", "indptr", "v"))
+        return args, parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
+    Mistake("bool-data", _wrong(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
+    Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
+    Mistake("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
+    Mistake("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
+    Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),
+    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    Mistake("flat", _wrong(indices=np.zeros((3, 1), np.int32)), ValueError, "indices has 2 dim"),
+    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    Mistake("reversed", _wrong(shape=(4, 2)), ValueError, "it fits shape reversed"),
+    Mistake("short-v", _wrong(v=np.ones(3, "f")), ValueError, r"v has shape \(3,\); expected \(4,\)"),
+    Mistake("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
+    Mistake("shape", _wrong(shape=8), ValueError, "expected two integers"),
+    Mistake("negative-shape", _wrong(shape=(-1, 4)), ValueError, "sizes >= 0"),
+)

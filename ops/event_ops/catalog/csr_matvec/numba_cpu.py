@@ -1,0 +1,94 @@
+"""CSR matrix times vector on the CPU: a gather of rows, or for the transpose a scatter of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.split import (
+    MIN_PARALLEL,
+    add_up,
+    first_row,
+    parts_for,
+    private,
+)
+from ffi_bridge import numba_kernel
+
+
+@njit(fastmath=REORDER)
+def gather_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int, high: int) -> None:
+    """y[i] = sum of data[k] * v[indices[k]] over row i, for the rows from `low` to `high`."""
+    nse, columns = np.uintp(data.size), np.uintp(v.size)
+    for i in range(np.uintp(low), np.uintp(high)):
+        total = y.dtype.type(0)
+        for k in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
+            j = np.uintp(indices[k])
+            if j < columns:
+                total += data[k] * v[j]
+        y[i] = total
+
+
+@njit(fastmath=REORDER)
+def scatter_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int, high: int) -> None:
+    """y[indices[k]] += data[k] * v[i] over row i, for the rows from `low` to `high`."""
+    nse, columns = np.uintp(data.size), np.uintp(y.size)
+    for i in range(np.uintp(low), np.uintp(high)):
+        value = v[i]
+        for k in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
+            j = np.uintp(indices[k])
+            if j < columns:
+                y[j] += data[k] * value
+
+
+@njit
+def matvec(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
+    gather_rows(data, indices, indptr, v, y, 0, indptr.size - 1)
+
+
+@njit(parallel=True)
+def matvec_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
+    parts = get_num_threads()
+    for part in prange(parts):
+        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+        gather_rows(data, indices, indptr, v, y, low, high)
+
+
+@njit
+def matvec_transposed(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
+    y[:] = 0
+    scatter_rows(data, indices, indptr, v, y, 0, indptr.size - 1)
+
+
+@njit(parallel=True)
+def matvec_transposed_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
+    parts = parts_for(data.size, y.size)
+    spare = np.empty((parts - 1, y.size), y.dtype)
+    for part in prange(parts):
+        mine = private(y, spare, part)
+        mine[:] = 0
+        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+        scatter_rows(data, indices, indptr, v, mine, low, high)
+    add_up(spare, y)
+
+
+# (transposed, large) -> kernel
+KERNELS = {
+    (False, False): matvec,
+    (False, True): matvec_parallel,
+    (True, False): matvec_transposed,
+    (True, True): matvec_transposed_parallel,
+}
+
+
+def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation; the number of entries decides between one thread and all."""
+
+    def call(data: Any, indices: Any, indptr: Any, v: Any) -> Any:
+        kernel = KERNELS[transpose, indices.size >= MIN_PARALLEL]
+        return numba_kernel(kernel, outs)(data, indices, indptr, v)
+
+    return call

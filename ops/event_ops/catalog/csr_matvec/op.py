@@ -1,0 +1,104 @@
+"""The operator `csr_matvec`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from jax.interpreters import ad
+from jax.typing import ArrayLike
+
+from event_ops.checks import (
+    NUMBERS,
+    as_array,
+    check_csr,
+    check_operand,
+    check_rank,
+    check_same_dtype,
+    matrix_shape,
+)
+from event_ops.entries import rows_of, values_at
+from ffi_bridge import XLACustomKernel
+
+
+def csr_matvec(
+    data: ArrayLike,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    v: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    transpose: bool = False,
+    backend: str | None = None,
+) -> jax.Array:
+    """`y = A @ v` for a CSR matrix A, or `y = A.T @ v` with transpose=True.
+
+    Entries may be unsorted, and duplicates add up. An entry whose column is not in [0, columns) contributes
+    nothing, NaN or not; so do entries outside of what indptr spans. Differentiable in data and v.
+
+    Args:
+        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
+        indices: (nse,), the column of each weight; int32, int64 or unsigned.
+        indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
+        v: (columns,), or (rows,) with transpose=True; dtype of data.
+        shape: (rows, columns) of A, static; not of the transpose.
+        transpose: multiply with A.T.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, or data and v of different ones.
+        ValueError: a shape that does not fit `shape`.
+
+    Source: the compressed sparse row format as in SciPy's csr_matrix.
+    """
+    data, indices, indptr, v = map(as_array, (data, indices, indptr, v))
+    shape = matrix_shape(shape)
+    check_rank("data", data, 1, "one weight per entry")
+    check_csr(data, indices, indptr, shape, NUMBERS)
+    check_operand("v", v, shape, transpose)
+    check_same_dtype("v", v, "data", data)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
+    return kernel(
+        data, indices, indptr, v, outs=outs, shape=shape, transpose=bool(transpose), backend=backend
+    )
+
+
+kernel = XLACustomKernel("csr_matvec")
+kernel.def_tags("sparse", "float")
+kernel.def_reference("event_ops.catalog.csr_matvec.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.csr_matvec.numba_cpu:generator")
+
+
+def _data_tangent(tangent: Any, data: Any, indices: Any, indptr: Any, v: Any, **params: Any) -> Any:
+    return kernel(tangent, indices, indptr, v, **params)
+
+
+def _v_tangent(tangent: Any, data: Any, indices: Any, indptr: Any, v: Any, **params: Any) -> Any:
+    return kernel(data, indices, indptr, tangent, **params)
+
+
+kernel.def_jvp_rule2(_data_tangent, None, None, _v_tangent)
+
+
+@kernel.def_transpose_rule
+def _transpose(
+    ct: Any,
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    v: Any,
+    *,
+    outs: Any,
+    transpose: bool,
+    **params: Any,
+) -> list[Any]:
+    if ad.is_undefined_primal(v):
+        back = jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype)
+        ct_v = kernel(data, indices, indptr, ct, outs=back, transpose=not transpose, **params)
+        return [None, None, None, ct_v]
+    by_row, by_column = (v, ct) if transpose else (ct, v)
+    rows = rows_of(indptr, indices.shape[0])
+    return [values_at(by_row, rows) * values_at(by_column, indices), None, None, None]

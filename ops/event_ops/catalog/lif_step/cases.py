@@ -1,0 +1,90 @@
+"""Cases of `lif_step`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake
+
+DTYPES = ("float32", "float64")
+
+V_M, I_SYN = 0, 2
+
+# The CUBA network's neuron (Brette et al. 2007, benchmark 2).
+CUBA: dict[str, Any] = {
+    "tau_m": 20.0,
+    "E_L": -49.0,
+    "V_th": -50.0,
+    "V_reset": -60.0,
+    "t_ref": 5.0,
+    "dt": 0.1,
+}
+
+
+def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        V = rng.uniform(-60, -49.9, size)
+        held = np.where(rng.random(size) < 0.3, rng.integers(1, 50, size) * 0.1, 0.0)
+        current = rng.normal(0, 20, size)
+        spread = rng.uniform(0.9, 1.1, (6, *np.shape(V)))
+        parameters = {
+            name: (value * factor).astype(dtype) if each else value
+            for (name, value), factor in zip(CUBA.items(), spread, strict=True)
+        }
+        state = tuple(np.asarray(x).astype(dtype) for x in (V, held, current))
+        return state, parameters | options
+
+    return make
+
+
+def _constant_current(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    (V, held, _), parameters = _random(30)(rng, dtype, index_dtype)
+    return (V, held, np.asarray(15, dtype)), parameters
+
+
+def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """At, just above and below the threshold; held above it; not a number."""
+    V = np.array([-50, -49.9, -50.1, -40, np.nan], dtype)
+    held = np.array([0, 0, 0, 0.1, 0], dtype)
+    return (V, held, np.asarray(-1, dtype)), CUBA
+
+
+CASES = (
+    Case("random", _random(33), differentiable=(V_M, I_SYN)),
+    Case("euler", _random(33, method="euler"), differentiable=(V_M, I_SYN)),
+    Case("each", _random(33, each=True), differentiable=(V_M, I_SYN), tolerance=4),
+    Case("each-euler", _random(33, each=True, method="euler"), tolerance=4),
+    Case("grid", _random((4, 5)), differentiable=(V_M, I_SYN)),
+    Case("constant-current", _constant_current, differentiable=(V_M, I_SYN)),
+    Case("threshold", _threshold),
+    Case("empty", _random(0), differentiable=(V_M, I_SYN)),
+    Case("single", _random(()), differentiable=(V_M, I_SYN)),
+    Case("threads", _random(140_000)),
+    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
+    Case("100k", _random(100_000), frozenset({BENCHMARK})),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        state = {name: np.zeros(3, np.float32) for name in ("V_m", "refractory", "I_syn")}
+        parts = state | CUBA | changes
+        return tuple(parts.pop(name) for name in state), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    Mistake("mixed", _wrong(I_syn=np.zeros(3, np.int32)), TypeError, "I_syn has dtype int32 and V_m"),
+    Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
+    Mistake("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
+    Mistake("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
+    Mistake("tau-zero", _wrong(tau_m=0), ValueError, "tau_m is or contains 0"),
+    Mistake("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
+    Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+    Mistake("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
+)

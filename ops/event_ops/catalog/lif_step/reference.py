@@ -1,0 +1,34 @@
+"""`lif_step` in pure JAX: its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+
+def lif_step(
+    V_m: jax.Array,
+    refractory: jax.Array,
+    I_syn: jax.Array,
+    decay: jax.Array,
+    E_L: jax.Array,
+    V_th: jax.Array,
+    V_reset: jax.Array,
+    t_ref: jax.Array,
+    dt: jax.Array,
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Integrate unless held, spike above threshold, reset and hold; decay is the factor of V - V_inf."""
+    held = refractory > dt / 2
+    V_inf = E_L + I_syn
+    V = jnp.where(held, V_m, V_inf + (V_m - V_inf) * decay)
+    spikes = ~held & (V_th < V)
+    remaining = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
+    return jnp.where(spikes, V_reset, V), jnp.where(spikes, t_ref, remaining), spikes
+
+
+def generator(**_: Any) -> Callable[..., Any]:
+    """The function of arrays."""
+    return lif_step

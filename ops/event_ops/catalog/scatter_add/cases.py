@@ -1,0 +1,91 @@
+"""Cases of `scatter_add`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import numbers
+
+DTYPES = ("float32", "float64", "complex64", "int32")
+
+TARGET, UPDATES = 0, 2
+
+
+def _random(size: int, count: int, row: tuple[int, ...] = ()) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        indices = rng.integers(0, max(size, 1), count).astype(index_dtype)
+        return (numbers(rng, (size, *row), dtype), indices, numbers(rng, (count, *row), dtype)), {}
+
+    return make
+
+
+def _one_update(row: tuple[int, ...]) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        (target, indices, _), _ = _random(6, 15, row)(rng, dtype, index_dtype)
+        return (target, indices, numbers(rng, (), dtype)), {}
+
+    return make
+
+
+def _grid(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Indices with two axes."""
+    (target, indices, updates), _ = _random(7, 12)(rng, dtype, index_dtype)
+    return (target, indices.reshape(3, 4), updates.reshape(3, 4)), {}
+
+
+def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Indices that count from the end, and ones out of range."""
+    signed = np.dtype(index_dtype).kind == "i"
+    ends = [-1, -5, -6, np.iinfo(index_dtype).min] if signed else []
+    indices = np.array([0, 4, 5, 4, np.iinfo(index_dtype).max, *ends], index_dtype)
+    return (numbers(rng, 5, dtype), indices, numbers(rng, indices.size, dtype)), {}
+
+
+CASES = (
+    *(
+        Case(name, make, differentiable=(TARGET, UPDATES), tolerance=tolerance)
+        for name, make, tolerance in (
+            ("random", _random(20, 50), 5),
+            ("all-in-one", _random(1, 40), 20),
+            ("rows", _random(6, 25, (3,)), 5),
+            ("blocks", _random(4, 10, (2, 3)), 5),
+            ("one-update", _one_update(()), 20),
+            ("one-update-rows", _one_update((3,)), 20),
+            ("grid", _grid, 5),
+            ("edges", _edges, 5),
+            ("no-updates", _random(5, 0), 1),
+            ("no-target", _random(0, 4), 1),
+            ("no-width", _random(3, 4, (0,)), 1),
+            ("threads", _random(900, 70_000), 200),
+            ("threads-rows", _random(50, 40_000, (2,)), 500),
+        )
+    ),
+    *(
+        Case(name, _random(size, count), frozenset({BENCHMARK}), tolerance=50)
+        for name, size, count in (
+            ("10k-into-4k", 4000, 10_000),
+            ("1M-into-100k", 100_000, 1_000_000),
+            ("10M-into-1M", 1_000_000, 10_000_000),
+        )
+    ),
+)
+
+
+def _wrong(target: object, indices: object, updates: object) -> Callable[[], Arguments]:
+    return lambda: ((target, indices, updates), {})
+
+
+_T, _I, _U = np.zeros(4, np.float32), np.zeros(3, np.int32), np.ones(3, np.float32)
+
+MISTAKES = (
+    Mistake("bool-target", _wrong(np.zeros(4, bool), _I, _U), TypeError, "target has dtype bool"),
+    Mistake("float-indices", _wrong(_T, _U, _U), TypeError, "indices has dtype float32"),
+    Mistake("mask", _wrong(_T, np.ones(3, bool), _U), TypeError, "indices has dtype bool"),
+    Mistake("mixed", _wrong(_T, _I, _I), TypeError, "updates has dtype int32 and target"),
+    Mistake("scalar-target", _wrong(np.float32(0), _I, _U), ValueError, "target is 0-d"),
+    Mistake("short", _wrong(_T, _I, _U[:2]), ValueError, r"updates has shape \(2,\)"),
+    Mistake("row", _wrong(np.zeros((4, 2), "f"), _I, _U), ValueError, r"expected \(3, 2\) or \(\)"),
+)

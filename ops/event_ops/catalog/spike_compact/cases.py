@@ -1,0 +1,52 @@
+"""Cases of `spike_compact`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+
+DTYPES = ("bool",)
+
+
+def _random(size: int, rate: float, capacity: int | None = None) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        return (rng.random(size) < rate,), {"capacity": capacity}
+
+    return make
+
+
+CASES = (
+    *(
+        Case(name, make)
+        for name, make in (
+            ("some", _random(37, 0.2)),
+            ("none", _random(37, 0)),
+            ("all", _random(37, 1)),
+            ("no-neurons", _random(0, 0)),
+            ("word", _random(8, 0.5)),
+            ("less-than-a-word", _random(7, 0.5)),
+            ("many", _random(1000, 0.05)),
+            ("overflow", _random(50, 0.5, 10)),
+            ("room-to-spare", _random(20, 0.3, 33)),
+            ("no-room", _random(20, 0.5, 0)),
+        )
+    ),
+    Case("4k-1%", _random(4000, 0.01), frozenset({BENCHMARK})),
+    Case("1M-1%", _random(1_000_000, 0.01), frozenset({BENCHMARK})),
+)
+
+
+def _wrong(spikes: Any, **options: Any) -> Callable[[], Arguments]:
+    return lambda: ((spikes,), options)
+
+
+MISTAKES = (
+    Mistake("float", _wrong(np.zeros(4, np.float32)), TypeError, "spikes has dtype float32"),
+    Mistake("grid", _wrong(np.zeros((4, 2), bool)), ValueError, "spikes has 2 dimensions"),
+    Mistake("negative", _wrong(np.zeros(4, bool), capacity=-1), ValueError, "capacity is -1"),
+    Mistake("fraction", _wrong(np.zeros(4, bool), capacity=2.5), TypeError, "float"),
+)

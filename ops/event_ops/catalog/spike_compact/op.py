@@ -1,0 +1,53 @@
+"""The operator `spike_compact`: checks, backends."""
+
+from __future__ import annotations
+
+import operator
+
+import jax
+import numpy as np
+from jax.typing import ArrayLike
+
+from event_ops.checks import as_array, check_dtype, check_rank
+from ffi_bridge import XLACustomKernel
+
+
+def spike_compact(
+    spikes: ArrayLike, *, capacity: int | None = None, backend: str | None = None
+) -> tuple[jax.Array, jax.Array]:
+    """`spike_ids[:num_spikes] = flatnonzero(spikes)`: the ids of the neurons that spiked, in ascending order.
+
+    With more spikes than capacity, spike_ids holds the first of them and num_spikes counts all.
+    No derivative: the outputs are integers.
+
+    Args:
+        spikes: (n,), bool.
+        capacity: length of spike_ids, static, >= 0; default: n, which is always enough.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        spike_ids: (capacity,), int32; unused places hold n, out of range for n neurons.
+        num_spikes: 0-d, int32.
+
+    Raises:
+        TypeError: spikes is not bool, or capacity is no integer.
+        ValueError: spikes is not 1-d or too long for int32, or capacity < 0.
+    """
+    spikes = as_array(spikes)
+    check_dtype("spikes", spikes, ("bool",))
+    check_rank("spikes", spikes, 1, "one per neuron")
+    size = spikes.shape[0]
+    if size > np.iinfo(np.int32).max:
+        raise ValueError(f"spikes has {size} elements; ids are int32: split the population")
+    length = size if capacity is None else operator.index(capacity)
+    if length < 0:
+        raise ValueError(f"capacity is {length}; expected >= 0, or None for the size of spikes")
+    ids, count = jax.ShapeDtypeStruct((length,), np.int32), jax.ShapeDtypeStruct((), np.int32)
+    spike_ids, num_spikes = kernel(spikes, outs=(ids, count), backend=backend)
+    return spike_ids, num_spikes
+
+
+kernel = XLACustomKernel("spike_compact")
+kernel.def_tags("event-driven")
+kernel.def_reference("event_ops.catalog.spike_compact.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.spike_compact.numba_cpu:generator")

@@ -1,0 +1,63 @@
+"""Cases of `trace_decay`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake
+from event_ops.matrices import numbers, random_events
+
+DTYPES = ("float32", "float64")
+
+X, SPIKES = 0, 1
+
+
+def _random(size: Any, spikes: str = "bool", array: bool = False) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        x = numbers(rng, size, dtype)
+        events = random_events(rng, x.size, 0.2, "bool" if spikes == "bool" else dtype)
+        tau = rng.uniform(5, 50, x.shape).astype(dtype) if array else 20.0
+        return (x, events.reshape(x.shape)), {"tau": tau, "dt": 0.5}
+
+    return make
+
+
+CASES = (
+    Case("scalar-tau", _random(13), differentiable=(X,)),
+    Case("array-tau", _random(13, array=True), differentiable=(X,), tolerance=4),
+    Case("float-spikes", _random(13, "float"), differentiable=(X, SPIKES)),
+    Case("grid", _random((3, 5), "float", True), differentiable=(X, SPIKES), tolerance=4),
+    Case("empty", _random(0), differentiable=(X,)),
+    Case("single", _random(()), differentiable=(X,)),
+    Case("threads", _random(300_000), differentiable=()),
+    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
+    Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, Any] = {
+            "x": np.ones(3, np.float32),
+            "spikes": np.ones(3, bool),
+            "tau": 20.0,
+            "dt": 0.1,
+        }
+        parts |= changes
+        return (parts.pop("x"), parts.pop("spikes")), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),
+    Mistake("integer-spikes", _wrong(spikes=np.ones(3, np.int32)), TypeError, "spikes has dtype int"),
+    Mistake("short", _wrong(spikes=np.ones(2, bool)), ValueError, r"spikes has shape \(2,\)"),
+    Mistake("tau-shape", _wrong(tau=np.ones(2, "f")), ValueError, "tau or dt has shape"),
+    Mistake("tau-zero", _wrong(tau=0.0), ValueError, "tau is or contains 0.0"),
+    Mistake("tau-nan", _wrong(tau=np.array([1, np.nan, 1], "f")), ValueError, "contains nan"),
+    Mistake("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
+)

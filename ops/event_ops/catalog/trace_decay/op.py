@@ -1,0 +1,65 @@
+"""The operator `trace_decay`: checks, backends."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import (
+    FLOATS,
+    as_array,
+    check_dtype,
+    check_positive,
+    check_same_dtype,
+    check_shape,
+)
+from event_ops.decay import decay_factor
+from ffi_bridge import XLACustomKernel
+
+
+def trace_decay(
+    x: ArrayLike, spikes: ArrayLike, *, tau: ArrayLike, dt: ArrayLike, backend: str | None = None
+) -> jax.Array:
+    """`y = x * exp(-dt / tau) + spikes`: a trace that decays over dt and then takes what arrives.
+
+    Differentiable in x, float spikes, tau and dt. On CPU the reference is the default: XLA fuses it with its
+    neighbours and updates in place where x is not needed again.
+
+    Args:
+        x: any shape, the trace; float32 or float64.
+        spikes: shape of x; bool (True adds 1), or dtype of x (adds its value).
+        tau: time constant in ms, > 0; a number, 0-d, or shape of x for one per element.
+        dt: time step in ms, > 0; as tau.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        y: shape and dtype of x.
+
+    Raises:
+        TypeError: a dtype that is not taken, or float spikes of another dtype than x.
+        ValueError: a shape that does not fit, or tau or dt <= 0 where their values are known when traced.
+
+    Source: the exact solution of dx/dt = -x / tau over one step.
+    """
+    x, spikes = as_array(x), as_array(spikes)
+    check_dtype("x", x, FLOATS)
+    check_dtype("spikes", spikes, ("bool", *FLOATS))
+    check_shape("spikes", spikes, x.shape, why="one per trace x")
+    if spikes.dtype != bool:
+        check_same_dtype("spikes", spikes, "x", x)
+    check_positive("tau", tau)
+    check_positive("dt", dt)
+    decay = decay_factor(tau, dt, x.dtype)
+    check_shape("tau or dt", decay, (), x.shape, why="one for all, or one per trace x")
+    if decay.ndim:
+        decay = decay.reshape(-1)
+    outs = jax.ShapeDtypeStruct((x.size,), x.dtype)
+    flat = kernel(x.reshape(-1), spikes.reshape(-1), decay, outs=outs, backend=backend)
+    return flat.reshape(x.shape)
+
+
+kernel = XLACustomKernel("trace_decay")
+kernel.def_tags("elementwise", "trace")
+kernel.def_numba_kernel("event_ops.catalog.trace_decay.numba_cpu:generator")
+kernel.def_reference("event_ops.catalog.trace_decay.reference:generator")
+kernel.def_kernel("reference", "cpu", "event_ops.catalog.trace_decay.reference:generator", asdefault=True)

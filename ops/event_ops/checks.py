@@ -1,0 +1,111 @@
+"""What arguments must be, checked when a call is traced: what was given, what was expected, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+FLOATS = ("float32", "float64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+NUMBERS = (*FLOATS, "complex64", "complex128", *INTEGERS)
+INDICES = ("int32", "int64", "uint32", "uint64")
+
+
+def as_array(x: Any) -> jax.Array:
+    """A JAX array; what already is one is handed on as it is."""
+    return x if isinstance(x, jax.Array) else jnp.asarray(x)
+
+
+def check_dtype(name: str, x: jax.Array, allowed: Sequence[str]) -> None:
+    """Raise TypeError unless the dtype of `x` is one of `allowed`."""
+    given = str(x.dtype)
+    if given in allowed:
+        return
+    hint = f"cast it: {name}.astype('{allowed[0]}')"
+    if given in ("float16", "bfloat16"):
+        hint = f"the kernels compute in 32 or 64 bits; {hint}"
+    raise TypeError(f"{name} has dtype {given}; expected {' or '.join(allowed)}; {hint}")
+
+
+def check_same_dtype(name: str, x: jax.Array, other_name: str, other: jax.Array) -> None:
+    """Raise TypeError unless both have one dtype."""
+    if x.dtype != other.dtype:
+        raise TypeError(
+            f"{name} has dtype {x.dtype} and {other_name} has dtype {other.dtype}; expected one dtype; "
+            f"cast one: {name}.astype({other_name}.dtype)"
+        )
+
+
+def check_shape(name: str, x: jax.Array, *expected: tuple[int, ...], why: str) -> None:
+    """Raise ValueError unless `x` has one of the expected shapes."""
+    if x.shape not in expected:
+        shapes = " or ".join(map(str, expected))
+        raise ValueError(f"{name} has shape {x.shape}; expected {shapes}: {why}")
+
+
+def check_rank(name: str, x: jax.Array, rank: int, why: str) -> None:
+    """Raise ValueError unless `x` has `rank` dimensions."""
+    if x.ndim != rank:
+        raise ValueError(f"{name} has {x.ndim} dimensions, shape {x.shape}; expected {rank}: {why}")
+
+
+def check_positive(name: str, x: Any, *, zero: bool = False) -> None:
+    """Raise ValueError where a value that is known now is not > 0 (or >= 0); NaN is not."""
+    if isinstance(x, Tracer):
+        return
+    values = np.asarray(x)
+    good = values >= 0 if zero else values > 0
+    if not good.all():
+        worst = values[~good].flat[0]
+        raise ValueError(
+            f"{name} is or contains {worst}; expected only values {'>=' if zero else '>'} 0; "
+            "check its sign and unit (times are in ms)"
+        )
+
+
+def matrix_shape(shape: Any) -> tuple[int, int]:
+    """`shape` as two Python integers."""
+    try:
+        rows, columns = (int(size) for size in shape)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"shape is {shape!r}; expected two integers, (rows, columns), known when the call is traced"
+        ) from None
+    if rows < 0 or columns < 0:
+        raise ValueError(f"shape is {shape!r}; expected sizes >= 0")
+    return rows, columns
+
+
+def check_csr(
+    data: jax.Array, indices: jax.Array, indptr: jax.Array, shape: tuple[int, int], dtypes: Sequence[str]
+) -> None:
+    """Raise unless the three arrays can be a CSR matrix of `shape`, as far as shapes and dtypes tell.
+
+    A 0-d `data` passes: whether one weight may stand for all is the caller's to decide.
+    """
+    check_dtype("data", data, dtypes)
+    for name, x in (("indices", indices), ("indptr", indptr)):
+        check_dtype(name, x, INDICES)
+        check_rank(name, x, 1, "CSR structure arrays are flat")
+    rows = shape[0]
+    why = f"one more than the {rows} rows of shape={shape}"
+    if indptr.shape[0] == shape[1] + 1 != rows + 1:
+        why += "; it fits shape reversed: is the matrix CSC, or shape transposed?"
+    check_shape("indptr", indptr, (rows + 1,), why=why)
+    if data.ndim:
+        check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")
+
+
+def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bool) -> None:
+    """Raise ValueError unless `x` is a vector that A (or A.T) of `shape` can multiply."""
+    size, axis = (shape[0], "row") if transpose else (shape[1], "column")
+    other = shape[1] if transpose else shape[0]
+    why = f"one element per {axis} of shape={shape} with transpose={transpose}"
+    if x.shape == (other,) != (size,):
+        why += f"; it fits transpose={not transpose}"
+    check_shape(name, x, (size,), why=why)

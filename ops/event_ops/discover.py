@@ -1,0 +1,53 @@
+"""Find the operators: a folder in the catalog is an operator, and nothing else lists them."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from event_ops import catalog
+from event_ops.case import Case, Mistake
+from ffi_bridge import XLACustomKernel
+
+
+@dataclass(frozen=True)
+class Operator:
+    """What the catalog holds about one operator.
+
+    `function` is the public one, `kernel` its backends and rules, `dtypes` those its cases are made in.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    kernel: XLACustomKernel
+    dtypes: tuple[str, ...]
+    cases: tuple[Case, ...]
+    mistakes: tuple[Mistake, ...]
+
+    def tagged(self, tag: str) -> tuple[Case, ...]:
+        """The cases with this tag."""
+        return tuple(case for case in self.cases if tag in case.tags)
+
+
+@functools.cache
+def operators() -> tuple[Operator, ...]:
+    """Every operator of the catalog, by name."""
+    found = pkgutil.iter_modules(catalog.__path__)
+    return tuple(_load(module.name) for module in sorted(found) if module.ispkg)
+
+
+def _load(name: str) -> Operator:
+    op = importlib.import_module(f"{catalog.__name__}.{name}.op")
+    cases = importlib.import_module(f"{catalog.__name__}.{name}.cases")
+    return Operator(
+        name=name,
+        function=getattr(op, name),
+        kernel=op.kernel,
+        dtypes=cases.DTYPES,
+        cases=cases.CASES,
+        mistakes=cases.MISTAKES,
+    )

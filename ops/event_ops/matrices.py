@@ -1,0 +1,45 @@
+"""Random CSR matrices and events, as NumPy arrays, for cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def random_csr(
+    rng: np.random.Generator, shape: tuple[int, int], nse: int, dtype: str, index_dtype: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """data, indices, indptr with `nse` entries in random rows and columns: unsorted, with duplicates."""
+    rows, columns = shape
+    counts = rng.multinomial(nse, np.full(rows, 1 / rows)) if rows else np.zeros(0, int)
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(index_dtype)
+    indices = rng.integers(0, max(columns, 1), nse).astype(index_dtype)
+    return numbers(rng, nse, dtype), indices, indptr
+
+
+def fixed_degree_csr(
+    rng: np.random.Generator, shape: tuple[int, int], per_row: int, dtype: str, index_dtype: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """data, indices, indptr with `per_row` entries in every row, at sorted random columns."""
+    rows, columns = shape
+    indices = np.sort(rng.integers(0, columns, (rows, per_row), dtype=index_dtype), axis=1)
+    indptr = np.arange(0, rows * per_row + 1, per_row, dtype=index_dtype)
+    return numbers(rng, rows * per_row, dtype), indices.reshape(-1), indptr
+
+
+def numbers(rng: np.random.Generator, size: Any, dtype: str) -> np.ndarray:
+    """Random numbers of about size 1, of either sign and complex where the dtype is; small integers."""
+    kind = np.dtype(dtype)
+    if kind.kind == "u":
+        return rng.integers(0, 9, size).astype(kind)
+    if kind.kind == "i":
+        return rng.integers(-9, 10, size).astype(kind)
+    real = rng.standard_normal(size)
+    return (real + 1j * rng.standard_normal(size) if kind.kind == "c" else real).astype(kind)
+
+
+def random_events(rng: np.random.Generator, size: int, rate: float, dtype: str) -> np.ndarray:
+    """Events that are active with probability `rate`: bool, or random values and zeros."""
+    active = rng.random(size) < rate
+    return active if dtype == "bool" else np.where(active, numbers(rng, size, dtype), 0).astype(dtype)

@@ -1,0 +1,50 @@
+"""Accessors that let one kernel serve arrays and single values alike.
+
+Each function is plain Python; Numba picks the branch by type when it compiles, not at run time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+
+def hoist(values: Any) -> Any:
+    """The one value of a 0-d array, or the array itself: call it in front of the loop."""
+    return values[()] if np.ndim(values) == 0 else values
+
+
+def at(hoisted: Any, i: Any) -> Any:
+    """Element i of what `hoist` returned."""
+    return hoisted[i] if np.ndim(hoisted) else hoisted
+
+
+def weighted(weight: Any, event: Any) -> Any:
+    """What one event adds: weight * event, and exactly 0 from an inactive one whatever the weight is."""
+    return weight * event if event else type(weight)(0)
+
+
+@overload(hoist, strict=False)
+def _hoist(values: Any) -> Any:
+    # Inside prange Numba has already turned a 0-d array into its value.
+    if isinstance(values, types.Array) and values.ndim == 0:
+        return lambda values: values[()]
+    return lambda values: values
+
+
+@overload(at, strict=False)
+def _at(hoisted: Any, i: Any) -> Any:
+    if isinstance(hoisted, types.Array):
+        return lambda hoisted, i: hoisted[i]
+    return lambda hoisted, i: hoisted
+
+
+@overload(weighted, strict=False)
+def _weighted(weight: Any, event: Any) -> Any:
+    # A chosen zero, in place of an addition under a condition, is what vectorises.
+    if isinstance(event, types.Boolean):
+        return lambda weight, event: weight if event else type(weight)(0)
+    return lambda weight, event: weight * event if event else type(weight)(0)

@@ -1,0 +1,87 @@
+"""Finding active events: a list of their ids, or one bit for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+# Eight flags at a time: one 64-bit word of zeros settles eight silent neurons.
+WORD = np.uintp(8)
+
+# Multiplying a word of eight 0/1 bytes by this moves byte i to bit 56 + i.
+GATHER_BITS = np.uint64(0x0102040810204080)
+
+
+def flags_of(events: Any) -> Any:
+    """One bool per event, True where it is active (not zero)."""
+    return events if events.dtype == bool else events != 0
+
+
+@overload(flags_of, strict=False)
+def _flags_of(events: Any) -> Any:
+    if isinstance(events.dtype, types.Boolean):
+        return lambda events: events
+    return lambda events: events != 0
+
+
+@njit
+def active_ids(flags: Any, ids: Any) -> Any:
+    """Write the ids of the active events into `ids` (as long as `flags`), ascending; return their number."""
+    found = np.uintp(0)
+    words = flags[: flags.size // 8 * 8].view(np.uint64)
+    for word in range(np.uintp(words.size)):
+        if words[word]:
+            for i in range(word * WORD, word * WORD + WORD):
+                # Stored always, kept only if active: no branch to mispredict.
+                ids[found] = i
+                found += np.uintp(flags[i])
+    for i in range(np.uintp(words.size) * WORD, np.uintp(flags.size)):
+        ids[found] = i
+        found += np.uintp(flags[i])
+    return found
+
+
+@njit
+def packed_bits(flags: Any) -> Any:
+    """The flags as bits of 32-bit words: few bytes to keep in cache, and gathers of 32 bits vectorise."""
+    packed = np.zeros((flags.size + 31) // 32 * 4, np.uint8)
+    words = flags[: flags.size // 8 * 8].view(np.uint64)
+    for word in range(np.uintp(words.size)):
+        packed[word] = (words[word] * GATHER_BITS) >> np.uint64(56)
+    for i in range(np.uintp(words.size) * WORD, np.uintp(flags.size)):
+        packed[i // WORD] |= np.uint8(flags[i]) << np.uint8(i % WORD)
+    return packed.view(np.uint32)
+
+
+def lookup_of(events: Any) -> Any:
+    """What `event_at` reads: bits for bools, the values themselves for numbers."""
+    return packed_bits(events) if events.dtype == bool else events
+
+
+@overload(lookup_of, strict=False)
+def _lookup_of(events: Any) -> Any:
+    if isinstance(events.dtype, types.Boolean):
+        return lambda events: packed_bits(events)
+    return lambda events: events
+
+
+def event_at(lookup: Any, i: Any) -> Any:
+    """Event i: a bool out of the bits, or its value."""
+    if lookup.dtype == np.uint32:
+        return bool(lookup[i >> 5] >> np.uint32(i & 31) & np.uint32(1))
+    return lookup[i]
+
+
+@overload(event_at, strict=False)
+def _event_at(lookup: Any, i: Any) -> Any:
+    if lookup.dtype == types.uint32:
+
+        def bit(lookup: Any, i: Any) -> Any:
+            shift = np.uint32(i) & np.uint32(31)
+            return (lookup[i >> np.uintp(5)] >> shift) & np.uint32(1) != np.uint32(0)
+
+        return bit
+    return lambda lookup, i: lookup[i]

@@ -1,0 +1,109 @@
+"""Derivatives of every operator: forward, reverse and second order, against finite differences."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cells import arguments, assert_close, bound, cells, first, implementations, small
+from jax.test_util import check_grads
+
+from event_ops import csr_event_matvec, lif_step, trace_decay
+from event_ops.catalog.lif_step.cases import CUBA
+
+
+def smooth(operator, case):
+    return bool(case.differentiable) and small(operator, case)
+
+
+def of_differentiable(operator, backend, case):
+    """The float outputs as a function of the differentiable arguments, and those arguments."""
+    args, kwargs = arguments(case, "float64", "int64")
+    f = bound(operator, backend, kwargs)
+
+    def active(*xs):
+        given = dict(zip(case.differentiable, xs, strict=True))
+        results = f(*[given.get(i, x) for i, x in enumerate(args)])
+        return [y for y in jax.tree.leaves(results) if jnp.issubdtype(y.dtype, jnp.floating)]
+
+    return active, [args[i] for i in case.differentiable]
+
+
+def typical(operator, case):
+    return case.name in ("random", "random-float", "random-transposed-float-one", "rows", "array-tau")
+
+
+@pytest.mark.parametrize(("operator", "backend", "case"), cells(smooth, typical))
+def test_gradients(operator, backend, case):
+    order = 2 if typical(operator, case) else 1
+    with jax.enable_x64(True):
+        f, xs = of_differentiable(operator, backend, case)
+        check_grads(f, xs, order=order, modes=("fwd", "rev"), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("operator", "backend", "case"), cells(typical, first))
+def test_vmap_of_grad_is_a_loop_of_grads(operator, backend, case):
+    with jax.enable_x64(True):
+        f, xs = of_differentiable(operator, backend, case)
+        loss = jax.grad(lambda x: sum(jnp.sum(jnp.sin(y)) for y in f(x, *xs[1:])))
+        batch = jnp.stack([xs[0], 2 * xs[0], -xs[0]])
+        looped = jnp.stack([loss(x) for x in batch])
+        assert_close(jax.vmap(loss)(batch), looped, 1e-12)
+        total = jax.grad(lambda b: jnp.sum(jax.vmap(lambda x: sum(map(jnp.sum, f(x, *xs[1:]))))(b)))
+        assert total(batch).shape == batch.shape
+
+
+def backends_of(name):
+    return [p.values[1] for p in implementations() if p.values[0].name == name]
+
+
+@pytest.mark.parametrize("backend", backends_of("trace_decay"))
+@pytest.mark.parametrize("shape", [(), (4,)])
+def test_trace_decay_in_tau_and_dt(backend, shape):
+    with jax.enable_x64(True):
+        x, spikes = jnp.arange(4.0), jnp.ones(4)
+        check_grads(
+            lambda tau, dt: trace_decay(x, spikes, tau=tau, dt=dt, backend=backend),
+            (jnp.full(shape, 7.0), jnp.asarray(0.5)),
+            order=2,
+        )
+
+
+@pytest.mark.parametrize("backend", backends_of("lif_step"))
+@pytest.mark.parametrize("method", ["exact", "euler"])
+def test_lif_step_in_its_parameters(backend, method):
+    with jax.enable_x64(True):
+        V = jnp.array([-58.0, -50.01, -60.0])
+        held, current = jnp.array([0.0, 0.0, 1.0]), jnp.array([3.0, 90.0, 1.0])
+        names = ("tau_m", "E_L", "V_reset", "t_ref", "dt")
+        values = [jnp.asarray(CUBA[name]) for name in names]
+
+        def f(*parameters):
+            given = CUBA | dict(zip(names, parameters, strict=True))
+            return lif_step(V, held, current, **given, method=method, backend=backend)[:2]
+
+        spikes = lif_step(V, held, current, **CUBA, method=method, backend=backend)[2]
+        assert spikes.tolist() == [False, True, False]
+        check_grads(f, values, order=2, modes=("fwd", "rev"), eps=1e-5, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("backend", backends_of("csr_event_matvec"))
+def test_event_gradient_exists_for_inactive_events(backend):
+    data, indices = jnp.array([2.0, 3.0, 5.0]), jnp.array([0, 1, 1])
+    indptr = jnp.array([0, 2, 3])
+
+    def total(events):
+        return csr_event_matvec(data, indices, indptr, events, shape=(2, 2), backend=backend).sum()
+
+    np.testing.assert_array_equal(jax.grad(total)(jnp.zeros(2)), [2.0, 8.0])
+
+
+@pytest.mark.parametrize("backend", backends_of("csr_event_matvec"))
+def test_weight_gradient_of_an_inactive_event_is_zero(backend):
+    # Also where the cotangent is infinite.
+    indices, indptr = jnp.array([0, 1]), jnp.array([0, 2])
+    events = jnp.array([True, False])
+    _, pull = jax.vjp(
+        lambda d: csr_event_matvec(d, indices, indptr, events, shape=(1, 2), backend=backend),
+        jnp.ones(2),
+    )
+    np.testing.assert_array_equal(pull(jnp.array([jnp.inf]))[0], [jnp.inf, 0.0])

@@ -1,0 +1,59 @@
+"""The package: what it exports, what it loads, and what a folder of the catalog must hold."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import event_ops
+from event_ops import catalog
+from event_ops.discover import operators
+
+FOLDERS = sorted(p.parent.name for p in Path(catalog.__path__[0]).glob("*/op.py"))
+
+
+def test_a_folder_is_an_operator():
+    assert [operator.name for operator in operators()] == FOLDERS
+    assert len(FOLDERS) > 0
+
+
+@pytest.mark.parametrize("operator", operators(), ids=lambda operator: operator.name)
+def test_every_operator_is_exported(operator):
+    name = operator.name
+    line = f"from event_ops.catalog.{name}.op import {name} as {name}"
+    exported = getattr(event_ops, name, None)
+    assert exported is operator.function, f"add this line to event_ops/__init__.py:\n{line}"
+    source = Path(event_ops.__file__).read_text(encoding="utf-8").splitlines()
+    assert line in source
+
+
+@pytest.mark.parametrize("operator", operators(), ids=lambda operator: operator.name)
+def test_names_agree_and_backends_are_files(operator):
+    assert operator.kernel.name == operator.name
+    folder = Path(catalog.__path__[0]) / operator.name
+    for backend in operator.kernel.available_backends("cpu"):
+        assert (folder / f"{backend}.py").is_file()
+
+
+@pytest.mark.parametrize("operator", operators(), ids=lambda operator: operator.name)
+def test_docstrings_begin_with_a_formula_and_list_every_argument(operator):
+    text = operator.function.__doc__
+    assert "`" in text.splitlines()[0]
+    for name in operator.function.__annotations__.keys() - {"return"}:
+        assert f"        {name}:" in text or f" {name}:" in text, name
+    assert "Raises:" in text
+    assert "Returns:" in text
+
+
+def test_import_loads_no_toolchain():
+    code = (
+        "import sys, event_ops, event_ops.discover as d; d.operators(); "
+        "print(sorted({'numba', 'llvmlite', 'warp', 'scipy.sparse'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_version_is_a_string():
+    assert event_ops.__version__.split(".")[0].isdigit()
