@@ -1,0 +1,3 @@
+"""Conformance tests, benchmarks and example networks for event_ops."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,163 @@
+"""Benchmark: the CUBA network on our operators beside Brian2 C++ standalone and NEST.
+
+Every simulator runs in a process of its own, builds its network once, and then simulates the same
+stretch again and again (NEST: one stretch after the other), in turns with the others. Measured is
+the loop over time steps, not the building, not the compilation; spikes are counted, not recorded.
+Each simulator may use as many cores as `--cores` says, and as many threads.
+Not measured: networks with delays (here a spike arrives within its step; in NEST one step later,
+the shortest it knows, which makes it exchange spikes at every step).
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from event_ops_harness.bench.results import command, machine
+from event_ops_harness.cuba.model import CubaParameters
+from event_ops_harness.cuba.rivals.worker import RIVALS, Rival, Worker, WorkerError
+
+SIZES = (4000, 40_000, 400_000)
+NEURON_STEPS = 40_000_000  # per measurement: about as long at every size
+BASELINE = "Brian2 C++ standalone"
+LOCAL = ("--rivals-python", "--output")
+OUTPUT = Path(__file__).parents[2] / "results" / "cuba.json"
+MODEL = CubaParameters()
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bench cuba", description=__doc__, allow_abbrev=False)
+    add = parser.add_argument
+    add("--sizes", type=int, nargs="+", default=SIZES, metavar="N", help="neurons")
+    add("--rounds", type=int, default=7, help="measurements of each simulator; default: 7")
+    add("--cores", type=int, default=1, help="for each simulator; default: 1")
+    add("--only", nargs="+", default=[], metavar="WORD", help="simulators whose name contains it")
+    add(
+        "--rivals-python",
+        default=os.environ.get("CUBA_RIVALS_PYTHON", sys.executable),
+        metavar="PYTHON",
+        help="has brian2 and nest-simulator; default: $CUBA_RIVALS_PYTHON, else this one",
+    )
+    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
+    return parser
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = make_parser()
+    options = parser.parse_args(argv)
+    if min(options.rounds, options.cores, *options.sizes) < 1:
+        parser.error("--rounds, --cores and --sizes are at least 1")
+    if not options.output.parent.is_dir():
+        parser.error(f"--output: folder {str(options.output.parent)!r} does not exist")
+    return options
+
+
+def steps_for(neurons: int) -> int:
+    return max(200, min(10_000, NEURON_STEPS // neurons))
+
+
+def measure(neurons: int, rivals: Sequence[Rival], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One row per simulator at this size, skipped ones with their reason."""
+    steps = steps_for(neurons)
+    request = {"neurons": neurons, "steps": steps, "seed": 1, "threads": options.cores}
+    request["model"] = asdict(MODEL)
+    rows: list[dict[str, Any]] = []
+    with ExitStack() as stack:
+        running: list[tuple[Worker, dict[str, Any]]] = []
+        for rival in rivals:
+            row: dict[str, Any] = {"simulator": rival.name, "neurons": neurons, "steps": steps}
+            rows.append(row)
+            try:
+                worker = Worker(rival, options.rivals_python, request)
+            except (WorkerError, OSError) as error:
+                row["skipped"] = str(error)
+                continue
+            stack.callback(worker.close)
+            row["versions"] = worker.versions
+            running.append((worker, row))
+        take_turns(running, options.rounds)
+    compare(rows)
+    return rows
+
+
+def take_turns(running: Sequence[tuple[Worker, dict[str, Any]]], rounds: int) -> None:
+    """One warm-up each, then `rounds` measurements in turns; results go into the rows."""
+    for worker, _ in running:
+        worker.run()
+    for _ in range(rounds):
+        for worker, row in running:
+            result = worker.run()
+            row.setdefault("us_per_step", []).append(result["seconds"] / row["steps"] * 1e6)
+            model_seconds = row["steps"] * MODEL.dt * 1e-3
+            row["rate"] = result["spikes"] / (row["neurons"] * model_seconds)
+    for _, row in running:
+        row["us_min"], row["us_median"] = min(row["us_per_step"]), statistics.median(row["us_per_step"])
+
+
+def compare(rows: Sequence[dict[str, Any]]) -> None:
+    """Ratios to Brian2 in the same rounds: of the minima, and the median of the ratios by round."""
+    base = next((r for r in rows if r["simulator"] == BASELINE and "us_min" in r), None)
+    for row in rows:
+        if base is None or "us_min" not in row:
+            continue
+        by_round = zip(row["us_per_step"], base["us_per_step"], strict=True)
+        row["ratio_min"] = row["us_min"] / base["us_min"]
+        row["ratio_median"] = statistics.median(a / b for a, b in by_round)
+
+
+def table_of(rows: Sequence[dict[str, Any]]) -> Table:
+    table = Table(title="CUBA network, time per 0.1 ms step", title_justify="left")
+    for column in ("neurons", "simulator", "min µs", "median µs", "÷ Brian2", "median ÷", "Hz"):
+        table.add_column(column, justify="left" if column == "simulator" else "right")
+    previous = None
+    for row in rows:
+        if previous not in (None, row["neurons"]):
+            table.add_section()
+        previous = row["neurons"]
+        numbers = ("us_min", "us_median", "ratio_min", "ratio_median", "rate")
+        cells = [f"{row[name]:.3g}" if name in row else "" for name in numbers]
+        table.add_row(f"{row['neurons']:,}", row["simulator"], *cells)
+    return table
+
+
+def print_result(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """The table, and why some of its rows are empty."""
+    console.print(table_of(rows))
+    reasons = {(row["simulator"], row["skipped"]) for row in rows if "skipped" in row}
+    for simulator, reason in sorted(reasons):
+        console.print(f"skipped: {simulator}: {reason}", soft_wrap=True)
+
+
+def shareable(words: Sequence[str]) -> list[str]:
+    """The options without the paths of this machine."""
+    local = {i + k for i, word in enumerate(words) if word in LOCAL for k in (0, 1)}
+    joined = tuple(f"{name}=" for name in LOCAL)
+    return [w for i, w in enumerate(words) if i not in local and not w.startswith(joined)]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = parse(argv)
+    wanted = [r for r in RIVALS if not options.only or any(w in r.name for w in options.only)]
+    console, rows = Console(), list[dict[str, Any]]()
+    for neurons in options.sizes:
+        with console.status(f"{neurons:,} neurons"):
+            rows += measure(neurons, wanted, options)
+    print_result(console, rows)
+    asked = sys.argv[1:] if argv is None else argv
+    result = {"command": command("cuba", shareable(asked)), "machine": machine(), "rows": rows}
+    options.output.write_text(json.dumps(result, indent=1) + "\n")
+    console.print(f"Written: {options.output.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

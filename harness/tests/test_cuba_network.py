@@ -1,0 +1,134 @@
+"""The step from catalog operators, the fused kernel and a plain NumPy simulation agree."""
+
+import math
+import re
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from event_ops_harness.cuba import simulation
+from event_ops_harness.cuba.connectivity import Connectivity, random_connectivity
+from event_ops_harness.cuba.model import CubaParameters
+from event_ops_harness.cuba.network import State, Step, catalog_step, initial_state, on_device
+
+MODEL = CubaParameters()
+
+
+def network(kind: str, connectivity: Connectivity, model: CubaParameters = MODEL) -> tuple[Step, State]:
+    """The step of this kind, and its initial state."""
+    state = initial_state(connectivity, model, 5)
+    if kind == "fused":
+        module = pytest.importorskip("event_ops_harness.cuba.fused", reason="needs numba")
+        return module.fused_step(connectivity, model), module.fused_state(state)
+    backend = "reference" if kind == "reference" else None
+    return catalog_step(connectivity, model, backend), state
+
+
+def with_weights(connectivity: Connectivity) -> Connectivity:
+    """The same network with a weight per synapse, in mV."""
+    scale = np.where(connectivity.indices < connectivity.neurons, *connectivity.channel_scale)
+    jitter = np.random.default_rng(0).uniform(0.5, 1.5, scale.size)
+    return replace(connectivity, data=(scale * jitter).astype(np.float32), channel_scale=(1.0, 1.0))
+
+
+def run(kind: str, connectivity: Connectivity, steps: int) -> tuple[State, np.ndarray]:
+    """The last state, and who spiked: bool (steps, neurons)."""
+    (step, state), synapses = network(kind, connectivity), on_device(connectivity)
+    scan = jax.jit(lambda state: jax.lax.scan(lambda s, _: step(s, synapses), state, length=steps))
+    state, (ids, counts) = scan(state)
+    spikes = np.zeros((steps, connectivity.neurons), bool)
+    for t, count in enumerate(counts):
+        spikes[t, np.asarray(ids[t, :count])] = True
+    return state, spikes
+
+
+def simulate_with_numpy(connectivity: Connectivity, steps: int) -> tuple[list, np.ndarray]:
+    """The model's exact solution in float64, refractoriness counted in steps as Brian2 does."""
+    n, p = connectivity.neurons, MODEL
+    weights = np.zeros((n, 2 * n))
+    rows = np.repeat(np.arange(n), np.diff(connectivity.indptr))
+    np.add.at(weights, (rows, connectivity.indices), connectivity.data.astype(np.float64))
+    weights *= np.repeat(connectivity.channel_scale, n)
+    V = np.asarray(initial_state(connectivity, p, 5).V_m, np.float64)
+    g, last = np.zeros((2, n)), np.full(n, -(10**6))
+    tau = np.array([[p.tau_syn_ex], [p.tau_syn_in]])
+    threshold = p.V_th
+    decay_m, decay_syn = math.exp(-p.dt / p.tau_m), np.exp(-p.dt / tau)
+    propagator = tau / (tau - p.tau_m) * (decay_syn - decay_m)
+    spikes = np.zeros((steps, n), bool)
+    for t in range(steps):
+        free = t - last >= round(p.t_ref / p.dt)
+        V = np.where(free, p.E_L + (V - p.E_L) * decay_m + (propagator * g).sum(0), V)
+        spikes[t] = free & (threshold < V)
+        last[spikes[t]], V[spikes[t]] = t, p.V_reset
+        g = g * decay_syn + (spikes[t] @ weights).reshape(2, n)
+    return [V, *g], spikes
+
+
+@pytest.mark.parametrize("neurons", [203, 400])
+@pytest.mark.parametrize("weighted", [False, True], ids=["homogeneous", "weighted"])
+@pytest.mark.parametrize("kind", ["catalog", "reference", "fused"])
+def test_steps_follow_the_exact_solution(neurons: int, weighted: bool, kind: str):
+    connectivity = random_connectivity(neurons, MODEL, seed=2)
+    if weighted:
+        connectivity = with_weights(connectivity)
+    _, spikes = simulate_with_numpy(connectivity, 400)
+    _, ours = run(kind, connectivity, 400)
+    assert spikes.sum() > neurons / 20
+    # Rounding moves single spikes by a step, and the network is chaotic: compare until the first one.
+    agreed = int(np.argmax((ours != spikes).any(axis=1))) if (ours != spikes).any() else 400
+    assert agreed >= 150 and spikes[:agreed].any()
+    state, _ = run(kind, connectivity, agreed)
+    (V, g_ex, g_in), _ = simulate_with_numpy(connectivity, agreed)
+    g_ex, g_in = (g / w for g, w in zip((g_ex, g_in), connectivity.channel_scale, strict=True))
+    np.testing.assert_allclose(state.V_m, V, atol=2e-3)
+    np.testing.assert_allclose(state.g_ex, g_ex, atol=2e-3)
+    np.testing.assert_allclose(state.g_in, g_in, atol=2e-3)
+
+
+def test_drive_gain_is_exact_for_a_decaying_drive():
+    for tau_syn in (5.0, 10.0, 20.0, 200.0):
+        time = (np.arange(200_000) + 0.5) * MODEL.dt / 200_000
+        response = np.exp(-time / tau_syn) * np.exp(-(MODEL.dt - time) / MODEL.tau_m) / MODEL.tau_m
+        expected = response.mean() * MODEL.dt / (1 - math.exp(-MODEL.dt / MODEL.tau_m))
+        assert MODEL.drive_gain(tau_syn) == pytest.approx(expected, rel=1e-7)
+
+
+def test_recording_is_what_happened_whatever_the_chunks(monkeypatch: pytest.MonkeyPatch):
+    connectivity = random_connectivity(300, MODEL, seed=2)
+    _, spikes = run("catalog", connectivity, 950)
+    for chunk in (1000, 400, 7):
+        monkeypatch.setattr(simulation, "CHUNK_STEPS", chunk)
+        step, state = network("catalog", connectivity)
+        recording = simulation.simulate(connectivity, MODEL, step, state, steps=950)
+        steps, ids = map(np.concatenate, (recording.spike_steps, recording.spike_ids))
+        assert np.array_equal(np.stack([steps, ids], axis=1), np.argwhere(spikes))
+        assert np.array_equal(np.concatenate(recording.num_spikes), spikes.sum(axis=1))
+        assert recording.spikes == spikes.sum() and recording.lost == 0
+        assert np.concatenate(recording.V_m).shape == (950, simulation.TRACED_NEURONS)
+
+
+@pytest.mark.parametrize("kind", ["catalog", "fused"])
+def test_crowded_steps_are_counted_in_full(kind: str):
+    crowded = replace(MODEL, E_L=1000.0)
+    connectivity = random_connectivity(3000, MODEL, seed=2)
+    step, state = network(kind, connectivity, crowded)
+    recording = simulation.simulate(connectivity, crowded, step, state, steps=300)
+    named = sum(map(len, recording.spike_ids))
+    assert recording.lost > 0
+    assert recording.spikes == named + recording.lost >= 3000 * 300 // 52
+
+
+def test_state_is_updated_in_place_by_the_fused_kernel():
+    connectivity = random_connectivity(400, MODEL, seed=2)
+    (step, state), synapses = network("fused", connectivity), on_device(connectivity)
+
+    def loop(state: State) -> State:
+        return jax.lax.fori_loop(0, 100, lambda _, s: step(s, synapses)[0], state)
+
+    compiled = jax.jit(loop, donate_argnums=0).lower(state).compile().as_text()
+    assert "cuba_step" in compiled
+    copied = re.findall(r"(\S+\[400\])\S* copy\(", compiled)
+    assert not copied
