@@ -65,7 +65,7 @@ def test_vmap_of_all(operator, backend, case):
     same(jax.vmap(f, axes)(*args), one_by_one(f, axes, args))
 
 
-@pytest.mark.parametrize(("operator", "backend", "case"), cells(small, first))
+@pytest.mark.parametrize(("operator", "backend", "case"), cells(few, first))
 def test_vmap_of_one_on_its_last_axis(operator, backend, case):
     args, f, same = prepared(operator, backend, case)
     last = movable(operator, args)[-1]

@@ -89,16 +89,20 @@ def measure(neurons: int, rivals: Sequence[Rival], options: argparse.Namespace) 
     return rows
 
 
-def take_turns(running: Sequence[tuple[Worker, dict[str, Any]]], rounds: int) -> None:
-    """One warm-up each, then `rounds` measurements in turns; results go into the rows."""
-    for worker, _ in running:
-        worker.run()
-    for _ in range(rounds):
-        for worker, row in running:
-            result = worker.run()
-            row.setdefault("us_per_step", []).append(result["seconds"] / row["steps"] * 1e6)
-            model_seconds = row["steps"] * MODEL.dt * 1e-3
-            row["rate"] = result["spikes"] / (row["neurons"] * model_seconds)
+def take_turns(running: list[tuple[Worker, dict[str, Any]]], rounds: int) -> None:
+    """One warm-up each, then `rounds` measurements in turns; who fails on the way is skipped from there."""
+    for turn in range(rounds + 1):
+        for worker, row in list(running):
+            try:
+                result = worker.run()
+            except (WorkerError, OSError) as error:
+                row["skipped"] = str(error)
+                running.remove((worker, row))
+                continue
+            if turn:
+                row.setdefault("us_per_step", []).append(result["seconds"] / row["steps"] * 1e6)
+                model_seconds = row["steps"] * MODEL.dt * 1e-3
+                row["rate"] = result["spikes"] / (row["neurons"] * model_seconds)
     for _, row in running:
         row["us_min"], row["us_median"] = min(row["us_per_step"]), statistics.median(row["us_per_step"])
 

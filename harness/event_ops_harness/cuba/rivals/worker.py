@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,12 +39,11 @@ RIVALS = (
 )
 
 
-def keep_to_cores(threads: int) -> Callable[[], None] | None:
-    """For the child process: stay on so many cores; None where the system cannot say so."""
-    if not hasattr(os, "sched_setaffinity"):
-        return None
-    cores = sorted(os.sched_getaffinity(0))[-threads:]
-    return lambda: os.sched_setaffinity(0, cores)
+def keep_to_cores(process: int, threads: int) -> None:
+    """Keep a process that was just started on so many cores, where the system can."""
+    # From outside, at once: Python code between fork and exec is not safe in a process that runs JAX.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(process, sorted(os.sched_getaffinity(0))[-threads:])
 
 
 class Worker:
@@ -60,8 +58,8 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self.stderr,
             text=True,
-            preexec_fn=keep_to_cores(request["threads"]),
         )
+        keep_to_cores(self.process.pid, request["threads"])
         try:
             self.versions: dict[str, Any] = self.reply()["ready"]
         except WorkerError:
