@@ -153,7 +153,10 @@ def bench(session: nox.Session) -> None:
     if chosen not in BENCHMARKS:
         session.error(f"no benchmark named {chosen!r}: choose one of {', '.join(BENCHMARKS)}")
     install(session, *workspace("numba", "bench"))
-    session.run("python", "-m", BENCHMARKS[chosen], *options)
+    # sparse_dot_mkl looks for MKL in the system, not in the environment that pip put it into.
+    library = Path(session.virtualenv.location).resolve() / "lib"
+    mkl = {"MKL_RT": str(library / "libmkl_rt.so.3"), "LD_LIBRARY_PATH": str(library)}
+    session.run("python", "-m", BENCHMARKS[chosen], *options, env=mkl)
 
 
 @nox.session(default=False)

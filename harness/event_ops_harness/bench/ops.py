@@ -20,7 +20,7 @@ from rich.console import Console
 from event_ops.case import BENCHMARK, Case
 from event_ops.discover import Operator, operators
 from event_ops_harness.bench.results import Row, show, write
-from event_ops_harness.bench.rivals import EVENT_BANK, RIVALS
+from event_ops_harness.bench.rivals import EVENT_BANK, RIVALS, mkl
 from event_ops_harness.bench.timing import Work, seconds_per_call
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "ops.json"
@@ -81,6 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=OUTPUT, metavar="FILE")
     options = parser.parse_args(argv)
     console = Console()
+    if mkl()[0] is None:
+        console.print(mkl()[1])
     with console.status("measuring"):
         rows = list(measure(options.only, options.rounds, options.budget))
     show(console, "Operators beside their rivals", rows)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-import importlib.util
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -63,10 +63,19 @@ def _matvec_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, W
     transposed = bool(kwargs.get("transpose"))
     view = matrix.T if transposed else matrix
     rivals: dict[str, Work] = {"SciPy": lambda: view @ v}
-    if importlib.util.find_spec("sparse_dot_mkl") is not None:
-        dot = importlib.import_module("sparse_dot_mkl").dot_product_mkl
+    dot, _ = mkl()
+    if dot is not None:
         rivals["MKL"] = lambda: dot(view, v)
     return rivals
+
+
+@functools.cache
+def mkl() -> tuple[Callable[..., Any] | None, str]:
+    """MKL's sparse product, or None and the reason why it is not here."""
+    try:
+        return importlib.import_module("sparse_dot_mkl").dot_product_mkl, ""
+    except ImportError as error:
+        return None, f"MKL is skipped: {error}"
 
 
 def _scatter_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Work]:
