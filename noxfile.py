@@ -20,7 +20,7 @@ RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 BENCHMARKS = {
     "call": "event_ops_harness.bench.call",
     "ops": "event_ops_harness.bench.ops",
-    "cuba": "event_ops_harness.bench_cuba",
+    "cuba": "event_ops_harness.bench.cuba",
 }
 
 nox.needs_version = ">=2025.5"

@@ -50,12 +50,15 @@ def first(operator: Operator, case: Case) -> bool:
     return case is operator.cases[0]
 
 
-def dtype_pairs(operator: Operator, case: Case) -> Iterator[tuple[str, str]]:
-    """(dtype, index dtype): large cases in one of them, the others in all."""
+def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[str, str]]:
+    """(dtype, index dtype): large cases in one of them, the others in all; of the reference, two will do."""
     dtypes = operator.dtypes if small(operator, case) else operator.dtypes[:1]
+    if backend == "reference":
+        dtypes = dtypes[:2]
     for dtype in dtypes:
         yield dtype, "int64" if dtype in WIDE else "int32"
-    if len(dtypes) > 1 and "indices" in inspect.signature(operator.function).parameters:
+    indexed = "indices" in inspect.signature(operator.function).parameters
+    if indexed and len(dtypes) > 1 and backend != "reference":
         yield dtypes[0], "uint32"
 
 

@@ -16,7 +16,7 @@ from event_ops.discover import operators
 MATRIX = [
     pytest.param(*cell.values, *pair, id=f"{cell.id}-{'-'.join(pair)}")
     for cell in cells()
-    for pair in dtype_pairs(cell.values[0], cell.values[2])
+    for pair in dtype_pairs(*cell.values)
 ]
 
 

@@ -28,6 +28,7 @@ from event_ops_harness.cuba.rivals.worker import RIVALS, Rival, Worker, WorkerEr
 
 SIZES = (4000, 40_000, 400_000)
 NEURON_STEPS = 40_000_000  # per measurement: about as long at every size
+LARGE = 200_000
 BASELINE = "Brian2 C++ standalone"
 LOCAL = ("--rivals-python", "--output")
 OUTPUT = Path(__file__).parents[2] / "results" / "cuba.json"
@@ -38,7 +39,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench cuba", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
     add("--sizes", type=int, nargs="+", default=SIZES, metavar="N", help="neurons")
-    add("--rounds", type=int, default=7, help="measurements of each simulator; default: 7")
+    add("--rounds", type=int, default=7, help="default: 7; at most 3 from 200,000 neurons up")
     add("--cores", type=int, default=1, help="for each simulator; default: 1")
     add("--only", nargs="+", default=[], metavar="WORD", help="simulators whose name contains it")
     add(
@@ -65,6 +66,11 @@ def steps_for(neurons: int) -> int:
     return max(200, min(10_000, NEURON_STEPS // neurons))
 
 
+def rounds_for(neurons: int, rounds: int) -> int:
+    """Fewer for large networks: Brian2 draws its synapses anew in each round, for a minute there."""
+    return rounds if neurons < LARGE else min(rounds, 3)
+
+
 def measure(neurons: int, rivals: Sequence[Rival], options: argparse.Namespace) -> list[dict[str, Any]]:
     """One row per simulator at this size, skipped ones with their reason."""
     steps = steps_for(neurons)
@@ -84,7 +90,7 @@ def measure(neurons: int, rivals: Sequence[Rival], options: argparse.Namespace) 
             stack.callback(worker.close)
             row["versions"] = worker.versions
             running.append((worker, row))
-        take_turns(running, options.rounds)
+        take_turns(running, rounds_for(neurons, options.rounds))
     compare(rows)
     return rows
 

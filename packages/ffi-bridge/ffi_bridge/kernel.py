@@ -34,6 +34,7 @@ from ffi_bridge.sharding import align_varying
 # Calls of one operator that differ in outs, static arguments or backend, whose compiled form is
 # kept.
 _KEPT = 4096
+_CONFIG: Any = jax.config  # its attributes are not declared
 _Prepared = tuple[Call, Callable[..., Any]]  # a call, and its compiled form in the structure of outs
 
 
@@ -176,7 +177,7 @@ class XLACustomKernel(Definition):
         values = tuple(static.values())
         # Types, because 1, 1.0 and True are equal; x64, because it decides which dtypes outs may
         # have.
-        rest = choice, tuple(static), values, tuple(map(type, values)), jax.config.jax_enable_x64
+        rest = choice, tuple(static), values, tuple(map(type, values)), _CONFIG.jax_enable_x64
         try:
             return self._prepare(tree, tuple(leaves), *rest)
         except TypeError:
@@ -205,5 +206,5 @@ def _platform(ins: Sequence[Any]) -> str:
     for x in ins:
         if isinstance(x, jax.Array) and not isinstance(x, Tracer) and x.committed:
             return next(iter(x.devices())).platform
-    device = jax.config.jax_default_device
+    device = _CONFIG.jax_default_device
     return getattr(device, "platform", device) or jax.default_backend()

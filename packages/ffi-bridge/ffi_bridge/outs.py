@@ -11,6 +11,8 @@ import numpy as np
 
 from ffi_bridge.errors import KernelDefinitionError
 
+_CONFIG: Any = jax.config  # its attributes are not declared
+
 
 @dataclass(frozen=True)
 class Outs:
@@ -43,7 +45,7 @@ def _struct(leaf: Any) -> jax.ShapeDtypeStruct:
             f"outs holds {leaf!r}; expected a jax.ShapeDtypeStruct(shape, dtype) or a pytree of them"
         )
     dtype = np.dtype(leaf.dtype)
-    if dtype.kind in "iufc" and not jax.config.jax_enable_x64:
+    if dtype.kind in "iufc" and not _CONFIG.jax_enable_x64:
         widest = {"i": 4, "u": 4, "f": 4, "c": 8}[dtype.kind]
         if dtype.itemsize > widest:
             raise KernelDefinitionError(
