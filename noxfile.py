@@ -137,7 +137,7 @@ def build(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def seeds(session: nox.Session) -> None:
-    """Run the seed tutorials against ffi_bridge, where the workshop's `../shared` folder is."""
+    """Run the seed tutorials against ffi_bridge, where `../shared` holds them."""
     script = ROOT.parent / "shared" / "tools" / "run_seeds.py"
     if not script.exists():
         session.skip("../shared/tools/run_seeds.py is not here: the tutorials are not part of git")
