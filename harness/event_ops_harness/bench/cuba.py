@@ -30,7 +30,6 @@ SIZES = (4000, 40_000, 400_000)
 NEURON_STEPS = 40_000_000  # per measurement: about as long at every size
 LARGE = 200_000
 BASELINE = "Brian2 C++ standalone"
-LOCAL = ("--rivals-python", "--output")
 OUTPUT = Path(__file__).parents[2] / "results" / "cuba.json"
 MODEL = CubaParameters()
 
@@ -147,13 +146,6 @@ def print_result(console: Console, rows: Sequence[dict[str, Any]]) -> None:
         console.print(f"skipped: {simulator}: {reason}", soft_wrap=True)
 
 
-def shareable(words: Sequence[str]) -> list[str]:
-    """The options without the paths of this machine."""
-    local = {i + k for i, word in enumerate(words) if word in LOCAL for k in (0, 1)}
-    joined = tuple(f"{name}=" for name in LOCAL)
-    return [w for i, w in enumerate(words) if i not in local and not w.startswith(joined)]
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     options = parse(argv)
     wanted = [r for r in RIVALS if not options.only or any(w in r.name for w in options.only)]
@@ -163,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             rows += measure(neurons, wanted, options)
     print_result(console, rows)
     asked = sys.argv[1:] if argv is None else argv
-    result = {"command": command("cuba", shareable(asked)), "machine": machine(), "rows": rows}
+    result = {"command": command("cuba", asked), "machine": machine(), "rows": rows}
     options.output.write_text(json.dumps(result, indent=1) + "\n")
     console.print(f"Written: {options.output.name}")
     return 0

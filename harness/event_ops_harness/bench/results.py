@@ -15,6 +15,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+_LOCAL = ("--rivals-python", "--output")  # options whose values are paths
+
 
 @dataclass(frozen=True)
 class Row:
@@ -57,8 +59,11 @@ def write(path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Row
 
 
 def command(benchmark: str, options: Sequence[str]) -> str:
-    """The nox command that measures the same again."""
-    return " ".join(["nox -s bench --", benchmark, *options])
+    """The nox command that measures the same again, without the paths of this machine."""
+    local = {i + k for i, word in enumerate(options) if word in _LOCAL for k in (0, 1)}
+    joined = tuple(f"{name}=" for name in _LOCAL)
+    shared = (word for i, word in enumerate(options) if i not in local and not word.startswith(joined))
+    return " ".join(["nox -s bench --", benchmark, *shared])
 
 
 def machine() -> dict[str, Any]:

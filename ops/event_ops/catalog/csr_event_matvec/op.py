@@ -19,6 +19,7 @@ from event_ops.checks import (
     matrix_shape,
 )
 from event_ops.entries import rows_of, values_at
+from event_ops.linear import tangent_in
 from ffi_bridge import XLACustomKernel
 
 
@@ -82,17 +83,7 @@ kernel = XLACustomKernel("csr_event_matvec")
 kernel.def_tags("sparse", "event-driven")
 kernel.def_reference("event_ops.catalog.csr_event_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_event_matvec.numba_cpu:generator")
-
-
-def _data_tangent(tangent: Any, data: Any, indices: Any, indptr: Any, events: Any, **params: Any) -> Any:
-    return kernel(tangent, indices, indptr, events, **params)
-
-
-def _events_tangent(tangent: Any, data: Any, indices: Any, indptr: Any, events: Any, **params: Any) -> Any:
-    return kernel(data, indices, indptr, tangent, **params)
-
-
-kernel.def_jvp_rule2(_data_tangent, None, None, _events_tangent)
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
 
 
 @kernel.def_transpose_rule

@@ -18,6 +18,7 @@ from event_ops.checks import (
     matrix_shape,
 )
 from event_ops.entries import rows_of, values_at
+from event_ops.linear import tangent_in
 from ffi_bridge import XLACustomKernel
 
 
@@ -70,17 +71,7 @@ kernel = XLACustomKernel("csr_matvec")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.csr_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_matvec.numba_cpu:generator")
-
-
-def _data_tangent(tangent: Any, data: Any, indices: Any, indptr: Any, v: Any, **params: Any) -> Any:
-    return kernel(tangent, indices, indptr, v, **params)
-
-
-def _v_tangent(tangent: Any, data: Any, indices: Any, indptr: Any, v: Any, **params: Any) -> Any:
-    return kernel(data, indices, indptr, tangent, **params)
-
-
-kernel.def_jvp_rule2(_data_tangent, None, None, _v_tangent)
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
 
 
 @kernel.def_transpose_rule
