@@ -72,6 +72,8 @@ class _Walk:
         elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
             yield from self._function(function)
             yield from self.tokens(getattr(value, "targetoptions", {}))
+        elif isinstance(definition := getattr(value, "_defn", None), types.FunctionType):
+            yield from self._function(definition)  # an intrinsic: `numba.extending.intrinsic`
         elif isinstance(value, types.CodeType):
             yield from self._code(value)
         elif isinstance(value, types.ModuleType):

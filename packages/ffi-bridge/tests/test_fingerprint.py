@@ -9,6 +9,7 @@ import types
 import numba
 import numpy as np
 import pytest
+from numba.extending import intrinsic
 
 from ffi_bridge.fingerprint import fingerprint
 
@@ -70,6 +71,26 @@ def test_same_source_is_the_same():
 )
 def test_options_and_closures_tell_kernels_apart(other):
     assert fingerprint(scaled(2.0)) != fingerprint(other)
+
+
+def shifted(bits):
+    @intrinsic
+    def shift(context, x):
+        def emit(context, builder, signature, arguments):
+            return builder.shl(arguments[0], arguments[0].type(bits))
+
+        return x(x), emit
+
+    @numba.njit
+    def kernel(x, out):
+        out[0] = shift(x[0])
+
+    return kernel
+
+
+def test_intrinsics_count_by_what_they_emit():
+    assert fingerprint(shifted(1)) == fingerprint(shifted(1))
+    assert fingerprint(shifted(1)) != fingerprint(shifted(2))
 
 
 def test_arrays_in_closures_count_by_contents():
