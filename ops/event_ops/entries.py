@@ -29,3 +29,9 @@ def sums_at(terms: jax.Array, ids: jax.Array, size: int) -> jax.Array:
     """For each of `size` ids the sum of its terms; terms whose id is out of range are left out."""
     zeros = jnp.zeros((size,), terms.dtype)
     return zeros.at[inside(ids, size)].add(terms, mode="drop")
+
+
+def event_terms(data: jax.Array, active: jax.Array) -> jax.Array:
+    """What each entry adds for the event that it meets: 0 for an inactive one, whatever the weight."""
+    weights = jnp.where(active.astype(bool), data, 0)
+    return weights if active.dtype == bool else weights * active

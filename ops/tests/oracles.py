@@ -38,6 +38,11 @@ def csr_event_matvec(data, indices, indptr, events, *, shape, transpose=False):
     return y
 
 
+def expsyn_step(g, data, indices, indptr, spikes, *, shape, tau, dt):
+    arrivals = csr_event_matvec(data, indices, indptr, spikes, shape=shape, transpose=True)
+    return _wide(g) * np.exp(-dt / _wide(tau)) + arrivals.reshape(np.shape(g))
+
+
 def scatter_add(target, indices, updates):
     y = _wide(target).copy()
     indices = np.asarray(indices)

@@ -1,5 +1,7 @@
 """The package: what it exports, what it loads, and what a folder of the catalog must hold."""
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import event_ops
-from event_ops import catalog
+from event_ops import catalog, numba_parts
 from event_ops.discover import operators
 
 FOLDERS = sorted(p.parent.name for p in Path(catalog.__path__[0]).glob("*/op.py"))
@@ -53,6 +55,17 @@ def test_import_loads_no_toolchain():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_part_of_a_kernel_is_a_parallel_function_of_its_own():
+    # Numba enters the parallel regions of a called function with the GIL; the kernel's own are without.
+    modules = [
+        importlib.import_module(m.name)
+        for m in pkgutil.iter_modules(numba_parts.__path__, f"{numba_parts.__name__}.")
+    ]
+    functions = {f for m in modules for f in vars(m).values() if hasattr(f, "targetoptions")}
+    assert len(functions) > 5
+    assert not [f for f in functions if f.targetoptions.get("parallel")]
 
 
 def test_version_is_a_string():

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-# Eight flags at a time: one 64-bit word of zeros settles eight silent neurons.
+# Eight flags are one 64-bit word: a zero settles eight silent neurons, eight of them or-ed settle 64.
 WORD = np.uintp(8)
 
 # Multiplying a word of eight 0/1 bytes by this moves byte i to bit 56 + i.
@@ -29,17 +29,27 @@ def _flags_of(events: Any) -> Any:
 
 @njit
 def active_ids(flags: Any, ids: Any) -> Any:
-    """Write the ids of the active events into `ids` (as long as `flags`), ascending; return their number."""
+    """Write the ids of the active events into `ids`, ascending, as many as fit; return how many there are."""
     found = np.uintp(0)
-    words = flags[: flags.size // 8 * 8].view(np.uint64)
-    for word in range(np.uintp(words.size)):
-        if words[word]:
-            for i in range(word * WORD, word * WORD + WORD):
-                # Stored always, kept only if active: no branch to mispredict.
-                ids[found] = i
-                found += np.uintp(flags[i])
-    for i in range(np.uintp(words.size) * WORD, np.uintp(flags.size)):
-        ids[found] = i
+    words = flags[: flags.size // 64 * 64].view(np.uint64)
+    for block in range(np.uintp(0), np.uintp(words.size), WORD):
+        any_active = np.uint64(0)
+        for word in range(block, block + WORD):
+            any_active |= words[word]
+        if any_active:
+            for word in range(block, block + WORD):
+                if words[word]:
+                    found = append_active(flags, ids, found, word * WORD, word * WORD + WORD)
+    return append_active(flags, ids, found, np.uintp(words.size) * WORD, np.uintp(flags.size))
+
+
+@njit
+def append_active(flags: Any, ids: Any, found: Any, low: Any, high: Any) -> Any:
+    """Write the active ones of the ids from `low` to `high` behind the first `found`; return how many now."""
+    for i in range(low, high):
+        # Stored always, kept only if active: no branch to mispredict.
+        if found < np.uintp(ids.size):
+            ids[found] = i
         found += np.uintp(flags[i])
     return found
 

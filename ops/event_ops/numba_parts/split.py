@@ -50,7 +50,8 @@ def private(out: Any, spare: Any, part: int) -> Any:
     return spare[part - 1]
 
 
-@njit(parallel=True)
+# Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
+@njit(inline="always")
 def add_up(spare: Any, out: Any) -> None:
     """out += spare.sum(axis=0), shared between the threads."""
     threads = get_num_threads()

@@ -9,19 +9,11 @@ import numpy as np
 from numba import get_num_threads, njit, prange
 
 from event_ops.numba_parts.access import at, hoist, weighted
-from event_ops.numba_parts.events import active_ids, event_at, flags_of, lookup_of
+from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
+from event_ops.numba_parts.events import event_at, lookup_of
 from event_ops.numba_parts.flags import REORDER
-from event_ops.numba_parts.split import (
-    MIN_PARALLEL,
-    add_up,
-    first_row,
-    parts_for,
-    private,
-)
+from event_ops.numba_parts.split import MIN_PARALLEL, first_row
 from ffi_bridge import numba_kernel
-
-# A matrix with fewer entries than this rarely has enough active ones in a step to be worth a parallel launch.
-MIN_ENTRIES_PARALLEL = 1 << 20
 
 
 @njit(fastmath=REORDER)
@@ -40,20 +32,6 @@ def gather_rows(
         y[i] = total
 
 
-@njit(fastmath=REORDER)
-def scatter_rows(data: Any, indices: Any, indptr: Any, events: Any, ids: Any, y: Any) -> None:
-    """y[indices[k]] += weight k over the rows `ids`."""
-    weights = hoist(data)
-    nse, columns = np.uintp(indices.size), np.uintp(y.size)
-    for position in range(np.uintp(ids.size)):
-        i = np.uintp(ids[position])
-        event = events[i]
-        for k in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
-            j = np.uintp(indices[k])
-            if j < columns:
-                y[j] += weighted(at(weights, k), event)
-
-
 @njit
 def matvec(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
     rows = indptr.size - 1
@@ -70,47 +48,15 @@ def matvec_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -
 
 
 @njit
-def deliver(data: Any, indices: Any, indptr: Any, events: Any, ids: Any, y: Any) -> None:
-    """y = the sum of the rows `ids`, on one thread."""
-    y[:] = 0
-    scatter_rows(data, indices, indptr, events, ids, y)
-
-
-@njit
 def matvec_transposed(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    ids = np.empty(events.size, np.uint32)
-    deliver(data, indices, indptr, events, ids[: active_ids(flags_of(events), ids)], y)
-
-
-@njit
-def entries_up_to(indptr: Any, ids: Any) -> Any:
-    """How many entries the first 0, 1, 2, ... rows of `ids` hold together."""
-    ends = np.empty(ids.size + 1, np.int64)
-    ends[0] = 0
-    for position in range(np.uintp(ids.size)):
-        i = np.uintp(ids[position])
-        row = np.int64(indptr[i + np.uintp(1)]) - np.int64(indptr[i])
-        ends[position + np.uintp(1)] = ends[position] + row
-    return ends
+    y[:] = 0
+    deliver(data, indices, indptr, events, y)
 
 
 @njit(parallel=True)
 def matvec_transposed_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    scratch = np.empty(events.size, np.uint32)
-    ids = scratch[: active_ids(flags_of(events), scratch)]
-    ends = entries_up_to(indptr, ids)
-    work = ends[ids.size]
-    if work < MIN_PARALLEL:
-        deliver(data, indices, indptr, events, ids, y)
-    else:
-        parts = parts_for(work, y.size)
-        spare = np.empty((parts - 1, y.size), y.dtype)
-        for part in prange(parts):
-            low = np.searchsorted(ends, work * part // parts)
-            high = np.searchsorted(ends, work * (part + 1) // parts)
-            mine = ids[low : ids.size if part + 1 == parts else high]
-            deliver(data, indices, indptr, events, mine, private(y, spare, part))
-        add_up(spare, y)
+    y[:] = 0
+    deliver_parallel(data, indices, indptr, events, y)
 
 
 # (transposed, large) -> kernel

@@ -9,15 +9,8 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.checks import (
-    FLOATS,
-    as_array,
-    check_csr,
-    check_dtype,
-    check_operand,
-    check_same_dtype,
-    matrix_shape,
-)
+from event_ops.checks import FLOATS, as_array
+from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
 from event_ops.entries import rows_of, values_at
 from event_ops.linear import tangent_in
 from ffi_bridge import XLACustomKernel
@@ -58,25 +51,15 @@ def csr_event_matvec(
         ValueError: a shape that does not fit `shape`.
     """
     indices, indptr, events = map(as_array, (indices, indptr, events))
-    data = _weights(data, indices, events)
+    data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
     shape = matrix_shape(shape)
     check_csr(data, indices, indptr, shape, FLOATS)
     check_operand("events", events, shape, transpose)
-    check_dtype("events", events, ("bool", *FLOATS))
-    if events.dtype != bool:
-        check_same_dtype("events", events, "data", data)
+    check_events("events", events, data)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
     return kernel(
         data, indices, indptr, events, outs=outs, shape=shape, transpose=bool(transpose), backend=backend
     )
-
-
-def _weights(data: ArrayLike, indices: jax.Array, events: jax.Array) -> jax.Array:
-    """`data` as an array: a number in the dtype of float events, a homogeneous weight as 0-d."""
-    if isinstance(data, (int, float)):
-        return jnp.asarray(data, events.dtype if events.dtype in FLOATS else float)
-    weights = as_array(data)
-    return weights.reshape(()) if weights.shape == (1,) != indices.shape else weights
 
 
 kernel = XLACustomKernel("csr_event_matvec")

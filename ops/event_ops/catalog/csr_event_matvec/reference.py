@@ -6,15 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
-from event_ops.entries import rows_of, sums_at, values_at
-
-
-def event_terms(data: jax.Array, active: jax.Array) -> jax.Array:
-    """What each entry adds for the event that it meets: 0 for an inactive one, whatever the weight."""
-    weights = jnp.where(active.astype(bool), data, 0)
-    return weights if active.dtype == bool else weights * active
+from event_ops.entries import event_terms, rows_of, sums_at, values_at
 
 
 def event_matvec(

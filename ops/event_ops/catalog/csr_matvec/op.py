@@ -8,15 +8,8 @@ import jax
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.checks import (
-    NUMBERS,
-    as_array,
-    check_csr,
-    check_operand,
-    check_rank,
-    check_same_dtype,
-    matrix_shape,
-)
+from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
+from event_ops.csr_checks import check_csr, check_operand, matrix_shape
 from event_ops.entries import rows_of, values_at
 from event_ops.linear import tangent_in
 from ffi_bridge import XLACustomKernel

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks import (
@@ -16,7 +17,7 @@ from event_ops.checks import (
     check_same_dtype,
     check_shape,
 )
-from event_ops.decay import decay_factor, is_number
+from event_ops.decay import decay_factor, is_known
 from ffi_bridge import XLACustomKernel
 
 METHODS = ("exact", "euler")
@@ -102,8 +103,8 @@ def _decay(tau_m: Any, dt: Any, dtype: Any, method: str) -> jax.Array:
     """The factor of V - V_inf over one step: with it the two methods are one formula."""
     if method == "exact":
         return decay_factor(tau_m, dt, dtype)
-    if is_number(tau_m) and is_number(dt):
-        return jnp.asarray(1 - float(dt) / float(tau_m), dtype)
+    if is_known(tau_m) and is_known(dt):
+        return jnp.asarray(1 - np.asarray(dt, float) / np.asarray(tau_m, float), dtype)
     return 1 - jnp.asarray(dt, dtype) / jnp.asarray(tau_m, dtype)
 
 

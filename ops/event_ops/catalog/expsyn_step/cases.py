@@ -1,0 +1,94 @@
+"""Cases of `expsyn_step`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import fixed_degree_csr, numbers, random_csr, random_events
+
+DTYPES = ("float32", "float64")
+
+G, DATA, SPIKES = 0, 1, 4
+
+
+def _random(
+    rows: int, nse: int, g_shape: Any, tau_shape: Any = (), spikes: str = "bool", homogeneous: bool = False
+) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        g = numbers(rng, g_shape, dtype)
+        data, indices, indptr = random_csr(rng, (rows, g.size), nse, dtype, index_dtype)
+        active = random_events(rng, rows, 0.3, "bool" if spikes == "bool" else dtype)
+        weights = numbers(rng, (), dtype) if homogeneous else data
+        tau = rng.uniform(5, 50, tau_shape)
+        return (g, weights, indices, indptr, active), {"shape": (rows, g.size), "tau": tau, "dt": 0.5}
+
+    return make
+
+
+def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
+    """As in a network with excitatory and inhibitory synapses."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        shape = (neurons, 2 * neurons)
+        arrays = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
+        spikes, g = random_events(rng, neurons, rate, "bool"), numbers(rng, (2, neurons), dtype)
+        return (g, *arrays, spikes), {"shape": shape, "tau": np.array([[5.0], [10.0]]), "dt": 0.1}
+
+    return make
+
+
+CASES = (
+    Case("random", _random(17, 120, 23), differentiable=(G, DATA), tolerance=20),
+    Case("random-float", _random(17, 120, 23, (), "float"), differentiable=(G, DATA, SPIKES), tolerance=20),
+    Case("homogeneous", _random(17, 120, 23, (), "bool", True), differentiable=(G, DATA), tolerance=20),
+    Case("channels", _random(17, 120, (2, 9), (2, 1)), differentiable=(G, DATA), tolerance=20),
+    Case("tau-each", _random(17, 120, (2, 9), (2, 9)), differentiable=(G,), tolerance=20),
+    Case("tau-by-column", _random(17, 120, (2, 9), (9,)), differentiable=(G,), tolerance=20),
+    Case("no-entries", _random(5, 0, 4), differentiable=(G,)),
+    Case("no-rows", _random(0, 3, 4), differentiable=(G,)),
+    Case("no-columns", _random(4, 3, 0), differentiable=(G,)),
+    Case("no-channels", _random(4, 3, (2, 0), (2, 1)), differentiable=(G,)),
+    Case("threads", _random(3000, 1_100_000, (2, 400), (2, 1)), tolerance=400, note="sums of 400 terms"),
+    *(
+        Case(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate), frozenset({BENCHMARK}))
+        for neurons, per_row, rate in ((4000, 80, 0.0005), (40_000, 80, 0.0005), (100_000, 100, 0.01))
+    ),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, Any] = {
+            "g": np.ones(4, np.float32),
+            "data": np.ones(3, np.float32),
+            "indices": np.zeros(3, np.int32),
+            "indptr": np.array([0, 1, 3], np.int32),
+            "spikes": np.ones(2, bool),
+            "shape": (2, 4),
+            "tau": 5.0,
+            "dt": 0.1,
+        }
+        parts |= changes
+        args = tuple(parts.pop(name) for name in ("g", "data", "indices", "indptr", "spikes"))
+        return args, parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("integer", _wrong(g=np.ones(4, np.int32)), TypeError, "g has dtype int32"),
+    Mistake("integer-data", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    Mistake("integer-spikes", _wrong(spikes=np.ones(2, np.int32)), TypeError, "spikes has dtype int"),
+    Mistake("short-g", _wrong(g=np.ones(3, "f")), ValueError, "g has 3 elements.*one per column"),
+    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    Mistake("short-spikes", _wrong(spikes=np.ones(3, bool)), ValueError, "one element per row"),
+    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    Mistake("tau-shape", _wrong(tau=np.ones(2, "f")), ValueError, r"tau and dt have shape \(2,\)"),
+    Mistake("tau-rank", _wrong(tau=np.ones((1, 4), "f")), ValueError, r"tau and dt have shape \(1, 4\)"),
+    Mistake("tau-zero", _wrong(tau=0.0), ValueError, "tau is or contains 0.0"),
+    Mistake("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
+)

@@ -1,0 +1,58 @@
+"""Exponential synapses on the CPU: one vectorised pass over g, then the rows of the neurons that spiked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
+from event_ops.numba_parts.flags import REORDER
+from ffi_bridge import numba_kernel
+
+# g and y are the same memory (XLA copies g first where it is needed again), so that a loop over time steps
+# has nothing to copy. The kernels read y: LLVM sees two arrays that overlap, and would not vectorise.
+
+
+@njit(fastmath=REORDER)
+def decay_range(decay: Any, y: Any, low: int, high: int) -> None:
+    """y *= decay in the columns from `low` to `high` of every channel; decay has one column, or all."""
+    one_each = decay.shape[1] == 1
+    for channel in range(np.uintp(y.shape[0])):
+        trace, factors = y[channel], decay[channel]
+        if one_each:
+            factor = factors[0]
+            for i in range(np.uintp(low), np.uintp(high)):
+                trace[i] *= factor
+        else:
+            for i in range(np.uintp(low), np.uintp(high)):
+                trace[i] *= factors[i]
+
+
+@njit
+def expsyn_step(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any, y: Any) -> None:
+    decay_range(decay, y, 0, y.shape[1])
+    deliver(data, indices, indptr, spikes, y.reshape(-1))
+
+
+@njit(parallel=True)
+def expsyn_step_parallel(
+    g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any, y: Any
+) -> None:
+    size, parts = y.shape[1], get_num_threads()
+    for part in prange(parts):
+        decay_range(decay, y, size * part // parts, size * (part + 1) // parts)
+    deliver_parallel(data, indices, indptr, spikes, y.reshape(-1))
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the number of entries decides between one thread and all."""
+
+    def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
+        kernel = expsyn_step_parallel if indices.size >= MIN_ENTRIES_PARALLEL else expsyn_step
+        run = numba_kernel(kernel, outs, input_output_aliases={0: 0})
+        return run(g, data, indices, indptr, spikes, decay)
+
+    return call

@@ -1,0 +1,117 @@
+"""The operator `expsyn_step`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from event_ops.checks import FLOATS, as_array, check_dtype, check_positive, check_same_dtype
+from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
+from event_ops.decay import decay_factor
+from ffi_bridge import XLACustomKernel
+from ffi_bridge.registry import get_kernel
+
+
+def expsyn_step(
+    g: ArrayLike,
+    data: ArrayLike,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    spikes: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    tau: ArrayLike,
+    dt: ArrayLike,
+    backend: str | None = None,
+) -> jax.Array:
+    """`g = g * exp(-dt / tau) + A.T @ spikes`: exponential synapses decay over dt, then take what arrives.
+
+    Rows of A are presynaptic neurons and its columns elements of g, so that the cost follows the number of
+    spikes, after one pass over g, which is updated in place where it is not needed again. A neuron with
+    several kinds of synapses has one element of g, and one column of A, for each: with g of shape (2, n),
+    column n + j is the second of neuron j. What is active, and what it adds, is as in `csr_event_matvec`.
+    Differentiable in g, data, float spikes, tau and dt.
+
+    Args:
+        g: as many elements as A has columns, of any shape; float32 or float64; a conductance, a current or a
+            drive, in the unit of data.
+        data: (nse,), the weights; dtype of g. Or one weight for all entries: 0-d, (1,) or a number.
+        indices: (nse,), the column of each weight; int32, int64 or unsigned.
+        indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
+        spikes: (rows,); bool, or the dtype of g.
+        shape: (rows, columns) of A, static.
+        tau: time constant in ms, > 0; broadcasts to the shape of g, as does dt: (2, 1) is one per channel.
+        dt: time step in ms, > 0.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        g: shape and dtype of g.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that is not the one of g.
+        ValueError: a shape that does not fit, or tau or dt <= 0 where their values are known when traced.
+
+    Source: the exact solution of dg/dt = -g / tau + sum of weight * delta(t - t_spike) over one step.
+    """
+    g, indices, indptr, spikes = map(as_array, (g, indices, indptr, spikes))
+    check_dtype("g", g, FLOATS)
+    data = event_weights(data, indices, g.dtype)
+    shape = matrix_shape(shape)
+    check_csr(data, indices, indptr, shape, FLOATS)
+    check_same_dtype("data", data, "g", g)
+    check_events("spikes", spikes, data)
+    check_operand("spikes", spikes, shape, transpose=True)
+    if g.size != shape[1]:
+        raise ValueError(
+            f"g has {g.size} elements, shape {g.shape}; expected one per column of shape={shape}"
+        )
+    check_positive("tau", tau)
+    check_positive("dt", dt)
+    decay = _per_channel(decay_factor(tau, dt, g.dtype), g.shape)
+    channels = g.reshape(decay.shape[0], -1 if g.size else 0)
+    outs = jax.ShapeDtypeStruct(channels.shape, g.dtype)
+    result = kernel(channels, data, indices, indptr, spikes, decay, outs=outs, shape=shape, backend=backend)
+    return result.reshape(g.shape)
+
+
+def _per_channel(decay: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    """The factors as (channels, 1) if leading axes of g tell them apart, else as (1, elements of g)."""
+    rank = len(shape)
+    if decay.ndim <= rank:
+        aligned = (1,) * (rank - decay.ndim) + decay.shape
+        for axis in range(rank + 1):
+            if aligned == shape[:axis] + (1,) * (rank - axis):
+                return decay.reshape(math.prod(shape[:axis]), 1)
+    try:
+        return jnp.broadcast_to(decay, shape).reshape(1, -1)
+    except ValueError:
+        raise ValueError(
+            f"tau and dt have shape {decay.shape}; expected one that broadcasts to the shape of g, {shape}"
+        ) from None
+
+
+kernel = XLACustomKernel("expsyn_step")
+kernel.def_tags("sparse", "event-driven", "synapse")
+kernel.def_reference("event_ops.catalog.expsyn_step.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.expsyn_step.numba_cpu:generator")
+
+
+def _arrivals(data: Any, indices: Any, indptr: Any, spikes: Any, *, outs: Any, **params: Any) -> Any:
+    """A.T @ spikes, in the shape of g: what the operator is linear in besides g."""
+    flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
+    product = get_kernel("csr_event_matvec")
+    return product(data, indices, indptr, spikes, outs=flat, transpose=True, **params).reshape(outs.shape)
+
+
+kernel.def_jvp_rule2(
+    lambda tangent, *primals, **_: tangent * primals[5],  # g
+    lambda tangent, *primals, **params: _arrivals(tangent, *primals[2:5], **params),  # data
+    None,
+    None,
+    lambda tangent, *primals, **params: _arrivals(*primals[1:4], tangent, **params),  # spikes
+    lambda tangent, *primals, **_: primals[0] * tangent,  # decay
+)

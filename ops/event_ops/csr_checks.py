@@ -1,0 +1,77 @@
+"""What the arguments of CSR operators must be: structure, operand, events, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.checks import (
+    FLOATS,
+    INDICES,
+    as_array,
+    check_dtype,
+    check_rank,
+    check_same_dtype,
+    check_shape,
+)
+
+
+def matrix_shape(shape: Any) -> tuple[int, int]:
+    """`shape` as two Python integers."""
+    try:
+        rows, columns = (int(size) for size in shape)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"shape is {shape!r}; expected two integers, (rows, columns), known when the call is traced"
+        ) from None
+    if rows < 0 or columns < 0:
+        raise ValueError(f"shape is {shape!r}; expected sizes >= 0")
+    return rows, columns
+
+
+def check_csr(
+    data: jax.Array, indices: jax.Array, indptr: jax.Array, shape: tuple[int, int], dtypes: Sequence[str]
+) -> None:
+    """Raise unless the three arrays can be a CSR matrix of `shape`, as far as shapes and dtypes tell.
+
+    A 0-d `data` passes: whether one weight may stand for all is the caller's to decide.
+    """
+    check_dtype("data", data, dtypes)
+    for name, x in (("indices", indices), ("indptr", indptr)):
+        check_dtype(name, x, INDICES)
+        check_rank(name, x, 1, "CSR structure arrays are flat")
+    rows = shape[0]
+    why = f"one more than the {rows} rows of shape={shape}"
+    if indptr.shape[0] == shape[1] + 1 != rows + 1:
+        why += "; it fits shape reversed: is the matrix CSC, or shape transposed?"
+    check_shape("indptr", indptr, (rows + 1,), why=why)
+    if data.ndim:
+        check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")
+
+
+def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bool) -> None:
+    """Raise ValueError unless `x` is a vector that A (or A.T) of `shape` can multiply."""
+    size, axis = (shape[0], "row") if transpose else (shape[1], "column")
+    other = shape[1] if transpose else shape[0]
+    why = f"one element per {axis} of shape={shape} with transpose={transpose}"
+    if x.shape == (other,) != (size,):
+        why += f"; it fits transpose={not transpose}"
+    check_shape(name, x, (size,), why=why)
+
+
+def check_events(name: str, events: jax.Array, data: jax.Array) -> None:
+    """Raise TypeError unless `events` is bool or has the dtype of the weights."""
+    check_dtype(name, events, ("bool", *FLOATS))
+    if events.dtype != bool:
+        check_same_dtype(name, events, "data", data)
+
+
+def event_weights(data: Any, indices: jax.Array, dtype: Any) -> jax.Array:
+    """`data` as an array: a number in `dtype`, a homogeneous weight as 0-d."""
+    if isinstance(data, (int, float)):
+        return jnp.asarray(data, dtype)
+    weights = as_array(data)
+    return weights.reshape(()) if weights.shape == (1,) != indices.shape else weights

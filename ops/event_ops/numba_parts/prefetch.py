@@ -1,0 +1,64 @@
+"""Asking for memory before it is needed: no processor guesses which rows the next spikes will point at."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic, overload
+
+CACHE_LINE: Final = 64
+
+# How many rows ahead; and how much of a row, since what follows the processor finds by itself.
+ROWS_AHEAD: Final = np.uintp(2)
+ENTRIES_AHEAD: Final = np.uintp(128)
+
+_READ, _KEEP, _DATA = 0, 3, 1
+
+
+@intrinsic
+def prefetch(context: Any, array: Any, i: Any) -> Any:
+    """Ask for the cache line of array[i]: no exception, no fault, whatever i is."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type, (array, i) = signature.args[0], arguments
+        data = context.make_array(array_type)(context, builder, array).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.bitcast(builder.gep(data, [i]), byte)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        )
+        builder.call(function, [address, word(_READ), word(_KEEP), word(_DATA)])
+        return context.get_dummy_value()
+
+    return types.void(array, i), emit
+
+
+def prefetch_range(values: Any, low: Any, high: Any) -> None:
+    """Ask for values[low:high], or for nothing where one value stands for all."""
+
+
+@overload(prefetch_range, strict=False)
+def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
+    if not isinstance(values, types.Array):
+        return lambda values, low, high: None
+    per_line = np.uintp(CACHE_LINE * 8 // values.dtype.bitwidth)
+
+    def ask(values: Any, low: Any, high: Any) -> None:
+        for k in range(low, high, per_line):
+            prefetch(values, k)
+
+    return ask
+
+
+@njit
+def prefetch_row(weights: Any, indices: Any, indptr: Any, ids: Any, position: Any) -> None:
+    """Ask for the beginning of the row ids[position], and of its weights, if there is such a row."""
+    if position < np.uintp(ids.size):
+        i, nse = np.uintp(ids[position]), np.uintp(indices.size)
+        low = min(np.uintp(indptr[i]), nse)
+        high = min(np.uintp(indptr[i + np.uintp(1)]), nse, low + ENTRIES_AHEAD)
+        prefetch_range(indices, low, high)
+        prefetch_range(weights, low, high)
