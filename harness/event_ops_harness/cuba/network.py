@@ -12,14 +12,13 @@ import event_ops
 from event_ops_harness.cuba.connectivity import Connectivity
 from event_ops_harness.cuba.model import CubaParameters
 
-OPERATORS = ("lif_step", "csr_event_matvec", "trace_decay", "spike_compact")
+OPERATORS = ("lif_step", "expsyn_step", "spike_compact")
 
 
 class State(NamedTuple):
     V_m: jax.Array  # float32 (N,), mV
     refractory: jax.Array  # float32 (N,), ms left
-    g_ex: jax.Array  # float32 (N,), excitatory drive in units of the weights
-    g_in: jax.Array  # float32 (N,), inhibitory drive
+    g: jax.Array  # float32 (2, N), excitatory and inhibitory drive in units of the weights
 
 
 class Synapses(NamedTuple):
@@ -46,9 +45,7 @@ def initial_state(connectivity: Connectivity, model: CubaParameters, seed: int) 
     n = connectivity.neurons
     rng = np.random.default_rng([seed, 1])
     V_m = jnp.asarray(rng.uniform(model.V_reset, model.V_th, n), jnp.float32)
-    # One array each: they are donated.
-    refractory, g_ex, g_in = (jnp.zeros(n, jnp.float32) for _ in range(3))
-    return State(V_m, refractory, g_ex, g_in)
+    return State(V_m, refractory=jnp.zeros(n, jnp.float32), g=jnp.zeros((2, n), jnp.float32))
 
 
 def on_device(connectivity: Connectivity) -> Synapses:
@@ -72,21 +69,20 @@ def held_time(model: CubaParameters) -> float:
 
 
 def catalog_step(connectivity: Connectivity, model: CubaParameters, backend: str | None) -> Step:
-    """Integrate, find the spikes, deliver them, let the drives decay and take what arrived."""
-    n = connectivity.neurons
+    """Integrate, let the drives decay and deliver the spikes to them, list the spikes."""
     gain_ex, gain_in = drive_gains(connectivity, model)
     neuron = {k: getattr(model, k) for k in ("tau_m", "E_L", "V_th", "V_reset", "dt")}
+    tau_syn = np.array([[model.tau_syn_ex], [model.tau_syn_in]])  # one per channel
     lif_step = partial(event_ops.lif_step, **neuron, t_ref=held_time(model), backend=backend)
-    deliver = partial(event_ops.csr_event_matvec, shape=connectivity.shape, transpose=True, backend=backend)
-    trace_decay = partial(event_ops.trace_decay, dt=model.dt, backend=backend)
-    compact = partial(event_ops.spike_compact, capacity=capacity_of(n), backend=backend)
+    expsyn_step = partial(
+        event_ops.expsyn_step, shape=connectivity.shape, tau=tau_syn, dt=model.dt, backend=backend
+    )
+    compact = partial(event_ops.spike_compact, capacity=capacity_of(connectivity.neurons), backend=backend)
 
     def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
-        V_m, refractory, g_ex, g_in = state
-        V_m, refractory, spikes = lif_step(V_m, refractory, gain_ex * g_ex + gain_in * g_in)
-        arrivals = deliver(*synapses, spikes)
-        g_ex = trace_decay(g_ex, arrivals[:n], tau=model.tau_syn_ex)
-        g_in = trace_decay(g_in, arrivals[n:], tau=model.tau_syn_in)
-        return State(V_m, refractory, g_ex, g_in), Spikes(*compact(spikes))
+        V_m, refractory, g = state
+        V_m, refractory, spikes = lif_step(V_m, refractory, gain_ex * g[0] + gain_in * g[1])
+        g = expsyn_step(g, *synapses, spikes)
+        return State(V_m, refractory, g), Spikes(*compact(spikes))
 
     return step
