@@ -48,6 +48,31 @@ def gather_rows_by_hand(weights: Any, indices: Any, indptr: Any, bank: Any, step
             y[i] = total
 
 
+@numba.njit
+def expsyn_by_hand(
+    decays: Any, weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, g: Any
+) -> None:
+    """`steps` times g = g * decay + A.T @ spikes, serial, without checks."""
+    homogeneous = weights.size == 1
+    flat = g.reshape(-1)
+    for step in range(steps):
+        spikes = bank[step % bank.shape[0]]
+        for channel in range(g.shape[0]):
+            for j in range(g.shape[1]):
+                g[channel, j] *= decays[channel]
+        for i in range(spikes.size):
+            if spikes[i]:
+                for k in range(indptr[i], indptr[i + 1]):
+                    flat[indices[k]] += weights[0] if homogeneous else weights[k]
+
+
+def _expsyn_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Work]:
+    g, data, indices, indptr, bank, steps = args
+    decays = np.exp(-kwargs["dt"] / kwargs["tau"]).reshape(-1).astype(g.dtype)
+    weights, state = np.atleast_1d(np.asarray(data)), g.copy()
+    return {"Numba by hand": lambda: expsyn_by_hand(decays, weights, indices, indptr, bank, steps, state)}
+
+
 def _event_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Work]:
     data, indices, indptr, bank, steps = args
     rows, columns = kwargs["shape"]
@@ -112,6 +137,7 @@ def _trace(x: Any, spikes: Any, *, tau: Any, dt: Any) -> Any:
 RIVALS: Final[Mapping[str, Rivals]] = {
     "csr_matvec": _matvec_rivals,
     "csr_event_matvec": _event_rivals,
+    "expsyn_step": _expsyn_rivals,
     "scatter_add": _scatter_rivals,
     "trace_decay": _reference_rival(_trace),
 }

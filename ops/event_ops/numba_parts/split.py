@@ -50,6 +50,12 @@ def private(out: Any, spare: Any, part: int) -> Any:
     return spare[part - 1]
 
 
+@njit
+def clear(y: Any) -> None:
+    """y = 0, on one thread: in a parallel function Numba would launch all of them for it."""
+    y[:] = 0
+
+
 # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
 @njit(inline="always")
 def add_up(spare: Any, out: Any) -> None:

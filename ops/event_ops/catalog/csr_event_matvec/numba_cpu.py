@@ -12,7 +12,7 @@ from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.numba_parts.events import event_at, lookup_of
 from event_ops.numba_parts.flags import REORDER
-from event_ops.numba_parts.split import MIN_PARALLEL, first_row
+from event_ops.numba_parts.split import MIN_PARALLEL, clear, first_row
 from ffi_bridge import numba_kernel
 
 
@@ -49,13 +49,13 @@ def matvec_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -
 
 @njit
 def matvec_transposed(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    y[:] = 0
+    clear(y)
     deliver(data, indices, indptr, events, y)
 
 
 @njit(parallel=True)
 def matvec_transposed_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    y[:] = 0
+    clear(y)
     deliver_parallel(data, indices, indptr, events, y)
 
 

@@ -12,6 +12,9 @@ from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver
 from event_ops.numba_parts.flags import REORDER
 from ffi_bridge import numba_kernel
 
+# Below this many elements the pass over them takes less time than a parallel launch.
+MIN_PARALLEL = 1 << 18
+
 # g and y are the same memory (XLA copies g first where it is needed again), so that a loop over time steps
 # has nothing to copy. The kernels read y: LLVM sees two arrays that overlap, and would not vectorise.
 
@@ -42,8 +45,11 @@ def expsyn_step_parallel(
     g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any, y: Any
 ) -> None:
     size, parts = y.shape[1], get_num_threads()
-    for part in prange(parts):
-        decay_range(decay, y, size * part // parts, size * (part + 1) // parts)
+    if y.size < MIN_PARALLEL:
+        decay_range(decay, y, 0, size)
+    else:
+        for part in prange(parts):
+            decay_range(decay, y, size * part // parts, size * (part + 1) // parts)
     deliver_parallel(data, indices, indptr, spikes, y.reshape(-1))
 
 
