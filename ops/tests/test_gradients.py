@@ -7,7 +7,7 @@ import pytest
 from cells import arguments, assert_close, bound, cells, first, implementations, small
 from jax.test_util import check_grads
 
-from event_ops import csr_event_matvec, lif_step, trace_decay
+from event_ops import csr_event_matvec, expsyn_step, lif_step, trace_decay
 from event_ops.catalog.lif_step.cases import CUBA
 
 
@@ -63,6 +63,21 @@ def test_trace_decay_in_tau_and_dt(backend, shape):
         x, spikes = jnp.arange(4.0), jnp.ones(4)
         check_grads(
             lambda tau, dt: trace_decay(x, spikes, tau=tau, dt=dt, backend=backend),
+            (jnp.full(shape, 7.0), jnp.asarray(0.5)),
+            order=2,
+        )
+
+
+@pytest.mark.parametrize("backend", backends_of("expsyn_step"))
+@pytest.mark.parametrize("shape", [(), (2, 1), (2, 3)])
+def test_expsyn_step_in_tau_and_dt(backend, shape):
+    with jax.enable_x64(True):
+        g, indices, indptr = jnp.arange(6.0).reshape(2, 3), jnp.array([0, 4]), jnp.array([0, 1, 2])
+        options = {"shape": (2, 6), "backend": backend}
+        check_grads(
+            lambda tau, dt: expsyn_step(
+                g, 1.5, indices, indptr, jnp.array([True, False]), tau=tau, dt=dt, **options
+            ),
             (jnp.full(shape, 7.0), jnp.asarray(0.5)),
             order=2,
         )
