@@ -48,7 +48,7 @@ def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
 
     def ask(values: Any, low: Any, high: Any) -> None:
         for k in range(low, high, per_line):
-            prefetch(values, k)
+            prefetch(values, k)  # pyright: ignore[reportCallIssue]  # Numba supplies the context
 
     return ask
 

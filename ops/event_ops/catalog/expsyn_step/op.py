@@ -100,11 +100,11 @@ kernel.def_reference("event_ops.catalog.expsyn_step.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.expsyn_step.numba_cpu:generator")
 
 
-def _arrivals(data: Any, indices: Any, indptr: Any, spikes: Any, *, outs: Any, **params: Any) -> Any:
-    """A.T @ spikes, in the shape of g: what the operator is linear in besides g."""
+def _arrivals(*parts: Any, outs: Any, **params: Any) -> Any:
+    """A.T @ spikes of (data, indices, indptr, spikes), in the shape of g: linear in data and in spikes."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
     product = get_kernel("csr_event_matvec")
-    return product(data, indices, indptr, spikes, outs=flat, transpose=True, **params).reshape(outs.shape)
+    return product(*parts, outs=flat, transpose=True, **params).reshape(outs.shape)
 
 
 kernel.def_jvp_rule2(
