@@ -32,7 +32,7 @@ def fused_step(connectivity: Connectivity, model: CubaParameters) -> Step:
     vector, channels = (jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((n,), (2, n)))
     refractory = jax.ShapeDtypeStruct((n,), jnp.uint8)
     ids, count = (jax.ShapeDtypeStruct(shape, jnp.int32) for shape in ((capacity_of(n),), ()))
-    outs = (State(vector, refractory, channels), Spikes(ids, count))
+    outs = (State._make((vector, refractory, channels)), Spikes._make((ids, count)))
     in_place = {i: i for i in range(len(State._fields))}
     call = numba_kernel(make_kernel(connectivity, model), outs, input_output_aliases=in_place)
 
