@@ -15,6 +15,12 @@ CACHE_LINE: Final = 64
 ROWS_AHEAD: Final = np.uintp(2)
 ENTRIES_AHEAD: Final = np.uintp(128)
 
+# How far ahead of its use a whole matrix is asked for, and what its entries point at; each only where it is
+# more memory than a processor keeps close.
+STREAM_AHEAD: Final = np.uintp(256)
+TARGETS_AHEAD: Final = np.uintp(64)
+CLOSE_BYTES: Final = np.uintp(1 << 20)
+
 _READ, _KEEP, _DATA = 0, 3, 1
 
 
@@ -62,3 +68,24 @@ def prefetch_row(weights: Any, indices: Any, indptr: Any, ids: Any, position: An
         high = min(np.uintp(indptr[i + np.uintp(1)]), nse, low + ENTRIES_AHEAD)
         prefetch_range(indices, low, high)
         prefetch_range(weights, low, high)
+
+
+@njit
+def prefetch_stream(data: Any, indices: Any, low: Any, high: Any) -> None:
+    """Ask for the entries STREAM_AHEAD after those of a row: the processor itself stops at every page."""
+    prefetch_range(data, low + STREAM_AHEAD, high + STREAM_AHEAD)
+    prefetch_range(indices, low + STREAM_AHEAD, high + STREAM_AHEAD)
+
+
+@njit
+def is_far(values: Any) -> bool:
+    """Whether asking for an array ahead of time costs less than waiting for it."""
+    return np.uintp(values.size * values.itemsize) > CLOSE_BYTES
+
+
+@njit
+def prefetch_targets(values: Any, indices: Any, low: Any, high: Any) -> None:
+    """Ask for what the entries TARGETS_AHEAD after those of a row point at in `values`."""
+    nse = np.uintp(indices.size)
+    for k in range(min(low + TARGETS_AHEAD, nse), min(high + TARGETS_AHEAD, nse)):
+        prefetch(values, np.uintp(indices[k]))  # pyright: ignore[reportCallIssue]  # Numba supplies the context

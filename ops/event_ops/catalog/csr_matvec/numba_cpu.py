@@ -9,6 +9,7 @@ import numpy as np
 from numba import get_num_threads, njit, prange
 
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.numba_parts.split import (
     MIN_PARALLEL,
     add_up,
@@ -23,9 +24,15 @@ from ffi_bridge import numba_kernel
 def gather_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int, high: int) -> None:
     """y[i] = sum of data[k] * v[indices[k]] over row i, for the rows from `low` to `high`."""
     nse, columns = np.uintp(data.size), np.uintp(v.size)
+    streamed, far = is_far(indices), is_far(v)
     for i in range(np.uintp(low), np.uintp(high)):
+        start, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+        if streamed:
+            prefetch_stream(data, indices, start, end)
+        if far:
+            prefetch_targets(v, indices, start, end)
         total = y.dtype.type(0)
-        for k in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
+        for k in range(start, end):
             j = np.uintp(indices[k])
             if j < columns:
                 total += data[k] * v[j]
@@ -36,9 +43,15 @@ def gather_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int, 
 def scatter_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int, high: int) -> None:
     """y[indices[k]] += data[k] * v[i] over row i, for the rows from `low` to `high`."""
     nse, columns = np.uintp(data.size), np.uintp(y.size)
+    streamed, far = is_far(indices), is_far(y)
     for i in range(np.uintp(low), np.uintp(high)):
+        start, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+        if streamed:
+            prefetch_stream(data, indices, start, end)
+        if far:
+            prefetch_targets(y, indices, start, end)
         value = v[i]
-        for k in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
+        for k in range(start, end):
             j = np.uintp(indices[k])
             if j < columns:
                 y[j] += data[k] * value
