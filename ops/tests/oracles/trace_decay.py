@@ -1,0 +1,7 @@
+import numpy as np
+
+from oracles.widen import wide
+
+
+def trace_decay(x, spikes, *, tau, dt):
+    return wide(x) * np.exp(-dt / wide(tau)) + np.asarray(spikes).astype(float)
