@@ -11,8 +11,8 @@ import numba
 from jax.typing import ArrayLike
 from numba.core.dispatcher import Dispatcher
 
-from ffi_bridge.errors import KernelDefinitionError
-from ffi_bridge.numba_call import VMAP_METHODS, Kernel, call_kernel
+from ffi_bridge.native_call import Call, call_kernel
+from ffi_bridge.numba_call import NumbaKernel
 from ffi_bridge.outs import Outs
 
 
@@ -56,13 +56,9 @@ def numba_kernel(
         exception.
     """
     dispatcher = _njit_function(kernel)
-    if vmap_method not in VMAP_METHODS:
-        raise KernelDefinitionError(
-            f"vmap_method={vmap_method!r} is not known; choose one of {', '.join(map(repr, VMAP_METHODS))}"
-        )
-    spec = Kernel(dispatcher, vmap_method, tuple(sorted((input_output_aliases or {}).items())))
+    spec = NumbaKernel(vmap_method, tuple(sorted((input_output_aliases or {}).items())), dispatcher)
     structure = Outs.of(outs)
-    spec.check_aliases_of(structure)
+    spec.check(structure)
     if dispatcher.targetoptions.get("parallel"):
         return _parallel(spec, structure)
     return _jitted(spec, structure, None)
@@ -80,16 +76,16 @@ def _njit_function(kernel: Any) -> Any:
     raise TypeError(f"numba_kernel needs a Numba CPU kernel, got {kernel!r}: {hint}")
 
 
-def _jitted(spec: Kernel, outs: Outs, num_threads: int | None) -> Callable[..., Any]:
+def _jitted(spec: NumbaKernel, outs: Outs, num_threads: int | None) -> Callable[..., Any]:
     @functools.partial(jax.jit, inline=True)
     @functools.wraps(spec.dispatcher.py_func)
     def call(*ins: ArrayLike) -> Any:
-        return outs.restore(call_kernel(spec, outs.flat, num_threads, ins))
+        return outs.restore(call_kernel(spec, Call(outs.flat, num_threads), ins))
 
     return call
 
 
-def _parallel(spec: Kernel, outs: Outs) -> Callable[..., Any]:
+def _parallel(spec: NumbaKernel, outs: Outs) -> Callable[..., Any]:
     """One jitted function per thread count in force, since a count is baked into the handler."""
     for_count = functools.cache(functools.partial(_jitted, spec, outs))
 

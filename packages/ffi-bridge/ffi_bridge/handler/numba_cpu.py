@@ -23,6 +23,7 @@ from numba.np.numpy_support import as_dtype
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded
 from ffi_bridge.handler.frame import HANDLER_TYPE, I32, I64, NULL, POINTER, Buffer, Frame
+from ffi_bridge.handler.loop import count_to
 
 
 @dataclass(frozen=True)
@@ -151,9 +152,9 @@ def _call_over_batch(
     data = [buffer.data for buffer in buffers]
     with ExitStack() as loops:
         for level in range(layout.levels):
-            loop = loops.enter_context(cgutils.for_range(builder, buffers[-1].dims[level], intp=I64))
+            index = loops.enter_context(count_to(builder, buffers[-1].dims[level]))
             data = [
-                _advance(builder, pointer, loop.index, signature.args[i], buffers[i], layout, i, level)
+                _advance(builder, pointer, index, signature.args[i], buffers[i], layout, i, level)
                 for i, pointer in enumerate(data)
             ]
         arrays = [

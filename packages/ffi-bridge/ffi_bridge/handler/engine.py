@@ -1,0 +1,36 @@
+"""Turn an LLVM module that only calls known addresses into machine code, without Numba."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import binding as llvm
+from llvmlite import ir
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """The address of a function, and what keeps its memory mapped."""
+
+    address: int
+    owner: object
+
+
+def new_module(name: str) -> Any:
+    """An empty module for this machine."""
+    module = ir.Module(name=name)
+    module.triple = llvm.get_process_triple()
+    return module
+
+
+def compile_function(module: Any, name: str) -> MachineCode:
+    """Machine code of the function `name` of a module."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    parsed = llvm.parse_assembly(str(module))
+    parsed.verify()
+    machine = llvm.Target.from_triple(module.triple).create_target_machine(opt=2)
+    engine = llvm.create_mcjit_compiler(parsed, machine)
+    engine.finalize_object()
+    return MachineCode(engine.get_function_address(name), engine)

@@ -1,0 +1,193 @@
+"""The JAX primitive behind every kernel wrapper: one native call, batched natively by its handler."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, cast
+
+import jax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
+from ffi_bridge.outs import Outs
+from ffi_bridge.sharding import align_varying, check_whole, output_type
+
+# Batch levels of a call, outermost first: the axis size, and which inputs have the axis.
+Levels = tuple[tuple[int, tuple[bool, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: outputs without batch axes, batch levels, and what else the toolchain needs to know."""
+
+    outs: tuple[jax.ShapeDtypeStruct, ...]
+    options: Any  # hashable
+    levels: Levels = ()
+
+    def batched(self, num_inputs: int) -> tuple[tuple[bool, ...], ...]:
+        """For every input and then every output: which levels it has an axis for."""
+        ins = [tuple(level[1][i] for level in self.levels) for i in range(num_inputs)]
+        return (*ins, *[(True,) * len(self.levels)] * len(self.outs))
+
+
+@dataclass(frozen=True, eq=False)
+class NativeKernel(ABC):
+    """What a user wrapped; compared by identity: its code may change with the globals it reads."""
+
+    vmap_method: str | None
+    aliases: tuple[tuple[int, int], ...]
+
+    toolchain: ClassVar[str]
+    vmap_methods: ClassVar[tuple[str | None, ...]]
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The kernel's own name."""
+
+    @abstractmethod
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        """Names of the parameters that are buffers; raises KernelTypeError for another number of them."""
+
+    @abstractmethod
+    def ensure_target(self, ins: Sequence[Any], call: Call, names: tuple[str, ...]) -> str:
+        """Compile and register the handler of this call, if that was not done before; its name."""
+
+    def check(self, outs: Outs) -> None:
+        """Raise KernelDefinitionError for options that are unknown or contradict `outs`."""
+        if self.vmap_method not in self.vmap_methods:
+            raise KernelDefinitionError(
+                f"vmap_method={self.vmap_method!r} is not known for a {self.toolchain} kernel; choose one of "
+                f"{', '.join(map(repr, self.vmap_methods))}"
+            )
+        targets = [out for _, out in self.aliases]
+        for ins, out in self.aliases:
+            if not 0 <= out < len(outs.flat) or ins < 0 or targets.count(out) > 1:
+                raise KernelDefinitionError(
+                    f"input_output_aliases has {ins}: {out}; expected an input index, then an output "
+                    f"index below {len(outs.flat)} that no other input has"
+                )
+
+
+def call_kernel(kernel: NativeKernel, call: Call, ins: Sequence[Any]) -> list[Any]:
+    """Bind the primitive, with its target compiled and registered first, so that errors show when traced.
+
+    Inputs have their batch axes in front, in the order of the levels.
+    """
+    # A Python scalar or NumPy array becomes what jax.jit would make of it.
+    arrays = align_varying([jax.numpy.asarray(x) for x in ins])
+    names = kernel.buffer_names(len(arrays), len(call.outs))
+    for source, out in kernel.aliases:
+        _check_alias(kernel, names, arrays, call, source, out)
+    target = kernel.ensure_target(arrays, call, names)
+    return native_call_p.bind(*arrays, kernel=kernel, call=call, target=target)
+
+
+def _check_alias(
+    kernel: NativeKernel, names: Sequence[str], ins: Sequence[Any], call: Call, source: int, out: int
+) -> None:
+    if source >= len(ins):
+        raise KernelTypeError(
+            f"kernel '{kernel.name}': input_output_aliases has {source}: {out}, but "
+            f"the call has {len(ins)} inputs"
+        )
+    shape = ins[source].shape[sum(call.batched(len(ins))[source]) :]
+    expected = call.outs[out]
+    if (shape, ins[source].dtype) != (expected.shape, expected.dtype):
+        raise KernelTypeError(
+            f"kernel '{kernel.name}': input '{names[source]}' is {ins[source].dtype}{shape} "
+            f"and is aliased with output {out}, which is {expected.dtype}{expected.shape}; "
+            "aliased buffers need equal shapes and dtypes"
+        )
+
+
+def _abstract(*ins: Any, kernel: NativeKernel, call: Call, **_: Any) -> list[Any]:
+    check_whole(kernel.name, ins)
+    sizes = tuple(size for size, _ in call.levels)
+    return [output_type(sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
+
+
+def _lower(ctx: Any, *operands: Any, kernel: NativeKernel, target: str, **_: Any) -> Any:
+    rule = jax.ffi.ffi_lowering(target, operand_output_aliases=dict(kernel.aliases))
+    return rule(ctx, *operands)
+
+
+def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:
+    raise NotImplementedError(
+        f"kernel '{kernel.name}' is a {kernel.toolchain} CPU kernel and its program is compiled for "
+        f"{', '.join(ctx.module_context.platforms)}; put its inputs on a CPU device, or register a GPU "
+        "kernel beside it in an XLACustomKernel"
+    )
+
+
+def _batch(ins: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+    size = next(x.shape[a] for x, a in zip(ins, axes, strict=True) if a is not None)
+    moved = [x if a is None else jax.numpy.moveaxis(x, a, 0) for x, a in zip(ins, axes, strict=True)]
+    has_axis = [a is not None for a in axes]
+    method = cast(NativeKernel, params["kernel"]).vmap_method
+    rule = {None: _batch_natively, "sequential": _batch_sequentially}.get(method, _batch_in_kernel)
+    results = rule(size, has_axis, moved, **params)
+    return results, [0] * len(results)
+
+
+def _batch_natively(
+    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: Call, **_: Any
+) -> list[Any]:
+    # An aliased input is overwritten for every element of the batch, so that it needs an axis of
+    # its own.
+    for source, _ in kernel.aliases:
+        if not has_axis[source]:
+            ins[source] = jax.numpy.broadcast_to(ins[source], (size, *ins[source].shape))
+            has_axis[source] = True
+    level = (size, tuple(has_axis))
+    return call_kernel(kernel, Call(call.outs, call.options, (level, *call.levels)), ins)
+
+
+def _batch_sequentially(size: int, has_axis: list[bool], ins: list[Any], **params: Any) -> list[Any]:
+    def body(_: None, slices: list[Any]) -> tuple[None, list[Any]]:
+        rest = iter(slices)
+        merged = [next(rest) if has else x for has, x in zip(has_axis, ins, strict=True)]
+        return None, native_call_p.bind(*merged, **params)
+
+    moving = [x for has, x in zip(has_axis, ins, strict=True) if has]
+    return jax.lax.scan(body, None, moving, length=size)[1]
+
+
+def _batch_in_kernel(
+    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: Call, **_: Any
+) -> list[Any]:
+    """The kernel itself sees the batch axis, in front of every buffer."""
+    aliased = dict(kernel.aliases)
+    repeat = kernel.vmap_method == "broadcast_all"
+    whole = [
+        x if has else jax.numpy.broadcast_to(x, (size if repeat or i in aliased else 1, *x.shape))
+        for i, (has, x) in enumerate(zip(has_axis, ins, strict=True))
+    ]
+    batched = tuple(jax.ShapeDtypeStruct((size, *out.shape), out.dtype) for out in call.outs)
+    return call_kernel(kernel, Call(batched, call.options), whole)
+
+
+def _no_jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, **_: Any) -> Any:
+    raise MissingRuleError(
+        f"kernel '{kernel.name}' has no derivative of its own; give one with "
+        "jax.custom_jvp or jax.custom_vjp, or give it an XLACustomKernel with a jvp rule or a reference"
+    )
+
+
+def _run_eagerly(*ins: Any, **params: Any) -> Any:
+    # Reached only where jit is off; a jitted call of the same primitive is what runs machine code.
+    with jax.disable_jit(False):
+        return jax.jit(lambda *xs: native_call_p.bind(*xs, **params))(*ins)
+
+
+native_call_p: Final = Primitive("native_kernel")
+native_call_p.multiple_results = True
+native_call_p.def_impl(_run_eagerly)
+native_call_p.def_abstract_eval(_abstract)
+mlir.register_lowering(native_call_p, _refuse_platform)
+mlir.register_lowering(native_call_p, _lower, platform="cpu")
+batching.primitive_batchers[native_call_p] = _batch
+ad.primitive_jvps[native_call_p] = _no_jvp
