@@ -9,8 +9,9 @@ from ffi_bridge.selection import use_backend as use_backend
 
 if TYPE_CHECKING:
     from ffi_bridge.numba_cpu import numba_kernel as numba_kernel
-    from ffi_bridge.warp import jaxinfo_to_warpinfo as jaxinfo_to_warpinfo
-    from ffi_bridge.warp import jaxtype_to_warptype as jaxtype_to_warptype
+    from ffi_bridge.warp import warp_kernel as warp_kernel
+    from ffi_bridge.warp_types import jaxinfo_to_warpinfo as jaxinfo_to_warpinfo
+    from ffi_bridge.warp_types import jaxtype_to_warptype as jaxtype_to_warptype
 
 __version__ = "0.1.0"
 
@@ -20,14 +21,16 @@ __all__ = [
     "jaxtype_to_warptype",
     "numba_kernel",
     "use_backend",
+    "warp_kernel",
 ]
 
 # Names that need an optional package, loaded at first use: `import ffi_bridge` loads neither Numba
 # nor Warp.
 _LAZY = {
     "numba_kernel": ("ffi_bridge.numba_cpu", "numba"),
-    "jaxinfo_to_warpinfo": ("ffi_bridge.warp", "warp"),
-    "jaxtype_to_warptype": ("ffi_bridge.warp", "warp"),
+    "warp_kernel": ("ffi_bridge.warp", "warp"),
+    "jaxinfo_to_warpinfo": ("ffi_bridge.warp_types", "warp"),
+    "jaxtype_to_warptype": ("ffi_bridge.warp_types", "warp"),
 }
 
 

@@ -7,8 +7,9 @@ header of the installed jaxlib and compares every number below with it.
 from __future__ import annotations
 
 import struct
-from typing import Final
+from typing import Any, Final
 
+import ml_dtypes
 import numpy as np
 
 from ffi_bridge.errors import UnsupportedPlatformError
@@ -50,7 +51,7 @@ CODES: Final[dict[str, int]] = {
 }
 
 # XLA_FFI_DataType_<name> of every NumPy dtype that a native handler can carry.
-DTYPES: Final[dict[np.dtype[np.generic], tuple[str, int]]] = {
+DTYPES: Final[dict[np.dtype[Any], tuple[str, int]]] = {
     np.dtype(np.bool_): ("PRED", 1),
     np.dtype(np.int8): ("S8", 2),
     np.dtype(np.int16): ("S16", 3),
@@ -64,6 +65,12 @@ DTYPES: Final[dict[np.dtype[np.generic], tuple[str, int]]] = {
     np.dtype(np.float64): ("F64", 12),
     np.dtype(np.complex64): ("C64", 15),
     np.dtype(np.complex128): ("C128", 18),
+}
+
+# Those of 16 bits, which only some toolchains compute in.
+HALF_DTYPES: Final[dict[np.dtype[Any], tuple[str, int]]] = {
+    np.dtype(np.float16): ("F16", 10),
+    np.dtype(ml_dtypes.bfloat16): ("BF16", 16),
 }
 
 

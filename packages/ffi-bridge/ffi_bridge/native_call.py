@@ -20,7 +20,7 @@ Levels = tuple[tuple[int, tuple[bool, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Call:
+class NativeCall:
     """One call: outputs without batch axes, batch levels, and what else the toolchain needs to know."""
 
     outs: tuple[jax.ShapeDtypeStruct, ...]
@@ -41,6 +41,7 @@ class NativeKernel(ABC):
     aliases: tuple[tuple[int, int], ...]
 
     toolchain: ClassVar[str]
+    derivative_hint: ClassVar[str] = ""
     vmap_methods: ClassVar[tuple[str | None, ...]]
 
     @property
@@ -53,7 +54,7 @@ class NativeKernel(ABC):
         """Names of the parameters that are buffers; raises KernelTypeError for another number of them."""
 
     @abstractmethod
-    def ensure_target(self, ins: Sequence[Any], call: Call, names: tuple[str, ...]) -> str:
+    def ensure_target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...]) -> str:
         """Compile and register the handler of this call, if that was not done before; its name."""
 
     def check(self, outs: Outs) -> None:
@@ -72,7 +73,7 @@ class NativeKernel(ABC):
                 )
 
 
-def call_kernel(kernel: NativeKernel, call: Call, ins: Sequence[Any]) -> list[Any]:
+def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> list[Any]:
     """Bind the primitive, with its target compiled and registered first, so that errors show when traced.
 
     Inputs have their batch axes in front, in the order of the levels.
@@ -87,7 +88,7 @@ def call_kernel(kernel: NativeKernel, call: Call, ins: Sequence[Any]) -> list[An
 
 
 def _check_alias(
-    kernel: NativeKernel, names: Sequence[str], ins: Sequence[Any], call: Call, source: int, out: int
+    kernel: NativeKernel, names: Sequence[str], ins: Sequence[Any], call: NativeCall, source: int, out: int
 ) -> None:
     if source >= len(ins):
         raise KernelTypeError(
@@ -104,7 +105,7 @@ def _check_alias(
         )
 
 
-def _abstract(*ins: Any, kernel: NativeKernel, call: Call, **_: Any) -> list[Any]:
+def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> list[Any]:
     check_whole(kernel.name, ins)
     sizes = tuple(size for size, _ in call.levels)
     return [output_type(sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
@@ -134,16 +135,16 @@ def _batch(ins: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tup
 
 
 def _batch_natively(
-    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: Call, **_: Any
+    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
     # An aliased input is overwritten for every element of the batch, so that it needs an axis of
     # its own.
-    for source, _ in kernel.aliases:
+    for source in dict(kernel.aliases):
         if not has_axis[source]:
             ins[source] = jax.numpy.broadcast_to(ins[source], (size, *ins[source].shape))
             has_axis[source] = True
     level = (size, tuple(has_axis))
-    return call_kernel(kernel, Call(call.outs, call.options, (level, *call.levels)), ins)
+    return call_kernel(kernel, NativeCall(call.outs, call.options, (level, *call.levels)), ins)
 
 
 def _batch_sequentially(size: int, has_axis: list[bool], ins: list[Any], **params: Any) -> list[Any]:
@@ -157,7 +158,7 @@ def _batch_sequentially(size: int, has_axis: list[bool], ins: list[Any], **param
 
 
 def _batch_in_kernel(
-    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: Call, **_: Any
+    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
     """The kernel itself sees the batch axis, in front of every buffer."""
     aliased = dict(kernel.aliases)
@@ -167,13 +168,14 @@ def _batch_in_kernel(
         for i, (has, x) in enumerate(zip(has_axis, ins, strict=True))
     ]
     batched = tuple(jax.ShapeDtypeStruct((size, *out.shape), out.dtype) for out in call.outs)
-    return call_kernel(kernel, Call(batched, call.options), whole)
+    return call_kernel(kernel, NativeCall(batched, call.options), whole)
 
 
 def _no_jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, **_: Any) -> Any:
     raise MissingRuleError(
         f"kernel '{kernel.name}' has no derivative of its own; give one with "
         "jax.custom_jvp or jax.custom_vjp, or give it an XLACustomKernel with a jvp rule or a reference"
+        + kernel.derivative_hint
     )
 
 

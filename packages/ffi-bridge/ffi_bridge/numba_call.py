@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ffi_bridge.handler.numba_cpu import Layout
-from ffi_bridge.native_call import Call, NativeKernel
+from ffi_bridge.native_call import NativeCall, NativeKernel
 from ffi_bridge.numba_compile import array_type, ensure_kernel_target, parameter_names
 
 
@@ -27,7 +27,7 @@ class NumbaKernel(NativeKernel):
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
         return parameter_names(self.dispatcher, num_inputs, num_outs)
 
-    def ensure_target(self, ins: Sequence[Any], call: Call, names: tuple[str, ...]) -> str:
+    def ensure_target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...]) -> str:
         batched = call.batched(len(ins))
         aliased = dict(self.aliases)
         specs = [(x.dtype, x.ndim - sum(axes)) for x, axes in zip(ins, batched, strict=False)]

@@ -11,7 +11,7 @@ import numba
 from jax.typing import ArrayLike
 from numba.core.dispatcher import Dispatcher
 
-from ffi_bridge.native_call import Call, call_kernel
+from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.numba_call import NumbaKernel
 from ffi_bridge.outs import Outs
 
@@ -80,7 +80,7 @@ def _jitted(spec: NumbaKernel, outs: Outs, num_threads: int | None) -> Callable[
     @functools.partial(jax.jit, inline=True)
     @functools.wraps(spec.dispatcher.py_func)
     def call(*ins: ArrayLike) -> Any:
-        return outs.restore(call_kernel(spec, Call(outs.flat, num_threads), ins))
+        return outs.restore(call_kernel(spec, NativeCall(outs.flat, num_threads), ins))
 
     return call
 

@@ -1,72 +1,143 @@
-"""Types of NVIDIA Warp for JAX shapes and dtypes."""
+"""`warp_kernel`: an NVIDIA Warp `@wp.kernel` as a native JAX operation."""
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 import warp as wp
-from jax.typing import DTypeLike
+from jax.typing import ArrayLike
 
-from ffi_bridge.errors import KernelTypeError
-
-_WARP_TYPES: dict[np.dtype[Any], Any] = {
-    np.dtype(dtype): warp_type
-    for dtype, warp_type in [
-        (jnp.bool_, wp.bool),
-        (jnp.int8, wp.int8),
-        (jnp.int16, wp.int16),
-        (jnp.int32, wp.int32),
-        (jnp.int64, wp.int64),
-        (jnp.uint8, wp.uint8),
-        (jnp.uint16, wp.uint16),
-        (jnp.uint32, wp.uint32),
-        (jnp.uint64, wp.uint64),
-        (jnp.float16, wp.float16),
-        (jnp.float32, wp.float32),
-        (jnp.float64, wp.float64),
-    ]
-}
-if hasattr(wp, "bfloat16"):
-    _WARP_TYPES[np.dtype(jnp.bfloat16)] = wp.bfloat16
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.native_call import NativeCall, call_kernel
+from ffi_bridge.outs import Outs
+from ffi_bridge.warp_adjoint import differentiable_call
+from ffi_bridge.warp_call import ForwardKernel, Launch
+from ffi_bridge.warp_parameters import Parameter, parameters_of, static_value
 
 
-def jaxtype_to_warptype(dtype: DTypeLike) -> Any:
-    """The Warp scalar type of a dtype: float32 -> `warp.float32`.
+def warp_kernel(
+    kernel: Any,
+    outs: Any,
+    *,
+    launch_dims: int | Sequence[int] | None = None,
+    in_out_argnames: Sequence[str] | None = None,
+    block_dim: int | None = None,
+    vmap_method: str | None = None,
+    differentiable: bool = False,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where the Warp kernel `kernel(*ins, *outs)` writes `outs`; no Python at call time.
+
+    Runs on the CPU, where a launch is one call of Warp's own compiled entry point, on one thread.
 
     Args:
-        dtype: bool, int8 to int64, uint8 to uint64, float16, float32, float64, or bfloat16 where
-            this Warp has it; a dtype, a scalar type or a name.
+        kernel: a function decorated with `@warp.kernel`. Its last parameters, as many as `outs` has beyond
+            the in-out ones, are outputs, and it writes every element of them. A `warp.array` parameter is a
+            buffer of JAX, C-contiguous; elements that are vectors or matrices take the last axes:
+            `array(dtype=vec3)` is (n, 3). A 0-d array is passed as one of shape (1,). Parameters that are
+            numbers, vectors or matrices are static, known when traced. Generic ones (`Any`) take the types
+            of the call.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them: the in-out arrays in the order of the
+            parameters, then the outputs; the result has the same structure.
+        launch_dims: the extents of `wp.tid()`; default: the shape of the first output.
+        in_out_argnames: names of inputs that the kernel updates in place, for example to accumulate; the
+            array that was given stays as it is, unless it is donated.
+        block_dim: threads per block on a GPU; the CPU runs blocks of one.
+        vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in machine code.
+            "sequential": a `jax.lax.scan` of calls. (A Warp kernel's ranks are fixed: there is no other way.)
+        differentiable: `jax.vjp` and `jax.grad` launch the adjoint that Warp derives from the kernel, by
+            Warp's rules: accumulate with `warp.atomic_add`, since an element that is read and then
+            overwritten has no right adjoint; static parameters have none. No forward mode.
+
+    Returns:
+        A function of arrays and static values, in the order of the kernel's parameters, compiled by
+        `jax.jit`.
 
     Raises:
-        KernelTypeError: Warp has no such scalar; lists those it has.
+        TypeError: `kernel` is not a Warp kernel.
+        ValueError: `outs`, `launch_dims`, `in_out_argnames` or `block_dim` do not fit the kernel; a
+            parameter is a struct or another kind that JAX lacks.
+        KernelTypeError: when traced: wrong number of arguments, wrong dtype or rank, a traced value for a
+            static parameter, a kernel that does not compile.
+
+    Source: https://nvidia.github.io/warp/ for what a kernel may contain.
     """
-    try:
-        return _WARP_TYPES[np.dtype(dtype)]
-    except (KeyError, TypeError):
-        raise KernelTypeError(
-            f"Warp has no scalar type for {dtype!r}; it has: {', '.join(map(str, _WARP_TYPES))}"
-        ) from None
-
-
-def jaxinfo_to_warpinfo(info: jax.ShapeDtypeStruct) -> Any:
-    """The annotation of a Warp kernel's array argument: `warp.array(dtype=..., ndim=len(shape))`.
-
-    Args:
-        info: anything with `shape` and `dtype`; of 1 to 4 dimensions.
-
-    Raises:
-        KernelTypeError: `info` is no such thing, has no dimension or more than 4, or Warp lacks the
-            dtype.
-    """
-    if not (hasattr(info, "shape") and hasattr(info, "dtype")):
-        raise KernelTypeError(f"got {info!r}; expected a jax.ShapeDtypeStruct(shape, dtype)")
-    ndim = len(info.shape)
-    if not 1 <= ndim <= 4:
-        raise KernelTypeError(
-            f"Warp arrays have 1 to 4 dimensions, got shape {tuple(info.shape)}; reshape it"
-            + (" to (1,), or pass the value as a static argument" if ndim == 0 else "")
+    if not isinstance(kernel, wp.Kernel):
+        raise TypeError(
+            f"warp_kernel needs a Warp kernel, got {kernel!r}: decorate the function with @warp.kernel"
         )
-    return wp.array(dtype=jaxtype_to_warptype(info.dtype), ndim=ndim)
+    structure = Outs.of(outs)
+    spec = _spec(kernel, structure, tuple(in_out_argnames or ()), vmap_method)
+    if block_dim is not None and block_dim < 1:
+        raise KernelDefinitionError(f"block_dim={block_dim}; expected a number of threads >= 1")
+    dims = _dims(launch_dims, structure.flat[0], spec.parameters[spec.outputs[0]])
+    return _callable(spec, structure, dims, differentiable)
+
+
+def _spec(kernel: Any, outs: Outs, in_out: tuple[str, ...], vmap_method: str | None) -> ForwardKernel:
+    parameters = parameters_of(kernel)
+    names = [p.name for p in parameters]
+    inputs = len(parameters) - len(outs.flat) + len(in_out)
+    known = [name for name in in_out if name in names[: max(0, inputs)]]
+    if len(set(known)) < len(in_out) or not len(in_out) <= len(outs.flat) <= len(parameters):
+        raise KernelDefinitionError(
+            f"kernel '{kernel.key}' has the parameters {', '.join(names)}; in_out_argnames={list(in_out)} "
+            f"and {len(outs.flat)} outs do not fit it: an in-out name is an input, named once, and outs has "
+            "one entry for each in-out input, then one for each output"
+        )
+    updated = tuple(i for i in range(inputs) if names[i] in in_out)
+    outputs = (*updated, *range(inputs, len(parameters)))
+    for i in outputs:
+        if not parameters[i].is_array:
+            raise KernelDefinitionError(f"kernel '{kernel.key}': output '{names[i]}' is not a warp.array")
+    arrays = [i for i in range(inputs) if parameters[i].is_array]
+    aliases = tuple((arrays.index(p), out) for out, p in enumerate(updated))
+    spec = ForwardKernel(vmap_method, aliases, kernel, parameters, updated, outputs)
+    spec.check(outs)
+    return spec
+
+
+def _dims(
+    given: int | Sequence[int] | None, out: jax.ShapeDtypeStruct, parameter: Parameter
+) -> tuple[int, ...]:
+    if given is None:
+        return out.shape[: len(out.shape) - len(parameter.inner)] or (1,)
+    try:
+        dims = tuple(map(operator.index, [given] if isinstance(given, int) else given))
+    except TypeError:
+        dims = ()
+    if not 1 <= len(dims) <= 4 or min(dims) < 0:
+        raise KernelDefinitionError(f"launch_dims={given!r}; expected one to four integers >= 0")
+    return dims
+
+
+def _callable(
+    spec: ForwardKernel, outs: Outs, dims: tuple[int, ...], differentiable: bool
+) -> Callable[..., Any]:
+    given = range(len(spec.parameters) - len(spec.outputs) + len(spec.in_out))
+    static = [i for i in given if not spec.parameters[i].is_array]
+    function = differentiable_call if differentiable else call_kernel
+
+    @functools.partial(jax.jit, inline=True, static_argnums=tuple(static))
+    def jitted(*ins: Any) -> Any:
+        launch = Launch(dims, tuple((i, ins[i]) for i in static))
+        arrays = [x for i, x in enumerate(ins) if i not in static]
+        return outs.restore(function(spec, NativeCall(outs.flat, launch), arrays))
+
+    @functools.wraps(spec.kernel.func)
+    def call(*ins: ArrayLike) -> Any:
+        if len(ins) != len(given):
+            names = ", ".join(spec.parameters[i].name for i in given)
+            raise KernelTypeError(
+                f"kernel '{spec.name}' takes {len(given)} inputs ({names}), but the call has {len(ins)}; "
+                "outputs are not passed"
+            )
+        values: list[Any] = list(ins)
+        for i in static:
+            values[i] = static_value(spec.name, spec.parameters[i], ins[i])
+        return jitted(*values)
+
+    return call

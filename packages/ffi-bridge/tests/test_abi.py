@@ -19,7 +19,9 @@ def expectations() -> dict[str, int]:
     for struct, size in abi.SIZES.items():
         expected[f"sizeof({struct})"] = size
     expected.update(abi.CODES)
-    expected.update({f"XLA_FFI_DataType_{name}": code for name, code in abi.DTYPES.values()})
+    expected.update(
+        {f"XLA_FFI_DataType_{name}": code for name, code in (abi.DTYPES | abi.HALF_DTYPES).values()}
+    )
     return expected
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ from llvmlite import ir
 
 
 @contextmanager
-def count_to(builder: Any, extent: Any) -> Iterator[Any]:
+def count_to(builder: Any, extent: Any) -> Generator[Any]:
     """Emit the body of `for index in range(extent)`; yields the index."""
     function, start = builder.function, builder.block
     test, body, done = (function.append_basic_block(f"loop.{part}") for part in ("test", "body", "done"))

@@ -1,8 +1,8 @@
 """Emit the XLA FFI handler of a Warp kernel on the CPU.
 
-Warp compiles a kernel into C functions `void f(launch_bounds *, args *)`, and `void f(launch_bounds *, args *,
-adjoint_args *)` for its adjoint. JAX knows every shape when it traces, so the structs come ready from Warp's own
-types; the handler copies them, writes the addresses of XLA's buffers into the copies, and calls.
+Warp compiles a kernel into a C function `void f(launch_bounds *, args *)`, and its adjoint into one with a
+third struct, the adjoints of the arguments. JAX knows every shape when it traces, so the structs come ready
+from Warp's own types; the handler copies them, writes the addresses of buffers into the copies, and calls.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ffi_bridge.handler.loop import count_to
 class WarpBuffer:
     """One operand or result of a Warp launch.
 
-    `shape` with its batch axes; `dtype`: XLA's name and code; `slots`: (struct, byte offset) of every pointer to
-    it; `strides`: bytes from one element of each batch level to the next, 0 where all share one.
+    `shape` with its batch axes; `dtype`: XLA's name and code; `slots`: (struct, byte offset) of every pointer
+    to it; `strides`: bytes from one element of each batch level to the next, 0 where all share one.
     """
 
     name: str

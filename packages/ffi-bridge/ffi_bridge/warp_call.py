@@ -1,0 +1,112 @@
+"""Warp CPU kernels, and their adjoints, as calls of the native primitive."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native_call import NativeCall, NativeKernel
+from ffi_bridge.warp_compile import BufferSpec, Roles, ensure_launch_target
+from ffi_bridge.warp_parameters import Parameter
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The options of a call: launch dimensions, and the values of static parameters by position."""
+
+    dims: tuple[int, ...]
+    statics: tuple[tuple[int, Any], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class WarpKernel(NativeKernel):
+    """A Warp kernel in one of its two directions; array parameters are buffers.
+
+    `outputs`: positions of the parameters that are outputs; `in_out`: of those that are inputs, too.
+    """
+
+    kernel: Any  # a warp.Kernel, which has no types of use here
+    parameters: tuple[Parameter, ...]
+    in_out: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    toolchain: ClassVar[str] = "Warp"
+    derivative_hint: ClassVar[str] = "; or pass differentiable=True for the adjoint that Warp generates"
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
+
+    @property
+    def name(self) -> str:
+        return str(self.kernel.key)
+
+    @cached_property
+    def arrays(self) -> tuple[int, ...]:
+        """Positions of the parameters that are buffers."""
+        return tuple(i for i, p in enumerate(self.parameters) if p.is_array)
+
+    @cached_property
+    def inputs(self) -> tuple[int, ...]:
+        """Positions of the arrays that a caller gives."""
+        return tuple(i for i in self.arrays if i not in self.outputs or i in self.in_out)
+
+    @property
+    @abstractmethod
+    def roles(self) -> Roles:
+        """Which parameter each buffer belongs to."""
+
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        names = tuple(self.parameters[i].name for i in self.roles.buffers)
+        if num_inputs + num_outs != len(names):
+            inputs = ", ".join(self.parameters[i].name for i in self.inputs)
+            raise KernelTypeError(
+                f"kernel '{self.name}' takes {len(self.inputs)} input arrays ({inputs}), but the call has "
+                f"{num_inputs}; give one array for each"
+            )
+        return names
+
+    def ensure_target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...]) -> str:
+        batched = call.batched(len(ins))
+        sizes = tuple(size for size, _ in call.levels)
+        specs = [(x.dtype, x.shape[sum(axes) :]) for x, axes in zip(ins, batched, strict=False)]
+        specs += [(out.dtype, tuple(out.shape)) for out in call.outs]
+        buffers = [
+            BufferSpec(name, dtype, shape, axes)
+            for name, (dtype, shape), axes in zip(names, specs, batched, strict=True)
+        ]
+        launch: Launch = call.options
+        return ensure_launch_target(
+            self.kernel,
+            self.parameters,
+            self.roles,
+            buffers,
+            len(ins),
+            launch.dims,
+            dict(launch.statics),
+            sizes,
+        )
+
+
+class ForwardKernel(WarpKernel):
+    """Buffers: the inputs, then the outputs; an in-out array is its output, which shares its memory."""
+
+    @property
+    def roles(self) -> Roles:
+        buffers = (*self.inputs, *self.outputs)
+        return Roles(buffers, {p: i for i, p in enumerate(buffers)}, None)
+
+
+@dataclass(frozen=True, eq=False)
+class AdjointKernel(WarpKernel):
+    """Buffers: every array as the kernel left it, then the adjoints of `floats`, in and out."""
+
+    floats: tuple[int, ...]
+
+    @property
+    def roles(self) -> Roles:
+        buffers = (*self.arrays, *self.floats, *self.floats)
+        first = len(self.arrays) + len(self.floats)
+        adjoints = {p: first + i for i, p in enumerate(self.floats)}
+        return Roles(buffers, {p: i for i, p in enumerate(self.arrays)}, adjoints)

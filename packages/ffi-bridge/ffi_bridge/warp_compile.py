@@ -1,0 +1,182 @@
+"""Compile a Warp kernel for the arrays of one call, into a registered XLA FFI target."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Final
+
+import numpy as np
+import warp as wp
+from warp._src.types import array_t
+
+from ffi_bridge.abi import DTYPES, HALF_DTYPES, check_platform
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.fingerprint import fingerprint
+from ffi_bridge.handler.warp_cpu import WarpBuffer, WarpLaunch, emit_handler
+from ffi_bridge.target import ensure_target
+from ffi_bridge.warp_parameters import (
+    DATA_OFFSET,
+    Parameter,
+    array_struct,
+    array_type,
+    launch_bounds,
+    packed,
+    scalar_struct,
+    scalar_type,
+)
+
+# Warp's compiler and its caches are not made for several threads.
+_compiling: Final = threading.RLock()
+
+_specialisations: Final[dict[Any, Any]] = {}
+
+_ARGUMENTS, _ADJOINTS = 1, 2  # which struct of a launch, after the bounds
+
+
+@dataclass(frozen=True)
+class Roles:
+    """`buffers[i]`: the parameter that buffer i belongs to.
+
+    `arguments`: parameter -> the buffer that is passed for it; `adjoints`: parameter -> the buffer passed for
+    its adjoint, or None for a forward launch.
+    """
+
+    buffers: tuple[int, ...]
+    arguments: Mapping[int, int]
+    adjoints: Mapping[int, int] | None
+
+
+@dataclass(frozen=True)
+class BufferSpec:
+    """One buffer of a call: shape without batch axes, and which batch levels it has an axis for."""
+
+    name: str
+    dtype: Any
+    shape: tuple[int, ...]
+    batched: tuple[bool, ...]
+
+    def with_slots(self, slots: Sequence[tuple[int, int]], sizes: tuple[int, ...]) -> WarpBuffer:
+        """As the handler sees it."""
+        dtype = np.dtype(self.dtype)
+        axes = tuple(size for size, has in zip(sizes, self.batched, strict=True) if has)
+        shape = (*axes, *self.shape)
+        axis = iter(range(len(axes)))
+        strides = tuple(
+            dtype.itemsize * math.prod(shape[next(axis) + 1 :]) if has else 0 for has in self.batched
+        )
+        return WarpBuffer(self.name, shape, (DTYPES | HALF_DTYPES)[dtype], tuple(slots), strides)
+
+
+def ensure_launch_target(
+    kernel: Any,
+    parameters: Sequence[Parameter],
+    roles: Roles,
+    buffers: Sequence[BufferSpec],
+    num_inputs: int,
+    dims: tuple[int, ...],
+    statics: Mapping[int, Any],
+    sizes: tuple[int, ...],
+) -> str:
+    """The target that launches the kernel, or its adjoint, on these buffers; compiled now if it is new."""
+    check_platform()
+    types = [
+        array_type(kernel.key, p, buffers[roles.arguments[i]].dtype, buffers[roles.arguments[i]].shape)
+        if p.is_array
+        else scalar_type(p, statics[i])
+        for i, p in enumerate(parameters)
+    ]
+    with _compiling:
+        concrete, module = _compiled(kernel, types)
+        hooks = module.get_kernel_hooks(concrete)
+        entry = hooks.forward if roles.adjoints is None else hooks.backward
+        if entry is None:
+            raise KernelDefinitionError(
+                f"kernel '{kernel.key}' has no adjoint; remove enable_backward=False from it or its module"
+            )
+        structs, slots = _structs(concrete, parameters, types, roles, buffers, statics)
+        launch = WarpLaunch(
+            (launch_bounds(dims, concrete.adj.kernel_dim), *structs),
+            num_inputs,
+            tuple(buffer.with_slots(slots[i], sizes) for i, buffer in enumerate(buffers)),
+            sizes,
+        )
+        digest = fingerprint(module.module_hash, concrete.get_mangled_name(), repr(launch), wp.__version__)
+        name = f"{kernel.key}.warp.{digest}"
+        address = ctypes.cast(entry, ctypes.c_void_p).value
+        return ensure_target(
+            name,
+            # The module unloads its machine code when it is collected.
+            lambda: ((code := emit_handler(address or 0, name, launch)).address, (code, module)),
+            platform="cpu",
+        ).name
+
+
+def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
+    """The kernel, its type parameters resolved, and its loaded CPU module."""
+    wp.init()
+    try:
+        concrete = _specialised(kernel, types) if kernel.is_generic else kernel
+        module = concrete.module.load("cpu", 1)
+    except Exception as error:
+        raise KernelTypeError(f"kernel '{kernel.key}' does not compile: {error}") from error
+    if module is None:
+        raise KernelTypeError(
+            f"kernel '{kernel.key}' is in the Warp module '{kernel.module.name}', which failed to compile "
+            "before; see the error of its first use"
+        )
+    return concrete, module
+
+
+def _specialised(kernel: Any, types: Sequence[Any]) -> Any:
+    """A generic kernel for these types, in a module of its own.
+
+    As an overload in the module of its file it would make Warp compile that file again for every new set of
+    types, and in an order that differs from process to process, so that Warp's cache on disk would not help.
+    """
+    key = (kernel, tuple((t.dtype, t.ndim) if isinstance(t, wp.array) else t for t in types))
+    if key not in _specialisations:
+        generic = kernel.func
+        function = FunctionType(
+            generic.__code__, generic.__globals__, generic.__name__, generic.__defaults__, generic.__closure__
+        )
+        functools.update_wrapper(function, generic)
+        function.__annotations__ = {arg.label: t for arg, t in zip(kernel.adj.args, types, strict=True)}
+        _specialisations[key] = wp.kernel(function, module="unique")
+        _specialisations[key].options.update(kernel.options)
+    return _specialisations[key]
+
+
+def _structs(
+    kernel: Any,
+    parameters: Sequence[Parameter],
+    types: Sequence[Any],
+    roles: Roles,
+    buffers: Sequence[BufferSpec],
+    statics: Mapping[int, Any],
+) -> tuple[list[bytes], list[list[tuple[int, int]]]]:
+    """The constant structs of a launch, and for every buffer where its address goes in them."""
+    slots: list[list[tuple[int, int]]] = [[] for _ in buffers]
+    structs: list[bytes] = []
+    passed = [(_ARGUMENTS, roles.arguments)]
+    if roles.adjoints is not None:
+        passed.append((_ADJOINTS, roles.adjoints))
+    for struct, chosen in passed:
+        values = [
+            scalar_struct(kernel, p, types[i], statics[i])
+            if not p.is_array
+            else array_struct(types[i], buffers[chosen[i]].shape)
+            if i in chosen
+            else array_t()
+            for i, p in enumerate(parameters)
+        ]
+        content, offsets = packed(values)
+        structs.append(content)
+        for position, buffer in chosen.items():
+            slots[buffer].append((struct, offsets[position] + DATA_OFFSET))
+    return structs, slots
