@@ -152,7 +152,7 @@ def bench(session: nox.Session) -> None:
     chosen, *options = session.posargs or ("call",)
     if chosen not in BENCHMARKS:
         session.error(f"no benchmark named {chosen!r}: choose one of {', '.join(BENCHMARKS)}")
-    install(session, *workspace("numba", "bench"))
+    install(session, *workspace("numba", "warp", "bench"))
     # sparse_dot_mkl looks for MKL in the system, not in the environment that pip put it into.
     library = Path(session.virtualenv.location).resolve() / "lib"
     mkl = {"MKL_RT": str(library / "libmkl_rt.so.3"), "LD_LIBRARY_PATH": str(library)}

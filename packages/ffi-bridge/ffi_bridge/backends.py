@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +29,12 @@ class _Needs:
     modules: tuple[str, ...]
     install: str
     cuda_only: bool = False
+    real_only: bool = False
 
 
 _NEEDS = {
     "numba_cpu": _Needs(("numba",), "event-ops[numba]"),
-    "warp": _Needs(("warp",), "event-ops[warp]", cuda_only=True),
+    "warp": _Needs(("warp", "llvmlite"), "event-ops[warp]", cuda_only=True, real_only=True),
     "numba_cuda": _Needs(("numba", "numba_cuda"), "event-ops[cuda12]", cuda_only=True),
     "triton": _Needs(("jax_triton",), "jax-triton"),
     "pallas": _Needs(("jax.experimental.pallas",), "jax"),
@@ -82,8 +83,11 @@ class Backend:
         module, _, attribute = self.generator.partition(":")
         return getattr(importlib.import_module(module), attribute)
 
-    def obstacle(self, device: str) -> str | None:
-        """Why this backend cannot run on `device` (our name or JAX's), or None where it can."""
+    def obstacle(self, device: str, dtypes: Iterable[str] = ()) -> str | None:
+        """Why this backend cannot run on `device` (our name or JAX's), or None where it can.
+
+        `dtypes`: those of the call's outputs, where there is a call.
+        """
         needs = _NEEDS.get(self.name)
         if needs is not None:
             absent = [module for module in needs.modules if not _installed(module)]
@@ -91,6 +95,8 @@ class Backend:
                 return _not_installed(absent[0], needs.install)
             if needs.cuda_only and device == "rocm":
                 return "it needs CUDA, and this device is ROCm"
+            if needs.real_only and (missing := [dtype for dtype in dtypes if "complex" in dtype]):
+                return f"{self.name} has no {missing[0]}"
         try:
             self.load()
         except ModuleNotFoundError as error:
@@ -137,20 +143,25 @@ def in_order(names: Iterable[str], platform: str, first: str | None) -> list[str
 
 
 def choose(
-    operator: str, device: str, backends: Backends, wanted: str | None, first: str | None
+    operator: str,
+    device: str,
+    backends: Backends,
+    wanted: str | None,
+    first: str | None,
+    dtypes: Sequence[str] = (),
 ) -> tuple[Backend, str]:
     """The backend that runs on `device`, and why.
 
-    `wanted` was asked for by name, `first` is the default. Raises BackendUnavailableError, with
-    every reason, or UnknownBackendError.
+    `wanted` was asked for by name, `first` is the default, `dtypes` are those of the outputs.
+    Raises BackendUnavailableError, with every reason, or UnknownBackendError.
     """
     platform = platform_of(device)
     here = backends.get(platform, {})
     if wanted is not None:
-        return _wanted(operator, device, backends, wanted), "asked for by name"
+        return _wanted(operator, device, backends, wanted, dtypes), "asked for by name"
     skipped: list[str] = []
     for name in in_order(here, platform, first):
-        obstacle = here[name].obstacle(device)
+        obstacle = here[name].obstacle(device, dtypes)
         if obstacle is None:
             return here[name], _why(name, first, skipped)
         skipped.append(f"{name}: {obstacle}")
@@ -162,13 +173,18 @@ def choose(
 
 
 def explain(
-    operator: str, device: str, backends: Backends, wanted: str | None, first: str | None
+    operator: str,
+    device: str,
+    backends: Backends,
+    wanted: str | None,
+    first: str | None,
+    dtypes: Sequence[str] = (),
 ) -> Explanation:
     """`choose`, with a reason for every backend that is not chosen."""
     platform = platform_of(device)
-    chosen, why = choose(operator, device, backends, wanted, first)
+    chosen, why = choose(operator, device, backends, wanted, first, dtypes)
     others = [
-        (name, backends[platform][name].obstacle(device) or f"{chosen.name} is {why}")
+        (name, backends[platform][name].obstacle(device, dtypes) or f"{chosen.name} is {why}")
         for name in in_order(backends[platform], platform, first)
         if name != chosen.name
     ]
@@ -194,11 +210,11 @@ def visible(platform: str) -> bool:
         return False
 
 
-def _wanted(operator: str, device: str, backends: Backends, name: str) -> Backend:
+def _wanted(operator: str, device: str, backends: Backends, name: str, dtypes: Sequence[str]) -> Backend:
     platform = platform_of(device)
     here = backends.get(platform, {})
     if name in here:
-        obstacle = here[name].obstacle(device)
+        obstacle = here[name].obstacle(device, dtypes)
         if obstacle is None:
             return here[name]
     elif where := _where(name, backends):
@@ -209,7 +225,7 @@ def _wanted(operator: str, device: str, backends: Backends, name: str) -> Backen
         raise UnknownBackendError(
             f"operator {operator!r} has no backend {name!r}; there are: {listing(backends)}"
         )
-    able = [other for other in here if other != name and here[other].obstacle(device) is None]
+    able = [other for other in here if other != name and here[other].obstacle(device, dtypes) is None]
     raise BackendUnavailableError(
         f"backend {name!r} of operator {operator!r} cannot run: {obstacle}. "
         f"What can run on {platform}: {', '.join(able) or 'nothing'}"

@@ -135,7 +135,8 @@ class Definition:
         """Declare `fun(args, axes, **params) -> (outs, out_axes)` in place of general batching.
 
         `axes` has the mapped axis of each input, or None; `out_axes` is one axis, or one per leaf
-        of `outs`. Raises RuleError where the signature does not fit.
+        of `outs`. A rule that returns NotImplemented leaves this pattern of axes to general batching.
+        Raises RuleError where the signature does not fit.
         """
         check_arity(f"{self.name}.def_batching_rule", fun, ("args", "axes"))
         self.rules.batching = fun

@@ -105,7 +105,9 @@ class XLACustomKernel(Definition):
         """The backend that `call` runs on, under this JAX platform."""
         with self._lock:  # a definition that comes later has to reach what is compiled now
             self._lowered = True
-        return choose(self.name, device, self._kernels, call.backend, self._first(device))[0]
+        return choose(self.name, device, self._kernels, call.backend, self._first(device), call.outs.dtypes)[
+            0
+        ]
 
     def explain(
         self,
@@ -124,7 +126,8 @@ class XLACustomKernel(Definition):
         check_static(self.name, static)
         wanted = backend if backend is not None else selection.scoped_choice(self)
         device = platform_of(platform or _platform(ins))
-        return explain(self.name, device, self._kernels, wanted, self._first(device))
+        dtypes = () if outs is None else Outs.of(outs).dtypes
+        return explain(self.name, device, self._kernels, wanted, self._first(device), dtypes)
 
     def available_backends(self, platform: str) -> list[str]:
         """The backends that can run on `platform` here, in the order they are tried."""

@@ -30,6 +30,11 @@ class Outs:
         return cls(tuple(_struct(leaf) for leaf in leaves), tree)
 
     @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The name of every output's dtype."""
+        return tuple(str(out.dtype) for out in self.flat)
+
+    @property
     def original(self) -> Any:
         """The pytree of `jax.ShapeDtypeStruct` that was given."""
         return jax.tree.unflatten(self.tree, self.flat)

@@ -109,16 +109,15 @@ def _batch(
     batch: Levels,
 ) -> tuple[Flat, Sequence[int | None]]:
     if operator.rules.batching is not None and not batch:
-        return _declared_batch(operator.rules.batching, ins, axes, call)
+        declared = operator.rules.batching(tuple(ins), tuple(axes), **call.for_rule())
+        if declared is not NotImplemented:
+            return _flat_batch(call, *declared)
     moved, level = add_level(ins, axes)
     outs = primitive.bind(*moved, call=call, batch=(*batch, level))
     return outs, [0] * len(outs)
 
 
-def _declared_batch(
-    fun: Callable[..., Any], ins: Flat, axes: Sequence[int | None], call: Call
-) -> tuple[Flat, Sequence[int | None]]:
-    outs, out_axes = fun(tuple(ins), tuple(axes), **call.for_rule())
+def _flat_batch(call: Call, outs: Any, out_axes: Any) -> tuple[Flat, Sequence[int | None]]:
     flat = jax.tree.leaves(outs)
     if out_axes is None or isinstance(out_axes, int):
         flat_axes = [out_axes] * len(flat)

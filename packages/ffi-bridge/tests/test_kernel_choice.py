@@ -214,6 +214,18 @@ def test_a_module_that_needs_a_missing_package_is_skipped_with_the_reason(
     assert "event-ops[warp]" in dict(operator.explain().others)["mine"]
 
 
+def test_warp_is_skipped_for_complex_numbers_which_it_lacks(name: str) -> None:
+    pytest.importorskip("warp", reason="warp-lang is not installed")
+    operator = XLACustomKernel(name)
+    operator.def_warp_kernel(adds(1))
+    operator.def_reference(adds(2))
+    z = jnp.zeros((), jnp.complex64)
+    assert operator(X, outs=OUT) == 1
+    assert operator(z, outs=jax.ShapeDtypeStruct((), jnp.complex64)) == 2
+    with pytest.raises(BackendUnavailableError, match="warp has no complex64"):
+        operator(z, outs=jax.ShapeDtypeStruct((), jnp.complex64), backend="warp")
+
+
 @pytest.mark.parametrize(
     ("code", "error"),
     [("import no_such_module\n", ModuleNotFoundError), ("1 / 0\n", ZeroDivisionError)],
