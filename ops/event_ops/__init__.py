@@ -1,11 +1,35 @@
 """Event-driven operators for spiking neural networks in JAX: one function, many backends, one definition."""
 
+from event_ops import surrogate as surrogate
+from event_ops.catalog.alif_step.op import alif_step as alif_step
+from event_ops.catalog.csr_event_deliver.op import csr_event_deliver as csr_event_deliver
+from event_ops.catalog.csr_event_matmat.op import csr_event_matmat as csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import csr_event_matvec as csr_event_matvec
+from event_ops.catalog.csr_matmat.op import csr_matmat as csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec as csr_matvec
+from event_ops.catalog.csr_sddmm.op import csr_sddmm as csr_sddmm
+from event_ops.catalog.csr_tocsc.op import csr_tocsc as csr_tocsc
+from event_ops.catalog.csr_todense.op import csr_todense as csr_todense
+from event_ops.catalog.dense_event_matvec.op import dense_event_matvec as dense_event_matvec
+from event_ops.catalog.ell_event_matvec.op import ell_event_matvec as ell_event_matvec
+from event_ops.catalog.ell_matvec.op import ell_matvec as ell_matvec
 from event_ops.catalog.expsyn_step.op import expsyn_step as expsyn_step
 from event_ops.catalog.lif_step.op import lif_step as lif_step
+from event_ops.catalog.pack_events.op import pack_events as pack_events
+from event_ops.catalog.procedural_event_matvec.op import procedural_event_matvec as procedural_event_matvec
+from event_ops.catalog.procedural_matvec.op import procedural_matvec as procedural_matvec
+from event_ops.catalog.read_slot.op import read_slot as read_slot
 from event_ops.catalog.scatter_add.op import scatter_add as scatter_add
+from event_ops.catalog.segment_sum.op import segment_sum as segment_sum
 from event_ops.catalog.spike_compact.op import spike_compact as spike_compact
+from event_ops.catalog.spike_detect_reset.op import spike_detect_reset as spike_detect_reset
+from event_ops.catalog.stdp_on_post.op import stdp_on_post as stdp_on_post
+from event_ops.catalog.stdp_on_pre.op import stdp_on_pre as stdp_on_pre
 from event_ops.catalog.trace_decay.op import trace_decay as trace_decay
+from event_ops.catalog.unpack_events.op import unpack_events as unpack_events
+from event_ops.csr import CSR as CSR
+from event_ops.events import Events as Events
+from event_ops.procedural import procedural_tocsr as procedural_tocsr
+from event_ops.procedural import procedural_todense as procedural_todense
 
 __version__ = "0.1.0"

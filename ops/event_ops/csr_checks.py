@@ -40,6 +40,13 @@ def check_csr(
     A 0-d `data` passes: whether one weight may stand for all is the caller's to decide.
     """
     check_dtype("data", data, dtypes)
+    check_structure(indices, indptr, shape)
+    if data.ndim:
+        check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")
+
+
+def check_structure(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> None:
+    """Raise unless the two arrays can be the structure of a CSR matrix of `shape`."""
     for name, x in (("indices", indices), ("indptr", indptr)):
         check_dtype(name, x, INDICES)
         check_rank(name, x, 1, "CSR structure arrays are flat")
@@ -48,18 +55,18 @@ def check_csr(
     if indptr.shape[0] == shape[1] + 1 != rows + 1:
         why += "; it fits shape reversed: is the matrix CSC, or shape transposed?"
     check_shape("indptr", indptr, (rows + 1,), why=why)
-    if data.ndim:
-        check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")
 
 
-def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bool) -> None:
-    """Raise ValueError unless `x` is a vector that A (or A.T) of `shape` can multiply."""
+def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bool, *, rank: int = 1) -> None:
+    """Raise ValueError unless `x` is a vector, or with rank=2 a matrix, that A (or A.T) can multiply."""
     size, axis = (shape[0], "row") if transpose else (shape[1], "column")
     other = shape[1] if transpose else shape[0]
-    why = f"one element per {axis} of shape={shape} with transpose={transpose}"
-    if x.shape == (other,) != (size,):
+    why = f"one {'element' if rank == 1 else 'row'} per {axis} of shape={shape} with transpose={transpose}"
+    if rank > 1:
+        check_rank(name, x, rank, f"({size}, n), {why}; for a vector, call the matvec operator")
+    if x.shape[:1] == (other,) != (size,) and x.ndim == rank:
         why += f"; it fits transpose={not transpose}"
-    check_shape(name, x, (size,), why=why)
+    check_shape(name, x, (size, *x.shape[1:rank]), why=why)
 
 
 def check_events(name: str, events: jax.Array, data: jax.Array) -> None:
@@ -67,6 +74,26 @@ def check_events(name: str, events: jax.Array, data: jax.Array) -> None:
     check_dtype(name, events, ("bool", *FLOATS))
     if events.dtype != bool:
         check_same_dtype(name, events, "data", data)
+
+
+def check_event_vector(
+    name: str, events: jax.Array, data: jax.Array, shape: tuple[int, int], transpose: bool
+) -> None:
+    """Raise unless `events` are spike ids, bits, or flags or numbers that A (or A.T) can multiply."""
+    size = shape[0 if transpose else 1]
+    if events.dtype == jnp.int32:
+        check_rank(name, events, 1, "int32 are spike ids, as spike_compact returns them")
+    elif events.dtype == jnp.uint32:
+        why = f"uint32 are bits, as pack_events returns them, here for {size} events"
+        check_shape(name, events, (-(-size // 32),), why=why)
+    elif jnp.issubdtype(events.dtype, jnp.integer):
+        raise TypeError(
+            f"{name} has dtype {events.dtype}; expected bool or {data.dtype}, one for each, spike ids as "
+            f"int32 or packed bits as uint32; cast flags: {name}.astype(bool), ids: {name}.astype('int32')"
+        )
+    else:
+        check_operand(name, events, shape, transpose)
+        check_events(name, events, data)
 
 
 def event_weights(data: Any, indices: jax.Array, dtype: Any) -> jax.Array:

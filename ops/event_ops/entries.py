@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
@@ -18,20 +20,43 @@ def inside(ids: jax.Array, size: int) -> jax.Array:
 
 
 def values_at(x: jax.Array, ids: jax.Array) -> jax.Array:
-    """x[ids], and 0 where an id is out of range; no id counts from the end."""
+    """x[ids], elements or rows, and 0 where an id is out of range; no id counts from the end."""
     if x.shape[0] == 0:  # JAX refuses to look anything up in an empty array
-        return jnp.zeros(ids.shape, x.dtype)
+        return jnp.zeros(ids.shape + x.shape[1:], x.dtype)
     places = inside(ids, x.shape[0])
     return jnp.asarray(x).at[places].get(mode="fill", fill_value=0)
 
 
 def sums_at(terms: jax.Array, ids: jax.Array, size: int) -> jax.Array:
     """For each of `size` ids the sum of its terms; terms whose id is out of range are left out."""
-    zeros = jnp.zeros((size,), terms.dtype)
+    zeros = jnp.zeros((size, *terms.shape[1:]), terms.dtype)
     return zeros.at[inside(ids, size)].add(terms, mode="drop")
 
 
+def along(data: jax.Array, x: jax.Array) -> jax.Array:
+    """The weights in a shape that multiplies `x`, one row per entry; a homogeneous one stays as it is."""
+    return data.reshape(data.shape + (1,) * (x.ndim - data.ndim)) if data.ndim else data
+
+
 def event_terms(data: jax.Array, active: jax.Array) -> jax.Array:
-    """What each entry adds for the event that it meets: 0 for an inactive one, whatever the weight."""
-    weights = jnp.where(active.astype(bool), data, 0)
+    """What each entry adds for the events that it meets: 0 for an inactive one, whatever the weight."""
+    weights = jnp.where(active.astype(bool), along(data, active), 0)
     return weights if active.dtype == bool else weights * active
+
+
+def event_counts(ids: jax.Array, size: int, dtype: Any) -> jax.Array:
+    """How often each of `size` ids occurs among spike ids; those out of range are left out."""
+    return sums_at(jnp.ones(ids.shape, dtype), ids, size)
+
+
+def packed_flags(words: jax.Array, size: int) -> jax.Array:
+    """The first `size` of the events that are bits of the words, 32 in each, as bools."""
+    bits = words[:, None] >> jnp.arange(32, dtype=jnp.uint32)[None, :] & jnp.uint32(1)
+    return bits.reshape(-1)[:size] != 0
+
+
+def one_each(events: jax.Array, size: int, dtype: Any) -> jax.Array:
+    """Events as bools or numbers, one for each of `size` neurons, given so or as spike ids or bits."""
+    if events.dtype == jnp.int32:
+        return event_counts(events, size, dtype)
+    return packed_flags(events, size) if events.dtype == jnp.uint32 else events

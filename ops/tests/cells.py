@@ -53,6 +53,8 @@ def first(operator: Operator, case: Case) -> bool:
 def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[str, str]]:
     """(dtype, index dtype): large cases in one of them, the others in all; of the reference, two will do."""
     dtypes = operator.dtypes if small(operator, case) else operator.dtypes[:1]
+    if backend == "warp":
+        dtypes = tuple(dtype for dtype in dtypes if "complex" not in dtype)
     if backend == "reference":
         dtypes = dtypes[:2]
     for dtype in dtypes:

@@ -12,15 +12,16 @@ import jax
 import jax.numpy as jnp
 import numba
 import numpy as np
+import warp as wp
 from rich.console import Console
 
 from event_ops_harness.bench.python_handler import register_python_handler
 from event_ops_harness.bench.results import Row, show, write
 from event_ops_harness.bench.timing import Work, seconds_per_call
-from ffi_bridge import numba_kernel
+from ffi_bridge import numba_kernel, warp_kernel
 
 _OUT: Final = jax.ShapeDtypeStruct((8,), jnp.float32)
-_STEPS: Final = {"pure_callback": 200, "ctypes callback": 500}
+_STEPS: Final = {"pure_callback": 200, "ctypes callback": 500, "warp.jax_kernel": 200}
 _DEFAULT_STEPS: Final = 5000
 
 XLA: Final = "XLA a + b"
@@ -36,13 +37,25 @@ def add(x: Any, y: Any, out: Any) -> None:
         out[i] = x[i] + y[i]
 
 
+@wp.kernel(enable_backward=False)
+def add_in_warp(
+    x: wp.array(dtype=wp.float32), y: wp.array(dtype=wp.float32), out: wp.array(dtype=wp.float32)
+):
+    """out = x + y."""
+    i = wp.tid()
+    out[i] = x[i] + y[i]
+
+
 def operations() -> dict[str, Operation]:
     """Name -> the same sum of two vectors."""
     register_python_handler("harness_ctypes_add", add, 2, 1, np.float32)
+    through_warp = wp.jax_kernel(add_in_warp)
     through_ctypes = jax.ffi.ffi_call("harness_ctypes_add", _OUT)
     return {
-        "ffi_bridge": numba_kernel(add, _OUT),
+        "numba_kernel": numba_kernel(add, _OUT),
+        "warp_kernel": warp_kernel(add_in_warp, _OUT),
         XLA: lambda x, y: x + y,
+        "warp.jax_kernel": lambda x, y: through_warp(x, y)[0],
         "ctypes callback": through_ctypes,
         "pure_callback": lambda x, y: jax.pure_callback(np.add, _OUT, x, y),
     }

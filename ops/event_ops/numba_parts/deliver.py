@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, prange
 
 from event_ops.numba_parts.access import at, hoist, weighted
-from event_ops.numba_parts.events import active_ids, flags_of
+from event_ops.numba_parts.event_ids import active_value, ids_of
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.prefetch import ROWS_AHEAD, prefetch_row
 from event_ops.numba_parts.split import MIN_PARALLEL, add_up, parts_for, private
@@ -25,7 +25,7 @@ def add_rows(data: Any, indices: Any, indptr: Any, events: Any, ids: Any, y: Any
     for position in range(np.uintp(ids.size)):
         prefetch_row(weights, indices, indptr, ids, position + ROWS_AHEAD)
         i = np.uintp(ids[position])
-        event = events[i]
+        event = active_value(events, i)
         for k in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
             j = np.uintp(indices[k])
             if j < columns:
@@ -35,8 +35,7 @@ def add_rows(data: Any, indices: Any, indptr: Any, events: Any, ids: Any, y: Any
 @njit
 def deliver(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
     """y += A.T @ events, on one thread."""
-    ids = np.empty(events.size, np.uint32)
-    add_rows(data, indices, indptr, events, ids[: active_ids(flags_of(events), ids)], y)
+    add_rows(data, indices, indptr, events, ids_of(events, indptr.size - 1), y)
 
 
 @njit
@@ -55,14 +54,13 @@ def entries_up_to(indptr: Any, ids: Any) -> Any:
 @njit(inline="always")
 def deliver_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
     """y += A.T @ events, on all threads if there are entries enough."""
-    scratch = np.empty(events.size, np.uint32)
-    ids = scratch[: active_ids(flags_of(events), scratch)]
+    ids = ids_of(events, indptr.size - 1)
     ends = entries_up_to(indptr, ids)
     work = ends[ids.size]
-    if work < MIN_PARALLEL:
+    parts = parts_for(work, y.size)
+    if work < MIN_PARALLEL or parts == 1:
         add_rows(data, indices, indptr, events, ids, y)
     else:
-        parts = parts_for(work, y.size)
         spare = np.empty((parts - 1, y.size), y.dtype)
         for part in prange(parts):
             low = np.searchsorted(ends, work * part // parts)

@@ -8,11 +8,10 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+from event_ops.numba_parts.packed import packed_bits
+
 # Eight flags are one 64-bit word: a zero settles eight silent neurons, eight of them or-ed settle 64.
 WORD = np.uintp(8)
-
-# Multiplying a word of eight 0/1 bytes by this moves byte i to bit 56 + i.
-GATHER_BITS = np.uint64(0x0102040810204080)
 
 
 def flags_of(events: Any) -> Any:
@@ -52,18 +51,6 @@ def append_active(flags: Any, ids: Any, found: Any, low: Any, high: Any) -> Any:
             ids[found] = i
         found += np.uintp(flags[i])
     return found
-
-
-@njit
-def packed_bits(flags: Any) -> Any:
-    """The flags as bits of 32-bit words: few bytes to keep in cache, and gathers of 32 bits vectorise."""
-    packed = np.zeros((flags.size + 31) // 32 * 4, np.uint8)
-    words = flags[: flags.size // 8 * 8].view(np.uint64)
-    for word in range(np.uintp(words.size)):
-        packed[word] = (words[word] * GATHER_BITS) >> np.uint64(56)
-    for i in range(np.uintp(words.size) * WORD, np.uintp(flags.size)):
-        packed[i // WORD] |= np.uint8(flags[i]) << np.uint8(i % WORD)
-    return packed.view(np.uint32)
 
 
 def lookup_of(events: Any) -> Any:

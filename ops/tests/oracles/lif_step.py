@@ -15,10 +15,10 @@ def _lif_neuron(V, held, current, tau_m, E_L, V_th, V_reset, t_ref, dt, method):
     return (V_reset, t_ref, True) if V_th < V else (V, 0.0, False)
 
 
-def lif_step(V_m, refractory, I_syn, *, tau_m, E_L, V_th, V_reset, t_ref, dt, method="exact"):
+def lif_step(V_m, refractory, I_syn, *, tau_m, E_L, V_th, V_reset, t_ref, dt, method="exact", surrogate=None):
     values = (V_m, refractory, I_syn, tau_m, E_L, V_th, V_reset, t_ref, dt)
     values = [np.broadcast_to(wide(x), np.shape(V_m)) for x in values]
     V, held, spikes = np.empty(values[0].shape), np.empty(values[0].shape), np.empty(values[0].shape, bool)
     for i in np.ndindex(V.shape):
         V[i], held[i], spikes[i] = _lif_neuron(*(float(x[i]) for x in values), method)
-    return V, held, spikes
+    return V, held, spikes if surrogate is None else wide(1.0 * spikes)

@@ -62,6 +62,29 @@ def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
     return make
 
 
+def _spike_ids(transpose: bool) -> Callable[..., Arguments]:
+    """Ids in any order, some of them twice, with padding and others out of range between them."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        args, kwargs = _random((11, 8), 60, transpose, "bool", False)(rng, dtype, index_dtype)
+        size, limits = (11 if transpose else 8), np.iinfo(np.int32)
+        ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)
+        return (*args[:3], np.tile(ids, 13)[:70]), kwargs
+
+    return make
+
+
+def _packed(transpose: bool) -> Callable[..., Arguments]:
+    """Random bits, also behind the last event."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        args, kwargs = _random((37, 71), 200, transpose, "bool", False)(rng, dtype, index_dtype)
+        words = rng.integers(0, 1 << 32, 2 if transpose else 3).astype(np.uint32)
+        return (*args[:3], words), kwargs
+
+    return make
+
+
 def _one_element(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     """A homogeneous weight of shape (1,)."""
     args, kwargs = _random((8, 5), 20, False, "bool", True)(rng, dtype, index_dtype)
@@ -106,6 +129,10 @@ CASES = (
     Case("poisoned-transposed", _poisoned(True), tolerance=5),
     Case("out-of-range", _out_of_range(False), differentiable=(DATA,), tolerance=5),
     Case("out-of-range-transposed", _out_of_range(True), differentiable=(DATA,), tolerance=5),
+    Case("spike-ids", _spike_ids(False), differentiable=(DATA,), tolerance=50, note="each id 14 times"),
+    Case("packed", _packed(False), differentiable=(DATA,), tolerance=20),
+    Case("packed-transposed", _packed(True), differentiable=(DATA,), tolerance=20),
+    Case("spike-ids-transposed", _spike_ids(True), differentiable=(DATA,), tolerance=50),
     *(
         Case(
             f"{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",
@@ -138,7 +165,9 @@ def _wrong(**changes: object) -> Callable[[], Arguments]:
 MISTAKES = (
     Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
     Mistake("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "events has dtype int"),
+    Mistake("integer-events", _wrong(events=np.ones(4, np.int16)), TypeError, "events has dtype int16.*ids"),
+    Mistake("bits", _wrong(events=np.ones(4, np.uint32)), ValueError, r"expected \(1,\): uint32 are bits"),
+    Mistake("grid-of-ids", _wrong(events=np.ones((4, 1), np.int32)), ValueError, "events has 2 dimensions"),
     Mistake("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
     Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
     Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),

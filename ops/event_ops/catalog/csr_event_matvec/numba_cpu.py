@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 from numba import get_num_threads, njit, prange
 
 from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
+from event_ops.numba_parts.event_ids import count_ids
 from event_ops.numba_parts.events import event_at, lookup_of
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.packed import unpack_into
 from event_ops.numba_parts.split import MIN_PARALLEL, clear, first_row
 from ffi_bridge import numba_kernel
 
@@ -68,10 +71,21 @@ KERNELS = {
 }
 
 
-def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+def one_each(events: Any, size: int, dtype: Any) -> Any:
+    """Flags or numbers, one for each of `size` neurons, which is where entries look up what they meet."""
+    if events.dtype == np.int32:
+        return numba_kernel(count_ids, jax.ShapeDtypeStruct((size,), dtype))(events)
+    if events.dtype == np.uint32:
+        return numba_kernel(unpack_into, jax.ShapeDtypeStruct((size,), np.bool_))(events)
+    return events
+
+
+def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of entries decides between one thread and all."""
 
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
+        if not transpose:
+            events = one_each(events, shape[1], outs.dtype)
         large = indices.size >= (MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
         return numba_kernel(KERNELS[transpose, large], outs)(data, indices, indptr, events)
 

@@ -10,9 +10,10 @@ from jax.interpreters import ad
 from jax.typing import ArrayLike
 
 from event_ops.checks import FLOATS, as_array
-from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
-from event_ops.entries import rows_of, values_at
-from event_ops.linear import tangent_in
+from event_ops.csr_checks import check_csr, check_event_vector, event_weights, matrix_shape
+from event_ops.entries import one_each
+from event_ops.folding import fold_into
+from event_ops.linear import product_transpose, tangent_in
 from ffi_bridge import XLACustomKernel
 
 
@@ -29,16 +30,19 @@ def csr_event_matvec(
     """`y = A @ events`, or `y = A.T @ events`, over active events: bools that are True, floats not zero.
 
     An active bool event counts as 1, a float one as its value. An inactive event contributes exactly 0, even
-    where its weight is NaN or infinite. With transpose=True (rows are presynaptic neurons) the cost follows
-    the number of spikes, after one pass over events and y; without it every entry is looked at. An entry
-    whose column is not in [0, columns) contributes nothing. Differentiable in data and in float events, at
-    inactive ones too: the product is linear in an event's value.
+    where its weight is NaN or infinite. Events of dtype int32 are spike ids, as `spike_compact` returns them:
+    each one in [0, n) is an active event that counts as 1, once per occurrence; others, such as the padding,
+    are ignored. Those of dtype uint32 are bits, as `pack_events` returns them. With transpose=True (rows are
+    presynaptic neurons) the cost follows the number of spikes, after one pass over events and y; without it
+    every entry is looked at. An entry whose column is not in [0, columns) contributes nothing. Differentiable
+    in data and in float events, at inactive ones too: the product is linear in an event's value.
 
     Args:
         data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
-        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of data.
+        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of data. Or (capacity,) int32,
+            spike ids: flags that are 0 and 1 must be cast to bool. Or (ceil(n / 32),) uint32, packed bits.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
         backend: run on this one or not at all; default: choose.
@@ -54,8 +58,7 @@ def csr_event_matvec(
     data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
     shape = matrix_shape(shape)
     check_csr(data, indices, indptr, shape, FLOATS)
-    check_operand("events", events, shape, transpose)
-    check_events("events", events, data)
+    check_event_vector("events", events, data, shape, transpose)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
     return kernel(
         data, indices, indptr, events, outs=outs, shape=shape, transpose=bool(transpose), backend=backend
@@ -66,34 +69,35 @@ kernel = XLACustomKernel("csr_event_matvec")
 kernel.def_tags("sparse", "event-driven")
 kernel.def_reference("event_ops.catalog.csr_event_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_event_matvec.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_matvec.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
+_by_product = product_transpose(kernel)
 
 
 @kernel.def_transpose_rule
-def _transpose(
-    ct: Any,
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    events: Any,
-    *,
-    outs: Any,
-    transpose: bool,
-    **params: Any,
-) -> list[Any]:
-    if ad.is_undefined_primal(events):
-        back = jax.ShapeDtypeStruct(events.aval.shape, events.aval.dtype)
-        ct_events = kernel(data, indices, indptr, ct, outs=back, transpose=not transpose, **params)
-        return [None, None, None, ct_events]
-    if data.aval.ndim == 0:
-        one = jnp.ones((), ct.dtype)
-        counts = kernel(one, indices, indptr, events, outs=outs, transpose=transpose, **params)
-        return [jnp.vdot(ct, counts), None, None, None]
-    rows = rows_of(indptr, indices.shape[0])
-    ids, ct_ids = (rows, indices) if transpose else (indices, rows)
-    active = values_at(events, ids)
-    terms = values_at(ct, ct_ids)
-    if events.dtype == bool:
-        return [jnp.where(active, terms, 0), None, None, None]
-    # Not hidden where an event is 0: there, too, this product has a derivative in the event.
-    return [terms * active, None, None, None]
+def _transpose(ct: Any, data: Any, indices: Any, indptr: Any, events: Any, **params: Any) -> list[Any]:
+    if ad.is_undefined_primal(events) or data.aval.ndim == 0:
+        return _by_product(ct, data, indices, indptr, events, **params)
+    flat = one_each(events, params["shape"][0 if params["transpose"] else 1], ct.dtype)
+    terms, *others = _by_product(ct, data, indices, indptr, flat, **params)
+    if events.dtype != jnp.int32:
+        return [terms, *others]
+    met, *_ = _by_product(jnp.ones_like(ct), data, indices, indptr, flat != 0, **params)
+    # An id that is missing adds exactly 0, also where the cotangent is infinite.
+    return [jnp.where(met != 0, terms, 0), None, None, None]
+
+
+# Not the transpose: where few events are active, adding to one vector after the other misses the cache less.
+_folded = fold_into(kernel, "csr_event_matmat", transposed=False)
+
+
+@kernel.def_batching_rule
+def _batch(
+    args: Any, axes: Any, *, transpose: bool, shape: tuple[int, int], **params: Any
+) -> tuple[Any, int]:
+    *matrix, events = args
+    if not transpose and axes[3] is not None:
+        # Spike ids and bits are no columns of a matrix.
+        flat = jax.vmap(lambda x: one_each(x, shape[1], params["outs"].dtype), axes[3])
+        events, axes = flat(events), (*axes[:3], 0)
+    return _folded((*matrix, events), axes, transpose=transpose, shape=shape, **params)

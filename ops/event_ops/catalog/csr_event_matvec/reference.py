@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from event_ops.entries import event_terms, rows_of, sums_at, values_at
+from event_ops.entries import event_terms, one_each, rows_of, sums_at, values_at
 
 
 def event_matvec(
@@ -29,4 +29,9 @@ def event_matvec_transposed(
 def generator(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays for one orientation."""
     product = event_matvec_transposed if transpose else event_matvec
-    return lambda data, indices, indptr, events: product(data, indices, indptr, events, shape=shape)
+
+    def call(data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array) -> jax.Array:
+        flat = one_each(events, shape[0 if transpose else 1], data.dtype)
+        return product(data, indices, indptr, flat, shape=shape)
+
+    return call

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
-from jax.interpreters import ad
 from jax.typing import ArrayLike
 
 from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
 from event_ops.csr_checks import check_csr, check_operand, matrix_shape
-from event_ops.entries import rows_of, values_at
-from event_ops.linear import tangent_in
+from event_ops.folding import fold_into
+from event_ops.linear import product_transpose, tangent_in
 from ffi_bridge import XLACustomKernel
 
 
@@ -64,25 +61,7 @@ kernel = XLACustomKernel("csr_matvec")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.csr_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_matvec.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_matvec.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
-
-
-@kernel.def_transpose_rule
-def _transpose(
-    ct: Any,
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    v: Any,
-    *,
-    outs: Any,
-    transpose: bool,
-    **params: Any,
-) -> list[Any]:
-    if ad.is_undefined_primal(v):
-        back = jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype)
-        ct_v = kernel(data, indices, indptr, ct, outs=back, transpose=not transpose, **params)
-        return [None, None, None, ct_v]
-    by_row, by_column = (v, ct) if transpose else (ct, v)
-    rows = rows_of(indptr, indices.shape[0])
-    return [values_at(by_row, rows) * values_at(by_column, indices), None, None, None]
+kernel.def_transpose_rule(product_transpose(kernel))
+kernel.def_batching_rule(fold_into(kernel, "csr_matmat", transposed=True))

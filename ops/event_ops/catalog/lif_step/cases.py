@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake
+from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
 
@@ -60,6 +61,7 @@ CASES = (
     Case("grid", _random((4, 5)), differentiable=(V_M, I_SYN)),
     Case("constant-current", _constant_current, differentiable=(V_M, I_SYN)),
     Case("threshold", _threshold),
+    Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
     Case("empty", _random(0), differentiable=(V_M, I_SYN)),
     Case("single", _random(()), differentiable=(V_M, I_SYN)),
     Case("threads", _random(140_000)),
@@ -86,5 +88,6 @@ MISTAKES = (
     Mistake("tau-zero", _wrong(tau_m=0), ValueError, "tau_m is or contains 0"),
     Mistake("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
     Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+    Mistake("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
     Mistake("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
 )

@@ -10,6 +10,7 @@ from numba import get_num_threads, njit, prange
 
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.spikes import spike_slots
 from ffi_bridge import numba_kernel
 
 # Below this many neurons the step takes less time than a parallel launch.
@@ -49,7 +50,7 @@ def lif_step(
 ) -> None:  # fmt: skip
     step_range(
         I_syn, decay, E_L, V_th, V_reset, t_ref, dt,
-        V, held_for, spikes.view(np.uint8), 0, V.size,
+        V, held_for, spike_slots(spikes), 0, V.size,
     )  # fmt: skip
 
 
@@ -58,12 +59,12 @@ def lif_step_parallel(
     V_m: Any, refractory: Any, I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
     V: Any, held_for: Any, spikes: Any,
 ) -> None:  # fmt: skip
-    flags = spikes.view(np.uint8)
+    slots = spike_slots(spikes)
     parts = get_num_threads()
     for part in prange(parts):
         step_range(
             I_syn, decay, E_L, V_th, V_reset, t_ref, dt,
-            V, held_for, flags, V.size * part // parts, V.size * (part + 1) // parts,
+            V, held_for, slots, V.size * part // parts, V.size * (part + 1) // parts,
         )  # fmt: skip
 
 

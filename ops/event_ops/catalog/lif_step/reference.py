@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+
+from event_ops.spiking import Surrogate, crossings
 
 
 def lif_step(
@@ -19,16 +22,20 @@ def lif_step(
     V_reset: jax.Array,
     t_ref: jax.Array,
     dt: jax.Array,
+    *,
+    surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above threshold, reset and hold; decay is the factor of V - V_inf."""
     held = refractory > dt / 2
     V_inf = E_L + I_syn
     V = jnp.where(held, V_m, V_inf + (V_m - V_inf) * decay)
-    spikes = ~held & (V_th < V)
+    spikes = crossings(V, V_th, surrogate)
+    spikes = jnp.where(held, jnp.zeros((), spikes.dtype), spikes)
+    reset = spikes.astype(bool)
     remaining = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
-    return jnp.where(spikes, V_reset, V), jnp.where(spikes, t_ref, remaining), spikes
+    return jnp.where(reset, V_reset, V), jnp.where(reset, t_ref, remaining), spikes
 
 
-def generator(**_: Any) -> Callable[..., Any]:
+def generator(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
     """The function of arrays."""
-    return lif_step
+    return functools.partial(lif_step, surrogate=surrogate)

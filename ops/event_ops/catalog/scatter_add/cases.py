@@ -36,12 +36,16 @@ def _grid(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     return (target, indices.reshape(3, 4), updates.reshape(3, 4)), {}
 
 
-def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+def _edges(mode: str) -> Callable[..., Arguments]:
     """Indices that count from the end, and ones out of range."""
-    signed = np.dtype(index_dtype).kind == "i"
-    ends = [-1, -5, -6, np.iinfo(index_dtype).min] if signed else []
-    indices = np.array([0, 4, 5, 4, np.iinfo(index_dtype).max, *ends], index_dtype)
-    return (numbers(rng, 5, dtype), indices, numbers(rng, indices.size, dtype)), {}
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        signed = np.dtype(index_dtype).kind == "i"
+        ends = [-1, -5, -6, np.iinfo(index_dtype).min] if signed else []
+        indices = np.array([0, 4, 5, 4, np.iinfo(index_dtype).max, *ends], index_dtype)
+        return (numbers(rng, 5, dtype), indices, numbers(rng, indices.size, dtype)), {"mode": mode}
+
+    return make
 
 
 CASES = (
@@ -55,7 +59,8 @@ CASES = (
             ("one-update", _one_update(()), 20),
             ("one-update-rows", _one_update((3,)), 20),
             ("grid", _grid, 5),
-            ("edges", _edges, 5),
+            ("edges", _edges("drop"), 5),
+            ("edges-clipped", _edges("clip"), 5),
             ("no-updates", _random(5, 0), 1),
             ("no-target", _random(0, 4), 1),
             ("no-width", _random(3, 4, (0,)), 1),
@@ -74,8 +79,8 @@ CASES = (
 )
 
 
-def _wrong(target: object, indices: object, updates: object) -> Callable[[], Arguments]:
-    return lambda: ((target, indices, updates), {})
+def _wrong(target: object, indices: object, updates: object, **kwargs: object) -> Callable[[], Arguments]:
+    return lambda: ((target, indices, updates), kwargs)
 
 
 _T, _I, _U = np.zeros(4, np.float32), np.zeros(3, np.int32), np.ones(3, np.float32)
@@ -88,4 +93,5 @@ MISTAKES = (
     Mistake("scalar-target", _wrong(np.float32(0), _I, _U), ValueError, "target is 0-d"),
     Mistake("short", _wrong(_T, _I, _U[:2]), ValueError, r"updates has shape \(2,\)"),
     Mistake("row", _wrong(np.zeros((4, 2), "f"), _I, _U), ValueError, r"expected \(3, 2\) or \(\)"),
+    Mistake("mode", _wrong(_T, _I, _U, mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
 )

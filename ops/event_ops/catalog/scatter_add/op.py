@@ -18,21 +18,32 @@ from event_ops.checks import (
     check_same_dtype,
     check_shape,
 )
+from event_ops.modes import resolved_mode, values_at_places
 from ffi_bridge import XLACustomKernel
 
 
 def scatter_add(
-    target: ArrayLike, indices: ArrayLike, updates: ArrayLike, *, backend: str | None = None
+    target: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike,
+    *,
+    mode: str = "drop",
+    backend: str | None = None,
 ) -> jax.Array:
     """`y = target; y[indices[k]] += updates[k]` for every k, also where indices repeat.
 
-    A negative index counts from the end; one that is out of range then is dropped, as in JAX's
-    `target.at[indices].add(updates)`. Differentiable in target and updates.
+    A negative index counts from the end. One that is out of range then is dropped, as in JAX's
+    `target.at[indices].add(updates)`; or moved to the nearest end of target; or an error. Differentiable in
+    target and updates.
 
     Args:
         target: (n, ...), what is added to; any real, complex or integer dtype that JAX has from 32 bits up.
         indices: any shape, integers into the first axis of target.
         updates: indices.shape + target.shape[1:], or 0-d or a number: the same for all; dtype of target.
+        mode: "drop", "clip" or "error", static. "error" raises IndexError where indices are known when
+            traced, so at every call outside of jit; where they are traced, numba_cpu raises when run
+            (JaxRuntimeError, or ValueError where JAX meets it on the spot), and the reference is refused.
+            With a target of no rows "clip" has no place to go to, and drops.
         backend: run on this one or not at all; default: choose.
 
     Returns:
@@ -40,18 +51,23 @@ def scatter_add(
 
     Raises:
         TypeError: a dtype that is not taken, or target and updates of different ones.
-        ValueError: target is 0-d, or updates has another shape.
+        ValueError: target is 0-d, updates has another shape, or mode is not known.
+        IndexError: mode is "error" and a known index is out of range.
+        NotImplementedError: mode is "error", indices are traced, and the backend cannot raise.
     """
+    given = indices
     target, indices = as_array(target), as_array(indices)
     numeric = isinstance(updates, (int, float, complex))
     updates = jnp.asarray(updates, target.dtype) if numeric else as_array(updates)
     _check(target, indices, updates)
+    mode = resolved_mode(mode, "indices", given, -target.shape[0], target.shape[0])
     row = target.shape[1:]
     flat = target.reshape(target.shape[0], prod(row)) if row else target
     if updates.ndim:
         updates = updates.reshape((indices.size, *flat.shape[1:]))
     outs = jax.ShapeDtypeStruct(flat.shape, flat.dtype)
-    return kernel(flat, indices.reshape(-1), updates, outs=outs, backend=backend).reshape(target.shape)
+    y = kernel(flat, indices.reshape(-1), updates, outs=outs, mode=mode, backend=backend)
+    return y.reshape(target.shape)
 
 
 def _check(target: jax.Array, indices: jax.Array, updates: jax.Array) -> None:
@@ -68,6 +84,7 @@ kernel = XLACustomKernel("scatter_add")
 kernel.def_tags("scatter")
 kernel.def_reference("event_ops.catalog.scatter_add.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.scatter_add.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.scatter_add.warp:generator")
 
 
 def _target_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:
@@ -82,17 +99,10 @@ kernel.def_jvp_rule2(_target_tangent, None, _updates_tangent)
 
 
 @kernel.def_transpose_rule
-def _transpose(ct: Any, target: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+def _transpose(ct: Any, target: Any, indices: Any, updates: Any, *, mode: str, **params: Any) -> list[Any]:
     ct_target = ct if ad.is_undefined_primal(target) else None
     ct_updates = None
     if ad.is_undefined_primal(updates):
-        gathered = _gather(jnp.asarray(ct), indices)
+        gathered = values_at_places(jnp.asarray(ct), indices, mode, from_end=True)
         ct_updates = gathered if updates.aval.ndim else gathered.sum()
     return [ct_target, None, ct_updates]
-
-
-def _gather(ct: jax.Array, indices: jax.Array) -> jax.Array:
-    """What each update was added to; 0 for those that were dropped."""
-    if ct.shape[0] == 0:  # JAX refuses to look anything up in an empty array
-        return jnp.zeros(indices.shape + ct.shape[1:], ct.dtype)
-    return ct.at[indices].get(mode="fill", fill_value=0)

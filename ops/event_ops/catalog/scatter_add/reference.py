@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 
-
-def scatter_add(target: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
-    """target.at[indices].add(updates); indices out of range are dropped."""
-    return target.at[indices].add(updates, mode="drop")
+from event_ops.modes import added_at_places, refuse_error
 
 
-def generator(**_: Any) -> Callable[..., jax.Array]:
+def scatter_add(target: jax.Array, indices: jax.Array, updates: jax.Array, *, mode: str) -> jax.Array:
+    """target.at[indices].add(updates), indices out of range dropped or clipped."""
+    return added_at_places(target, indices, updates, mode, from_end=True)
+
+
+def generator(*, mode: str, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays."""
-    return scatter_add
+    refuse_error("scatter_add", mode)
+    return partial(scatter_add, mode=mode)

@@ -1,0 +1,84 @@
+"""Cases of `alif_step`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake
+from event_ops.surrogate import triangular
+
+DTYPES = ("float32", "float64")
+
+V_M, ADAPTATION, I_SYN = 0, 2, 3
+
+# A cortical neuron whose threshold stays up for some tenths of a second.
+ADAPTIVE: dict[str, Any] = {
+    "tau_m": 20.0,
+    "tau_a": 200.0,
+    "beta": 1.6,
+    "E_L": -65.0,
+    "V_th": -50.0,
+    "V_reset": -60.0,
+    "t_ref": 5.0,
+    "dt": 0.1,
+}
+
+
+def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        V = rng.uniform(-60, -46, size)
+        held = np.where(rng.random(size) < 0.3, rng.integers(1, 50, size) * 0.1, 0.0)
+        a = rng.uniform(0, 4, size)
+        current = rng.normal(0, 20, size)
+        spread = rng.uniform(0.95, 1.05, (len(ADAPTIVE), *np.shape(V)))
+        parameters = {
+            name: (value * factor).astype(dtype) if each else value
+            for (name, value), factor in zip(ADAPTIVE.items(), spread, strict=True)
+        }
+        state = tuple(np.asarray(x).astype(dtype) for x in (V, held, a, current))
+        return state, parameters | options
+
+    return make
+
+
+def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Above V_th, with and without adaptation; held above it; not a number."""
+    V = np.array([-49, -49, -49, -48, np.nan, -49], dtype)
+    held = np.array([0, 0, 0.1, 0, 0, 0], dtype)
+    a = np.array([0, 1, 0, 1, 0, np.nan], dtype)
+    return (V, held, a, np.asarray(15, dtype)), ADAPTIVE
+
+
+CASES = (
+    Case("random", _random(33), differentiable=(V_M, ADAPTATION, I_SYN)),
+    Case("each-euler", _random((4, 5), each=True, method="euler"), tolerance=4),
+    Case("surrogate", _random(33, surrogate=triangular(width=5.0))),
+    Case("threshold", _threshold),
+    Case("single", _random(()), differentiable=(V_M, ADAPTATION, I_SYN)),
+    Case("threads", _random(140_000)),
+    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
+    Case("100k", _random(100_000), frozenset({BENCHMARK})),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        state = {name: np.zeros(3, np.float32) for name in ("V_m", "refractory", "a", "I_syn")}
+        parts = state | ADAPTIVE | changes
+        return tuple(parts.pop(name) for name in state), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    Mistake("mixed", _wrong(a=np.zeros(3, np.int32)), TypeError, "a has dtype int32 and V_m"),
+    Mistake("short-a", _wrong(a=np.zeros(2, "f")), ValueError, r"a has shape \(2,\)"),
+    Mistake("short-beta", _wrong(beta=np.zeros(2, "f")), ValueError, r"beta has shape \(2,\)"),
+    Mistake("tau_a-zero", _wrong(tau_a=0), ValueError, "tau_a is or contains 0"),
+    Mistake("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
+    Mistake("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
+)

@@ -1,0 +1,76 @@
+"""One step of adaptive LIF neurons on the CPU: one vectorised pass without branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+from event_ops.numba_parts.access import at, hoist
+from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.spikes import spike_slots
+from ffi_bridge import numba_kernel
+
+# Below this many neurons the step takes less time than a parallel launch.
+MIN_PARALLEL = 1 << 17
+
+
+# Each state is the same memory as its output (XLA copies it first where it is needed again), so that a loop
+# over time steps has nothing to copy. The kernels read the outputs: they would not vectorise otherwise,
+# since LLVM sees two arrays that overlap.
+
+
+@njit(fastmath=REORDER)
+def step_range(
+    I_syn: Any, decay: Any, decay_a: Any, beta: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
+    V: Any, held_for: Any, adaptation: Any, spikes: Any, low: int, high: int,
+) -> None:  # fmt: skip
+    """The step for the neurons from `low` to `high`; parameters are single values or one per neuron."""
+    current, factor, rest, step = hoist(I_syn), hoist(decay), hoist(E_L), hoist(dt)
+    threshold, reset, refractory = hoist(V_th), hoist(V_reset), hoist(t_ref)
+    factor_a, rise = hoist(decay_a), hoist(beta)
+    zero, half, one = V.dtype.type(0), V.dtype.type(0.5), V.dtype.type(1)
+    for i in range(np.uintp(low), np.uintp(high)):
+        old, left, adapted = V[i], held_for[i], adaptation[i]
+        held = left > half * at(step, i)
+        V_inf = at(rest, i) + at(current, i)
+        new = old if held else V_inf + (old - V_inf) * at(factor, i)
+        spike = (new > at(threshold, i) + at(rise, i) * adapted) & (not held)
+        remaining = max(left - at(step, i), zero) if held else zero
+        V[i] = at(reset, i) if spike else new
+        held_for[i] = at(refractory, i) if spike else remaining
+        adaptation[i] = adapted * at(factor_a, i) + (one if spike else zero)
+        spikes[i] = spike
+
+
+@njit
+def alif_step(
+    V_m: Any, refractory: Any, a: Any, I_syn: Any, decay: Any, decay_a: Any, beta: Any, E_L: Any, V_th: Any,
+    V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, adaptation: Any, spikes: Any,
+) -> None:  # fmt: skip
+    step_range(
+        I_syn, decay, decay_a, beta, E_L, V_th, V_reset, t_ref, dt,
+        V, held_for, adaptation, spike_slots(spikes), 0, V.size,
+    )  # fmt: skip
+
+
+@njit(parallel=True)
+def alif_step_parallel(
+    V_m: Any, refractory: Any, a: Any, I_syn: Any, decay: Any, decay_a: Any, beta: Any, E_L: Any, V_th: Any,
+    V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, adaptation: Any, spikes: Any,
+) -> None:  # fmt: skip
+    slots = spike_slots(spikes)
+    parts = get_num_threads()
+    for part in prange(parts):
+        step_range(
+            I_syn, decay, decay_a, beta, E_L, V_th, V_reset, t_ref, dt,
+            V, held_for, adaptation, slots, V.size * part // parts, V.size * (part + 1) // parts,
+        )  # fmt: skip
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the number of neurons decides between one thread and all."""
+    kernel = alif_step if outs[0].size < MIN_PARALLEL else alif_step_parallel
+    return numba_kernel(kernel, outs, input_output_aliases={0: 0, 1: 1, 2: 2})

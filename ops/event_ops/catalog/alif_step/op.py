@@ -1,0 +1,105 @@
+"""The operator `alif_step`: checks, backends; its derivatives are those of the reference."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import as_array, check_positive, check_same_dtype
+from event_ops.decay import decay_factor
+from event_ops.neuron import check_method, check_state, membrane_decay, per_neuron
+from event_ops.spiking import Surrogate, check_surrogate, spikes_out
+from ffi_bridge import XLACustomKernel
+
+
+def alif_step(
+    V_m: ArrayLike,
+    refractory: ArrayLike,
+    a: ArrayLike,
+    I_syn: ArrayLike,
+    *,
+    tau_m: ArrayLike,
+    tau_a: ArrayLike,
+    beta: ArrayLike,
+    E_L: ArrayLike,
+    V_th: ArrayLike,
+    V_reset: ArrayLike,
+    t_ref: ArrayLike,
+    dt: ArrayLike,
+    method: str = "exact",
+    surrogate: Surrogate | None = None,
+    backend: str | None = None,
+) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    """One LIF step with spikes where `V > V_th + beta * a`, then `a = a * exp(-dt / tau_a) + spikes`.
+
+    Integration, reset and refractory time are those of `lif_step`. The threshold adapts: each spike raises it
+    by beta from the next step on, and a decays at every step, also while the neuron is held. (With a spike
+    that adds less than 1 to a, as in Bellec et al. 2018, scale beta: only beta * a counts.)
+
+    Differentiable in the float arguments; V_m and refractory have no derivative through the reset (it is
+    detached). Spikes have none either, unless there is a surrogate: then they are floats, whose derivative is
+    surrogate(x) * dx with x = V - V_th - beta * a, with V before the reset and x in mV, not normalised; that
+    of a held neuron is 0. Through the spike that it takes, a has this derivative too.
+
+    Args:
+        V_m: any shape, membrane potential in mV; float32 or float64.
+        refractory: shape of V_m, remaining refractory time in ms, 0 where there is none; dtype of V_m.
+        a: shape of V_m, adaptation, a decaying count of the neuron's spikes, no unit; dtype of V_m.
+        I_syn: shape of V_m or 0-d, synaptic input in mV (a current, divided by the leak conductance).
+        tau_m: membrane time constant in ms, > 0; this and the next six: a number, 0-d, or shape of V_m.
+        tau_a: time constant of the adaptation in ms, > 0.
+        beta: rise of the threshold per unit of a, in mV.
+        E_L: resting potential in mV.
+        V_th: threshold of a neuron without adaptation in mV.
+        V_reset: potential after a spike in mV.
+        t_ref: refractory time in ms, >= 0.
+        dt: time step in ms, > 0.
+        method: "exact" or "euler", as in `lif_step`, static.
+        surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        V_m, refractory, a: shape and dtype of V_m.
+        spikes: shape of V_m; bool, or with a surrogate 0 and 1 in the dtype of V_m.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that differs between V_m, refractory, a and I_syn; a
+            surrogate that is not a function.
+        ValueError: a shape that does not fit, an unknown method, or tau_m, tau_a, dt <= 0 or t_ref < 0 where
+            their values are known when traced.
+
+    Source: Bellec et al. (2018), NeurIPS 31, 787-797; Bellec et al. (2020), Nature Communications 11, 3625,
+        for the threshold; Rotter and Diesmann (1999), Biol. Cybern. 81, 381-402, for the exact step.
+    """
+    check_method(method)
+    check_surrogate(surrogate)
+    V_m, refractory, a, I_syn = map(as_array, (V_m, refractory, a, I_syn))
+    check_state(V_m, refractory=refractory, a=a)
+    check_same_dtype("I_syn", I_syn, "V_m", V_m)
+    for name, time in (("tau_m", tau_m), ("tau_a", tau_a), ("dt", dt)):
+        check_positive(name, time)
+    check_positive("t_ref", t_ref, zero=True)
+    parameters = {
+        "I_syn": I_syn,
+        "tau_m or dt": membrane_decay(tau_m, dt, V_m.dtype, method),
+        "tau_a or dt": decay_factor(tau_a, dt, V_m.dtype),
+        "beta": beta,
+        "E_L": E_L,
+        "V_th": V_th,
+        "V_reset": V_reset,
+        "t_ref": t_ref,
+        "dt": dt,
+    }
+    inputs = [per_neuron(name, x, V_m) for name, x in parameters.items()]
+    state = [x.reshape(-1) for x in (V_m, refractory, a)]
+    float_out = jax.ShapeDtypeStruct((V_m.size,), V_m.dtype)
+    outs = (float_out, float_out, float_out, spikes_out(V_m, surrogate))
+    flat = kernel(*state, *inputs, outs=outs, surrogate=surrogate, backend=backend)
+    return tuple(result.reshape(V_m.shape) for result in flat)
+
+
+kernel = XLACustomKernel("alif_step")
+kernel.def_tags("neuron", "elementwise")
+kernel.def_reference("event_ops.catalog.alif_step.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.alif_step.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.alif_step.warp:generator")

@@ -1,0 +1,119 @@
+"""Cases of `csr_event_deliver`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import fixed_degree_csr, numbers, random_csr, random_events
+
+DTYPES = ("float32", "float64")
+
+BUFFER, DATA, SPIKES = 0, 1, 5
+
+
+def _random(
+    shape: tuple[int, int],
+    nse: int,
+    slots: int,
+    spikes: str = "bool",
+    one: bool = False,
+    delays: str = "int32",
+    slot: int = 2,
+) -> Callable[..., Arguments]:
+    """`one`: the same weight and the same delay for all."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        data, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
+        active = random_events(rng, shape[0], 0.4, "bool" if spikes == "bool" else dtype)
+        steps = rng.integers(0, slots, () if one else nse).astype(delays)
+        buffer = numbers(rng, (slots, shape[1]), dtype)
+        weights = numbers(rng, (), dtype) if one else data
+        return (buffer, weights, indices, indptr, steps, active, np.int32(slot)), {"shape": shape}
+
+    return make
+
+
+def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Columns out of range, and NaN weights of silent neurons."""
+    args, kwargs = _random((6, 7), 30, 4, slot=-3)(rng, dtype, index_dtype)
+    _, data, indices, indptr, _, spikes, _ = args
+    indices[::5] = 7
+    indices[1::7] = np.iinfo(index_dtype).max
+    if np.dtype(index_dtype).kind == "i":
+        indices[2::9] = -1
+    data[~spikes[np.repeat(np.arange(6), np.diff(indptr))]] = np.nan
+    return args, kwargs
+
+
+def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        shape, slots = (neurons, neurons), 32
+        arrays = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
+        delays = rng.integers(1, slots, arrays[1].size).astype(np.uint8)
+        spikes = random_events(rng, neurons, rate, "bool")
+        return (np.zeros((slots, neurons), dtype), *arrays, delays, spikes, np.int32(5)), {"shape": shape}
+
+    return make
+
+
+CASES = (
+    Case("random", _random((17, 11), 120, 5), differentiable=(BUFFER, DATA), tolerance=20),
+    Case(
+        "random-float",
+        _random((17, 11), 120, 5, "float", delays="uint8", slot=98),
+        differentiable=(BUFFER, DATA, SPIKES),
+        tolerance=20,
+    ),
+    Case(
+        "one-float",
+        _random((9, 6), 50, 3, "float", one=True),
+        differentiable=(BUFFER, DATA, SPIKES),
+        tolerance=20,
+    ),
+    Case("out-of-range", _out_of_range, tolerance=5, note="of columns; delays would be refused"),
+    Case("no-rows", _random((0, 4), 3, 2)),
+    Case("no-columns", _random((4, 0), 3, 2)),
+    *(
+        Case(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate), frozenset({BENCHMARK}))
+        for neurons, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.01))
+    ),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, Any] = {
+            "buffer": np.ones((3, 4), np.float32),
+            "data": np.ones(3, np.float32),
+            "indices": np.zeros(3, np.int32),
+            "indptr": np.array([0, 1, 3], np.int32),
+            "delays": np.int32(1),
+            "spikes": np.ones(2, bool),
+            "slot": np.int32(0),
+            "shape": (2, 4),
+        }
+        parts |= changes
+        names = ("buffer", "data", "indices", "indptr", "delays", "spikes", "slot")
+        return tuple(parts.pop(name) for name in names), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("integer", _wrong(buffer=np.ones((3, 4), np.int32)), TypeError, "buffer has dtype int32"),
+    Mistake("mixed", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    Mistake("integer-spikes", _wrong(spikes=np.ones(2, np.int8)), TypeError, "spikes has dtype int8"),
+    Mistake("float-delays", _wrong(delays=1.5), TypeError, "delays has dtype float"),
+    Mistake("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
+    Mistake("narrow-slot", _wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
+    Mistake("slots", _wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
+    Mistake("short-delays", _wrong(delays=np.ones(2, np.int32)), ValueError, r"delays has shape \(2,\)"),
+    Mistake("flat", _wrong(buffer=np.ones(4, "f")), ValueError, "buffer has 1 dimensions"),
+    Mistake("narrow", _wrong(buffer=np.ones((3, 5), "f")), ValueError, r"expected \(3, 4\): slots, and one"),
+    Mistake("no-slots", _wrong(buffer=np.ones((0, 4), "f")), ValueError, "at least one slot"),
+    Mistake("short-spikes", _wrong(spikes=np.ones(4, bool)), ValueError, "one element per row"),
+)

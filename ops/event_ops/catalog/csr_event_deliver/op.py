@@ -1,0 +1,156 @@
+"""The operator `csr_event_deliver`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.interpreters import ad
+from jax.typing import ArrayLike
+
+from event_ops.checks import (
+    FLOATS,
+    INTEGERS,
+    as_array,
+    check_dtype,
+    check_rank,
+    check_same_dtype,
+    check_shape,
+)
+from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
+from event_ops.ring_buffer import arrival_slots, check_delays, check_slot
+from ffi_bridge import XLACustomKernel
+from ffi_bridge.registry import get_kernel
+
+
+def csr_event_deliver(
+    buffer: ArrayLike,
+    data: ArrayLike,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    delays: ArrayLike,
+    spikes: ArrayLike,
+    slot: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    backend: str | None = None,
+) -> jax.Array:
+    """`buffer[(slot + delays[k]) % slots, indices[k]] += data[k] * spikes[i]` for each entry k of row i.
+
+    Rows of A are presynaptic neurons; only the entries of those that spike are looked at, and the buffer is
+    updated in place where it is not needed again: the cost follows the number of spikes, after one pass over
+    spikes. What is active, and what it adds, is as in `csr_event_matvec`; an entry whose column is not in
+    [0, columns) contributes nothing. Differentiable in buffer, data and float spikes.
+
+    `read_slot` takes out what arrives in a step. Call it after this one, and a delay of 0 arrives in the step
+    of its spike; call it before, and delays begin at 1, since a 0 would arrive `slots` steps later.
+
+    Args:
+        buffer: (slots, columns), pending input, one row for each of the next `slots` steps, slots >= 1;
+            float32 or float64; in the unit of data.
+        data: (nse,), the weights; dtype of buffer. Or one weight for all entries: 0-d, (1,) or a number.
+        indices: (nse,), the column of each weight; int32, int64 or unsigned.
+        indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
+        delays: (nse,), in steps, in [0, slots); or 0-d: the same for all; any integers. Values that are known
+            when the call is traced are checked then: once for a jitted function that closes over them, in
+            every call without jit. Traced ones are not: an entry whose delay is out of range adds nothing.
+        spikes: (rows,); bool, or the dtype of buffer.
+        slot: 0-d, the slot of the current step, taken modulo slots, so that the number of the step will do;
+            int32, int64 or uint32.
+        shape: (rows, columns) of A, static.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        buffer: shape and dtype of buffer. The order of the sum, so its rounding, is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that is not the one of buffer.
+        ValueError: a shape that does not fit, or a delay that is out of range where it is known when traced.
+    """
+    given = delays
+    buffer, indices, indptr, delays = map(as_array, (buffer, indices, indptr, delays))
+    spikes, slot = as_array(spikes), as_array(slot)
+    check_dtype("buffer", buffer, FLOATS)
+    data = event_weights(data, indices, buffer.dtype)
+    shape = matrix_shape(shape)
+    check_csr(data, indices, indptr, shape, FLOATS)
+    check_same_dtype("data", data, "buffer", buffer)
+    check_events("spikes", spikes, data)
+    check_operand("spikes", spikes, shape, transpose=True)
+    _check_buffer(buffer, slot, shape)
+    check_dtype("delays", delays, INTEGERS)
+    check_shape("delays", delays, indices.shape, (), why="one per entry, as many as indices, or one for all")
+    check_delays(given, buffer.shape[0])
+    outs = jax.ShapeDtypeStruct(buffer.shape, buffer.dtype)
+    return kernel(
+        buffer, data, indices, indptr, delays, spikes, slot, outs=outs, shape=shape, backend=backend
+    )
+
+
+def _check_buffer(buffer: jax.Array, slot: jax.Array, shape: tuple[int, int]) -> None:
+    check_rank("buffer", buffer, 2, "(slots, columns)")
+    check_slot(buffer, slot)
+    why = f"slots, and one column per column of shape={shape}"
+    check_shape("buffer", buffer, (buffer.shape[0], shape[1]), why=why)
+
+
+kernel = XLACustomKernel("csr_event_deliver")
+kernel.def_tags("sparse", "event-driven", "synapse")
+kernel.def_reference("event_ops.catalog.csr_event_deliver.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.csr_event_deliver.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_deliver.warp:generator")
+
+
+def _data_tangent(tangent: Any, buffer: Any, data: Any, *rest: Any, **params: Any) -> Any:
+    return kernel(jnp.zeros_like(buffer), tangent, *rest, **params)
+
+
+def _spikes_tangent(tangent: Any, buffer: Any, *rest: Any, **params: Any) -> Any:
+    *parts, _, slot = rest
+    return kernel(jnp.zeros_like(buffer), *parts, tangent, slot, **params)
+
+
+kernel.def_jvp_rule2(
+    lambda tangent, *_, **__: tangent, _data_tangent, None, None, None, _spikes_tangent, None
+)
+
+
+def _places(indices: Any, delays: Any, slot: Any, buffer: Any) -> jax.Array:
+    """Where in the flat buffer each entry adds; out of range, its size, for one that adds nothing."""
+    (slots, columns), size = buffer.shape, buffer.size
+    wide = size > np.iinfo(np.int32).max
+    if wide and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
+        raise ValueError(
+            f"buffer has {size} elements, more than int32 can count; its derivative in data or spikes needs "
+            "64-bit integers: set jax_enable_x64"
+        )
+    arrival = arrival_slots(delays, slot, slots)
+    inside = (arrival < slots) & (indices >= 0) & (indices < columns)
+    index = jnp.int64 if wide else jnp.int32
+    return jnp.where(inside, arrival.astype(index) * columns + indices.astype(index), size)
+
+
+@kernel.def_transpose_rule
+def _transpose(ct: Any, buffer: Any, data: Any, *parts: Any, outs: Any, **params: Any) -> list[Any]:
+    indices, indptr, delays, spikes, slot = parts
+    linear = [ad.is_undefined_primal(x) for x in (buffer, data, spikes)]
+    results: list[Any] = [ct if linear[0] else None, *[None] * 6]
+    if not any(linear[1:]):
+        return results
+    # A.T with one column for each place of the buffer: its derivatives are those wanted.
+    columns, rows = _places(indices, delays, slot, outs), indptr.shape[0] - 1
+    params |= {"shape": (rows, outs.size), "transpose": True}
+    flat, product = jax.ShapeDtypeStruct((outs.size,), outs.dtype), get_kernel("csr_event_matvec")
+
+    def arrivals(data: Any, spikes: Any) -> Any:
+        return product(data, columns, indptr, spikes, outs=flat, **params)
+
+    if linear[1]:
+        back = jax.linear_transpose(lambda data: arrivals(data, spikes), data.aval)
+        (results[1],) = back(ct.reshape(-1))
+    else:
+        back = jax.linear_transpose(lambda spikes: arrivals(data, spikes), spikes.aval)
+        (results[5],) = back(ct.reshape(-1))
+    return results

@@ -1,0 +1,37 @@
+"""Delivery with delays in Warp: one thread per row, into the buffer itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.access import at
+from event_ops.warp_parts.csr import bounded, is_active, place
+from event_ops.warp_parts.slots import slot_now
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def deliver(
+    buffer: wp.array2d(dtype=Any),
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    delays: wp.array(dtype=Any),
+    spikes: wp.array(dtype=Any),
+    slot: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    nse, slots = indices.shape[0], buffer.shape[0]
+    if is_active(spikes[i]):
+        spike = buffer.dtype(spikes[i])
+        now = slot_now(slot, slots)
+        for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+            delay, j = place(at(delays, k), slots), place(indices[k], buffer.shape[1])
+            if delay >= 0 and j >= 0:
+                wp.atomic_add(buffer, (now + delay) % slots, j, at(data, k) * spike)
+
+
+def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """The callable."""
+    return warp_kernel(deliver, outs, launch_dims=shape[0], in_out_argnames=["buffer"])

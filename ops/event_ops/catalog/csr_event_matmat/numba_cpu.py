@@ -1,0 +1,146 @@
+"""Event-driven CSR product with a matrix on the CPU: rows of what is active, or for every row its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+from event_ops.numba_parts.access import at, hoist, weighted
+from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.numba_parts.events import active_ids, flags_of
+from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.matmat import gather_rows_with, is_large
+from event_ops.numba_parts.split import MIN_PARALLEL, add_up, clear, first_row, parts_for, private
+from ffi_bridge import numba_kernel
+
+# Adding whole rows of events, silent ones too, vectorises: it is the faster way from one active in so many.
+DENSE_FROM = np.uintp(8)
+
+gather_rows = gather_rows_with(weighted)
+
+
+@njit(fastmath=REORDER)
+def add_row(weights: Any, indices: Any, low: Any, high: Any, events: Any, y: Any) -> None:
+    """y[indices[k]] += weight k * events for the entries from `low` to `high`."""
+    for k in range(low, high):
+        j = np.uintp(indices[k])
+        if j < np.uintp(y.shape[0]):
+            weight = at(weights, k)
+            for c in range(np.uintp(events.size)):
+                y[j, c] += weighted(weight, events[c])
+
+
+@njit(fastmath=REORDER)
+def add_column(weights: Any, indices: Any, low: Any, high: Any, event: Any, y: Any, c: Any) -> None:
+    """y[indices[k], c] += weight k * event for the entries from `low` to `high`."""
+    for k in range(low, high):
+        j = np.uintp(indices[k])
+        if j < np.uintp(y.shape[0]):
+            y[j, c] += weighted(at(weights, k), event)
+
+
+@njit
+def add_rows(data: Any, indices: Any, indptr: Any, events: Any, ids: Any, y: Any) -> None:
+    """y += A.T @ events, over the active events `ids`, places in `events` laid flat: whole rows of them."""
+    weights = hoist(data)
+    nse, n = np.uintp(indices.size), np.uintp(events.shape[1])
+    position, count = np.uintp(0), np.uintp(ids.size)
+    while position < count:
+        first = np.uintp(ids[position])
+        i, begin = first // n, position
+        while position < count and np.uintp(ids[position]) < (i + np.uintp(1)) * n:
+            position += np.uintp(1)
+        low, high = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+        if (position - begin) * DENSE_FROM > n:
+            add_row(weights, indices, low, high, events[i], y)
+        else:
+            for other in range(begin, position):
+                c = np.uintp(ids[other]) - i * n
+                add_column(weights, indices, low, high, events[i, c], y, c)
+
+
+@njit
+def terms_up_to(indptr: Any, ids: Any, n: int) -> Any:
+    """How many terms the first 0, 1, 2, ... of the active events `ids` give together."""
+    ends = np.empty(ids.size + 1, np.int64)
+    ends[0] = 0
+    for position in range(np.uintp(ids.size)):
+        i = np.uintp(ids[position]) // np.uintp(n)
+        row = np.int64(indptr[i + np.uintp(1)]) - np.int64(indptr[i])
+        ends[position + np.uintp(1)] = ends[position] + row
+    return ends
+
+
+@njit
+def share(ends: Any, ids: Any, n: int, part: int, parts: int) -> int:
+    """Where in `ids` one of `parts` shares of about equal work begins: at the first event of some row."""
+    if part == parts:
+        return ids.size
+    start = np.searchsorted(ends, ends[ids.size] * part // parts)
+    while 0 < start < ids.size and ids[start] // n == ids[start - 1] // n:
+        start += 1
+    return min(start, ids.size)
+
+
+@njit
+def matmat(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
+    gather_rows(data, indices, indptr, events, y, 0, indptr.size - 1)
+
+
+@njit(parallel=True)
+def matmat_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
+    parts = get_num_threads()
+    for part in prange(parts):
+        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+        gather_rows(data, indices, indptr, events, y, low, high)
+
+
+@njit
+def matmat_transposed(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
+    clear(y)
+    scratch = np.empty(events.size, np.uintp)
+    ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
+    add_rows(data, indices, indptr, events, ids, y)
+
+
+@njit(parallel=True)
+def matmat_transposed_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
+    scratch, n = np.empty(events.size, np.uintp), events.shape[1]
+    ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
+    ends = terms_up_to(indptr, ids, n)
+    work = ends[ids.size]
+    if work < MIN_PARALLEL:
+        clear(y)
+        add_rows(data, indices, indptr, events, ids, y)
+    else:
+        parts = parts_for(work, y.size)
+        spare = np.empty((parts - 1, *y.shape), y.dtype)
+        for part in prange(parts):
+            mine = private(y, spare, part)
+            clear(mine)
+            low, high = share(ends, ids, n, part, parts), share(ends, ids, n, part + 1, parts)
+            add_rows(data, indices, indptr, events, ids[low:high], mine)
+        add_up(spare, y)
+
+
+# (transposed, large) -> kernel
+KERNELS = {
+    (False, False): matmat,
+    (False, True): matmat_parallel,
+    (True, False): matmat_transposed,
+    (True, True): matmat_transposed_parallel,
+}
+
+
+def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation; the number of terms decides between one thread and all."""
+
+    def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
+        n = events.shape[1]
+        large = indices.size * n >= MIN_ENTRIES_PARALLEL if transpose else is_large(indices.size, n)
+        return numba_kernel(KERNELS[transpose, large], outs)(data, indices, indptr, events)
+
+    return call

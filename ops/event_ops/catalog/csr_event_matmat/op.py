@@ -1,0 +1,67 @@
+"""The operator `csr_event_matmat`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import FLOATS, as_array
+from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
+from event_ops.linear import product_transpose, tangent_in
+from ffi_bridge import XLACustomKernel
+
+
+def csr_event_matmat(
+    data: ArrayLike,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    events: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    transpose: bool = False,
+    backend: str | None = None,
+) -> jax.Array:
+    """`Y = A @ events`, or `Y = A.T @ events`, for a matrix of events: a column per trial, say, or time step.
+
+    Active are bools that are True, which count as 1, and floats that are not zero, which count as their
+    value. An inactive event contributes exactly 0, even where its weight is NaN or infinite. With
+    transpose=True (rows are presynaptic neurons) the cost follows the number of active events, after one pass
+    over events and Y; without it every entry is looked at. An entry whose column is not in [0, columns)
+    contributes nothing. Differentiable in data and in float events, at inactive ones too: the product is
+    linear in an event's value.
+
+    Args:
+        data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
+        indices: (nse,), the column of each weight; int32, int64 or unsigned.
+        indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
+        events: (columns, n), or (rows, n) with transpose=True; bool, or the dtype of data.
+        shape: (rows, columns) of A, static; not of the transpose.
+        transpose: multiply with A.T.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        Y: (rows, n), or (columns, n) with transpose=True; dtype of data; the sums' order is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, or float events of another dtype than data.
+        ValueError: a shape that does not fit `shape`.
+    """
+    indices, indptr, events = map(as_array, (indices, indptr, events))
+    data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
+    shape = matrix_shape(shape)
+    check_csr(data, indices, indptr, shape, FLOATS)
+    check_operand("events", events, shape, transpose, rank=2)
+    check_events("events", events, data)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], events.shape[1]), data.dtype)
+    return kernel(
+        data, indices, indptr, events, outs=outs, shape=shape, transpose=bool(transpose), backend=backend
+    )
+
+
+kernel = XLACustomKernel("csr_event_matmat")
+kernel.def_tags("sparse", "event-driven")
+kernel.def_reference("event_ops.catalog.csr_event_matmat.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.csr_event_matmat.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_matmat.warp:generator")
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
+kernel.def_transpose_rule(product_transpose(kernel))

@@ -1,0 +1,60 @@
+"""Event-driven CSR product in Warp: one thread per row of A and column of events."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.access import at
+from event_ops.warp_parts.csr import bounded, is_active, place
+from event_ops.warp_parts.sums import sums_of
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def gather_rows(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    events: wp.array2d(dtype=Any),
+    y: wp.array2d(dtype=Any),
+):
+    i, c = wp.tid()
+    nse = indices.shape[0]
+    total = y.dtype(0)
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(indices[k], events.shape[0])
+        if j >= 0:
+            if is_active(events[j, c]):
+                total += at(data, k) * y.dtype(events[j, c])
+    y[i, c] = total
+
+
+@wp.kernel(enable_backward=False)
+def scatter_rows(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    events: wp.array2d(dtype=Any),
+    y: wp.array2d(dtype=Any),
+):
+    i, c = wp.tid()
+    nse = indices.shape[0]
+    if is_active(events[i, c]):
+        event = y.dtype(events[i, c])
+        for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+            j = place(indices[k], y.shape[0])
+            if j >= 0:
+                wp.atomic_add(y, j, c, at(data, k) * event)
+
+
+def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation."""
+    if not transpose:
+        return warp_kernel(gather_rows, outs)
+
+    def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
+        scatter = sums_of(scatter_rows, outs, events.shape)
+        return scatter(data, indices, indptr, events)
+
+    return call

@@ -1,0 +1,82 @@
+"""Event-driven CSR product in Warp: one thread per row, which ends at once where its event is silent."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import warp as wp
+
+from event_ops.entries import one_each
+from event_ops.warp_parts.access import at
+from event_ops.warp_parts.csr import bounded, is_active, place
+from event_ops.warp_parts.sums import sums_of
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def gather_rows(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    events: wp.array(dtype=Any),
+    y: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    nse = indices.shape[0]
+    total = y.dtype(0)
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(indices[k], events.shape[0])
+        if j >= 0:
+            if is_active(events[j]):
+                total += at(data, k) * y.dtype(events[j])
+    y[i] = total
+
+
+@wp.kernel(enable_backward=False)
+def scatter_rows(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    events: wp.array(dtype=Any),
+    y: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    nse = indices.shape[0]
+    if is_active(events[i]):
+        event = y.dtype(events[i])
+        for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+            j = place(indices[k], y.shape[0])
+            if j >= 0:
+                wp.atomic_add(y, j, at(data, k) * event)
+
+
+@wp.kernel(enable_backward=False)
+def scatter_ids(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    ids: wp.array(dtype=wp.int32),
+    y: wp.array(dtype=Any),
+):
+    i = place(ids[wp.tid()], indptr.shape[0] - 1)
+    nse = indices.shape[0]
+    if i >= 0:
+        for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+            j = place(indices[k], y.shape[0])
+            if j >= 0:
+                wp.atomic_add(y, j, at(data, k))
+
+
+def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation; where rows are added up, spike ids are a thread each."""
+
+    def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
+        if not transpose:
+            values = one_each(events, shape[1], outs.dtype)
+            return warp_kernel(gather_rows, outs)(data, indices, indptr, values)
+        ids = events.dtype == jnp.int32
+        active = events if ids else one_each(events, shape[0], outs.dtype)
+        scatter = sums_of(scatter_ids if ids else scatter_rows, outs, active.shape)
+        return scatter(data, indices, indptr, active)
+
+    return call

@@ -1,0 +1,101 @@
+"""Cases of `csr_matmat`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import fixed_degree_csr, numbers, random_csr
+
+DTYPES = ("float32", "float64")
+
+DATA, B = 0, 3
+
+
+def _random(shape: tuple[int, int], nse: int, n: int, transpose: bool = False) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        dense = numbers(rng, (shape[0] if transpose else shape[1], n), dtype)
+        arrays = random_csr(rng, shape, nse, dtype, index_dtype)
+        return (*arrays, dense), {"shape": shape, "transpose": transpose}
+
+    return make
+
+
+def _sized(shape: tuple[int, int], per_row: int, n: int, transpose: bool) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        dense = numbers(rng, (shape[0] if transpose else shape[1], n), dtype)
+        arrays = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
+        return (*arrays, dense), {"shape": shape, "transpose": transpose}
+
+    return make
+
+
+def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
+    """Columns out of range, and indptr that spans a part of the entries only; each such weight is NaN."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        (data, indices, indptr, dense), kwargs = _random((6, 7), 40, 3, transpose)(rng, dtype, index_dtype)
+        indptr = np.clip(indptr, 5, 33)
+        indices[::5] = 7
+        indices[1::7] = np.iinfo(index_dtype).max
+        if np.dtype(index_dtype).kind == "i":
+            indices[2::9] = -1
+        k = np.arange(40)
+        data[(k < 5) | (k >= 33) | (indices < 0) | (indices >= 7)] = np.nan
+        return (data, indices, indptr, dense), kwargs
+
+    return make
+
+
+CASES = (
+    Case("random", _random((17, 23), 120, 5), differentiable=(DATA, B), tolerance=20),
+    Case("random-transposed", _random((17, 23), 120, 5, True), differentiable=(DATA, B), tolerance=20),
+    Case("out-of-range", _out_of_range(False), tolerance=5),
+    Case("out-of-range-transposed", _out_of_range(True), tolerance=5),
+    Case("no-columns-of-B", _random((5, 4), 9, 0), differentiable=(DATA, B)),
+    Case("threads", _random((60, 80), 7000, 33), tolerance=50, note="sums of a hundred terms"),
+    Case("threads-transposed", _random((60, 80), 7000, 33, True), tolerance=50),
+    *(
+        Case(
+            f"{name}-n{n}{'-transposed' * transpose}",
+            _sized(shape, per_row, n, transpose),
+            frozenset({BENCHMARK}),
+            tolerance=20,
+        )
+        for name, shape, per_row, n in (
+            ("1000x2000-5%", (1000, 2000), 100, 16),
+            ("100k-100", (100_000, 100_000), 100, 32),
+        )
+        for transpose in (False, True)
+    ),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, Any] = {
+            "data": np.ones(3, np.float32),
+            "indices": np.zeros(3, np.int32),
+            "indptr": np.array([0, 1, 3], np.int32),
+            "B": np.ones((4, 5), np.float32),
+            "shape": (2, 4),
+        }
+        parts |= changes
+        args = tuple(parts.pop(name) for name in ("data", "indices", "indptr", "B"))
+        return args, parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
+    Mistake("mixed", _wrong(B=np.ones((4, 5), np.int32)), TypeError, "B has dtype int32 and data.*cast"),
+    Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),
+    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    Mistake("vector", _wrong(B=np.ones(4, "f")), ValueError, r"B has 1 dimensions.*call the matvec"),
+    Mistake("short-B", _wrong(B=np.ones((3, 5), "f")), ValueError, r"expected \(4, 5\): one row per column"),
+    Mistake("orientation", _wrong(B=np.ones((2, 5), "f")), ValueError, "it fits transpose=True"),
+)

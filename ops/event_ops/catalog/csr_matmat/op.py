@@ -1,0 +1,65 @@
+"""The operator `csr_matmat`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
+from event_ops.csr_checks import check_csr, check_operand, matrix_shape
+from event_ops.linear import product_transpose, tangent_in
+from ffi_bridge import XLACustomKernel
+
+
+def csr_matmat(
+    data: ArrayLike,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    B: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    transpose: bool = False,
+    backend: str | None = None,
+) -> jax.Array:
+    """`Y = A @ B` for a CSR matrix A and a dense matrix B, or `Y = A.T @ B` with transpose=True.
+
+    Entries may be unsorted, and duplicates add up. An entry whose column is not in [0, columns) contributes
+    nothing, NaN or not; so do entries outside of what indptr spans. Differentiable in data and B.
+
+    Args:
+        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
+        indices: (nse,), the column of each weight; int32, int64 or unsigned.
+        indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
+        B: (columns, n), or (rows, n) with transpose=True; dtype of data.
+        shape: (rows, columns) of A, static; not of the transpose.
+        transpose: multiply with A.T.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        Y: (rows, n), or (columns, n) with transpose=True; dtype of data; the sums' order is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, or data and B of different ones.
+        ValueError: a shape that does not fit `shape`.
+
+    Source: the compressed sparse row format as in SciPy's csr_matrix.
+    """
+    data, indices, indptr, dense = map(as_array, (data, indices, indptr, B))
+    shape = matrix_shape(shape)
+    check_rank("data", data, 1, "one weight per entry")
+    check_csr(data, indices, indptr, shape, NUMBERS)
+    check_operand("B", dense, shape, transpose, rank=2)
+    check_same_dtype("B", dense, "data", data)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], dense.shape[1]), data.dtype)
+    return kernel(
+        data, indices, indptr, dense, outs=outs, shape=shape, transpose=bool(transpose), backend=backend
+    )
+
+
+kernel = XLACustomKernel("csr_matmat")
+kernel.def_tags("sparse", "float")
+kernel.def_reference("event_ops.catalog.csr_matmat.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.csr_matmat.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_matmat.warp:generator")
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, B
+kernel.def_transpose_rule(product_transpose(kernel))

@@ -1,0 +1,26 @@
+"""`csr_matmat` in pure JAX: its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.entries import along, inside, rows_of, sums_at, values_at
+
+
+def generator(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+    """The function of arrays for one orientation."""
+
+    def matmat(data: jax.Array, indices: jax.Array, indptr: jax.Array, B: jax.Array) -> jax.Array:
+        """Y[i] = sum over the entries k of row i of data[k] * B[indices[k]]; transposed, Y[j] of column j."""
+        rows = rows_of(indptr, indices.shape[0])
+        (ids, size), (sources, height) = (rows, shape[0]), (indices, shape[1])
+        if transpose:
+            (ids, size), (sources, height) = (sources, height), (ids, size)
+        weights = jnp.where(inside(sources, height) < height, data, 0)
+        return sums_at(along(weights, B) * values_at(B, sources), ids, size)
+
+    return matmat

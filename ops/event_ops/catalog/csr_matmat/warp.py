@@ -1,0 +1,51 @@
+"""CSR matrix times dense matrix in Warp: one thread per row of A and column of B."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.csr import bounded, place
+from event_ops.warp_parts.sums import sums_of
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def gather_rows(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    B: wp.array2d(dtype=Any),
+    y: wp.array2d(dtype=Any),
+):
+    i, c = wp.tid()
+    nse = indices.shape[0]
+    total = y.dtype(0)
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(indices[k], B.shape[0])
+        if j >= 0:
+            total += data[k] * B[j, c]
+    y[i, c] = total
+
+
+@wp.kernel(enable_backward=False)
+def scatter_rows(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    B: wp.array2d(dtype=Any),
+    y: wp.array2d(dtype=Any),
+):
+    i, c = wp.tid()
+    nse = indices.shape[0]
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(indices[k], y.shape[0])
+        if j >= 0:
+            wp.atomic_add(y, j, c, data[k] * B[i, c])
+
+
+def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation."""
+    if not transpose:
+        return warp_kernel(gather_rows, outs)
+    return sums_of(scatter_rows, outs, (shape[0], outs.shape[1]))

@@ -1,0 +1,51 @@
+"""CSR matrix times vector in Warp: one thread per row."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.csr import bounded, place
+from event_ops.warp_parts.sums import sums_of
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def gather_rows(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    v: wp.array(dtype=Any),
+    y: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    nse = indices.shape[0]
+    total = y.dtype(0)
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(indices[k], v.shape[0])
+        if j >= 0:
+            total += data[k] * v[j]
+    y[i] = total
+
+
+@wp.kernel(enable_backward=False)
+def scatter_rows(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    v: wp.array(dtype=Any),
+    y: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    nse = indices.shape[0]
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(indices[k], y.shape[0])
+        if j >= 0:
+            wp.atomic_add(y, j, data[k] * v[i])
+
+
+def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation."""
+    if not transpose:
+        return warp_kernel(gather_rows, outs)
+    return sums_of(scatter_rows, outs, shape[0])

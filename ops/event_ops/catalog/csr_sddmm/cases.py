@@ -1,0 +1,113 @@
+"""Cases of `csr_sddmm`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import fixed_degree_csr, numbers, random_csr
+
+DTYPES = ("float32", "float64")
+
+X, Y = 2, 3
+
+
+def _random(
+    shape: tuple[int, int], nse: int, row: tuple[int, ...], events: str = ""
+) -> Callable[..., Arguments]:
+    """X and Y of `row` numbers per row; `events` names the one that is bool, next to NaN where inactive."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        _, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
+        factors = {name: numbers(rng, (size, *row), dtype) for name, size in zip("XY", shape, strict=True)}
+        if events:
+            factors[events] = rng.random(factors[events].shape) < 0.3
+        return (indices, indptr, factors["X"], factors["Y"]), {"shape": shape}
+
+    return make
+
+
+def _hidden(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """NaN wherever every event that meets it is inactive."""
+    (indices, indptr, active, y), kwargs = _random((6, 7), 25, (3,), "X")(rng, dtype, index_dtype)
+    active[:, 1] = False
+    y[:, 1] = np.nan
+    return (indices, indptr, active, y), kwargs
+
+
+def _loose_ends(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Columns out of range, next to infinity, and indptr that spans a part of the entries only."""
+    (indices, _, x, y), kwargs = _random((4, 6), 20, (2,))(rng, dtype, index_dtype)
+    indices[::4] = 6
+    indices[1::5] = np.iinfo(index_dtype).max
+    if np.dtype(index_dtype).kind == "i":
+        indices[2::6] = -1
+    x[1, 0] = np.inf
+    return (indices, np.array([3, 7, 12, 12, 17], index_dtype), x, y), kwargs
+
+
+def _sized(shape: tuple[int, int], per_row: int, row: tuple[int, ...]) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        _, indices, indptr = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
+        x, y = numbers(rng, (shape[0], *row), dtype), numbers(rng, (shape[1], *row), dtype)
+        return (indices, indptr, x, y), {"shape": shape}
+
+    return make
+
+
+CASES = (
+    Case("random", _random((17, 23), 120, (5,)), differentiable=(X, Y), tolerance=5),
+    Case("vectors", _random((17, 23), 120, ()), differentiable=(X, Y)),
+    Case("events-of-rows", _random((17, 23), 120, (), "X"), differentiable=(Y,)),
+    Case("events-of-columns", _random((17, 23), 120, (4,), "Y"), differentiable=(X,), tolerance=5),
+    Case("hidden", _hidden, tolerance=5),
+    Case("loose-ends", _loose_ends, tolerance=5),
+    Case("no-rows", _random((0, 4), 3, (2,)), differentiable=(X, Y)),
+    Case("threads", _random((60, 80), 7000, (33,)), tolerance=5),
+    *(
+        Case(f"{name}{f'-n{row[0]}' if row else ''}", _sized(shape, 100, row), frozenset({BENCHMARK}))
+        for name, shape, row in (
+            ("1000x2000-5%", (1000, 2000), ()),
+            ("100k-100", (100_000, 100_000), ()),
+            ("100k-100", (100_000, 100_000), (32,)),
+        )
+    ),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, Any] = {
+            "indices": np.zeros(3, np.int32),
+            "indptr": np.array([0, 1, 3], np.int32),
+            "X": np.ones((2, 5), np.float32),
+            "Y": np.ones((4, 5), np.float32),
+            "shape": (2, 4),
+        }
+        parts |= changes
+        return tuple(parts.pop(name) for name in ("indices", "indptr", "X", "Y")), parts
+
+    return make
+
+
+_BOOL = np.ones((2, 5), bool)
+
+MISTAKES = (
+    Mistake("half", _wrong(X=np.ones((2, 5), "e")), TypeError, "X has dtype float16.*32 or 64 bits"),
+    Mistake("mixed", _wrong(Y=np.ones((4, 5), np.int32)), TypeError, "Y has dtype int32 and X"),
+    Mistake(
+        "both-bool",
+        _wrong(X=_BOOL, Y=np.ones((4, 5), bool)),
+        TypeError,
+        "Y has dtype bool; expected float32 or",
+    ),
+    Mistake("bool-and-integer", _wrong(X=_BOOL, Y=np.ones((4, 5), "i")), TypeError, "Y has dtype int32"),
+    Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
+    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    Mistake("swapped", _wrong(X=np.ones((4, 5), "f")), ValueError, r"X has shape \(4, 5\).*\(2, n\)"),
+    Mistake("short-Y", _wrong(Y=np.ones(3, "f")), ValueError, r"Y has shape \(3,\).*per column"),
+    Mistake("widths", _wrong(Y=np.ones((4, 3), "f")), ValueError, "n of 5 and of 3"),
+)

@@ -1,0 +1,60 @@
+"""Cases of `csr_tocsc`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import fixed_degree_csr, random_csr
+
+# Of the indices: there is no other input.
+DTYPES = ("int32", "int64")
+
+
+def _random(shape: tuple[int, int], nse: int) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        return random_csr(rng, shape, nse, dtype, index_dtype)[1:], {"shape": shape}
+
+    return make
+
+
+def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Columns out of range, and an indptr that spans a part of the entries only."""
+    _, indices, _ = random_csr(rng, (3, 5), 14, dtype, index_dtype)
+    indices[[3, 6, 13]] = 5, np.iinfo(index_dtype).max, np.iinfo(index_dtype).max
+    if np.dtype(index_dtype).kind == "i":
+        indices[7] = -1
+    return (indices, np.array([2, 4, 4, 9], index_dtype)), {"shape": (3, 5)}
+
+
+def _sized(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    shape = (100_000, 100_000)
+    return fixed_degree_csr(rng, shape, 100, "float32", index_dtype)[1:], {"shape": shape}
+
+
+CASES = (
+    Case("unsorted", _random((7, 11), 60)),
+    Case("empty-columns", _random((5, 90), 20)),
+    Case("out-of-range", _out_of_range),
+    Case("no-entries", _random((5, 4), 0)),
+    Case("no-rows", _random((0, 4), 3)),
+    Case("no-columns", _random((4, 0), 3)),
+    Case("100k-100", _sized, frozenset({BENCHMARK})),
+)
+
+
+def _wrong(
+    indices: object = (0, 0, 0), indptr: object = (0, 1, 3), shape: object = (2, 4)
+) -> Callable[[], Arguments]:
+    return lambda: ((np.asarray(indices), np.asarray(indptr)), {"shape": shape})
+
+
+MISTAKES = (
+    Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype float32"),
+    Mistake("flat", _wrong(indices=np.zeros((3, 1), int)), ValueError, "indices has 2 dim"),
+    Mistake("short-indptr", _wrong(indptr=(0, 3)), ValueError, "one more than the 2 rows"),
+    Mistake("shape", _wrong(shape=8), ValueError, "expected two integers"),
+    Mistake("too-wide", _wrong(np.zeros(3, np.int32), shape=(2, 2**31)), ValueError, "cast it to int64"),
+)

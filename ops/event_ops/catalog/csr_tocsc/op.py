@@ -1,0 +1,70 @@
+"""The operator `csr_tocsc`: checks, backends."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from jax.typing import ArrayLike
+
+from event_ops.checks import as_array
+from event_ops.csr_checks import check_structure, matrix_shape
+from ffi_bridge import XLACustomKernel
+
+
+def csr_tocsc(
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    backend: str | None = None,
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """`A.T` as CSR, its structure only: entry p of it is entry `permutation[p]` of A, in row csc_indices[p].
+
+    `data[permutation]` are its weights, so that new weights need no new sort. Entries are ordered by column;
+    those of one column keep their order in A. Entries whose column is out of range, or that indptr does not
+    span, come last, and csc_indptr does not span them. No derivative: the outputs are integers.
+
+    Args:
+        indices: (nse,), the column of each entry; int32, int64 or unsigned.
+        indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
+        shape: (rows, columns) of A, static.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        csc_indices: (nse,), the row of each entry, and `rows` for one that no row spans; dtype of indices.
+        csc_indptr: (columns + 1,): column j is the entries from csc_indptr[j] up to csc_indptr[j + 1]; dtype
+            of indptr.
+        permutation: (nse,), int32, or int64 where nse is too large for it.
+
+    Raises:
+        TypeError: a dtype that is not taken.
+        ValueError: a shape that does not fit `shape`, or a dtype too small for what it has to count.
+    """
+    indices, indptr = as_array(indices), as_array(indptr)
+    shape = matrix_shape(shape)
+    _check(indices, indptr, shape)
+    (nse,) = indices.shape
+    outs = (
+        jax.ShapeDtypeStruct((nse,), indices.dtype),
+        jax.ShapeDtypeStruct((shape[1] + 1,), indptr.dtype),
+        jax.ShapeDtypeStruct((nse,), np.int32 if nse <= np.iinfo(np.int32).max else np.int64),
+    )
+    csc_indices, csc_indptr, permutation = kernel(indices, indptr, outs=outs, shape=shape, backend=backend)
+    return csc_indices, csc_indptr, permutation
+
+
+def _check(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> None:
+    check_structure(indices, indptr, shape)
+    for name, x, most, what in (
+        ("indices", indices, max(shape), f"the rows and columns of shape={shape}"),
+        ("indptr", indptr, indices.shape[0], "the entries"),
+    ):
+        if most > np.iinfo(x.dtype).max:
+            raise ValueError(f"{name} has dtype {x.dtype}, too small to number {what}; cast it to int64")
+
+
+kernel = XLACustomKernel("csr_tocsc")
+kernel.def_tags("sparse", "structure")
+kernel.def_reference("event_ops.catalog.csr_tocsc.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.csr_tocsc.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_tocsc.warp:generator")

@@ -1,0 +1,47 @@
+"""CSR to CSC in Warp: the place of every entry, one thread per row; XLA sorts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import warp as wp
+
+from event_ops.warp_parts.csr import bounded, place
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def places_of_entries(
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    columns: wp.int32,
+    row: wp.array(dtype=wp.int32),
+    column: wp.array(dtype=wp.int32),
+):
+    i = wp.tid()
+    nse = indices.shape[0]
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(indices[k], columns)
+        row[k] = i
+        if j >= 0:
+            column[k] = j
+        else:  # of an earlier row, where indptr is broken
+            column[k] = columns
+
+
+def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """The callable. A stable sort has no short form in Warp; XLA has one."""
+    rows, columns = shape
+    flat = jax.ShapeDtypeStruct(outs[0].shape, jnp.int32)
+    run = warp_kernel(places_of_entries, (flat, flat), launch_dims=rows, in_out_argnames=["row", "column"])
+
+    def tocsc(indices: Any, indptr: Any) -> Any:
+        start = [jnp.full(flat.shape, size, jnp.int32) for size in shape]
+        row, column = run(indices, indptr, columns, *start)
+        permutation = jnp.argsort(column, stable=True)
+        ends = jnp.searchsorted(column[permutation], jnp.arange(columns + 1, dtype=jnp.int32))
+        parts = row[permutation], ends, permutation
+        return tuple(x.astype(out.dtype) for x, out in zip(parts, outs, strict=True))
+
+    return tocsc

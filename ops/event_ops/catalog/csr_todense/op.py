@@ -1,0 +1,64 @@
+"""The operator `csr_todense`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import NUMBERS, as_array
+from event_ops.csr_checks import check_csr, event_weights, matrix_shape
+from event_ops.dense_lookup import dense_at
+from event_ops.entries import rows_of
+from event_ops.linear import tangent_in
+from ffi_bridge import XLACustomKernel
+
+
+def csr_todense(
+    data: ArrayLike,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    backend: str | None = None,
+) -> jax.Array:
+    """`D[i, indices[k]] += data[k]` for the entries k of every row i: a CSR matrix as a dense array.
+
+    Entries may be unsorted, and duplicates add up. An entry whose column is not in [0, columns) is left out,
+    and so are entries outside of what indptr spans. Linear in data, and differentiable in it.
+
+    Args:
+        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
+            Or one weight for all entries: 0-d, (1,) or a number.
+        indices: (nse,), the column of each weight; int32, int64 or unsigned.
+        indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
+        shape: (rows, columns), static.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        D: (rows, columns); dtype of data; 0 where there is no entry.
+
+    Raises:
+        TypeError: a dtype that is not taken.
+        ValueError: a shape that does not fit `shape`.
+    """
+    indices, indptr = as_array(indices), as_array(indptr)
+    data = event_weights(data, indices, float)
+    shape = matrix_shape(shape)
+    check_csr(data, indices, indptr, shape, NUMBERS)
+    return kernel(data, indices, indptr, outs=jax.ShapeDtypeStruct(shape, data.dtype), backend=backend)
+
+
+kernel = XLACustomKernel("csr_todense")
+kernel.def_tags("sparse", "float")
+kernel.def_reference("event_ops.catalog.csr_todense.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.csr_todense.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_todense.warp:generator")
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None)  # data
+
+
+@kernel.def_transpose_rule
+def _transpose(ct: Any, data: Any, indices: Any, indptr: Any, **_: Any) -> list[Any]:
+    terms = dense_at(ct, rows_of(indptr, indices.shape[0]), indices)
+    return [terms if data.aval.ndim else terms.sum(), None, None]

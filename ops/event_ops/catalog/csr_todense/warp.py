@@ -1,0 +1,32 @@
+"""CSR to dense in Warp: one thread per row."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import warp as wp
+
+from event_ops.warp_parts.access import at
+from event_ops.warp_parts.csr import bounded, place
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def todense(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    D: wp.array2d(dtype=Any),
+):
+    i = wp.tid()
+    nse = indices.shape[0]
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(indices[k], D.shape[1])
+        if j >= 0:
+            D[i, j] = D[i, j] + at(data, k)
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable."""
+    add = warp_kernel(todense, outs, launch_dims=outs.shape[0], in_out_argnames=["D"])
+    return lambda data, indices, indptr: add(data, indices, indptr, jnp.zeros(outs.shape, outs.dtype))

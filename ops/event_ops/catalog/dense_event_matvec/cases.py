@@ -1,0 +1,76 @@
+"""Cases of `dense_event_matvec`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import numbers, random_events
+
+DTYPES = ("float32", "float64")
+
+WEIGHTS, EVENTS = 0, 1
+
+
+def _random(
+    shape: tuple[int, int], rate: float, transpose: bool, events: str = "bool", poisoned: bool = False
+) -> Callable[..., Arguments]:
+    """`poisoned`: every weight that an inactive event would meet is NaN or infinite."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        weights = numbers(rng, shape, dtype)
+        size = shape[0] if transpose else shape[1]
+        active = random_events(rng, size, rate, "bool" if events == "bool" else dtype)
+        if poisoned:
+            meets = weights if transpose else weights.T
+            meets[active == 0] = np.nan
+            meets[active == 0, ::2] = np.inf
+        return (weights, active), {"transpose": transpose}
+
+    return make
+
+
+CASES = (
+    Case("random", _random((17, 23), 0.4, False), differentiable=(WEIGHTS,), tolerance=20),
+    Case(
+        "random-transposed-float",
+        _random((17, 23), 0.4, True, "float"),
+        differentiable=(WEIGHTS, EVENTS),
+        tolerance=20,
+    ),
+    Case("few-float", _random((9, 60), 0.06, False, "float"), differentiable=(WEIGHTS, EVENTS), tolerance=20),
+    Case("poisoned", _random((11, 40), 0.5, False, poisoned=True), tolerance=20),
+    Case("poisoned-transposed", _random((40, 11), 0.5, True, poisoned=True), tolerance=20),
+    Case("no-columns", _random((4, 0), 1, False)),
+    Case("threads-transposed", _random((300, 250), 0.7, True), tolerance=200, note="sums of 200 terms"),
+    Case("threads", _random((300, 250), 0.7, False), tolerance=200, note="sums of 175 terms"),
+    *(
+        Case(
+            f"4000-{rate:.0%}{'-transposed' * transpose}",
+            _random((4000, 4000), rate, transpose),
+            frozenset({BENCHMARK}),
+            tolerance=200,
+        )
+        for rate in (0.01, 1.0)
+        for transpose in (True, False)
+    ),
+)
+
+
+def _wrong(weights: Any, events: Any, **options: Any) -> Callable[[], Arguments]:
+    return lambda: ((weights, events), options)
+
+
+_W = np.ones((2, 3), np.float32)
+
+MISTAKES = (
+    Mistake("half", _wrong(_W.astype(np.float16), np.ones(3, bool)), TypeError, "weights has dtype float16"),
+    Mistake("integer-events", _wrong(_W, np.ones(3, np.int32)), TypeError, "events has dtype int32"),
+    Mistake("mixed", _wrong(_W, np.ones(3, np.float16)), TypeError, "events has dtype float16"),
+    Mistake("flat", _wrong(_W[0], np.ones(3, bool)), ValueError, "weights has 1 dimensions"),
+    Mistake("orientation", _wrong(_W, np.ones(2, bool)), ValueError, "it fits transpose=True"),
+    Mistake("short", _wrong(_W, np.ones(4, bool), transpose=True), ValueError, "one element per row"),
+)

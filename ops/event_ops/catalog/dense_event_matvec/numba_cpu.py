@@ -1,0 +1,65 @@
+"""Event-driven dense product on the CPU: rows of the active events added up, or their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import get_num_threads, njit, prange
+
+from event_ops.numba_parts.dense import add_dense_rows, dot_rows, values_of
+from event_ops.numba_parts.event_ids import ids_of
+from event_ops.numba_parts.split import MIN_PARALLEL
+from ffi_bridge import numba_kernel
+
+
+@njit
+def matvec(weights: Any, events: Any, y: Any) -> None:
+    dot_rows(weights, values_of(events, y), ids_of(events, events.size), y, 0, y.size)
+
+
+@njit
+def matvec_transposed(weights: Any, events: Any, y: Any) -> None:
+    add_dense_rows(weights, events, ids_of(events, events.size), y, 0, y.size)
+
+
+@njit(parallel=True)
+def matvec_parallel(weights: Any, events: Any, y: Any) -> None:
+    values, ids = values_of(events, y), ids_of(events, events.size)
+    if ids.size * y.size < MIN_PARALLEL:
+        dot_rows(weights, values, ids, y, 0, y.size)
+    else:
+        parts = get_num_threads()
+        for part in prange(parts):
+            low, high = y.size * part // parts, y.size * (part + 1) // parts
+            dot_rows(weights, values, ids, y, low, high)
+
+
+@njit(parallel=True)
+def matvec_transposed_parallel(weights: Any, events: Any, y: Any) -> None:
+    ids = ids_of(events, events.size)
+    if ids.size * y.size < MIN_PARALLEL:
+        add_dense_rows(weights, events, ids, y, 0, y.size)
+    else:
+        parts = get_num_threads()
+        for part in prange(parts):
+            low, high = y.size * part // parts, y.size * (part + 1) // parts
+            add_dense_rows(weights, events, ids, y, low, high)
+
+
+# (transposed, large) -> kernel
+KERNELS = {
+    (False, False): matvec,
+    (False, True): matvec_parallel,
+    (True, False): matvec_transposed,
+    (True, True): matvec_transposed_parallel,
+}
+
+
+def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation; the number of weights decides whether threads may be used."""
+
+    def call(weights: Any, events: Any) -> Any:
+        return numba_kernel(KERNELS[transpose, weights.size >= MIN_PARALLEL], outs)(weights, events)
+
+    return call

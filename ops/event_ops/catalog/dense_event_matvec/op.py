@@ -1,0 +1,70 @@
+"""The operator `dense_event_matvec`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.interpreters import ad
+from jax.typing import ArrayLike
+
+from event_ops.checks import FLOATS, as_array, check_dtype, check_rank, check_same_dtype
+from event_ops.csr_checks import check_operand
+from event_ops.linear import tangent_in
+from ffi_bridge import XLACustomKernel
+
+
+def dense_event_matvec(
+    weights: ArrayLike, events: ArrayLike, *, transpose: bool = False, backend: str | None = None
+) -> jax.Array:
+    """`y = W @ events`, or `y = W.T @ events`, over active events: bools that are True, floats not zero.
+
+    Only the weights that active events meet are looked at, as long as few are active. An active bool event
+    counts as 1, a float one as its value. An inactive event contributes exactly 0, even where its weight is
+    NaN or infinite. With transpose=True (rows are presynaptic neurons) the weights of an event lie side by
+    side, which is the faster layout. Differentiable in weights and in float events, at inactive ones too.
+
+    Args:
+        weights: (rows, columns); float32 or float64.
+        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of weights.
+        transpose: multiply with W.T.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        y: (rows,), or (columns,) with transpose=True; dtype of weights; the sum's order is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, or float events of another dtype than weights.
+        ValueError: weights is not 2-d, or events does not fit it.
+    """
+    weights, events = as_array(weights), as_array(events)
+    check_dtype("weights", weights, FLOATS)
+    check_rank("weights", weights, 2, "(rows, columns)")
+    check_dtype("events", events, ("bool", *FLOATS))
+    if events.dtype != bool:
+        check_same_dtype("events", events, "weights", weights)
+    rows, columns = weights.shape
+    check_operand("events", events, (rows, columns), transpose)
+    outs = jax.ShapeDtypeStruct((columns if transpose else rows,), weights.dtype)
+    return kernel(weights, events, outs=outs, transpose=bool(transpose), backend=backend)
+
+
+kernel = XLACustomKernel("dense_event_matvec")
+kernel.def_tags("dense", "event-driven")
+kernel.def_reference("event_ops.catalog.dense_event_matvec.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.dense_event_matvec.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.dense_event_matvec.warp:generator")
+kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
+
+
+@kernel.def_transpose_rule
+def _transpose(ct: Any, weights: Any, events: Any, *, outs: Any, transpose: bool, **params: Any) -> list[Any]:
+    if ad.is_undefined_primal(events):
+        back = jax.ShapeDtypeStruct(events.aval.shape, events.aval.dtype)
+        return [None, kernel(weights, ct, outs=back, transpose=not transpose, **params)]
+    along, across = (events[:, None], ct[None, :]) if transpose else (events[None, :], ct[:, None])
+    if events.dtype == bool:
+        return [jnp.where(along, across, 0), None]
+    # Not hidden where an event is 0: there, too, this product has a derivative in the event.
+    return [along * across, None]

@@ -1,0 +1,34 @@
+"""Event-driven dense product in Warp: one thread per output."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.csr import is_active
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def along_rows(weights: wp.array2d(dtype=Any), events: wp.array(dtype=Any), y: wp.array(dtype=Any)):
+    i = wp.tid()
+    total = y.dtype(0)
+    for j in range(events.shape[0]):
+        if is_active(events[j]):
+            total += weights[i, j] * y.dtype(events[j])
+    y[i] = total
+
+
+@wp.kernel(enable_backward=False)
+def along_columns(weights: wp.array2d(dtype=Any), events: wp.array(dtype=Any), y: wp.array(dtype=Any)):
+    j = wp.tid()
+    total = y.dtype(0)
+    for i in range(events.shape[0]):
+        if is_active(events[i]):
+            total += weights[i, j] * y.dtype(events[i])
+    y[j] = total
+
+
+def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation."""
+    return warp_kernel(along_columns if transpose else along_rows, outs)

@@ -1,0 +1,90 @@
+"""Event-driven ELLPACK product on the CPU: rows of the active events, or for every row its active columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+from event_ops.numba_parts.access import at, weighted
+from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.numba_parts.ell import add_rows, flat
+from event_ops.numba_parts.events import active_ids, event_at, flags_of, lookup_of
+from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.split import MIN_PARALLEL, add_up, clear, parts_for, private
+from ffi_bridge import numba_kernel
+
+
+@njit(fastmath=REORDER)
+def gather_rows(data: Any, indices: Any, lookup: Any, size: int, y: Any, low: int, high: int) -> None:
+    """y[i] = sum over row i of the weights whose column is active, for the rows from `low` to `high`."""
+    weights, targets = flat(data), indices.reshape(-1)
+    per_row, columns = np.uintp(indices.shape[1]), np.uintp(size)
+    for i in range(np.uintp(low), np.uintp(high)):
+        total = y.dtype.type(0)
+        for k in range(i * per_row, (i + np.uintp(1)) * per_row):
+            j = np.uintp(targets[k])
+            if j < columns:
+                total += weighted(at(weights, k), event_at(lookup, j))
+        y[i] = total
+
+
+@njit
+def matvec(data: Any, indices: Any, events: Any, y: Any) -> None:
+    gather_rows(data, indices, lookup_of(events), events.size, y, 0, y.size)
+
+
+@njit(parallel=True)
+def matvec_parallel(data: Any, indices: Any, events: Any, y: Any) -> None:
+    lookup, parts = lookup_of(events), get_num_threads()
+    for part in prange(parts):
+        low, high = y.size * part // parts, y.size * (part + 1) // parts
+        gather_rows(data, indices, lookup, events.size, y, low, high)
+
+
+@njit
+def matvec_transposed(data: Any, indices: Any, events: Any, y: Any) -> None:
+    clear(y)
+    ids = np.empty(events.size, np.uint32)
+    add_rows(data, indices, events, ids[: active_ids(flags_of(events), ids)], y)
+
+
+@njit(parallel=True)
+def matvec_transposed_parallel(data: Any, indices: Any, events: Any, y: Any) -> None:
+    clear(y)
+    scratch = np.empty(events.size, np.uint32)
+    ids = scratch[: active_ids(flags_of(events), scratch)]
+    work = ids.size * indices.shape[1]
+    parts = parts_for(work, y.size)
+    if work < MIN_PARALLEL or parts == 1:
+        add_rows(data, indices, events, ids, y)
+    else:
+        spare = np.empty((parts - 1, y.size), y.dtype)
+        for part in prange(parts):
+            mine = private(y, spare, part)
+            if part > 0:
+                mine[:] = 0
+            low, high = ids.size * part // parts, ids.size * (part + 1) // parts
+            add_rows(data, indices, events, ids[low:high], mine)
+        add_up(spare, y)
+
+
+# (transposed, large) -> kernel
+KERNELS = {
+    (False, False): matvec,
+    (False, True): matvec_parallel,
+    (True, False): matvec_transposed,
+    (True, True): matvec_transposed_parallel,
+}
+
+
+def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation; the number of entries decides between one thread and all."""
+
+    def call(data: Any, indices: Any, events: Any) -> Any:
+        large = indices.size >= (MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
+        return numba_kernel(KERNELS[transpose, large], outs)(data, indices, events)
+
+    return call

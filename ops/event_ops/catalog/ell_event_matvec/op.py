@@ -1,0 +1,65 @@
+"""The operator `ell_event_matvec`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import FLOATS, as_array
+from event_ops.csr_checks import check_events, check_operand, event_weights, matrix_shape
+from event_ops.ell_checks import check_ell
+from event_ops.ell_rules import ell_transpose
+from event_ops.linear import tangent_in
+from ffi_bridge import XLACustomKernel
+
+
+def ell_event_matvec(
+    data: ArrayLike,
+    indices: ArrayLike,
+    events: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    transpose: bool = False,
+    backend: str | None = None,
+) -> jax.Array:
+    """`y = A @ events`, or `y = A.T @ events`, over active events: bools that are True, floats not zero.
+
+    A is an ELLPACK matrix: every row, with transpose=True every presynaptic neuron, has the same number of
+    entries. An active bool event counts as 1, a float one as its value. An inactive event contributes exactly
+    0, even where its weight is NaN or infinite. With transpose=True the cost follows the number of spikes,
+    after one pass over events and y; without it every entry is looked at. An entry whose column is not in
+    [0, columns) is padding and contributes nothing. Differentiable in data and in float events, at inactive
+    ones too.
+
+    Args:
+        data: (rows, per_row), the weights; float32 or float64. Or one weight for all: 0-d, (1,) or a number.
+        indices: (rows, per_row), the column of each weight; int32, int64 or unsigned.
+        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of data.
+        shape: (rows, columns) of A, static; not of the transpose.
+        transpose: multiply with A.T.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, or float events of another dtype than data.
+        ValueError: a shape that does not fit `shape`.
+    """
+    indices, events = map(as_array, (indices, events))
+    data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
+    shape = matrix_shape(shape)
+    check_ell(data, indices, shape, FLOATS)
+    check_operand("events", events, shape, transpose)
+    check_events("events", events, data)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
+    return kernel(data, indices, events, outs=outs, shape=shape, transpose=bool(transpose), backend=backend)
+
+
+kernel = XLACustomKernel("ell_event_matvec")
+kernel.def_tags("sparse", "event-driven")
+kernel.def_reference("event_ops.catalog.ell_event_matvec.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.ell_event_matvec.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.ell_event_matvec.warp:generator")
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, events
+kernel.def_transpose_rule(ell_transpose(kernel))

@@ -1,0 +1,33 @@
+"""`ell_event_matvec` in pure JAX: its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.entries import event_terms, inside, sums_at, values_at
+
+
+def event_matvec(
+    data: jax.Array, indices: jax.Array, events: jax.Array, *, shape: tuple[int, int]
+) -> jax.Array:
+    """y[i] = sum over k of data[i, k] * events[indices[i, k]]."""
+    terms = event_terms(data, values_at(events, indices))
+    return jnp.sum(jnp.where(inside(indices, shape[1]) < shape[1], terms, 0), axis=1)
+
+
+def event_matvec_transposed(
+    data: jax.Array, indices: jax.Array, events: jax.Array, *, shape: tuple[int, int]
+) -> jax.Array:
+    """y[j] = sum over the entries (i, k) of column j of data[i, k] * events[i]."""
+    terms = event_terms(data, jnp.broadcast_to(events[:, None], indices.shape))
+    return sums_at(terms.reshape(-1), indices.reshape(-1), shape[1])
+
+
+def generator(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+    """The function of arrays for one orientation."""
+    product = event_matvec_transposed if transpose else event_matvec
+    return lambda data, indices, events: product(data, indices, events, shape=shape)

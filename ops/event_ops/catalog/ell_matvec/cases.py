@@ -1,0 +1,91 @@
+"""Cases of `ell_matvec`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.ell_matrices import random_ell
+from event_ops.matrices import numbers
+
+DTYPES = ("float32", "float64")
+
+DATA, V = 0, 2
+
+
+def _random(
+    shape: tuple[int, int], per_row: int, transpose: bool, padding: float = 0.0
+) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        data, indices = random_ell(rng, shape, per_row, dtype, index_dtype, padding)
+        v = numbers(rng, shape[0] if transpose else shape[1], dtype)
+        return (data, indices, v), {"shape": shape, "transpose": transpose}
+
+    return make
+
+
+def _not_a_number(transpose: bool) -> Callable[..., Arguments]:
+    """The weights of padding are NaN."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        (data, indices, v), kwargs = _random((6, 7), 5, transpose, 0.3)(rng, dtype, index_dtype)
+        data[indices.astype("uint64") >= 7] = np.nan
+        return (data, indices, v), kwargs
+
+    return make
+
+
+CASES = (
+    *(
+        Case(
+            f"{name}{'-transposed' * transpose}",
+            _random(shape, per_row, transpose, 0.2),
+            differentiable=(DATA, V),
+            tolerance=20,
+            note="sums of up to a hundred terms, in any order",
+        )
+        for name, shape, per_row in (("random", (17, 23), 7), ("threads", (700, 500), 60))
+        for transpose in (False, True)
+    ),
+    Case("padding", _not_a_number(False), tolerance=5),
+    Case("padding-transposed", _not_a_number(True), tolerance=5),
+    Case("no-entries", _random((5, 4), 0, False), differentiable=(DATA, V)),
+    Case("no-columns", _random((4, 0), 3, False), differentiable=(DATA, V)),
+    *(
+        Case(
+            f"100k-100{'-transposed' * transpose}",
+            _random((100_000, 100_000), 100, transpose),
+            frozenset({BENCHMARK}),
+            tolerance=20,
+        )
+        for transpose in (False, True)
+    ),
+)
+
+
+def _wrong(**changes: object) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, object] = {
+            "data": np.ones((2, 3), np.float32),
+            "indices": np.zeros((2, 3), np.int32),
+            "v": np.ones(4, np.float32),
+            "shape": (2, 4),
+        }
+        parts |= changes
+        return tuple(parts.pop(name) for name in ("data", "indices", "v")), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("half", _wrong(data=np.ones((2, 3), np.float16)), TypeError, "float16.*32 or 64 bits"),
+    Mistake("float-indices", _wrong(indices=np.zeros((2, 3), "f")), TypeError, "indices has dtype"),
+    Mistake("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
+    Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),
+    Mistake("flat", _wrong(indices=np.zeros(6, np.int32)), ValueError, "indices has 1 dim"),
+    Mistake("short-data", _wrong(data=np.ones((2, 2), "f")), ValueError, r"data has shape \(2, 2\)"),
+    Mistake("rows", _wrong(shape=(3, 4)), ValueError, r"expected \(3, 3\): one row per row of shape"),
+    Mistake("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
+)

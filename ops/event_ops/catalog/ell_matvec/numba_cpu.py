@@ -1,0 +1,101 @@
+"""ELLPACK matrix times vector on the CPU: a gather of rows, or for the transpose a scatter of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.prefetch import is_far, prefetch_stream, prefetch_targets
+from event_ops.numba_parts.split import MIN_PARALLEL, add_up, parts_for, private
+from ffi_bridge import numba_kernel
+
+
+@njit(fastmath=REORDER)
+def gather_rows(data: Any, indices: Any, v: Any, y: Any, low: int, high: int) -> None:
+    """y[i] = sum over k of data[i, k] * v[indices[i, k]], for the rows from `low` to `high`."""
+    per_row, columns = np.uintp(indices.shape[1]), np.uintp(v.size)
+    values, targets = data.reshape(-1), indices.reshape(-1)
+    streamed, far = is_far(indices), is_far(v)
+    for i in range(np.uintp(low), np.uintp(high)):
+        start, end = i * per_row, (i + np.uintp(1)) * per_row
+        if streamed:
+            prefetch_stream(values, targets, start, end)
+        if far:
+            prefetch_targets(v, targets, start, end)
+        total = y.dtype.type(0)
+        for k in range(start, end):
+            j = np.uintp(targets[k])
+            if j < columns:
+                total += values[k] * v[j]
+        y[i] = total
+
+
+@njit(fastmath=REORDER)
+def scatter_rows(data: Any, indices: Any, v: Any, y: Any, low: int, high: int) -> None:
+    """y[indices[i, k]] += data[i, k] * v[i], for the rows from `low` to `high`."""
+    per_row, columns = np.uintp(indices.shape[1]), np.uintp(y.size)
+    values, targets = data.reshape(-1), indices.reshape(-1)
+    streamed, far = is_far(indices), is_far(y)
+    for i in range(np.uintp(low), np.uintp(high)):
+        start, end = i * per_row, (i + np.uintp(1)) * per_row
+        if streamed:
+            prefetch_stream(values, targets, start, end)
+        if far:
+            prefetch_targets(y, targets, start, end)
+        value = v[i]
+        for k in range(start, end):
+            j = np.uintp(targets[k])
+            if j < columns:
+                y[j] += values[k] * value
+
+
+@njit
+def matvec(data: Any, indices: Any, v: Any, y: Any) -> None:
+    gather_rows(data, indices, v, y, 0, y.size)
+
+
+@njit(parallel=True)
+def matvec_parallel(data: Any, indices: Any, v: Any, y: Any) -> None:
+    parts = get_num_threads()
+    for part in prange(parts):
+        gather_rows(data, indices, v, y, y.size * part // parts, y.size * (part + 1) // parts)
+
+
+@njit
+def matvec_transposed(data: Any, indices: Any, v: Any, y: Any) -> None:
+    y[:] = 0
+    scatter_rows(data, indices, v, y, 0, v.size)
+
+
+@njit(parallel=True)
+def matvec_transposed_parallel(data: Any, indices: Any, v: Any, y: Any) -> None:
+    parts = parts_for(data.size, y.size)
+    spare = np.empty((parts - 1, y.size), y.dtype)
+    for part in prange(parts):
+        mine = private(y, spare, part)
+        mine[:] = 0
+        scatter_rows(data, indices, v, mine, v.size * part // parts, v.size * (part + 1) // parts)
+    add_up(spare, y)
+
+
+# (transposed, large) -> kernel
+KERNELS = {
+    (False, False): matvec,
+    (False, True): matvec_parallel,
+    (True, False): matvec_transposed,
+    (True, True): matvec_transposed_parallel,
+}
+
+
+def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation; the number of entries decides between one thread and all."""
+
+    def call(data: Any, indices: Any, v: Any) -> Any:
+        kernel = KERNELS[transpose, indices.size >= MIN_PARALLEL]
+        return numba_kernel(kernel, outs)(data, indices, v)
+
+    return call

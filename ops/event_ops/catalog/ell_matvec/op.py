@@ -1,0 +1,64 @@
+"""The operator `ell_matvec`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
+from event_ops.csr_checks import check_operand, matrix_shape
+from event_ops.ell_checks import check_ell
+from event_ops.ell_rules import ell_transpose
+from event_ops.linear import tangent_in
+from ffi_bridge import XLACustomKernel
+
+
+def ell_matvec(
+    data: ArrayLike,
+    indices: ArrayLike,
+    v: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    transpose: bool = False,
+    backend: str | None = None,
+) -> jax.Array:
+    """`y = A @ v` for an ELLPACK matrix A, or `y = A.T @ v` with transpose=True.
+
+    Every row has the same number of entries; they may be unsorted, and duplicates add up. An entry whose
+    column is not in [0, columns) is padding and contributes nothing, NaN or not. Differentiable in data and
+    v.
+
+    Args:
+        data: (rows, per_row), the weights; any real or complex dtype of 32 or 64 bits, any integer.
+        indices: (rows, per_row), the column of each weight; int32, int64 or unsigned.
+        v: (columns,), or (rows,) with transpose=True; dtype of data.
+        shape: (rows, columns) of A, static; not of the transpose.
+        transpose: multiply with A.T.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, or data and v of different ones.
+        ValueError: a shape that does not fit `shape`.
+
+    Source: the ELLPACK-ITPACK storage format.
+    """
+    data, indices, v = map(as_array, (data, indices, v))
+    shape = matrix_shape(shape)
+    check_rank("data", data, 2, "(rows, entries per row)")
+    check_ell(data, indices, shape, NUMBERS)
+    check_operand("v", v, shape, transpose)
+    check_same_dtype("v", v, "data", data)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
+    return kernel(data, indices, v, outs=outs, shape=shape, transpose=bool(transpose), backend=backend)
+
+
+kernel = XLACustomKernel("ell_matvec")
+kernel.def_tags("sparse", "float")
+kernel.def_reference("event_ops.catalog.ell_matvec.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.ell_matvec.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.ell_matvec.warp:generator")
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, v
+kernel.def_transpose_rule(ell_transpose(kernel))

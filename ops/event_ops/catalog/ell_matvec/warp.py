@@ -1,0 +1,47 @@
+"""ELL matrix times vector in Warp: one thread per row."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.csr import place
+from event_ops.warp_parts.sums import sums_of
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def gather_rows(
+    data: wp.array2d(dtype=Any),
+    indices: wp.array2d(dtype=Any),
+    v: wp.array(dtype=Any),
+    y: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    total = y.dtype(0)
+    for k in range(indices.shape[1]):
+        j = place(indices[i, k], v.shape[0])
+        if j >= 0:
+            total += data[i, k] * v[j]
+    y[i] = total
+
+
+@wp.kernel(enable_backward=False)
+def scatter_rows(
+    data: wp.array2d(dtype=Any),
+    indices: wp.array2d(dtype=Any),
+    v: wp.array(dtype=Any),
+    y: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    for k in range(indices.shape[1]):
+        j = place(indices[i, k], y.shape[0])
+        if j >= 0:
+            wp.atomic_add(y, j, data[i, k] * v[i])
+
+
+def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation."""
+    if not transpose:
+        return warp_kernel(gather_rows, outs)
+    return sums_of(scatter_rows, outs, shape[0])

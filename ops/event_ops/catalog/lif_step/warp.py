@@ -1,0 +1,40 @@
+"""One step of LIF neurons in Warp: one thread per neuron."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.access import at
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def lif_step(
+    V: wp.array(dtype=Any),
+    held_for: wp.array(dtype=Any),
+    I_syn: wp.array(dtype=Any),
+    decay: wp.array(dtype=Any),
+    E_L: wp.array(dtype=Any),
+    V_th: wp.array(dtype=Any),
+    V_reset: wp.array(dtype=Any),
+    t_ref: wp.array(dtype=Any),
+    dt: wp.array(dtype=Any),
+    spikes: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    old = V[i]
+    left = held_for[i]
+    held = left > V.dtype(0.5) * at(dt, i)
+    V_inf = at(E_L, i) + at(I_syn, i)
+    new = wp.where(held, old, V_inf + (old - V_inf) * at(decay, i))
+    spike = new > at(V_th, i) and not held
+    remaining = wp.where(held, wp.max(left - at(dt, i), V.dtype(0)), V.dtype(0))
+    V[i] = wp.where(spike, at(V_reset, i), new)
+    held_for[i] = wp.where(spike, at(t_ref, i), remaining)
+    spikes[i] = spikes.dtype(spike)
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the states are updated in place where they are not needed again."""
+    return warp_kernel(lif_step, outs, in_out_argnames=["V", "held_for"])

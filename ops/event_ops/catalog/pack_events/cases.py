@@ -1,0 +1,36 @@
+"""Cases of `pack_events`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+
+DTYPES = ("bool",)
+
+
+def _random(size: int, rate: float) -> Callable[..., Arguments]:
+    return lambda rng, dtype, index_dtype: ((rng.random(size) < rate,), {})
+
+
+CASES = (
+    Case("some", _random(37, 0.4)),
+    Case("all", _random(71, 1)),
+    Case("no-neurons", _random(0, 0)),
+    Case("words", _random(64, 0.5)),
+    Case("less-than-a-byte", _random(7, 0.5)),
+    Case("1M-1%", _random(1_000_000, 0.01), frozenset({BENCHMARK})),
+)
+
+
+def _wrong(events: Any) -> Callable[[], Arguments]:
+    return lambda: ((events,), {})
+
+
+MISTAKES = (
+    Mistake("float", _wrong(np.zeros(4, np.float32)), TypeError, "events has dtype float32"),
+    Mistake("grid", _wrong(np.zeros((4, 2), bool)), ValueError, "events has 2 dimensions"),
+)

@@ -1,0 +1,22 @@
+"""Packing events on the CPU: eight at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from event_ops.numba_parts.packed import pack_into
+from ffi_bridge import numba_kernel
+
+
+@njit
+def pack_events(events: Any, words: Any) -> None:
+    pack_into(events, words.view(np.uint8))
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable."""
+    return numba_kernel(pack_events, outs)

@@ -1,0 +1,24 @@
+"""Events as bits in Warp: one thread per word."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def pack(events: wp.array(dtype=wp.bool), words: wp.array(dtype=wp.uint32)):
+    position = wp.tid()
+    word = wp.uint32(0)
+    first = 32 * position
+    for i in range(first, wp.min(first + 32, events.shape[0])):
+        if events[i]:
+            word += wp.uint32(1) << wp.uint32(i - first)
+    words[position] = word
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable."""
+    return warp_kernel(pack, outs)

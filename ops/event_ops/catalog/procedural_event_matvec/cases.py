@@ -1,0 +1,93 @@
+"""Cases of `procedural_event_matvec`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import numbers, random_events
+
+DTYPES = ("float32", "float64")
+
+WEIGHT, EVENTS = 0, 2
+
+
+def _random(
+    shape: tuple[int, int],
+    prob: float,
+    distribution: str,
+    transpose: bool,
+    events: str = "bool",
+    rate: float = 0.3,
+) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        weight = numbers(rng, () if distribution == "constant" else 2, dtype)
+        size = shape[0] if transpose else shape[1]
+        active = random_events(rng, size, rate, "bool" if events == "bool" else dtype)
+        static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
+        return (weight, np.uint32(77), active), static
+
+    return make
+
+
+CASES = (
+    *(
+        Case(
+            name,
+            make,
+            differentiable=(WEIGHT, EVENTS) if "float" in name else (WEIGHT,),
+            tolerance=20,
+            note="sums of up to two hundred terms",
+        )
+        for name, make in (
+            ("random-float", _random((17, 23), 0.2, "uniform", False, "float")),
+            ("constant-transposed", _random((17, 23), 0.2, "constant", True)),
+            ("normal-float-transposed", _random((17, 23), 0.2, "normal", True, "float")),
+            ("no-rows", _random((0, 4), 0.5, "constant", True)),
+            ("threads", _random((60, 1000), 0.15, "constant", False)),
+            ("threads-transposed", _random((1000, 60), 0.15, "constant", True, rate=0.9)),
+        )
+    ),
+    *(
+        Case(
+            f"100k-100-{rate:.2%}",
+            _random((100_000, 100_000), 0.001, "constant", True, rate=rate),
+            frozenset({BENCHMARK}),
+            tolerance=20,
+        )
+        for rate in (0.001, 0.01)
+    ),
+)
+
+
+def _wrong(**changes: object) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, object] = {
+            "weight": np.float32(1),
+            "seed": np.uint32(1),
+            "events": np.ones(4, bool),
+            "prob": 0.5,
+            "shape": (2, 4),
+        }
+        parts |= changes
+        return tuple(parts.pop(name) for name in ("weight", "seed", "events")), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("half", _wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),
+    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "events has dtype int"),
+    Mistake(
+        "mixed",
+        _wrong(weight=np.ones(2, np.int32), distribution="uniform"),
+        TypeError,
+        "weight has dtype int32",
+    ),
+    Mistake("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
+    Mistake("negative-prob", _wrong(prob=-0.1), ValueError, "prob is -0.1"),
+    Mistake("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
+    Mistake("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
+)

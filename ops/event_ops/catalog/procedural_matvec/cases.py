@@ -1,0 +1,84 @@
+"""Cases of `procedural_matvec`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import numbers
+
+DTYPES = ("float32", "float64")
+
+WEIGHT, V = 0, 2
+
+
+def _random(
+    shape: tuple[int, int], prob: float, distribution: str, transpose: bool = False, seed: int = 12345
+) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        weight = numbers(rng, () if distribution == "constant" else 2, dtype)
+        v = numbers(rng, shape[0] if transpose else shape[1], dtype)
+        static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
+        return (weight, np.uint32(seed), v), static
+
+    return make
+
+
+CASES = (
+    *(
+        Case(
+            name,
+            make,
+            differentiable=(WEIGHT, V) if name in ("normal", "uniform-transposed") else (),
+            tolerance=20,
+            note="sums of up to two hundred terms",
+        )
+        for name, make in (
+            ("normal", _random((17, 23), 0.2, "normal")),
+            ("uniform-transposed", _random((17, 23), 0.2, "uniform", True)),
+            ("sparse-transposed", _random((3, 9000), 1e-4, "constant", True, 2**32 - 1)),
+            ("full", _random((6, 7), 1.0, "constant")),
+            ("no-columns", _random((4, 0), 0.5, "normal")),
+            ("threads", _random((60, 1000), 0.15, "constant")),
+            ("threads-transposed", _random((1000, 60), 0.15, "constant", True)),
+        )
+    ),
+    *(
+        Case(f"20k-100{'-transposed' * transpose}", make, frozenset({BENCHMARK}), tolerance=50)
+        for transpose in (False, True)
+        for make in (_random((20_000, 20_000), 0.005, "constant", transpose),)
+    ),
+)
+
+
+def _wrong(**changes: object) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, object] = {
+            "weight": np.float32(1),
+            "seed": np.uint32(1),
+            "v": np.ones(4, np.float32),
+            "prob": 0.5,
+            "shape": (2, 4),
+        }
+        parts |= changes
+        return tuple(parts.pop(name) for name in ("weight", "seed", "v")), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("half", _wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),
+    Mistake("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and weight"),
+    Mistake("float-seed", _wrong(seed=np.float32(1)), TypeError, "seed has dtype float32"),
+    Mistake("seeds", _wrong(seed=np.ones(2, np.int32)), ValueError, "seed has shape.*jax.vmap"),
+    Mistake("pair", _wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\).*one weight"),
+    Mistake("one", _wrong(distribution="normal"), ValueError, r"expected \(2,\): normal: \(mean"),
+    Mistake("poisson", _wrong(distribution="poisson"), ValueError, "'poisson'; expected 'constant' or"),
+    Mistake("percent", _wrong(prob=5), ValueError, r"prob is 5; expected a probability, in \[0, 1\]"),
+    Mistake("nan", _wrong(prob=float("nan")), ValueError, "prob is nan"),
+    Mistake("prob-array", _wrong(prob=np.ones(1)), TypeError, "expected a number known when"),
+    Mistake("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
+    Mistake("shape", _wrong(shape=(2, 2**31)), ValueError, "at most 2147479552 rows and columns"),
+)

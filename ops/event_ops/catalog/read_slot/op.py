@@ -1,0 +1,52 @@
+"""The operator `read_slot`: checks, backends."""
+
+from __future__ import annotations
+
+from math import prod
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import NUMBERS, as_array, check_dtype
+from event_ops.ring_buffer import check_slot
+from ffi_bridge import XLACustomKernel
+
+
+def read_slot(
+    buffer: ArrayLike, slot: ArrayLike, *, backend: str | None = None
+) -> tuple[jax.Array, jax.Array]:
+    """`arrivals = buffer[slot % slots]; buffer[slot % slots] = 0`: take what arrives out of a ring buffer.
+
+    The counterpart of `csr_event_deliver` in a loop over time steps. The buffer is updated in place where it
+    is not needed again, so that the cost is that of the slot. Differentiable in buffer.
+
+    Args:
+        buffer: (slots, ...), slots >= 1; any real, complex or integer dtype that JAX has from 32 bits up.
+        slot: 0-d, the slot of the current step, taken modulo slots, so that the number of the step will do;
+            int32, int64 or uint32.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        arrivals: buffer.shape[1:], dtype of buffer.
+        buffer: shape and dtype of buffer; 0 in the slot that was read, ready to be used again.
+
+    Raises:
+        TypeError: a dtype that is not taken.
+        ValueError: slot is not 0-d, or buffer has no slots.
+    """
+    buffer, slot = as_array(buffer), as_array(slot)
+    check_dtype("buffer", buffer, NUMBERS)
+    check_slot(buffer, slot)
+    slots, *rest = buffer.shape
+    arrivals = jax.ShapeDtypeStruct((prod(rest),), buffer.dtype)
+    whole = jax.ShapeDtypeStruct((slots, prod(rest)), buffer.dtype)
+    arrived, cleared = kernel(buffer.reshape(whole.shape), slot, outs=(arrivals, whole), backend=backend)
+    return arrived.reshape(rest), cleared.reshape(buffer.shape)
+
+
+# Its derivatives are those of the reference.
+kernel = XLACustomKernel("read_slot")
+kernel.def_tags("synapse")
+kernel.def_reference("event_ops.catalog.read_slot.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.read_slot.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.read_slot.warp:generator")

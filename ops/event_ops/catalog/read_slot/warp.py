@@ -1,0 +1,26 @@
+"""Taking what arrives out of a ring buffer in Warp: one thread per element of the slot."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.slots import slot_now
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def read_and_clear(buffer: wp.array2d(dtype=Any), slot: wp.array(dtype=Any), arrivals: wp.array(dtype=Any)):
+    j = wp.tid()
+    now = slot_now(slot, buffer.shape[0])
+    arrivals[j] = buffer[now, j]
+    buffer[now, j] = buffer.dtype(0)
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable."""
+    arrivals, whole = outs
+    run = warp_kernel(
+        read_and_clear, (whole, arrivals), launch_dims=arrivals.shape, in_out_argnames=["buffer"]
+    )
+    return lambda buffer, slot: run(buffer, slot)[::-1]

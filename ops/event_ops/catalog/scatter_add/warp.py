@@ -1,0 +1,11 @@
+"""Scatter-add in Warp: one thread per element of the updates."""
+
+from collections.abc import Callable
+from typing import Any
+
+from event_ops.warp_parts.scatter import scatter
+
+
+def generator(*, mode: str, **_: Any) -> Callable[..., Any]:
+    """The callable for one mode; target is updated in place where it is not needed again."""
+    return scatter("scatter_add", mode, from_end=True)

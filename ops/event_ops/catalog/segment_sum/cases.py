@@ -1,0 +1,91 @@
+"""Cases of `segment_sum`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import numbers
+
+DTYPES = ("float32", "float64", "complex64", "int32")
+
+DATA = 0
+
+
+def _random(
+    count: int, num_segments: int, row: tuple[int, ...] = (), ascending: bool = False
+) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        ids = rng.integers(0, max(num_segments, 1), count).astype(index_dtype)
+        kwargs: dict[str, Any] = {"num_segments": num_segments}
+        if ascending:
+            ids.sort()
+            kwargs["indices_are_sorted"] = True
+        return (numbers(rng, (count, *row), dtype), ids), kwargs
+
+    return make
+
+
+def _edges(mode: str, row: tuple[int, ...] = ()) -> Callable[..., Arguments]:
+    """Ids out of range on either side, and as far as the dtype goes."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        limits = np.iinfo(index_dtype)
+        low = [-1, -5, limits.min] if limits.min < 0 else []
+        ids = np.array([0, 4, 5, 4, limits.max, *low], index_dtype)
+        return (numbers(rng, (ids.size, *row), dtype), ids), {"num_segments": 5, "mode": mode}
+
+    return make
+
+
+def _sorted_clipped(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Different ids that are clipped to one segment, on both sides of where threads divide the data."""
+    (data, ids), kwargs = _random(40_000, 400, ascending=True)(rng, dtype, index_dtype)
+    return (data, ids - ids[ids.size // 2 + 5000]), kwargs | {"num_segments": 30, "mode": "clip"}
+
+
+CASES = (
+    *(
+        Case(name, make, differentiable=(DATA,), tolerance=tolerance)
+        for name, make, tolerance in (
+            ("random", _random(50, 20), 5),
+            ("rows", _random(25, 6, (3,)), 5),
+            ("edges", _edges("drop"), 5),
+            ("edges-clipped", _edges("clip", (2, 2)), 5),
+            ("no-data", _random(0, 4), 1),
+            ("no-segments", _random(4, 0), 1),
+            ("threads", _random(70_000, 900), 200),
+            ("threads-sorted", _random(40_000, 300, (2,), ascending=True), 500),
+        )
+    ),
+    Case("threads-clipped", _sorted_clipped, tolerance=20_000, note="one sum of 30,000 terms"),
+    *(
+        Case(name, _random(count, size, ascending=ascending), frozenset({BENCHMARK}), tolerance=50)
+        for name, count, size, ascending in (
+            ("10k-into-4k", 10_000, 4000, False),
+            ("1M-into-100k", 1_000_000, 100_000, False),
+            ("1M-into-100k-sorted", 1_000_000, 100_000, True),
+        )
+    ),
+)
+
+
+def _wrong(data: object, ids: object, num_segments: object = 3, **kwargs: object) -> Callable[[], Arguments]:
+    return lambda: ((data, ids), {"num_segments": num_segments, **kwargs})
+
+
+_D, _I = np.ones(3, np.float32), np.zeros(3, np.int32)
+
+MISTAKES = (
+    Mistake("bool", _wrong(np.ones(3, bool), _I), TypeError, "data has dtype bool"),
+    Mistake("float-ids", _wrong(_D, _D), TypeError, "segment_ids has dtype float32"),
+    Mistake("grid-of-ids", _wrong(_D.reshape(1, 3), _I.reshape(1, 3)), ValueError, "2 dimensions"),
+    Mistake("scalar", _wrong(np.float32(1), _I), ValueError, r"data has shape \(\)"),
+    Mistake("short", _wrong(_D[:2], _I), ValueError, r"data has shape \(2,\) and segment_ids \(3,\)"),
+    Mistake("float-number", _wrong(_D, _I, 3.0), TypeError, "num_segments is 3.0; expected an integer"),
+    Mistake("negative-number", _wrong(_D, _I, -1), ValueError, "num_segments is -1; expected >= 0"),
+    Mistake("mode", _wrong(_D, _I, mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
+)

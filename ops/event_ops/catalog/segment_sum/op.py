@@ -1,0 +1,101 @@
+"""The operator `segment_sum`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+import operator
+from math import prod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from event_ops.checks import INTEGERS, NUMBERS, as_array, check_dtype, check_rank
+from event_ops.linear import tangent_in
+from event_ops.modes import resolved_mode, values_at_places
+from ffi_bridge import XLACustomKernel
+
+
+def segment_sum(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int,
+    *,
+    indices_are_sorted: bool = False,
+    mode: str = "drop",
+    backend: str | None = None,
+) -> jax.Array:
+    """`y[i] = data[segment_ids == i].sum(axis=0)` for i in [0, num_segments); 0 for a segment without data.
+
+    As `jax.ops.segment_sum`: no id counts from the end. An id out of range is dropped, or its data go to the
+    first or last segment, or it is an error. Differentiable in data.
+
+    Args:
+        data: (n, ...), any real, complex or integer dtype that JAX has from 32 bits up.
+        segment_ids: (n,), integers, in any order.
+        num_segments: number of sums, static, >= 0.
+        indices_are_sorted: a promise that segment_ids ascend, static, which lets threads share large sums
+            without copies; where it is not kept, sums are not defined.
+        mode: "drop", "clip" or "error", static. "error" raises IndexError where ids are known when traced,
+            so at every call outside of jit; where they are traced, numba_cpu raises when run
+            (JaxRuntimeError, or ValueError where JAX meets it on the spot), and the reference is refused.
+            With num_segments=0 "clip" has no segment to go to, and drops.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        y: (num_segments, ...), dtype of data. The order of the sum, so its rounding, is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, or num_segments is no integer that is known when traced.
+        ValueError: data is 0-d, segment_ids is not (n,), num_segments < 0, or mode is not known.
+        IndexError: mode is "error" and a known id is out of range.
+        NotImplementedError: mode is "error", ids are traced, and the backend cannot raise.
+    """
+    given = segment_ids
+    data, segment_ids = as_array(data), as_array(segment_ids)
+    _check(data, segment_ids)
+    size = _length(num_segments)
+    mode = resolved_mode(mode, "segment_ids", given, 0, size)
+    row = data.shape[1:]
+    flat = data.reshape(data.shape[0], prod(row)) if row else data
+    outs = jax.ShapeDtypeStruct((size, *flat.shape[1:]), flat.dtype)
+    ascending = bool(indices_are_sorted)
+    y = kernel(flat, segment_ids, outs=outs, indices_are_sorted=ascending, mode=mode, backend=backend)
+    return y.reshape(size, *row)
+
+
+def _check(data: jax.Array, segment_ids: jax.Array) -> None:
+    check_dtype("data", data, NUMBERS)
+    check_dtype("segment_ids", segment_ids, INTEGERS)
+    check_rank("segment_ids", segment_ids, 1, "one id per element or row of data")
+    if data.shape[:1] != segment_ids.shape:
+        raise ValueError(
+            f"data has shape {data.shape} and segment_ids {segment_ids.shape}; expected one id per element "
+            "of the first axis of data"
+        )
+
+
+def _length(num_segments: Any) -> int:
+    try:
+        size = operator.index(num_segments)
+    except TypeError:  # a tracer says so with a subclass of it
+        raise TypeError(
+            f"num_segments is {num_segments!r}; expected an integer that is known when traced, since it is "
+            "a shape: pass it as a static argument"
+        ) from None
+    if size < 0:
+        raise ValueError(f"num_segments is {size}; expected >= 0")
+    return size
+
+
+kernel = XLACustomKernel("segment_sum")
+kernel.def_tags("scatter", "segment")
+kernel.def_reference("event_ops.catalog.segment_sum.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.segment_sum.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.segment_sum.warp:generator")
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None)
+
+
+@kernel.def_transpose_rule
+def _transpose(ct: Any, data: Any, segment_ids: Any, *, mode: str, **params: Any) -> list[Any]:
+    return [values_at_places(jnp.asarray(ct), segment_ids, mode), None]

@@ -1,0 +1,14 @@
+"""Segment sums in Warp: one thread per element of the data; whether the ids ascend makes no difference."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+
+from event_ops.warp_parts.scatter import scatter
+
+
+def generator(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
+    """The callable for one mode."""
+    add = scatter("segment_sum", mode, from_end=False)
+    return lambda data, segment_ids: add(jnp.zeros(outs.shape, outs.dtype), segment_ids, data)

@@ -1,0 +1,50 @@
+"""Threshold and reset on the CPU: one vectorised pass without branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+from event_ops.numba_parts.access import at, hoist
+from event_ops.numba_parts.spikes import spike_slots
+from ffi_bridge import numba_kernel
+
+# Neurons up to this number fit the cache; a second thread pays from there on.
+MIN_PARALLEL = 1 << 18
+
+
+# V_m and V are the same memory (XLA copies V_m first where it is needed again). The kernels read V: they
+# would not vectorise otherwise, since LLVM sees two arrays that overlap.
+
+
+@njit
+def detect_range(V_th: Any, V_reset: Any, V: Any, spikes: Any, low: int, high: int) -> None:
+    """The neurons from `low` to `high`; parameters are single values or one per neuron."""
+    threshold, reset = hoist(V_th), hoist(V_reset)
+    for i in range(np.uintp(low), np.uintp(high)):
+        old = V[i]
+        spike = old > at(threshold, i)
+        V[i] = at(reset, i) if spike else old
+        spikes[i] = spike
+
+
+@njit
+def spike_detect_reset(V_m: Any, V_th: Any, V_reset: Any, V: Any, spikes: Any) -> None:
+    detect_range(V_th, V_reset, V, spike_slots(spikes), 0, V.size)
+
+
+@njit(parallel=True)
+def spike_detect_reset_parallel(V_m: Any, V_th: Any, V_reset: Any, V: Any, spikes: Any) -> None:
+    slots = spike_slots(spikes)
+    parts = get_num_threads()
+    for part in prange(parts):
+        detect_range(V_th, V_reset, V, slots, V.size * part // parts, V.size * (part + 1) // parts)
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the number of neurons decides between one thread and all."""
+    kernel = spike_detect_reset if outs[0].size < MIN_PARALLEL else spike_detect_reset_parallel
+    return numba_kernel(kernel, outs, input_output_aliases={0: 0})

@@ -1,0 +1,28 @@
+"""Threshold and reset in Warp: one thread per neuron."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.access import at
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def spike_detect_reset(
+    V: wp.array(dtype=Any),
+    V_th: wp.array(dtype=Any),
+    V_reset: wp.array(dtype=Any),
+    spikes: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    spike = V[i] > at(V_th, i)
+    if spike:
+        V[i] = at(V_reset, i)
+    spikes[i] = spikes.dtype(spike)
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; V is updated in place where it is not needed again."""
+    return warp_kernel(spike_detect_reset, outs, in_out_argnames=["V"])

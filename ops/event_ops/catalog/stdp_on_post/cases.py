@@ -1,0 +1,113 @@
+"""Cases of `stdp_on_post`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import fixed_degree_csr, random_csr, random_events
+
+DTYPES = ("float32", "float64")
+
+W, SPIKES, X = 0, 4, 5
+
+RULE: dict[str, Any] = {"A_plus": 0.6, "w_min": 0.1, "w_max": 0.9}
+
+
+def _transposed(indices: np.ndarray, indptr: np.ndarray, columns: int) -> tuple[np.ndarray, ...]:
+    """rows, indptr, permutation: the entries of a CSR structure ordered by column, then by row."""
+    dtype = indices.dtype
+    permutation = np.argsort(indices, kind="stable")
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))[permutation]
+    ends = np.searchsorted(indices[permutation], np.arange(columns + 1))
+    return rows.astype(dtype), ends.astype(dtype), permutation.astype(dtype)
+
+
+def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[..., Arguments]:
+    """Weights within the bounds, of which the changes push some beyond: down, where a float spike is < 0."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        _, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
+        w = rng.uniform(0.11, 0.89, nse).astype(dtype)
+        active = random_events(rng, shape[1], 0.4, "bool" if spikes == "bool" else dtype)
+        x_pre = rng.uniform(0, 2, shape[0]).astype(dtype)
+        structure = _transposed(indices, indptr, shape[1])
+        return (w, *structure, active, x_pre), {"shape": shape, **RULE}
+
+    return make
+
+
+def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Weights out of bounds, not finite or -0, rows and places out of range, entries of no column."""
+    (w, rows, indptr, permutation, *others), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
+    w[::4], w[1::9], w[2::9], w[3::9] = 5, np.nan, np.inf, -0.0
+    rows[::5], rows[1::7] = 9, np.iinfo(index_dtype).max
+    permutation[3::5], permutation[4::8] = 60, np.iinfo(index_dtype).max
+    if np.dtype(index_dtype).kind == "i":
+        rows[2::9], permutation[5::9] = -1, -1
+    indptr[0], indptr[-3:] = 2, indptr[-3]
+    return (w, rows, indptr, permutation, *others), kwargs
+
+
+def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        shape = (neurons, neurons)
+        _, indices, indptr = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
+        structure = _transposed(indices, indptr, neurons)
+        w, x_pre = rng.random(indices.size).astype(dtype), rng.random(neurons).astype(dtype)
+        spikes = random_events(rng, neurons, rate, "bool")
+        rule = {"A_plus": 0.01, "w_min": 0.0, "w_max": 1.0}
+        return (w, *structure, spikes, x_pre), {"shape": shape, **rule}
+
+    return make
+
+
+CASES = (
+    Case("random", _random((17, 23), 120), differentiable=(W, X)),
+    Case("random-float", _random((17, 23), 120, "float"), differentiable=(W, SPIKES, X)),
+    Case("edges", _edges),
+    Case("no-entries", _random((5, 4), 0), differentiable=(W, X)),
+    Case("no-rows", _random((0, 4), 0), differentiable=(W, X)),
+    Case("threads", _random((500, 3000), 1_100_000)),
+    *(
+        Case(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate), frozenset({BENCHMARK}))
+        for neurons, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.01))
+    ),
+)
+
+_ARRAYS = ("w", "rows", "indptr", "permutation", "spikes_post", "x_pre")
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, Any] = {
+            "w": np.ones(3, np.float32),
+            "rows": np.zeros(3, np.int32),
+            "indptr": np.array([0, 1, 3, 3, 3], np.int32),
+            "permutation": np.arange(3, dtype=np.int32),
+            "spikes_post": np.ones(4, bool),
+            "x_pre": np.ones(2, np.float32),
+            "shape": (2, 4),
+            **RULE,
+        }
+        parts |= changes
+        return tuple(parts.pop(name) for name in _ARRAYS), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),
+    Mistake("one-weight", _wrong(w=np.float32(1)), ValueError, r"w has shape \(\); expected \(3,\)"),
+    Mistake("float-rows", _wrong(rows=np.ones(3, "f")), TypeError, "rows has dtype float32"),
+    Mistake("grid", _wrong(w=np.ones((3, 1), "f"), rows=np.ones((3, 1), int)), ValueError, "expected 1"),
+    Mistake("short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"),
+    Mistake("indptr-of-rows", _wrong(indptr=np.array([0, 1, 3])), ValueError, "it fits the rows"),
+    Mistake("orientation", _wrong(spikes_post=np.ones(2, bool)), ValueError, "one per neuron.*column of"),
+    Mistake("trace-of-post", _wrong(x_pre=np.ones(4, "f")), ValueError, "one per neuron.*row of"),
+    Mistake("negative-rate", _wrong(A_plus=-0.1), ValueError, "A_plus is or contains -0.1"),
+    Mistake("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
+)

@@ -1,0 +1,92 @@
+"""The operator `stdp_on_post`: checks, backends."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import INDICES, as_array, check_dtype, check_rank, check_shape
+from event_ops.csr_checks import matrix_shape
+from event_ops.plasticity import check_spikes, check_trace, check_weights, rate_and_bounds
+from ffi_bridge import XLACustomKernel
+
+
+def stdp_on_post(
+    w: ArrayLike,
+    rows: ArrayLike,
+    indptr: ArrayLike,
+    permutation: ArrayLike,
+    spikes_post: ArrayLike,
+    x_pre: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    A_plus: ArrayLike,
+    w_min: ArrayLike,
+    w_max: ArrayLike,
+    backend: str | None = None,
+) -> jax.Array:
+    """`w[i, j] = clip(w[i, j] + A_plus * x_pre[i], w_min, w_max)` for every j that spikes: potentiation.
+
+    Pair-based STDP at postsynaptic spikes, on the same weights, in the same order, as `stdp_on_pre`. The
+    columns are found through the structure of the transpose, `rows, indptr, permutation` as `csr_tocsc`
+    gives them, so that here, too, the cost follows the number of spikes, and w is updated in place where it
+    is not needed again. A float spike multiplies the change by its value. Weights of silent columns stay as
+    they are, bit for bit and also where they are out of bounds, as do entries whose row or permutation is
+    out of range.
+    Differentiable in w, float spikes (at silent ones, too), x_pre, A_plus and the bounds; a weight that is
+    clipped follows its bound alone.
+
+    Args:
+        w: (nse,), the weights, ordered by row; float32 or float64.
+        rows: (nse,), the row of each entry, ordered by column; int32, int64 or unsigned.
+        indptr: (columns + 1,), non-decreasing: column j is the entries from indptr[j] up to indptr[j + 1].
+        permutation: (nse,), where in w each of these entries is: each place once; an integer dtype as rows.
+        spikes_post: (columns,); bool, or dtype of w.
+        x_pre: (rows,), the presynaptic traces; dtype of w.
+        shape: (rows, columns) of the matrix, static; not of the transpose.
+        A_plus: a number or 0-d, >= 0, potentiation per unit of trace, in the unit of w.
+        w_min: a number or 0-d, lowest weight; -inf for none.
+        w_max: a number or 0-d, highest weight, >= w_min; inf for none.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        w: shape and dtype of w.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that is not the one of w.
+        ValueError: a shape that does not fit, or A_plus < 0 or w_min > w_max where their values are known
+            when traced.
+
+    Source: Morrison, Diesmann and Gerstner (2008), Biol. Cybern. 98, 459-478 (all-to-all pairs through
+    traces); Song, Miller and Abbott (2000), Nat. Neurosci. 3, 919-926 (hard bounds).
+    """
+    w, rows, indptr, permutation = map(as_array, (w, rows, indptr, permutation))
+    spikes_post, x_pre = as_array(spikes_post), as_array(x_pre)
+    shape = matrix_shape(shape)
+    check_weights(w, "rows", rows)
+    _check_transpose(rows, indptr, permutation, shape)
+    check_spikes("spikes_post", spikes_post, w, shape[1], f"column of shape={shape}")
+    check_trace("x_pre", x_pre, w, shape[0], f"row of shape={shape}")
+    scalars = rate_and_bounds(w, "A_plus", A_plus, w_min, w_max)
+    outs = jax.ShapeDtypeStruct(w.shape, w.dtype)
+    return kernel(w, rows, indptr, permutation, spikes_post, x_pre, *scalars, outs=outs, backend=backend)
+
+
+def _check_transpose(
+    rows: jax.Array, indptr: jax.Array, permutation: jax.Array, shape: tuple[int, int]
+) -> None:
+    for name, x in (("rows", rows), ("indptr", indptr), ("permutation", permutation)):
+        check_dtype(name, x, INDICES)
+        check_rank(name, x, 1, "structure arrays are flat")
+    check_shape("permutation", permutation, rows.shape, why="one place in w per entry, as many as rows")
+    why = f"one more than the {shape[1]} columns of shape={shape}"
+    if indptr.shape == (shape[0] + 1,) != (shape[1] + 1,):
+        why += "; it fits the rows: is it the indptr of the matrix, not of its transpose?"
+    check_shape("indptr", indptr, (shape[1] + 1,), why=why)
+
+
+kernel = XLACustomKernel("stdp_on_post")
+kernel.def_tags("sparse", "event-driven", "plasticity")
+kernel.def_reference("event_ops.catalog.stdp_on_post.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.stdp_on_post.numba_cpu:generator")
+kernel.def_warp_kernel("event_ops.catalog.stdp_on_post.warp:generator")

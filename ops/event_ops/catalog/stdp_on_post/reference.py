@@ -1,0 +1,37 @@
+"""`stdp_on_post` in pure JAX: its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.entries import rows_of, sums_at
+from event_ops.plasticity import change_at, moved
+
+
+def stdp_on_post(
+    w: jax.Array,
+    rows: jax.Array,
+    indptr: jax.Array,
+    permutation: jax.Array,
+    spikes_post: jax.Array,
+    x_pre: jax.Array,
+    amount: jax.Array,
+    w_min: jax.Array,
+    w_max: jax.Array,
+) -> jax.Array:
+    """w + amount * spikes_post[column] * x_pre[row], bounded, at the entries of columns that spike."""
+    nse = rows.shape[0]
+    columns = rows_of(indptr, nse)
+    change, active = change_at(amount, spikes_post, columns, x_pre, rows)
+    by_row = sums_at(change, permutation, nse)
+    hit = sums_at(active.astype(jnp.int32), permutation, nse) > 0
+    return moved(w, by_row, hit, w_min, w_max)
+
+
+def generator(**_: Any) -> Callable[..., jax.Array]:
+    """The function of arrays; amount is A_plus."""
+    return stdp_on_post

@@ -1,0 +1,42 @@
+"""STDP at postsynaptic spikes in Warp: one thread per column, on the weights themselves."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.csr import bounded, is_active, place
+from event_ops.warp_parts.plasticity import bounded_weight
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def move_columns(
+    w: wp.array(dtype=Any),
+    rows: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    permutation: wp.array(dtype=Any),
+    spikes_post: wp.array(dtype=Any),
+    x_pre: wp.array(dtype=Any),
+    amount: wp.array(dtype=Any),
+    w_min: wp.array(dtype=Any),
+    w_max: wp.array(dtype=Any),
+):
+    j = wp.tid()
+    nse = rows.shape[0]
+    if is_active(spikes_post[j]):
+        step = amount[0] * w.dtype(spikes_post[j])
+        for p in range(bounded(indptr[j], nse), bounded(indptr[j + 1], nse)):
+            i, k = place(rows[p], x_pre.shape[0]), place(permutation[p], nse)
+            if i >= 0 and k >= 0:
+                w[k] = bounded_weight(w[k] + step * x_pre[i], w_min[0], w_max[0])
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; amount is A_plus."""
+
+    def call(w: Any, rows: Any, indptr: Any, permutation: Any, spikes_post: Any, *others: Any) -> Any:
+        run = warp_kernel(move_columns, outs, launch_dims=spikes_post.shape, in_out_argnames=["w"])
+        return run(w, rows, indptr, permutation, spikes_post, *others)
+
+    return call

@@ -1,0 +1,101 @@
+"""Cases of `stdp_on_pre`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.matrices import fixed_degree_csr, random_csr, random_events
+
+DTYPES = ("float32", "float64")
+
+W, SPIKES, X = 0, 3, 4
+
+RULE: dict[str, Any] = {"A_minus": 0.6, "w_min": 0.1, "w_max": 0.9}
+
+
+def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[..., Arguments]:
+    """Weights within the bounds, of which the changes push some beyond: up, where a float spike is < 0."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        _, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
+        w = rng.uniform(0.11, 0.89, nse).astype(dtype)
+        active = random_events(rng, shape[0], 0.4, "bool" if spikes == "bool" else dtype)
+        x_post = rng.uniform(0, 2, shape[1]).astype(dtype)
+        return (w, indices, indptr, active, x_post), {"shape": shape, **RULE}
+
+    return make
+
+
+def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Weights out of bounds, not finite or -0, columns out of range, entries that no row holds."""
+    (w, indices, indptr, active, x_post), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
+    w[::4], w[1::9], w[2::9], w[3::9] = 5, np.nan, np.inf, -0.0
+    indices[::5], indices[1::7] = 7, np.iinfo(index_dtype).max
+    if np.dtype(index_dtype).kind == "i":
+        indices[2::9] = -1
+    indptr[0], indptr[-3:] = 2, indptr[-3]
+    return (w, indices, indptr, active, x_post), kwargs
+
+
+def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        shape = (neurons, neurons)
+        _, indices, indptr = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
+        w, x_post = rng.random(indices.size).astype(dtype), rng.random(neurons).astype(dtype)
+        spikes = random_events(rng, neurons, rate, "bool")
+        rule = {"A_minus": 0.01, "w_min": 0.0, "w_max": 1.0}
+        return (w, indices, indptr, spikes, x_post), {"shape": shape, **rule}
+
+    return make
+
+
+CASES = (
+    Case("random", _random((17, 23), 120), differentiable=(W, X)),
+    Case("random-float", _random((17, 23), 120, "float"), differentiable=(W, SPIKES, X)),
+    Case("edges", _edges),
+    Case("no-entries", _random((5, 4), 0), differentiable=(W, X)),
+    Case("no-columns", _random((4, 0), 3), differentiable=(W, X)),
+    Case("threads", _random((3000, 500), 1_100_000)),
+    *(
+        Case(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate), frozenset({BENCHMARK}))
+        for neurons, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.01))
+    ),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, Any] = {
+            "w": np.ones(3, np.float32),
+            "indices": np.zeros(3, np.int32),
+            "indptr": np.array([0, 1, 3], np.int32),
+            "spikes_pre": np.ones(2, bool),
+            "x_post": np.ones(4, np.float32),
+            "shape": (2, 4),
+            **RULE,
+        }
+        parts |= changes
+        args = tuple(parts.pop(name) for name in ("w", "indices", "indptr", "spikes_pre", "x_post"))
+        return args, parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),
+    Mistake("one-weight", _wrong(w=np.float32(1)), ValueError, r"w has shape \(\); expected \(3,\)"),
+    Mistake("float-indices", _wrong(indices=np.ones(3, "f")), TypeError, "indices has dtype float32"),
+    Mistake("integer-spikes", _wrong(spikes_pre=np.ones(2, np.int32)), TypeError, "spikes_pre has dtype int"),
+    Mistake("mixed", _wrong(x_post=np.ones(4, np.float16)), TypeError, "x_post has dtype float16 and w"),
+    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    Mistake("orientation", _wrong(spikes_pre=np.ones(4, bool)), ValueError, "one per neuron.*row of"),
+    Mistake("trace-of-pre", _wrong(x_post=np.ones(2, "f")), ValueError, "one per neuron.*column of"),
+    Mistake("negative-rate", _wrong(A_minus=-0.1), ValueError, "A_minus is or contains -0.1"),
+    Mistake("rate-each", _wrong(A_minus=np.ones(3)), ValueError, r"A_minus has shape \(3,\)"),
+    Mistake("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
+    Mistake("bound-nan", _wrong(w_max=np.nan), ValueError, "w_max is nan"),
+)

@@ -1,0 +1,38 @@
+"""Depression on the CPU: the rows of the neurons that spiked, in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.numba_parts.plasticity import move, move_parallel
+from ffi_bridge import numba_kernel
+
+# w and y are the same memory; XLA copies w first where it is needed again.
+
+
+@njit
+def stdp_on_pre(
+    w: Any, indices: Any, indptr: Any, spikes: Any, x: Any, amount: Any, w_min: Any, w_max: Any, y: Any
+) -> None:
+    move(y, indices, indptr, None, spikes, x, (amount[()], w_min[()], w_max[()]))
+
+
+@njit(parallel=True)
+def stdp_on_pre_parallel(
+    w: Any, indices: Any, indptr: Any, spikes: Any, x: Any, amount: Any, w_min: Any, w_max: Any, y: Any
+) -> None:
+    move_parallel(y, indices, indptr, None, spikes, x, (amount[()], w_min[()], w_max[()]))
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the number of entries decides between one thread and all."""
+
+    def call(w: Any, *others: Any) -> Any:
+        kernel = stdp_on_pre_parallel if w.size >= MIN_ENTRIES_PARALLEL else stdp_on_pre
+        return numba_kernel(kernel, outs, input_output_aliases={0: 0})(w, *others)
+
+    return call

@@ -1,0 +1,41 @@
+"""STDP at presynaptic spikes in Warp: one thread per row, on the weights themselves."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.csr import bounded, is_active, place
+from event_ops.warp_parts.plasticity import bounded_weight
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def move_rows(
+    w: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    spikes_pre: wp.array(dtype=Any),
+    x_post: wp.array(dtype=Any),
+    amount: wp.array(dtype=Any),
+    w_min: wp.array(dtype=Any),
+    w_max: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    nse = indices.shape[0]
+    if is_active(spikes_pre[i]):
+        step = amount[0] * w.dtype(spikes_pre[i])
+        for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+            j = place(indices[k], x_post.shape[0])
+            if j >= 0:
+                w[k] = bounded_weight(w[k] + step * x_post[j], w_min[0], w_max[0])
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; amount is -A_minus."""
+
+    def call(w: Any, indices: Any, indptr: Any, spikes_pre: Any, *others: Any) -> Any:
+        run = warp_kernel(move_rows, outs, launch_dims=spikes_pre.shape, in_out_argnames=["w"])
+        return run(w, indices, indptr, spikes_pre, *others)
+
+    return call

@@ -1,0 +1,20 @@
+"""Exponential traces in Warp: one thread per trace."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.access import at
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def trace_decay(y: wp.array(dtype=Any), spikes: wp.array(dtype=Any), decay: wp.array(dtype=Any)):
+    i = wp.tid()
+    y[i] = y[i] * at(decay, i) + y.dtype(spikes[i])
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; x is updated in place where it is not needed again."""
+    return warp_kernel(trace_decay, outs, in_out_argnames=["y"])

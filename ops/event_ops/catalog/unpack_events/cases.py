@@ -1,0 +1,44 @@
+"""Cases of `unpack_events`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+
+DTYPES = ("uint32",)
+
+
+def _random(n: int) -> Callable[..., Arguments]:
+    """Words of random bits, also behind the last event."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        return (rng.integers(0, 1 << 32, -(-n // 32)).astype(dtype),), {"n": n}
+
+    return make
+
+
+CASES = (
+    Case("some", _random(37)),
+    Case("no-neurons", _random(0)),
+    Case("words", _random(64)),
+    Case("less-than-a-word", _random(7)),
+    Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
+)
+
+
+def _wrong(words: Any, n: Any) -> Callable[[], Arguments]:
+    return lambda: ((words,), {"n": n})
+
+
+MISTAKES = (
+    Mistake("signed", _wrong(np.zeros(2, np.int32), 40), TypeError, "words has dtype int32"),
+    Mistake("fraction", _wrong(np.zeros(2, np.uint32), 40.0), TypeError, "float"),
+    Mistake("negative", _wrong(np.zeros(0, np.uint32), -1), ValueError, "n is -1"),
+    Mistake("short", _wrong(np.zeros(1, np.uint32), 40), ValueError, r"expected \(2,\).*n=40"),
+    Mistake("long", _wrong(np.zeros(3, np.uint32), 40), ValueError, r"words has shape \(3,\)"),
+    Mistake("grid", _wrong(np.zeros((2, 2), np.uint32), 40), ValueError, "words has 2 dimensions"),
+)

@@ -1,0 +1,14 @@
+"""Unpacking events on the CPU: a word at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from event_ops.numba_parts.packed import unpack_into
+from ffi_bridge import numba_kernel
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable."""
+    return numba_kernel(unpack_into, outs)

@@ -1,0 +1,15 @@
+"""`unpack_events` in pure JAX: its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from event_ops.entries import packed_flags
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:
+    """The function of arrays for one number of events."""
+    return lambda words: packed_flags(words, outs.shape[0])

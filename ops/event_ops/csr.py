@@ -1,0 +1,142 @@
+"""`CSR`: a sparse matrix as a pytree, with its products and the arithmetic that keeps its structure."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import jax
+from jax import export
+from jax.tree_util import GetAttrKey
+from jax.typing import ArrayLike
+
+from event_ops.catalog.csr_matmat.op import csr_matmat
+from event_ops.catalog.csr_matvec.op import csr_matvec
+from event_ops.checks import as_array
+from event_ops.csr_arithmetic import at_entries
+from event_ops.csr_convert import CSRConvert
+from event_ops.csr_plan import ByColumn, event_product, planned_event_product
+from event_ops.events import Events
+
+_LEAVES = ("data", "indices", "indptr", "by_column")
+
+
+class CSR(CSRConvert):
+    """`A[i, indices[k]] += data[k]` for the entries k of row i: a sparse matrix in the CSR format.
+
+    A pytree: data, indices and indptr are leaves, the shape is static; so it can be an argument or a result
+    of any transformed function. `A @ v`, `v @ A`, `A @ B`, `B @ A` are products, also with `Events(x)` in the
+    place of an array. A number or an array that broadcasts to the matrix multiplies or divides its weights;
+    matrices of one structure add. Gradients: `jax.grad(lambda w: loss(A.with_data(w)))(A.data)`.
+
+    Args:
+        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
+            Or one weight for all entries: 0-d, (1,) or a number.
+        indices: (nse,), the column of each weight; int32, int64 or unsigned; unsorted, duplicates add up.
+        indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
+        shape: (rows, columns), static.
+        validate: look at the values of indices and indptr, unless they are traced: `check` is for those.
+
+    Raises:
+        TypeError: a dtype that is not taken.
+        ValueError: sizes that do not fit `shape`; with validate=True columns out of range, or an indptr that
+            does not rise from 0 to nse.
+    """
+
+    # NumPy's operators then leave the answer to those below; JAX's do so for any type they do not know.
+    __array_ufunc__: ClassVar[None] = None
+
+    def __matmul__(self, other: Any) -> jax.Array:
+        if isinstance(other, CSR):
+            return _refuse("A product of two CSR matrices", "A.to_scipy() @ B.to_scipy(), or A @ B.todense()")
+        if isinstance(other, Events):
+            return self._times_events(other.values)
+        return self._times(as_array(other))
+
+    def __rmatmul__(self, other: Any) -> jax.Array:
+        if isinstance(other, Events):
+            return self.T._times_events(other.values.T).T
+        return self.T._times(as_array(other).T).T
+
+    def _times(self, x: jax.Array) -> jax.Array:
+        structure, options = (self.indices, self.indptr), self._options()
+        if x.ndim == 1:
+            return csr_matvec(self.repeated_data(), *structure, x, **options)
+        return csr_matmat(self.repeated_data(), *structure, x, **options)
+
+    def _times_events(self, events: jax.Array) -> jax.Array:
+        arrays = self.data, self.indices, self.indptr, events
+        if self.by_column and not self.transposed:
+            return planned_event_product(*arrays, self.stored_shape, self.by_column)
+        return event_product(*arrays, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {"shape": self.stored_shape, "transpose": self.transposed}
+
+    def _scaled(self, how: Callable[..., Any], x: Any, fill: int) -> CSR:
+        if isinstance(x, CSR):
+            return _refuse("Multiplying or dividing two CSR matrices element by element", "to_scipy()")
+        return self.with_data(
+            how(self.data, at_entries(x, self.indices, self.indptr, fill, **self._options()))
+        )
+
+    def __mul__(self, x: ArrayLike) -> CSR:
+        return self._scaled(operator.mul, x, 0)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, x: ArrayLike) -> CSR:
+        return self._scaled(operator.truediv, x, 1)
+
+    def __neg__(self) -> CSR:
+        return self.with_data(-self.data)
+
+    def _added(self, how: Callable[..., Any], other: Any) -> CSR:
+        if not isinstance(other, CSR):
+            return _refuse("Adding anything but a CSR of the same structure to a CSR", "A.todense() + x")
+        if not self.same_structure(other):
+            return _refuse("A sum of CSR matrices of different structure", "A.to_scipy() + B.to_scipy()")
+        return self.with_data(how(self.data, other.data))
+
+    def __add__(self, other: CSR) -> CSR:
+        return self._added(operator.add, other)
+
+    def __sub__(self, other: CSR) -> CSR:
+        return self._added(operator.sub, other)
+
+
+def _refuse(what: str, instead: str) -> Any:
+    raise TypeError(f"{what} would change its structure, so it is not offered; use {instead}")
+
+
+def _flatten(A: CSR) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    return (A.data, A.indices, A.indptr, A.by_column), (A.stored_shape, A.transposed)
+
+
+def _flatten_with_keys(A: CSR) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    children, static = _flatten(A)
+    return tuple(zip(map(GetAttrKey, _LEAVES), children, strict=True)), static
+
+
+def _unflatten(static: tuple[Any, ...], children: Iterable[Any]) -> CSR:
+    A = object.__new__(CSR)
+    vars(A).update(zip(_LEAVES, children, strict=True))  # unseen: JAX passes more than arrays
+    vars(A).update(stored_shape=static[0], transposed=static[1])
+    return A
+
+
+def _parse(text: bytes | bytearray) -> tuple[Any, ...]:
+    shape, transposed = json.loads(bytes(text))
+    return tuple(shape), transposed
+
+
+jax.tree_util.register_pytree_with_keys(CSR, _flatten_with_keys, _unflatten, _flatten)
+export.register_pytree_node_serialization(
+    CSR,
+    serialized_name="event_ops.CSR",
+    serialize_auxdata=lambda static: json.dumps(static).encode(),
+    deserialize_auxdata=_parse,
+)
+export.register_namedtuple_serialization(ByColumn, serialized_name="event_ops.csr_plan.ByColumn")

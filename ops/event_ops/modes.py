@@ -1,0 +1,73 @@
+"""What becomes of an index that is out of range: the keyword `mode` of operators that take indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+MODES = ("drop", "clip", "error")
+
+
+def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> str:
+    """`mode` for the kernel; "error" is settled here, and nothing left to do, where indices are known.
+
+    Raises ValueError for an unknown mode, IndexError for known indices that are not in [low, size).
+    """
+    if mode not in MODES:
+        raise ValueError(f"mode is {mode!r}; expected one of {', '.join(map(repr, MODES))}")
+    if mode != "error" or isinstance(indices, Tracer):
+        return mode
+    values = np.asarray(indices)
+    outside = values[(values < low) | (values >= size)]
+    if outside.size:
+        raise IndexError(
+            f"{name} contains {outside[0]}, and {outside.size} out of range in all; expected values in "
+            f"[{low}, {size}); mend them, or use mode='drop' or 'clip'"
+        )
+    return "drop"
+
+
+def refuse_error(operator: str, mode: str) -> None:
+    """Raise NotImplementedError if mode is "error": it reached pure JAX, which cannot raise when run."""
+    if mode == "error":
+        raise NotImplementedError(
+            f"{operator} with mode='error' on traced indices needs a backend whose kernels can raise, "
+            "numba_cpu; pure JAX cannot; install ffi-bridge[numba], or pass indices that are known when "
+            "traced, or use mode='drop' or 'clip'"
+        )
+
+
+def places(indices: jax.Array, size: int, mode: str, *, from_end: bool = False) -> jax.Array:
+    """Where indices point on an axis of `size` >= 1: in [0, size), and `size` for those that are dropped.
+
+    With from_end=True a negative index counts from the end. JAX's own modes would do, but cut 64-bit
+    indices down to 32 bits, and so take some that are out of range for others.
+    """
+    limits = np.iinfo(indices.dtype)
+    low, high = max(-size - 1, limits.min), min(size, limits.max)
+    near = jnp.clip(indices, low, high).astype(jnp.int32 if size <= np.iinfo(np.int32).max else jnp.int64)
+    if from_end:
+        near = jnp.where(near < 0, near + size, near)
+    return jnp.clip(near, 0, size - 1) if mode == "clip" else jnp.where(near < 0, size, near)
+
+
+def values_at_places(x: jax.Array, indices: jax.Array, mode: str, *, from_end: bool = False) -> jax.Array:
+    """The elements or rows of x to which indices point, and 0 for those that are dropped."""
+    size = x.shape[0]
+    if size == 0:  # JAX refuses to look anything up in an empty array
+        return jnp.zeros(indices.shape + x.shape[1:], x.dtype)
+    return x.at[places(indices, size, mode, from_end=from_end)].get(mode="fill", fill_value=0)
+
+
+def added_at_places(
+    x: jax.Array, indices: jax.Array, updates: jax.Array, mode: str, *, from_end: bool = False
+) -> jax.Array:
+    """x with the updates added where indices point."""
+    size = x.shape[0]
+    if size == 0:
+        return x
+    return x.at[places(indices, size, mode, from_end=from_end)].add(updates, mode="drop")

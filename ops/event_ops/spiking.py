@@ -1,0 +1,45 @@
+"""The spike of a neuron: a threshold crossing, and the derivative that a surrogate gives it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+# x = V - V_th -> dS/dx, elementwise; hashable.
+Surrogate = Callable[[jax.Array], jax.Array]
+
+
+def check_surrogate(surrogate: Any) -> None:
+    """Raise TypeError unless `surrogate` is None or a function of V - V_th."""
+    if isinstance(surrogate, type):
+        name = surrogate.__name__
+        raise TypeError(f"surrogate is the class {name}; expected one of its values: call it, {name}()")
+    if surrogate is not None and not callable(surrogate):
+        raise TypeError(
+            f"surrogate is {surrogate!r}; expected None or a pseudo-derivative, such as "
+            "event_ops.surrogate.atan()"
+        )
+
+
+def spikes_out(V_m: jax.Array, surrogate: Surrogate | None) -> jax.ShapeDtypeStruct:
+    """The output for the spikes of V_m, flat: bool, or what can carry a derivative."""
+    return jax.ShapeDtypeStruct((V_m.size,), bool if surrogate is None else V_m.dtype)
+
+
+def crossings(V: jax.Array, V_th: jax.Array, surrogate: Surrogate | None) -> jax.Array:
+    """V > V_th: bool, or 0 and 1 in the dtype of V with the derivative surrogate(V - V_th) in V - V_th."""
+    return V_th < V if surrogate is None else _float_crossings(surrogate, V, V_th)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _float_crossings(surrogate: Surrogate, V: jax.Array, V_th: jax.Array) -> jax.Array:
+    return (V_th < V).astype(V.dtype)
+
+
+@_float_crossings.defjvp
+def _pseudo_tangent(surrogate: Surrogate, primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
+    (V, V_th), (dV, dV_th) = primals, tangents
+    return _float_crossings(surrogate, V, V_th), surrogate(V - V_th) * (dV - dV_th)

@@ -1,0 +1,11 @@
+import numpy as np
+
+from oracles.lif_step import lif_step
+from oracles.widen import wide
+
+
+def alif_step(V_m, refractory, a, I_syn, *, tau_a, beta, V_th, dt, **rest):
+    a, dt = wide(a), wide(dt)
+    risen = wide(V_th) + wide(beta) * a
+    V, held, spikes = lif_step(V_m, refractory, I_syn, V_th=risen, dt=dt, **rest)
+    return V, held, a * np.exp(-dt / wide(tau_a)) + spikes, spikes

@@ -1,0 +1,113 @@
+"""`CSR` from and to other formats and files: every entry arrives."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+from jax.experimental import sparse
+from real_matrices import REAL
+from small_matrix import DENSE, small
+
+from event_ops import CSR
+
+
+@pytest.mark.parametrize("make", REAL)
+@pytest.mark.parametrize("suffix", [".mtx", ".npz"])
+def test_a_real_matrix_survives_a_file(make, suffix, tmp_path):
+    S = make().tocsr().astype(np.float32)
+    A = CSR.from_scipy(S)
+    A.save(tmp_path / f"A{suffix}")
+    again = CSR.load(tmp_path / f"A{suffix}")
+    assert again.dtype == np.float32 and again.shape == S.shape
+    assert (again.to_scipy() != S).nnz == 0
+
+
+def test_files_of_others_are_read(tmp_path):
+    S = scipy.sparse.coo_matrix(DENSE)
+    scipy.io.mmwrite(tmp_path / "pattern.mtx", S, field="pattern")
+    scipy.sparse.save_npz(tmp_path / "A.npz", S.tocsc())
+    scipy.io.mmwrite(tmp_path / "dense.mtx", DENSE)
+    np.testing.assert_array_equal(CSR.load(tmp_path / "pattern.mtx").todense(), DENSE > 0)
+    np.testing.assert_array_equal(CSR.load(str(tmp_path / "A.npz")).todense(), DENSE)
+    np.testing.assert_array_equal(CSR.load(tmp_path / "dense.mtx").todense(), DENSE)
+
+
+def test_a_wrong_file_is_refused(tmp_path):
+    for call in (CSR.load, small().save):
+        with pytest.raises(ValueError, match=r"suffix '.csv'; expected .mtx"):
+            call(tmp_path / "A.csv")
+    with pytest.raises(FileNotFoundError):
+        CSR.load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "lil", "dia"])
+def test_every_format_of_scipy(format):
+    S = scipy.sparse.coo_array(DENSE).asformat(format)
+    np.testing.assert_array_equal(CSR.from_scipy(S).todense(), DENSE)
+
+
+def test_scipy_keeps_order_and_duplicates():
+    A = small(indices=np.array([2, 2, 0]))
+    S = A.to_scipy()
+    assert isinstance(S, scipy.sparse.csr_array)
+    assert (S.indices.tolist(), S.data.tolist()) == ([2, 2, 0], [2, 1, 3])
+    assert CSR.from_scipy(S).same_structure(A)
+    np.testing.assert_array_equal(A.T.to_scipy().toarray(), A.todense().T)
+
+
+def test_entries_that_no_row_spans_are_left_behind():
+    A = small(indptr=np.array([1, 2, 2]), validate=False)
+    assert A.to_scipy().data.tolist() == [1]
+    np.testing.assert_array_equal(A.T.to_scipy().toarray(), A.todense().T)
+
+
+def test_coordinates_in_any_order_keep_it_within_rows():
+    row, col, data = np.array([1, 0, 1, 0]), np.array([2, 1, 2, 0]), np.array([1, 2, 4, 8], "f")
+
+    def build(data):
+        return CSR.from_coo(row, col, data, shape=(2, 3))
+
+    for A in (build(data), jax.jit(build)(data)):
+        assert (A.data.tolist(), A.indices.tolist()) == ([2, 8, 1, 4], [1, 0, 2, 2])
+        assert A.indptr.tolist() == [0, 2, 4]
+    assert build(2.0).data == 2
+    with pytest.raises(ValueError, match=r"row\[0\] is 2.*for 2 rows"):
+        CSR.from_coo([2], [0], [1.0], shape=(2, 3))
+
+
+@pytest.mark.parametrize("nse", [None, 5])
+def test_sparse_matrices_of_jax_with_padding(nse):
+    for A in (
+        CSR.from_bcoo(sparse.BCOO.fromdense(DENSE, nse=nse)),
+        CSR.from_bcsr(sparse.BCSR.fromdense(DENSE, nse=nse)),
+        jax.jit(CSR.from_bcoo)(sparse.BCOO.fromdense(DENSE, nse=nse)),
+    ):
+        np.testing.assert_array_equal(A.todense(), DENSE)
+        np.testing.assert_array_equal(A.T.to_bcsr().todense(), DENSE.T)
+        assert A.to_scipy().nnz == 3
+
+
+def test_batches_of_jax_are_refused():
+    batch = sparse.BCOO.fromdense(jnp.ones((2, 3, 4)), n_batch=1)
+    with pytest.raises(ValueError, match=r"shape \(2, 3, 4\) with n_batch=1"):
+        CSR.from_bcoo(batch)
+
+
+def test_dense_matrices():
+    np.testing.assert_array_equal(CSR.from_dense(DENSE).data, [1, 2, 3])
+    padded = jax.jit(lambda D: CSR.from_dense(D, nse=5))(DENSE)
+    padded.check()
+    assert padded.nse == 5
+    np.testing.assert_array_equal(padded.todense(), DENSE)
+    assert CSR.from_dense(np.zeros((0, 3), "f"), nse=4).nse == 0
+    with pytest.raises(ValueError, match="nse is 2, and 3"):
+        CSR.from_dense(DENSE, nse=2)
+    with pytest.raises(ValueError, match="give the most of them: nse="):
+        jax.jit(CSR.from_dense)(DENSE)
+
+
+def test_what_is_not_sparse_is_refused():
+    with pytest.raises(TypeError, match="got ndarray; see from_dense"):
+        CSR.from_scipy(DENSE)

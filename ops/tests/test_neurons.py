@@ -1,0 +1,274 @@
+"""Neurons under training: surrogate gradients by their formula, through one step and through a hundred."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cells import arguments, assert_close, bound, implementations
+
+from event_ops import alif_step, csr_event_matvec, csr_matvec, lif_step, spike_detect_reset
+from event_ops.discover import operators
+from event_ops.surrogate import atan, fast_sigmoid, triangular
+from ffi_bridge.errors import StaticArgumentError
+
+FORMULAS = {
+    atan(): lambda x: 1 / (1 + (np.pi * x) ** 2),
+    atan(0.5): lambda x: 0.25 / (1 + (np.pi * x / 4) ** 2),
+    fast_sigmoid(): lambda x: 1 / (1 + 10 * abs(x)) ** 2,
+    fast_sigmoid(beta=0.3): lambda x: 1 / (1 + 0.3 * abs(x)) ** 2,
+    triangular(): lambda x: 0.3 * np.maximum(0, 1 - abs(x)),
+    triangular(gamma=0.6, width=5.0): lambda x: 0.12 * np.maximum(0, 1 - abs(x) / 5),
+}
+
+NEURON = {"tau_m": 10.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -60.0, "t_ref": 2.0, "dt": 1.0}
+
+
+def surrogates():
+    return pytest.mark.parametrize("surrogate", FORMULAS, ids=repr)
+
+
+def backends(name):
+    names = [p.values[1] for p in implementations() if p.values[0].name == name]
+    return pytest.mark.parametrize("backend", names)
+
+
+@surrogates()
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_surrogate_is_its_formula(surrogate, dtype):
+    x = np.linspace(-9, 9, 61).astype(dtype)
+    with jax.enable_x64(dtype == "float64"):
+        slope = surrogate(jnp.asarray(x))
+    assert slope.dtype == dtype
+    np.testing.assert_allclose(slope, FORMULAS[surrogate](x), rtol=1e-5)
+
+
+def test_surrogates_are_equal_by_value_and_refuse_what_has_no_meaning():
+    assert len({atan(), atan(2.0), atan(3.0), triangular()}) == 3
+    for make in (lambda: atan(0.0), lambda: fast_sigmoid(-1.0), lambda: triangular(width=0.0)):
+        with pytest.raises(ValueError, match="expected only values > 0"):
+            make()
+
+
+def test_a_surrogate_with_a_traced_parameter_is_refused():
+    with pytest.raises(StaticArgumentError, match="surrogate"):
+        spike_detect_reset(jnp.ones(2), V_th=0.5, V_reset=0.0, surrogate=atan(jnp.ones(())))
+
+
+def with_surrogate():
+    """(operator, backend, case) for the cases that have a surrogate."""
+    return [
+        pytest.param(*p.values, case, id=p.id)
+        for p in implementations()
+        for case in p.values[0].cases
+        if case.name == "surrogate"
+    ]
+
+
+def test_every_neuron_has_a_case_with_a_surrogate():
+    names = {operator.name for operator in operators() if "neuron" in operator.kernel.tags}
+    assert {p.values[0].name for p in with_surrogate()} == names
+
+
+@pytest.mark.parametrize(("operator", "backend", "case"), with_surrogate())
+def test_a_surrogate_changes_the_spikes_dtype_and_nothing_else(operator, backend, case):
+    args, kwargs = arguments(case, "float32")
+    *state, spikes = bound(operator, backend, kwargs)(*args)
+    *expected, flags = bound(operator, backend, kwargs | {"surrogate": None})(*args)
+    assert flags.dtype == bool and spikes.dtype == np.float32 and flags.any() and not flags.all()
+    assert_close((*state, spikes), (*expected, flags.astype("f")), 0.0)
+
+
+def both_modes(f, *xs):
+    """The diagonal of df/dx for each x, elementwise functions, by jvp and by vjp, which must agree."""
+    y, pull = jax.vjp(f, *xs)
+    backward = pull(jnp.ones_like(y))
+    for i, x in enumerate(xs):
+        tangents = [jnp.ones_like(x) if j == i else jnp.zeros_like(z) for j, z in enumerate(xs)]
+        np.testing.assert_allclose(jax.jvp(f, xs, tuple(tangents))[1], backward[i], rtol=1e-12)
+    return backward
+
+
+V_M = [-61.0, -50.5, -47.0, -49.0]
+HELD = [0.0, 0.0, 0.0, 1.0]
+FREE = np.array([1.0, 1.0, 1.0, 0.0])
+
+
+@surrogates()
+@backends("lif_step")
+def test_derivative_of_spikes_in_lif_step(backend, surrogate):
+    with jax.enable_x64(True):
+        V, held, current, V_th = map(jnp.asarray, (V_M, HELD, [3.0, 14.0, 30.0, 30.0], [-50.0] * 4))
+
+        def step(V, current, V_th):
+            given = NEURON | {"V_th": V_th, "surrogate": surrogate, "backend": backend}
+            return lif_step(V, held, current, **given)
+
+        decay = np.exp(-0.1)
+        V_inf = -65 + np.array(current)
+        slope = FREE * FORMULAS[surrogate](V_inf + (np.array(V) - V_inf) * decay + 50)
+        dV, dI, dV_th = both_modes(lambda *xs: step(*xs)[2], V, current, V_th)
+        np.testing.assert_allclose(dV, slope * decay, rtol=1e-9)
+        np.testing.assert_allclose(dI, slope * (1 - decay), rtol=1e-9)
+        np.testing.assert_allclose(dV_th, -slope, rtol=1e-9)
+        # The reset is detached: nothing comes back through a neuron that spiked.
+        assert step(V, current, V_th)[2].tolist() == [0, 0, 1, 0]
+        reset_dV, _, reset_dV_th = both_modes(lambda *xs: step(*xs)[0], V, current, V_th)
+        np.testing.assert_allclose(reset_dV, [decay, decay, 0, 1], rtol=1e-12)
+        np.testing.assert_array_equal(reset_dV_th, np.zeros(4))
+
+
+@backends("alif_step")
+def test_derivative_of_spikes_in_alif_step(backend):
+    surrogate = triangular(width=8.0)
+    with jax.enable_x64(True):
+        V, held, a, beta = map(jnp.asarray, (V_M, HELD, [0.0, 1.0, 2.0, 1.0], [1.5] * 4))
+
+        def step(V, a, beta):
+            given = NEURON | {"tau_a": 50.0, "beta": beta, "surrogate": surrogate, "backend": backend}
+            return alif_step(V, held, a, jnp.asarray(15.0), **given)
+
+        decay, decay_a = np.exp(-0.1), np.exp(-0.02)
+        x = -50 + (np.array(V) + 50) * decay + 50 - 1.5 * np.array(a)
+        slope = FREE * 0.3 / 8 * np.maximum(0, 1 - abs(x) / 8)
+        dV, da, dbeta = both_modes(lambda *xs: step(*xs)[3], V, a, beta)
+        np.testing.assert_allclose(dV, slope * decay, rtol=1e-9)
+        np.testing.assert_allclose(da, -1.5 * slope, rtol=1e-9)
+        np.testing.assert_allclose(dbeta, -slope * np.array(a), rtol=1e-9)
+        # a takes the spike, and its derivative.
+        _, kept, _ = both_modes(lambda *xs: step(*xs)[2], V, a, beta)
+        np.testing.assert_allclose(kept, decay_a - 1.5 * slope, rtol=1e-9)
+
+
+@backends("alif_step")
+def test_adaptation_lengthens_the_intervals_between_spikes(backend):
+    options = NEURON | {"tau_a": 200.0, "beta": 2.0, "t_ref": 0.0, "backend": backend}
+
+    def step(state, _):
+        *state, spikes = alif_step(*state, jnp.full(1, 40.0), **options)
+        return tuple(state), spikes
+
+    start = jnp.full(1, -65.0), jnp.zeros(1), jnp.zeros(1)
+    (_, _, a), spikes = jax.lax.scan(step, start, None, length=200)
+    times = np.flatnonzero(spikes)
+    intervals = np.diff(times)
+    assert len(intervals) > 5 and (np.diff(intervals) >= 0).all() and intervals[-1] > intervals[0]
+    np.testing.assert_allclose(a, np.exp(-(199.0 - times) / 200).sum(), rtol=1e-5)
+
+
+@surrogates()
+@backends("spike_detect_reset")
+def test_derivative_of_spikes_in_spike_detect_reset(backend, surrogate):
+    with jax.enable_x64(True):
+        V, V_th = jnp.array([-61.0, -49.5, -47.0]), jnp.full(3, -50.0)
+
+        def detect(V, V_th):
+            given = {"V_th": V_th, "V_reset": -60.0, "surrogate": surrogate, "backend": backend}
+            return spike_detect_reset(V, **given)
+
+        slope = FORMULAS[surrogate](np.array([-11.0, 0.5, 3.0]))
+        dV, dV_th = both_modes(lambda *xs: detect(*xs)[1], V, V_th)
+        np.testing.assert_allclose(dV, slope, rtol=1e-12)
+        np.testing.assert_allclose(dV_th, -slope, rtol=1e-12)
+        np.testing.assert_array_equal(both_modes(lambda *xs: detect(*xs)[0], V, V_th)[0], [1, 0, 0])
+
+
+# A network: dense input, neurons, recurrent synapses in CSR (rows are presynaptic), CSR readout.
+STEPS, INPUTS, NEURONS, OUTPUTS = 100, 5, 24, 3
+UNIT = {"tau_m": 10.0, "E_L": 0.0, "V_th": 1.0, "V_reset": 0.0, "t_ref": 2.0, "dt": 1.0}
+
+
+def network(rng):
+    def sparse(rows, columns, scale):
+        dense = rng.normal(0, scale, (rows, columns)) * (rng.random((rows, columns)) < 0.4)
+        indptr = np.concatenate([[0], np.cumsum((dense != 0).sum(1))])
+        return jnp.asarray(dense[dense != 0]), (jnp.asarray(dense.nonzero()[1]), jnp.asarray(indptr))
+
+    recurrent, to_neurons = sparse(NEURONS, NEURONS, 0.8)
+    out, to_outputs = sparse(OUTPUTS, NEURONS, 1.0)
+    weights = {"in": jnp.asarray(rng.normal(0, 2, (NEURONS, INPUTS))), "recurrent": recurrent, "out": out}
+    x = jnp.asarray(rng.random((STEPS, INPUTS)))
+    return weights, to_neurons, to_outputs, x
+
+
+def loss_of(to_neurons, to_outputs, backend, wrap=lambda step: step):
+    def loss(weights, x):
+        def step(state, x_t):
+            V, held, spikes = state
+            arrived = csr_event_matvec(
+                weights["recurrent"], *to_neurons, spikes,
+                shape=(NEURONS, NEURONS), transpose=True, backend=backend,
+            )  # fmt: skip
+            V, held, spikes = lif_step(
+                V, held, weights["in"] @ x_t + arrived, **UNIT, surrogate=atan(), backend=backend
+            )
+            y = csr_matvec(weights["out"], *to_outputs, spikes, shape=(OUTPUTS, NEURONS), backend=backend)
+            return (V, held, spikes), y
+
+        zeros = jnp.zeros(NEURONS)
+        _, ys = jax.lax.scan(wrap(step), (zeros, zeros, zeros), x)
+        return jnp.sum((ys.mean(0) - 0.3) ** 2)
+
+    return loss
+
+
+def dense_of(data, indices, indptr, shape):
+    rows = np.repeat(np.arange(shape[0]), np.diff(indptr))
+    return jnp.zeros(shape).at[rows, indices].set(data)
+
+
+def plain_loss(to_neurons, to_outputs):
+    """The same without any operator of ours: the surrogate is a smooth function whose value is taken away."""
+
+    def spike(x):
+        smooth = jnp.arctan(jnp.pi * x) / jnp.pi
+        return smooth + jax.lax.stop_gradient(jnp.where(x > 0, 1.0, 0.0) - smooth)
+
+    def loss(weights, x):
+        recurrent = dense_of(weights["recurrent"], *to_neurons, (NEURONS, NEURONS))
+        out = dense_of(weights["out"], *to_outputs, (OUTPUTS, NEURONS))
+        decay = np.exp(-0.1)
+
+        def step(state, x_t):
+            V, held, spikes = state
+            V_inf = weights["in"] @ x_t + spikes @ recurrent
+            V = jnp.where(held > 0.5, V, V_inf + (V - V_inf) * decay)
+            spikes = jnp.where(held > 0.5, 0.0, spike(V - 1))
+            held = jnp.where(spikes > 0, 2.0, jnp.maximum(held - 1, 0))
+            return (jnp.where(spikes > 0, 0.0, V), held, spikes), out @ spikes
+
+        zeros = jnp.zeros(NEURONS)
+        _, ys = jax.lax.scan(step, (zeros, zeros, zeros), x)
+        return jnp.sum((ys.mean(0) - 0.3) ** 2)
+
+    return loss
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A network, and its loss and gradients from plain JAX."""
+    with jax.enable_x64(True):
+        weights, *synapses, x = network(np.random.default_rng(3))
+        value, grads = jax.jit(jax.value_and_grad(plain_loss(*synapses)))(weights, x)
+        assert all(jnp.abs(g).max() > 1e-3 for g in grads.values())
+        return weights, synapses, x, value, grads
+
+
+@backends("lif_step")
+@pytest.mark.parametrize("wrap", [lambda step: step, jax.checkpoint], ids=["plain", "checkpoint"])
+def test_gradient_through_a_hundred_steps(trained, backend, wrap):
+    weights, synapses, x, value, grads = trained
+    with jax.enable_x64(True):
+        f = jax.jit(jax.value_and_grad(loss_of(*synapses, backend, wrap)))
+        assert_close(f(weights, x), (value, grads), 1e-9)
+
+
+@backends("lif_step")
+def test_vmap_of_a_gradient_through_a_hundred_steps(trained, backend):
+    weights, synapses, x, value, grads = trained
+    with jax.enable_x64(True):
+        f = jax.value_and_grad(loss_of(*synapses, backend))
+        batch = jnp.stack([x, x[::-1]])
+        values, each = jax.jit(jax.vmap(f, (None, 0)))(weights, batch)
+        assert_close((values[0], jax.tree.map(lambda g: g[0], each)), (value, grads), 1e-9)
+        mean = jax.grad(lambda w: jax.vmap(loss_of(*synapses, backend), (None, 0))(w, batch).mean())
+        assert_close(mean(weights), jax.tree.map(lambda g: g.mean(0), each), 1e-9)

@@ -1,0 +1,89 @@
+"""Spike ids and packed bits give the products and the weight gradients that bools give."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cells import implementations
+
+from event_ops import csr_event_matvec, pack_events, spike_compact
+from event_ops.matrices import random_csr
+
+BACKENDS = [p.values[1] for p in implementations() if p.values[0].name == "csr_event_matvec"]
+backends = pytest.mark.parametrize("backend", BACKENDS)
+orientations = pytest.mark.parametrize("transpose", [False, True])
+
+SHAPE = (150, 130)
+
+
+def as_ids(spikes):
+    return spike_compact(spikes, capacity=140)[0]
+
+
+forms = pytest.mark.parametrize("form", [as_ids, pack_events])
+
+
+def network(transpose):
+    rng = np.random.default_rng(5)
+    data, indices, indptr = random_csr(rng, SHAPE, 900, "float32", "int32")
+    spikes = rng.random((3, SHAPE[not transpose])) < [[0.02], [0.5], [0]]
+    return jnp.round(data * 4), indices, indptr, jnp.asarray(spikes)
+
+
+@backends
+@orientations
+@forms
+def test_products_are_those_of_bools(backend, transpose, form):
+    *parts, spikes = network(transpose)
+
+    def product(events):
+        return csr_event_matvec(*parts, events, shape=SHAPE, transpose=transpose, backend=backend)
+
+    expected = jax.vmap(product)(spikes)
+    assert expected.any()
+    np.testing.assert_array_equal(jax.jit(jax.vmap(lambda s: product(form(s))))(spikes), expected)
+
+
+@backends
+@orientations
+@forms
+@pytest.mark.parametrize("homogeneous", [False, True])
+def test_weight_gradients_are_those_of_bools(backend, transpose, form, homogeneous):
+    data, indices, indptr, spikes = network(transpose)
+    data = data[0] if homogeneous else data
+    strength = jnp.arange(float(SHAPE[transpose]))
+
+    def loss(data, events):
+        options = {"shape": SHAPE, "transpose": transpose, "backend": backend}
+        return csr_event_matvec(data, indices, indptr, events, **options) @ strength
+
+    expected = jax.grad(loss)(data, spikes[0])
+    np.testing.assert_array_equal(jax.grad(loss)(data, form(spikes[0])), expected)
+    assert np.any(expected)
+
+
+@backends
+@orientations
+@pytest.mark.parametrize("weight", [np.nan, np.inf])
+def test_missing_ids_add_nothing_whatever_the_weight_or_the_cotangent(backend, transpose, weight):
+    indices, indptr, ids = np.array([0, 1, 2]), np.array([0, 1, 2, 3]), jnp.array([1, 1, 3, -1, 2**31 - 1])
+
+    def product(data):
+        return csr_event_matvec(
+            data, indices, indptr, ids, shape=(3, 3), transpose=transpose, backend=backend
+        )
+
+    y, pull = jax.vjp(product, jnp.full(3, weight, "f"))
+    np.testing.assert_array_equal(y, np.array([0, weight, 0]))
+    np.testing.assert_array_equal(pull(jnp.array([np.inf, 3, np.nan]))[0], [0, 6, 0])
+
+
+@backends
+def test_no_ids_and_more_ids_than_neurons(backend):
+    parts = np.ones(4, "f"), np.array([0, 1, 0, 1]), np.array([0, 2, 4])
+    for transpose in (False, True):
+        options = {"shape": (2, 2), "transpose": transpose, "backend": backend}
+        assert csr_event_matvec(*parts, jnp.zeros(0, jnp.int32), **options).tolist() == [0, 0]
+        many = jnp.zeros(100, jnp.int32)
+        y = csr_event_matvec(*parts, many, **options)
+        assert y.tolist() == [100, 100]
