@@ -20,6 +20,7 @@ RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 BENCHMARKS = {
     "call": "event_ops_harness.bench.call",
     "ops": "event_ops_harness.bench.ops",
+    "catalog": "event_ops_harness.bench.catalog",
     "cuba": "event_ops_harness.bench.cuba",
 }
 
@@ -148,7 +149,7 @@ def seeds(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure beside the rivals: `-- call`, `-- ops`, `-- cuba`, with their options after it."""
+    """Measure beside the rivals: `-- call`, `-- ops`, `-- catalog`, `-- cuba`, then their options."""
     chosen, *options = session.posargs or ("call",)
     if chosen not in BENCHMARKS:
         session.error(f"no benchmark named {chosen!r}: choose one of {', '.join(BENCHMARKS)}")

@@ -6,8 +6,17 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
-PROGRAMS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+from event_ops.discover import operators
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+
+
+def programs(readme):
+    return re.findall(r"^```python\n(.*?)^```$", readme.read_text(), re.MULTILINE | re.DOTALL)
+
+
+PROGRAMS = programs(README)
 
 
 def run(program, folder):
@@ -26,6 +35,23 @@ def test_the_program_prints_its_result_in_at_most_twelve_lines(tmp_path):
 
 def test_the_kernel_of_ones_own_runs(tmp_path):
     assert run(PROGRAMS[1], tmp_path) == "[0. 1. 3. 6.]\n"
+
+
+def test_the_matrix_of_the_operators_readme_runs(tmp_path):
+    (program,) = programs(ROOT / "ops/README.md")
+    shown, learn = run(program, tmp_path).split("\n", 1)
+    assert shown.startswith("CSR(1000 x 1000, 999 entries")
+    assert learn == "[  0 100 200 300 400 500 600 700 800 900]\n"
+
+
+def test_the_operators_readme_names_every_operator():
+    text = (ROOT / "ops/README.md").read_text()
+    assert not [operator.name for operator in operators() if f"`{operator.name}`" not in text]
+
+
+def test_the_warp_kernel_of_the_bridge_readme_runs(tmp_path):
+    (program,) = programs(ROOT / "packages/ffi-bridge/README.md")
+    assert run(program, tmp_path).endswith("[ 2. -2. -4.]\n")
 
 
 def test_the_table_of_operators_is_current(tmp_path):

@@ -52,12 +52,12 @@ class CSR(CSRConvert):
         if isinstance(other, CSR):
             return _refuse("A product of two CSR matrices", "A.to_scipy() @ B.to_scipy(), or A @ B.todense()")
         if isinstance(other, Events):
-            return self._times_events(other.values)
+            return self._times_events(other)
         return self._times(as_array(other))
 
     def __rmatmul__(self, other: Any) -> jax.Array:
         if isinstance(other, Events):
-            return self.T._times_events(other.values.T).T
+            return self.T._times_events(other.T).T
         return self.T._times(as_array(other).T).T
 
     def _times(self, x: jax.Array) -> jax.Array:
@@ -66,7 +66,7 @@ class CSR(CSRConvert):
             return csr_matvec(self.repeated_data(), *structure, x, **options)
         return csr_matmat(self.repeated_data(), *structure, x, **options)
 
-    def _times_events(self, events: jax.Array) -> jax.Array:
+    def _times_events(self, events: Events) -> jax.Array:
         arrays = self.data, self.indices, self.indptr, events
         if self.by_column and not self.transposed:
             return planned_event_product(*arrays, self.stored_shape, self.by_column)

@@ -77,19 +77,23 @@ def check_events(name: str, events: jax.Array, data: jax.Array) -> None:
 
 
 def check_event_vector(
-    name: str, events: jax.Array, data: jax.Array, shape: tuple[int, int], transpose: bool
+    name: str, events: jax.Array, data: jax.Array, shape: tuple[int, int], transpose: bool, encoding: str
 ) -> None:
-    """Raise unless `events` are spike ids, bits, or flags or numbers that A (or A.T) can multiply."""
+    """Raise unless `events` are flags or numbers that A (or A.T) can multiply, or spike ids, or bits."""
     size = shape[0 if transpose else 1]
-    if events.dtype == jnp.int32:
-        check_rank(name, events, 1, "int32 are spike ids, as spike_compact returns them")
-    elif events.dtype == jnp.uint32:
-        why = f"uint32 are bits, as pack_events returns them, here for {size} events"
+    if encoding == "ids":
+        check_dtype(name, events, ("int32",))
+        check_rank(name, events, 1, "spike ids, as spike_compact returns them")
+    elif encoding == "bits":
+        check_dtype(name, events, ("uint32",))
+        why = f"bits, as pack_events returns them, here for {size} events"
         check_shape(name, events, (-(-size // 32),), why=why)
+    elif encoding != "flags":
+        raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'ids' or 'bits'")
     elif jnp.issubdtype(events.dtype, jnp.integer):
         raise TypeError(
-            f"{name} has dtype {events.dtype}; expected bool or {data.dtype}, one for each, spike ids as "
-            f"int32 or packed bits as uint32; cast flags: {name}.astype(bool), ids: {name}.astype('int32')"
+            f"{name} has dtype {events.dtype}; expected bool or {data.dtype}, one for each; cast flags: "
+            f"{name}.astype(bool); or say what they are: encoding='ids' or encoding='bits'"
         )
     else:
         check_operand(name, events, shape, transpose)

@@ -12,6 +12,7 @@ from jax.custom_derivatives import SymbolicZero
 from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import csr_event_matvec
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
+from event_ops.events import Events
 
 
 class ByColumn(NamedTuple):
@@ -37,20 +38,22 @@ def event_product(
     data: jax.Array,
     indices: jax.Array,
     indptr: jax.Array,
-    events: jax.Array,
+    events: Events,
     shape: tuple[int, int],
     transpose: bool = False,
 ) -> jax.Array:
     """A @ events or A.T @ events, for one vector of events or for a matrix of them."""
-    product = csr_event_matvec if events.ndim == 1 else csr_event_matmat
-    return product(data, indices, indptr, events, shape=shape, transpose=transpose)
+    arrays = data, indices, indptr, events.values
+    if events.values.ndim == 2:
+        return csr_event_matmat(*arrays, shape=shape, transpose=transpose)
+    return csr_event_matvec(*arrays, shape=shape, transpose=transpose, encoding=events.encoding)
 
 
 def planned_event_product(
     data: jax.Array,
     indices: jax.Array,
     indptr: jax.Array,
-    events: jax.Array,
+    events: Events,
     shape: tuple[int, int],
     plan: ByColumn,
 ) -> jax.Array:
@@ -66,7 +69,7 @@ def planned_event_product(
 def _planned(
     shape: tuple[int, int],
     data: jax.Array,
-    events: jax.Array,
+    events: Events,
     indices: jax.Array,
     indptr: jax.Array,
     plan: Any,
@@ -84,6 +87,6 @@ def _jvp(shape: tuple[int, int], primals: Any, tangents: Any) -> tuple[jax.Array
     dy = jnp.zeros_like(y)
     if not isinstance(tangents[0], SymbolicZero):
         dy += event_product(tangents[0], indices, indptr, events, shape)
-    if not isinstance(tangents[1], SymbolicZero):
+    if not isinstance(tangents[1].values, SymbolicZero):
         dy += _planned(shape, data, tangents[1], *rest)
     return y, dy

@@ -13,6 +13,8 @@ from jax.typing import ArrayLike
 
 from event_ops.checks import FLOATS, as_array, check_dtype
 
+_DTYPES = {"flags": ("bool", *FLOATS), "ids": ("int32",), "bits": ("uint32",)}
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class Events:
@@ -23,36 +25,47 @@ class Events:
 
     Args:
         values: (n,), or a matrix with one vector of events per column (per row in `Events(x) @ A`); bool, or
-            the dtype of the matrix. Or (capacity,) int32: spike ids, as `spike_compact` returns them.
+            the dtype of the matrix. Or what `encoding` says.
+        encoding: "flags"; or "ids" or "bits", what `spike_compact` or `pack_events` returns: as in
+            `csr_event_matvec`.
 
     Raises:
         TypeError: values of another dtype.
-        ValueError: values that are neither a vector nor a matrix.
+        ValueError: values that are neither a vector nor a matrix, or ids or bits that are no vector.
     """
 
     values: jax.Array
+    encoding: str
 
-    def __init__(self, values: ArrayLike) -> None:
+    def __init__(self, values: ArrayLike, encoding: str = "flags") -> None:
         events = as_array(values)
-        check_dtype("values", events, ("bool", *FLOATS, "int32"))
-        if events.ndim not in (1, 2):
-            raise ValueError(f"values has shape {events.shape}; expected (n,), or a matrix of such vectors")
-        if events.ndim == 2 and events.dtype == "int32":
-            raise TypeError("values has dtype int32, spike ids, and 2 dimensions; expected (capacity,)")
-        vars(self).update(values=events)
+        if encoding not in _DTYPES:
+            raise ValueError(f"encoding is {encoding!r}; expected one of {', '.join(map(repr, _DTYPES))}")
+        check_dtype("values", events, _DTYPES[encoding])
+        if not 1 <= events.ndim <= (2 if encoding == "flags" else 1):
+            raise ValueError(
+                f"values has shape {events.shape}; expected a vector, or of flags a matrix of such vectors"
+            )
+        vars(self).update(values=events, encoding=encoding)
+
+    @property
+    def T(self) -> Events:
+        """The matrix of events the other way round; a vector as it is."""
+        return _unflatten(self.encoding, (self.values.T,))
 
 
-def _flatten(events: Events) -> tuple[tuple[Any], None]:
-    return (events.values,), None
+def _flatten(events: Events) -> tuple[tuple[Any], str]:
+    return (events.values,), events.encoding
 
 
-def _flatten_with_keys(events: Events) -> tuple[tuple[Any], None]:
-    return ((GetAttrKey("values"), events.values),), None
+def _flatten_with_keys(events: Events) -> tuple[tuple[Any], str]:
+    return ((GetAttrKey("values"), events.values),), events.encoding
 
 
-def _unflatten(_: None, leaves: Iterable[Any]) -> Events:
+def _unflatten(encoding: str, leaves: Iterable[Any]) -> Events:
     events = object.__new__(Events)
-    vars(events).update(zip(("values",), leaves, strict=True))  # unseen: JAX passes more than arrays
+    (values,) = leaves  # unseen: JAX passes more than arrays
+    vars(events).update(values=values, encoding=encoding)
     return events
 
 
@@ -60,6 +73,6 @@ jax.tree_util.register_pytree_with_keys(Events, _flatten_with_keys, _unflatten, 
 export.register_pytree_node_serialization(
     Events,
     serialized_name="event_ops.Events",
-    serialize_auxdata=lambda _: b"",
-    deserialize_auxdata=lambda _: None,
+    serialize_auxdata=str.encode,
+    deserialize_auxdata=lambda encoding: bytes(encoding).decode(),
 )

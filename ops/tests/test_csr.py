@@ -129,8 +129,8 @@ def test_an_inactive_event_adds_nothing_whatever_its_weight(planned):
 def test_events_as_spike_ids(planned):
     A = small().plan() if planned else small()
     ids, _ = spike_compact(np.array([True, False, True]), capacity=5)
-    np.testing.assert_array_equal(A @ Events(ids), DENSE[:, 0] + DENSE[:, 2])
-    np.testing.assert_array_equal(Events(ids[:1]) @ A, DENSE[0])
+    np.testing.assert_array_equal(A @ Events(ids, "ids"), DENSE[:, 0] + DENSE[:, 2])
+    np.testing.assert_array_equal(Events(ids[:1], "ids") @ A, DENSE[0])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
@@ -182,7 +182,7 @@ REFUSED = {
     "number as operand": (lambda A: A @ 2.0, ValueError, "B has 0 dimensions"),
     "short data": (lambda A: A.with_data(np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
     "unsigned events": (lambda A: A @ Events(np.ones(3, "u1")), TypeError, "values has dtype uint8.*bool"),
-    "ids in a grid": (lambda A: A @ Events(np.ones((3, 2), int)), TypeError, "int32, spike ids, and 2 dim"),
+    "ids in a grid": (lambda A: A @ Events(np.ones((3, 2), int), "ids"), ValueError, "values has shape"),
     "events with three axes": (lambda A: Events(np.ones((1, 1, 3), bool)), ValueError, "values has shape"),
 }
 

@@ -110,7 +110,7 @@ def test_gradients_of_weights_through_a_plan(where, kind):
         "leaf": lambda w: jax.tree.unflatten(jax.tree.structure(planned), [w, *jax.tree.leaves(planned)[1:]]),
     }[where]
     with ffi_bridge.use_backend("reference"):
-        grad = jax.grad(lambda w: (matrix(w) @ Events(x)).sum())(A.data)
+        grad = jax.grad(lambda w: (matrix(w) @ Events(x, "ids" if kind == "ids" else "flags")).sum())(A.data)
     total = SPIKES if kind == "ids" else x.reshape(3, -1).sum(1)
     np.testing.assert_array_equal(grad, total[np.array([2, 1, 0])])
 

@@ -20,7 +20,7 @@ def as_ids(spikes):
     return spike_compact(spikes, capacity=140)[0]
 
 
-forms = pytest.mark.parametrize("form", [as_ids, pack_events])
+forms = pytest.mark.parametrize(("form", "encoding"), [(as_ids, "ids"), (pack_events, "bits")])
 
 
 def network(transpose):
@@ -33,32 +33,33 @@ def network(transpose):
 @backends
 @orientations
 @forms
-def test_products_are_those_of_bools(backend, transpose, form):
+def test_products_are_those_of_bools(backend, transpose, form, encoding):
     *parts, spikes = network(transpose)
 
-    def product(events):
-        return csr_event_matvec(*parts, events, shape=SHAPE, transpose=transpose, backend=backend)
+    def product(events, encoding="flags"):
+        options = {"shape": SHAPE, "transpose": transpose, "encoding": encoding, "backend": backend}
+        return csr_event_matvec(*parts, events, **options)
 
     expected = jax.vmap(product)(spikes)
     assert expected.any()
-    np.testing.assert_array_equal(jax.jit(jax.vmap(lambda s: product(form(s))))(spikes), expected)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(lambda s: product(form(s), encoding)))(spikes), expected)
 
 
 @backends
 @orientations
 @forms
 @pytest.mark.parametrize("homogeneous", [False, True])
-def test_weight_gradients_are_those_of_bools(backend, transpose, form, homogeneous):
+def test_weight_gradients_are_those_of_bools(backend, transpose, form, encoding, homogeneous):
     data, indices, indptr, spikes = network(transpose)
     data = data[0] if homogeneous else data
     strength = jnp.arange(float(SHAPE[transpose]))
 
-    def loss(data, events):
-        options = {"shape": SHAPE, "transpose": transpose, "backend": backend}
+    def loss(data, events, encoding="flags"):
+        options = {"shape": SHAPE, "transpose": transpose, "encoding": encoding, "backend": backend}
         return csr_event_matvec(data, indices, indptr, events, **options) @ strength
 
     expected = jax.grad(loss)(data, spikes[0])
-    np.testing.assert_array_equal(jax.grad(loss)(data, form(spikes[0])), expected)
+    np.testing.assert_array_equal(jax.grad(loss)(data, form(spikes[0]), encoding), expected)
     assert np.any(expected)
 
 
@@ -69,9 +70,8 @@ def test_missing_ids_add_nothing_whatever_the_weight_or_the_cotangent(backend, t
     indices, indptr, ids = np.array([0, 1, 2]), np.array([0, 1, 2, 3]), jnp.array([1, 1, 3, -1, 2**31 - 1])
 
     def product(data):
-        return csr_event_matvec(
-            data, indices, indptr, ids, shape=(3, 3), transpose=transpose, backend=backend
-        )
+        options = {"shape": (3, 3), "transpose": transpose, "encoding": "ids", "backend": backend}
+        return csr_event_matvec(data, indices, indptr, ids, **options)
 
     y, pull = jax.vjp(product, jnp.full(3, weight, "f"))
     np.testing.assert_array_equal(y, np.array([0, weight, 0]))
@@ -82,7 +82,7 @@ def test_missing_ids_add_nothing_whatever_the_weight_or_the_cotangent(backend, t
 def test_no_ids_and_more_ids_than_neurons(backend):
     parts = np.ones(4, "f"), np.array([0, 1, 0, 1]), np.array([0, 2, 4])
     for transpose in (False, True):
-        options = {"shape": (2, 2), "transpose": transpose, "backend": backend}
+        options = {"shape": (2, 2), "transpose": transpose, "encoding": "ids", "backend": backend}
         assert csr_event_matvec(*parts, jnp.zeros(0, jnp.int32), **options).tolist() == [0, 0]
         many = jnp.zeros(100, jnp.int32)
         y = csr_event_matvec(*parts, many, **options)

@@ -6,8 +6,8 @@ import importlib.metadata
 import json
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,26 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+# Those that figures depend on, where they are installed.
+_PACKAGES = (
+    *("jax", "jaxlib", "numba", "numpy", "scipy", "warp-lang"),
+    *("mkl", "sparse-dot-mkl", "python-graphblas", "suitesparse-graphblas", "brainevent"),
+)
 _LOCAL = ("--rivals-python", "--output")  # options whose values are paths
 
 
 @dataclass(frozen=True)
 class Row:
-    """Seconds of one rival in one group; `baseline` is the rival of the group that ratios refer to."""
+    """Seconds of one rival in one group; `baseline` is the rival of the group that ratios refer to.
+
+    `more` is written beside the figures.
+    """
 
     group: str
     rival: str
     seconds: float
     baseline: str
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 def ratios(rows: Sequence[Row]) -> list[float]:
@@ -47,13 +56,13 @@ def show(console: Console, title: str, rows: Sequence[Row]) -> None:
     console.print(table)
 
 
-def write(path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Row]) -> None:
-    """Write the rows, the machine and the command that repeats them."""
+def write(path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Row], **sections: Any) -> None:
+    """Write the rows, the machine and the command that repeats them, and what else was found."""
     measured = [
-        {"group": row.group, "rival": row.rival, "us": row.seconds * 1e6, "ratio": ratio}
+        {"group": row.group, "rival": row.rival, "us": row.seconds * 1e6, "ratio": ratio, **row.more}
         for row, ratio in zip(rows, ratios(rows), strict=True)
     ]
-    result = {"command": command(benchmark, options), "machine": machine(), "rows": measured}
+    result = {"command": command(benchmark, options), "machine": machine(), "rows": measured, **sections}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n")
 
@@ -71,11 +80,11 @@ def machine() -> dict[str, Any]:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    packages = ("jax", "jaxlib", "numba", "numpy", "scipy")
+    installed = {str(x.metadata["Name"]).lower(): x.version for x in importlib.metadata.distributions()}
     return {
         "cpu": names[0] if names else platform.processor(),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in packages},
+        **{name: installed[name] for name in _PACKAGES if name in installed},
     }

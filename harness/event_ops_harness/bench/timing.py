@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 Work = Callable[[], object]
+Run = Callable[[int], object]  # does its work as often as it is told
 
 
 def seconds_per_call(
@@ -18,19 +19,59 @@ def seconds_per_call(
         rounds: how often each rival's turn comes.
         budget: seconds for one rival over all rounds; a turn repeats short work until it fills its share.
     """
-    repeats: dict[str, int] = {}
-    for name, work in rivals.items():
-        work()
-        repeats[name] = max(1, int(budget / rounds / max(_time(work, 1), 1e-7)))
-    best = dict.fromkeys(rivals, float("inf"))
-    for _ in range(rounds):
-        for name, work in rivals.items():
-            best[name] = min(best[name], _time(work, repeats[name]))
+    runs = {name: repeated(work) for name, work in rivals.items()}
+    return seconds_per_step(runs, rounds=rounds, budget=budget)
+
+
+def seconds_per_step(
+    runs: Mapping[str, Run], *, rounds: int = 15, budget: float = 2.0, at_least: int | None = None
+) -> dict[str, float]:
+    """Best time of one step of each rival, in seconds, over interleaved rounds.
+
+    Args:
+        runs: name -> a function that does so many steps to the end; called for one step to warm up.
+        rounds: how often each rival's turn comes.
+        budget: seconds for one rival over all rounds; a turn takes as many steps as fill its share.
+        at_least: how many turns a rival gets of which one step outlasts its share; default: all. With 0,
+            what outlasts the budget is timed once.
+    """
+    steps: dict[str, int] = {}
+    turns: dict[str, int] = {}
+    best: dict[str, float] = {}
+    least = rounds if at_least is None else at_least
+    for name, run in runs.items():
+        run(1)
+        steps[name], best[name] = _calibrated(run, budget / rounds)
+        turns[name] = min(rounds, max(least, int(budget / max(steps[name] * best[name], 1e-9))))
+    for turn in range(rounds):
+        for name, run in runs.items():
+            if turn < turns[name]:
+                best[name] = min(best[name], _time(run, steps[name]))
     return best
 
 
-def _time(work: Work, repeats: int) -> float:
+def repeated(work: Work) -> Run:
+    """Work that is done once per call of Python, as a run."""
+
+    def run(times: int) -> None:
+        for _ in range(times):
+            work()
+
+    return run
+
+
+def _calibrated(run: Run, seconds: float) -> tuple[int, float]:
+    """How many steps fill so many seconds, and how long one takes; a single step is mostly the call."""
+    steps = 1
+    while True:
+        each = max(_time(run, steps), 1e-7)
+        fitting = max(1, int(seconds / each))
+        if fitting <= 2 * steps:
+            return fitting, each
+        steps = fitting
+
+
+def _time(run: Run, steps: int) -> float:
     started = time.perf_counter()
-    for _ in range(repeats):
-        work()
-    return (time.perf_counter() - started) / repeats
+    run(steps)
+    return (time.perf_counter() - started) / steps

@@ -3,12 +3,12 @@ import numpy as np
 from oracles.widen import wide
 
 
-def csr_event_matvec(data, indices, indptr, events, *, shape, transpose=False):
+def csr_event_matvec(data, indices, indptr, events, *, shape, transpose=False, encoding="flags"):
     weights = np.broadcast_to(wide(data), np.shape(indices))
-    if events.dtype == np.int32:
+    if encoding == "ids":
         known = [i for i in events if 0 <= i < shape[not transpose]]
         events = np.bincount(known, minlength=shape[not transpose])
-    elif events.dtype == np.uint32:
+    elif encoding == "bits":
         events = [int(events[i // 32]) // 2 ** (i % 32) % 2 for i in range(shape[not transpose])]
     y = np.zeros(shape[1] if transpose else shape[0], weights.dtype)
     for i in range(shape[0]):

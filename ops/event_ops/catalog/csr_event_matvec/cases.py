@@ -69,7 +69,7 @@ def _spike_ids(transpose: bool) -> Callable[..., Arguments]:
         args, kwargs = _random((11, 8), 60, transpose, "bool", False)(rng, dtype, index_dtype)
         size, limits = (11 if transpose else 8), np.iinfo(np.int32)
         ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)
-        return (*args[:3], np.tile(ids, 13)[:70]), kwargs
+        return (*args[:3], np.tile(ids, 13)[:70]), kwargs | {"encoding": "ids"}
 
     return make
 
@@ -80,7 +80,7 @@ def _packed(transpose: bool) -> Callable[..., Arguments]:
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         args, kwargs = _random((37, 71), 200, transpose, "bool", False)(rng, dtype, index_dtype)
         words = rng.integers(0, 1 << 32, 2 if transpose else 3).astype(np.uint32)
-        return (*args[:3], words), kwargs
+        return (*args[:3], words), kwargs | {"encoding": "bits"}
 
     return make
 
@@ -165,9 +165,13 @@ def _wrong(**changes: object) -> Callable[[], Arguments]:
 MISTAKES = (
     Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
     Mistake("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    Mistake("integer-events", _wrong(events=np.ones(4, np.int16)), TypeError, "events has dtype int16.*ids"),
-    Mistake("bits", _wrong(events=np.ones(4, np.uint32)), ValueError, r"expected \(1,\): uint32 are bits"),
-    Mistake("grid-of-ids", _wrong(events=np.ones((4, 1), np.int32)), ValueError, "events has 2 dimensions"),
+    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "dtype int32.*encoding='ids'"),
+    Mistake("bool-ids", _wrong(encoding="ids"), TypeError, "events has dtype bool; expected int32"),
+    Mistake(
+        "words", _wrong(events=np.ones(4, np.uint32), encoding="bits"), ValueError, r"expected \(1,\): bits"
+    ),
+    Mistake("encoding", _wrong(encoding="index"), ValueError, "encoding is 'index'; expected 'flags'"),
+    Mistake("grid", _wrong(events=np.ones((4, 1), np.int32), encoding="ids"), ValueError, "has 2 dimensions"),
     Mistake("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
     Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
     Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),

@@ -25,26 +25,28 @@ def csr_event_matvec(
     *,
     shape: tuple[int, int],
     transpose: bool = False,
+    encoding: str = "flags",
     backend: str | None = None,
 ) -> jax.Array:
     """`y = A @ events`, or `y = A.T @ events`, over active events: bools that are True, floats not zero.
 
     An active bool event counts as 1, a float one as its value. An inactive event contributes exactly 0, even
-    where its weight is NaN or infinite. Events of dtype int32 are spike ids, as `spike_compact` returns them:
-    each one in [0, n) is an active event that counts as 1, once per occurrence; others, such as the padding,
-    are ignored. Those of dtype uint32 are bits, as `pack_events` returns them. With transpose=True (rows are
-    presynaptic neurons) the cost follows the number of spikes, after one pass over events and y; without it
-    every entry is looked at. An entry whose column is not in [0, columns) contributes nothing. Differentiable
-    in data and in float events, at inactive ones too: the product is linear in an event's value.
+    where its weight is NaN or infinite. With transpose=True (rows are presynaptic neurons) the cost follows
+    the number of spikes, after one pass over events and y; without it every entry is looked at. An entry
+    whose column is not in [0, columns) contributes nothing. Differentiable in data and in float events, at
+    inactive ones too: the product is linear in an event's value.
 
     Args:
         data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
-        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of data. Or (capacity,) int32,
-            spike ids: flags that are 0 and 1 must be cast to bool. Or (ceil(n / 32),) uint32, packed bits.
+        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of data. Or what `encoding`
+            says.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
+        encoding: "flags"; "ids": events is (capacity,) int32, as `spike_compact` returns it, in which each id
+            in [0, n) is an active event that counts as 1, once per occurrence, and others, such as the
+            padding, are ignored; or "bits": (ceil(n / 32),) uint32, as `pack_events` returns it.
         backend: run on this one or not at all; default: choose.
 
     Returns:
@@ -52,13 +54,13 @@ def csr_event_matvec(
 
     Raises:
         TypeError: a dtype that is not taken, or float events of another dtype than data.
-        ValueError: a shape that does not fit `shape`.
+        ValueError: a shape that does not fit `shape`, or an unknown encoding.
     """
     indices, indptr, events = map(as_array, (indices, indptr, events))
     data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
     shape = matrix_shape(shape)
     check_csr(data, indices, indptr, shape, FLOATS)
-    check_event_vector("events", events, data, shape, transpose)
+    check_event_vector("events", events, data, shape, transpose, encoding)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
     return kernel(
         data, indices, indptr, events, outs=outs, shape=shape, transpose=bool(transpose), backend=backend

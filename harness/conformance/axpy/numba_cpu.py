@@ -1,0 +1,22 @@
+"""axpy on the CPU: one vectorised pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+from ffi_bridge import numba_kernel
+
+
+@njit
+def axpy(a: Any, x: Any, y: Any, z: Any) -> None:
+    factor = a[()]
+    for i in range(z.size):
+        z[i] = factor * x[i] + y[i]
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable."""
+    return numba_kernel(axpy, outs)

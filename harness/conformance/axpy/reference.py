@@ -1,0 +1,18 @@
+"""`axpy` in pure JAX: its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+
+def axpy(a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    """a * x + y."""
+    return a * x + y
+
+
+def generator(**_: Any) -> Callable[..., jax.Array]:
+    """The function of arrays."""
+    return axpy

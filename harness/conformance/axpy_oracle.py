@@ -1,0 +1,9 @@
+import numpy as np
+from oracles.widen import wide
+
+
+def axpy(a, x, y):
+    z = wide(y).copy()
+    for i in range(np.size(z)):
+        z[i] += wide(a) * wide(x)[i]
+    return z

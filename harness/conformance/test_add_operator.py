@@ -1,0 +1,81 @@
+"""The README's four steps to add an operator: one folder, one oracle, one line; done in a copy of ops."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from event_ops.catalog.scatter_add.op import kernel as neighbour
+
+ROOT = Path(__file__).parents[2]
+FOLDER, ORACLE = Path(__file__).with_name("axpy"), Path(__file__).with_name("axpy_oracle.py")
+LINE = "from event_ops.catalog.axpy.op import axpy as axpy"
+FIRST = "from event_ops.catalog."
+TESTS = ("values", "errors", "gradients", "transforms", "package")
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The operators and their tests with axpy among them, all but the line that exports it."""
+    root = tmp_path / "copy"
+    unwanted = shutil.ignore_patterns("__pycache__")
+    for part in ("ops/event_ops", "ops/tests"):
+        shutil.copytree(ROOT / part, root / part, ignore=unwanted)
+    for part in ("pyproject.toml", "conftest.py"):
+        shutil.copy(ROOT / part, root)
+    shutil.copytree(FOLDER, root / "ops/event_ops/catalog/axpy", ignore=unwanted)
+    shutil.copy(ORACLE, root / "ops/tests/oracles/axpy.py")
+    return root
+
+
+def export(root):
+    path = root / "ops/event_ops/__init__.py"
+    before, first, after = path.read_text().partition(FIRST)
+    path.write_text(f"{before}{LINE}\n{first}{after}")
+
+
+def python(root, *arguments):
+    """Python with the copied operators in front of the installed ones."""
+    path = os.pathsep.join([str(root / "ops"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    command = [sys.executable, "-m", *arguments]
+    options = {"cwd": root, "env": os.environ | {"PYTHONPATH": path}, "timeout": 300}
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def run_tests(root, tests, expression):
+    options = ("-v", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", expression)
+    return python(root, "pytest", *options, *[f"ops/tests/test_{name}.py" for name in tests])
+
+
+@pytest.mark.slow
+def test_an_operator_is_a_folder_an_oracle_and_a_line(copy):
+    export(copy)
+    done = run_tests(copy, TESTS, "axpy or a_folder_is or has_an_oracle")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test_every_operator_is_exported[axpy] PASSED" in done.stdout
+    for backend in neighbour.available_backends("cpu"):
+        for cell in ("values", "gradients", "jit", "vmap_of_all", "nested_vmap", "scan"):
+            assert f"test_{cell}[axpy-{backend}-random" in done.stdout, (cell, backend)
+    assert " SKIPPED" not in done.stdout
+    table = python(copy, "event_ops_harness.table")
+    assert "| `axpy` | `z = a * x + y` for vectors x and y" in table.stdout, table.stderr
+
+
+def test_a_forgotten_export_fails_with_the_line_to_add(copy):
+    done = run_tests(copy, ["package"], "axpy")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "test_every_operator_is_exported[axpy] FAILED" in done.stdout
+    assert re.search(rf"add this line to event_ops/__init__.py:\nE +{re.escape(LINE)}\n", done.stdout)
+
+
+def test_the_readme_names_every_file_of_the_four_steps():
+    section = (ROOT / "README.md").read_text().split("\n## Add an operator\n")[1].split("\n## ")[0]
+    steps = [line for line in section.splitlines() if line[:1].isdigit()]
+    assert [step[:3] for step in steps] == ["1. ", "2. ", "3. ", "4. "]
+    files = [path.name for path in FOLDER.glob("*.py")]
+    elsewhere = ["ops/tests/oracles/<operator>.py", "ops/event_ops/__init__.py"]
+    assert not [name for name in (*files, *elsewhere) if f"`{name}`" not in section]

@@ -1,0 +1,130 @@
+"""Every operator of the catalog: each of its backends on the CPU, the memory's limit, and the best peer.
+
+Times are per call from Python until the result is ready, or per step of a loop in machine code, as `steps.py`
+says; peers that have no such loop are called. The share is that of the bytes that must move (`traffic.py`) in
+what the STREAM triad moves in the same time, in this run, on arrays beyond the caches: above 1 where a case
+fits a cache. Gradients are called. Not measured: memory, first calls, other types than the first that an
+operator takes. What outlasts the budget is timed once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+
+from event_ops.case import BENCHMARK
+from event_ops.discover import Operator, operators
+from event_ops_harness.bench import gradients, triad
+from event_ops_harness.bench.catalog_table import show
+from event_ops_harness.bench.gradients import Gradient
+from event_ops_harness.bench.optional import brainevent, graphblas
+from event_ops_harness.bench.peers import peers_of
+from event_ops_harness.bench.results import Row, write
+from event_ops_harness.bench.rivals import mkl
+from event_ops_harness.bench.steps import Problem, make_problem, run_of
+from event_ops_harness.bench.timing import Run, seconds_per_step
+from event_ops_harness.bench.traffic import bytes_moved
+from event_ops_harness.bench.verdicts import verdicts
+
+OUTPUT: Final = Path(__file__).parents[2] / "results" / "catalog.json"
+
+
+def backends_of(operator: Operator, wanted: Sequence[str]) -> list[str]:
+    """The default on the CPU, then the others that run here and are `wanted` (all, if empty)."""
+    default, *others = operator.kernel.available_backends("cpu")
+    return [default, *(name for name in others if not wanted or name in wanted)]
+
+
+def measure(problem: Problem, options: argparse.Namespace, bandwidth: float) -> list[Row]:
+    """One row per backend of ours and per peer; `bandwidth` in bytes per second."""
+    operator, kwargs = problem.operator, problem.kwargs
+    names = backends_of(operator, options.backends)
+    runs: dict[str, Run] = {
+        name: run_of(problem, functools.partial(operator.function, backend=name, **kwargs)) for name in names
+    }
+    runs |= peers_of(problem)
+    times = seconds_per_step(runs, rounds=options.rounds, budget=options.budget, at_least=0)
+    moved = bytes_moved(operator, problem.args, kwargs)
+    case = {"operator": operator.name, "per": problem.per, "bytes": moved}
+    return [
+        Row(
+            problem.name,
+            name,
+            seconds,
+            names[0],
+            case | {"ours": name in names, "share": moved / seconds / bandwidth},
+        )
+        for name, seconds in times.items()
+    ]
+
+
+def _measured(
+    options: argparse.Namespace, bandwidth: float, say: Callable[[str], None]
+) -> tuple[list[Row], list[Gradient]]:
+    rows: list[Row] = []
+    slopes: list[Gradient] = []
+    for operator in operators():
+        if options.only and operator.name not in options.only:
+            continue
+        largest = gradients.Largest()
+        for case in operator.tagged(BENCHMARK):
+            say(f"measuring {operator.name} {case.name}")
+            problem = make_problem(operator, case)
+            rows += measure(problem, options, bandwidth)
+            largest.see(problem)
+        say(f"measuring the gradient of {operator.name}")
+        slopes += [gradients.measure(x, options.rounds, options.budget) for x in largest.problems.values()]
+    return rows, slopes
+
+
+def _memory() -> list[dict[str, float]]:
+    """The triad beyond the caches, which shares refer to, and in a quarter of the largest one."""
+    footprints = (triad.beyond_cache(), triad.last_level_cache() // 4)
+    return [{"MiB": size / 2**20, "GB/s": triad.bytes_per_second(size) / 1e9} for size in footprints]
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench catalog", description=__doc__, allow_abbrev=False)
+    names = [operator.name for operator in operators()]
+    add = parser.add_argument
+    add("--only", nargs="+", default=[], metavar="OPERATOR", choices=names, help="these operators")
+    add("--backends", nargs="+", default=[], metavar="BACKEND", help="these beside the default; default: all")
+    add("--rounds", type=int, default=5, help="turns of each; default: 5")
+    add("--budget", type=float, default=0.25, help="seconds per backend or peer and case; default: 0.25")
+    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
+    options = parser.parse_args(argv)
+    if options.rounds < 1 or options.budget <= 0:
+        parser.error("--rounds is at least 1, --budget more than 0")
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, show and write; returns the exit status."""
+    options = _parse(argv)
+    console = Console(width=max(Console().width, 165))
+    for _, reason in (mkl(), graphblas(), brainevent()):
+        if reason:
+            console.print(reason)
+    with console.status("measuring the memory") as status:
+        memory = _memory()
+        rows, slopes = _measured(options, memory[0]["GB/s"] * 1e9, status.update)
+    lines = verdicts(rows, slopes)
+    show(console, rows, slopes)
+    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+    found: dict[str, Any] = {
+        "triad": memory,
+        "gradients": [slope.as_row() for slope in slopes],
+        "verdicts": lines,
+    }
+    write(options.output, "catalog", sys.argv[1:] if argv is None else argv, rows, **found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""What a gradient costs: value_and_grad beside value, for operators linear in each float argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops_harness.bench.steps import Problem
+from event_ops_harness.bench.timing import Run, repeated, seconds_per_step
+
+LINEAR: Final = (
+    "csr_event_matmat",
+    "csr_event_matvec",
+    "csr_matmat",
+    "csr_matvec",
+    "csr_sddmm",
+    "dense_event_matvec",
+    "ell_event_matvec",
+    "ell_matvec",
+    "scatter_add",
+    "segment_sum",
+)
+TARGET: Final = 3.5
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Seconds of one value, and of the value with the gradient by the arguments at `positions`."""
+
+    name: str
+    positions: tuple[int, ...]
+    value: float
+    value_and_grad: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long as the value alone."""
+        return self.value_and_grad / self.value
+
+    def as_row(self) -> dict[str, Any]:
+        """For JSON."""
+        times = {"value_us": self.value * 1e6, "value_and_grad_us": self.value_and_grad * 1e6}
+        return {"group": self.name, "by": self.positions, **times, "ratio": self.ratio}
+
+
+class Largest:
+    """The largest problem seen of each orientation, transposed or not, if the operator is linear."""
+
+    def __init__(self) -> None:
+        self.problems: dict[bool, Problem] = {}
+
+    def see(self, problem: Problem) -> None:
+        """Keep it where it is as large as what was kept."""
+        if problem.operator.name not in LINEAR:
+            return
+        orientation = bool(problem.kwargs.get("transpose"))
+        held = self.problems.get(orientation)
+        if held is None or _nbytes(problem) >= _nbytes(held):
+            self.problems[orientation] = problem
+
+
+def measure(problem: Problem, rounds: int, budget: float) -> Gradient:
+    """On the default backend, called from Python."""
+    positions, value, both = functions(problem)
+    args = tuple(map(jnp.asarray, with_float_events(problem)))
+    runs = {"value": _run(value, args), "value_and_grad": _run(both, args)}
+    best = seconds_per_step(runs, rounds=rounds, budget=budget, at_least=0)
+    return Gradient(problem.name, positions, best["value"], best["value_and_grad"])
+
+
+def _nbytes(problem: Problem) -> int:
+    return sum(x.nbytes for x in problem.args)
+
+
+def functions(problem: Problem) -> tuple[tuple[int, ...], Callable[..., Any], Callable[..., Any]]:
+    """The positions of float arguments, half the squared norm of the outputs, and that with its gradient."""
+    args = with_float_events(problem)
+    positions = tuple(i for i, x in enumerate(args) if np.asarray(x).dtype.kind == "f")
+
+    def value(*args: Any) -> Any:
+        y = problem.operator.function(*args, **problem.kwargs)
+        return 0.5 * jnp.vdot(y, y)
+
+    return positions, value, jax.value_and_grad(value, argnums=positions)
+
+
+def with_float_events(problem: Problem) -> list[Any]:
+    """The arguments, flags as numbers: only those have a derivative."""
+    dtype = problem.operator.dtypes[0]
+    return [x.astype(dtype) if np.asarray(x).dtype == bool else x for x in problem.args]
+
+
+def _run(function: Callable[..., Any], args: tuple[Any, ...]) -> Run:
+    compiled = jax.jit(function)
+    return repeated(lambda: jax.block_until_ready(compiled(*args)))

@@ -1,0 +1,149 @@
+"""Cases of operators as work to time: calls from Python, or steps of a loop in machine code.
+
+An operator that updates its input in place is timed in `lax.fori_loop`, where nothing has to be copied; so is
+one that takes a vector of events, with other events at each step, so that no branch predictor learns them and
+the cost of a call does not hide that of the kernel. Where that vector is large, and so is the kernel's work,
+it is called from Python: the loop would have to copy it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.case import Case
+from event_ops.discover import Operator
+from event_ops_harness.bench.rivals import EVENT_BANK
+from event_ops_harness.bench.timing import Run, repeated
+
+# Input (by position) -> the output that is its new value: state that a step updates in place.
+CARRIED: Final[Mapping[str, Mapping[int, int]]] = {
+    "alif_step": {0: 0, 1: 1, 2: 2},
+    "csr_event_deliver": {0: 0},
+    "expsyn_step": {0: 0},
+    "lif_step": {0: 0, 1: 1},
+    "read_slot": {0: 1},
+    "spike_detect_reset": {0: 0},
+    "stdp_on_post": {0: 0},
+    "stdp_on_pre": {0: 0},
+    "trace_decay": {0: 0},
+}
+EVENTS: Final = ("events", "spikes", "spikes_pre", "spikes_post", "words")
+LARGE: Final = 1 << 18  # bytes of events; copying them takes longer than the call that the loop saves
+# State starts anew after so many steps, before what decays gets denormal, which some code is slow with.
+LIFETIME: Final = 1000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One case of one operator, with its arrays in NumPy.
+
+    `varying` is the position of the events that differ from step to step, `carried` that of state.
+    """
+
+    operator: Operator
+    case: Case
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    varying: int | None
+    carried: Mapping[int, int]
+
+    @property
+    def name(self) -> str:
+        """Row and group name."""
+        return f"{self.operator.name} {self.case.name}"
+
+    @property
+    def per(self) -> str:
+        """What one figure is the time of: "call" from Python, or "step" of a loop."""
+        return "call" if self.varying is None and not self.carried else "step"
+
+    @functools.cached_property
+    def on_device(self) -> tuple[Any, ...]:
+        """The arguments as JAX arrays, the same ones for all who are timed."""
+        return tuple(map(jnp.asarray, self.args))
+
+    @functools.cached_property
+    def bank(self) -> np.ndarray:
+        """The events of `EVENT_BANK` steps."""
+        rng = np.random.default_rng(1)
+        events = self.args[_position(self.varying)]
+        return np.stack([rng.permutation(events) for _ in range(EVENT_BANK)])
+
+
+def make_problem(operator: Operator, case: Case) -> Problem:
+    """The case in the first of the operator's dtypes, with 32-bit indices."""
+    args, kwargs = case.make(np.random.default_rng(0), operator.dtypes[0], "int32")
+    names = list(inspect.signature(operator.function).parameters)[: len(args)]
+    places = [i for i, name in enumerate(names) if name in EVENTS]
+    carried = CARRIED.get(operator.name, {})
+    small = bool(places) and args[places[0]].nbytes <= LARGE
+    varying = places[0] if places and (small or carried) else None
+    return Problem(operator, case, args, kwargs, varying, carried)
+
+
+def run_of(problem: Problem, function: Callable[..., Any]) -> Run:
+    """`function`, of the operator's positional arguments, under jit: called, or in a loop."""
+    if problem.per == "step":
+        return _looped(problem, function)
+    compiled = jax.jit(function)
+    return repeated(lambda: jax.block_until_ready(compiled(*problem.on_device)))
+
+
+def _looped(problem: Problem, function: Callable[..., Any]) -> Run:
+    loop = loop_of(problem, function)
+    replaced = {*problem.carried, problem.varying}
+    fixed = [None if i in replaced else x for i, x in enumerate(problem.on_device)]
+    bank = None if problem.varying is None else jnp.asarray(problem.bank)
+    shapes = jax.tree.leaves(jax.eval_shape(function, *problem.on_device))
+    state, age = None, LIFETIME
+
+    def run(steps: int) -> None:
+        nonlocal state, age
+        while steps:
+            if age == LIFETIME:
+                state, age = start(problem, shapes), 0
+            chunk = min(steps, LIFETIME - age)
+            state = loop(state, fixed, bank, age, chunk)
+            age, steps = age + chunk, steps - chunk
+        jax.block_until_ready(state)
+
+    return run
+
+
+def loop_of(problem: Problem, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`(state, fixed, bank, first, steps) -> state`; state is donated: carried inputs, and other outputs."""
+    carried, varying = problem.carried, problem.varying
+
+    def step(fixed: Any, bank: Any, t: Any, state: Any) -> Any:
+        args = [state[0].get(i, x) for i, x in enumerate(fixed)]
+        if varying is not None:
+            args[varying] = jax.lax.dynamic_index_in_dim(bank, t % EVENT_BANK, keepdims=False)
+        outs = jax.tree.leaves(function(*args))
+        others = [x for i, x in enumerate(outs) if i not in carried.values()]
+        return {i: outs[out] for i, out in carried.items()}, others
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def loop(state: Any, fixed: Any, bank: Any, first: Any, steps: Any) -> Any:
+        return jax.lax.fori_loop(first, first + steps, functools.partial(step, fixed, bank), state)
+
+    return loop
+
+
+def start(problem: Problem, shapes: list[Any]) -> Any:
+    held = {i: jnp.array(problem.args[i]) for i in problem.carried}
+    others = [jnp.zeros(x.shape, x.dtype) for i, x in enumerate(shapes) if i not in problem.carried.values()]
+    return held, others
+
+
+def _position(place: int | None) -> int:
+    if place is None:
+        raise ValueError("this problem has no events that vary from step to step; `per` says so")
+    return place
