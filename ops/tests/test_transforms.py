@@ -56,7 +56,7 @@ def test_jit(operator, backend, case):
     same(args, before)  # some kernels work in place, where XLA lets them
 
 
-@pytest.mark.parametrize(("operator", "backend", "case"), cells(small, first))
+@pytest.mark.parametrize(("operator", "backend", "case"), cells(few, first))
 def test_vmap_of_all(operator, backend, case):
     args, f, same = prepared(operator, backend, case)
     batched = set(movable(operator, args))

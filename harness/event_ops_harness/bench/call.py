@@ -1,5 +1,8 @@
 """What one call costs: a kernel that adds 8 floats, behind every way into JAX, beside XLA's own add."""
 
+# Warp's annotations are calls.
+# pyright: reportInvalidTypeForm=false
+
 from __future__ import annotations
 
 import argparse

@@ -96,7 +96,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--only", nargs="+", default=[], metavar="OPERATOR", choices=names, help="these operators")
     add("--backends", nargs="+", default=[], metavar="BACKEND", help="these beside the default; default: all")
     add("--rounds", type=int, default=5, help="turns of each; default: 5")
-    add("--budget", type=float, default=0.25, help="seconds per backend or peer and case; default: 0.25")
+    add("--budget", type=float, default=0.2, help="seconds per backend or peer and case; default: 0.2")
     add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
     options = parser.parse_args(argv)
     if options.rounds < 1 or options.budget <= 0:

@@ -79,7 +79,7 @@ CASES = (
     Case("no-columns", _random((4, 0), 3, 2)),
     *(
         Case(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate), frozenset({BENCHMARK}))
-        for neurons, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.01))
+        for neurons, per_row, rate in ((4000, 80, 0.01), (40_000, 80, 0.01), (100_000, 100, 0.01))
     ),
 )
 

@@ -60,6 +60,6 @@ kernel = XLACustomKernel("csr_matmat")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.csr_matmat.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_matmat.numba_cpu:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_matmat.warp:generator")
+kernel.def_kernel("warp", "cpu", "event_ops.catalog.csr_matmat.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, B
 kernel.def_transpose_rule(product_transpose(kernel))

@@ -29,9 +29,12 @@ def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arg
     return (indices, np.array([2, 4, 4, 9], index_dtype)), {"shape": (3, 5)}
 
 
-def _sized(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    shape = (100_000, 100_000)
-    return fixed_degree_csr(rng, shape, 100, "float32", index_dtype)[1:], {"shape": shape}
+def _sized(size: int, per_row: int) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        shape = (size, size)
+        return fixed_degree_csr(rng, shape, per_row, "float32", index_dtype)[1:], {"shape": shape}
+
+    return make
 
 
 CASES = (
@@ -41,7 +44,9 @@ CASES = (
     Case("no-entries", _random((5, 4), 0)),
     Case("no-rows", _random((0, 4), 3)),
     Case("no-columns", _random((4, 0), 3)),
-    Case("100k-100", _sized, frozenset({BENCHMARK})),
+    Case("4000-80", _sized(4000, 80), frozenset({BENCHMARK})),
+    Case("20k-100", _sized(20_000, 100), frozenset({BENCHMARK})),
+    Case("100k-100", _sized(100_000, 100), frozenset({BENCHMARK})),
 )
 
 

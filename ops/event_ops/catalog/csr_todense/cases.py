@@ -35,8 +35,12 @@ def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arg
     return (data, indices, np.array([2, 4, 4, 9], index_dtype)), {"shape": (3, 5)}
 
 
-def _sized(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    return fixed_degree_csr(rng, (4000, 4000), 80, dtype, index_dtype), {"shape": (4000, 4000)}
+def _sized(size: int, per_row: int) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        shape = (size, size)
+        return fixed_degree_csr(rng, shape, per_row, dtype, index_dtype), {"shape": shape}
+
+    return make
 
 
 CASES = (
@@ -46,7 +50,9 @@ CASES = (
     Case("no-rows", _random((0, 4), 3), differentiable=(DATA,)),
     Case("no-columns", _random((4, 0), 3), differentiable=(DATA,)),
     Case("threads", _random((400, 300), 12_000), differentiable=(DATA,), tolerance=5),
-    Case("4000-80", _sized, frozenset({BENCHMARK})),
+    Case("400-40", _sized(400, 40), frozenset({BENCHMARK})),
+    Case("1500-80", _sized(1500, 80), frozenset({BENCHMARK})),
+    Case("4000-80", _sized(4000, 80), frozenset({BENCHMARK})),
 )
 
 

@@ -49,12 +49,12 @@ CASES = (
     Case("threads", _random((300, 250), 0.7, False), tolerance=200, note="sums of 175 terms"),
     *(
         Case(
-            f"4000-{rate:.0%}{'-transposed' * transpose}",
-            _random((4000, 4000), rate, transpose),
+            f"{size}-{rate:.0%}{'-transposed' * transpose}",
+            _random((size, size), rate, transpose),
             frozenset({BENCHMARK}),
             tolerance=200,
         )
-        for rate in (0.01, 1.0)
+        for size, rate in ((400, 0.01), (1500, 0.01), (4000, 0.01), (4000, 1.0))
         for transpose in (True, False)
     ),
 )

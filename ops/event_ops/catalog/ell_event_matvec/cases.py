@@ -70,12 +70,12 @@ CASES = (
     Case("poisoned-transposed", _poisoned(True), tolerance=5),
     *(
         Case(
-            f"100k-100-{rate:.2%}",
-            _random((100_000, 100_000), 100, True, rate=rate, padding=0),
+            f"{size}-{per_row}-{rate:.2%}",
+            _random((size, size), per_row, True, rate=rate, padding=0),
             frozenset({BENCHMARK}),
             tolerance=20,
         )
-        for rate in (0.001, 0.01)
+        for size, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
     ),
 )
 

@@ -55,11 +55,12 @@ CASES = (
     Case("no-columns", _random((4, 0), 3, False), differentiable=(DATA, V)),
     *(
         Case(
-            f"100k-100{'-transposed' * transpose}",
-            _random((100_000, 100_000), 100, transpose),
+            f"{size}-{per_row}{'-transposed' * transpose}",
+            _random((size, size), per_row, transpose),
             frozenset({BENCHMARK}),
             tolerance=20,
         )
+        for size, per_row in ((4000, 80), (20_000, 100), (100_000, 100))
         for transpose in (False, True)
     ),
 )

@@ -59,6 +59,6 @@ kernel = XLACustomKernel("ell_matvec")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.ell_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.ell_matvec.numba_cpu:generator")
-kernel.def_warp_kernel("event_ops.catalog.ell_matvec.warp:generator")
+kernel.def_kernel("warp", "cpu", "event_ops.catalog.ell_matvec.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, v
 kernel.def_transpose_rule(ell_transpose(kernel))

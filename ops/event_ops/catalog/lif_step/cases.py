@@ -67,6 +67,7 @@ CASES = (
     Case("threads", _random(140_000)),
     Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
     Case("100k", _random(100_000), frozenset({BENCHMARK})),
+    Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
 )
 
 

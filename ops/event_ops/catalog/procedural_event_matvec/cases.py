@@ -52,12 +52,12 @@ CASES = (
     ),
     *(
         Case(
-            f"100k-100-{rate:.2%}",
-            _random((100_000, 100_000), 0.001, "constant", True, rate=rate),
+            f"{size}-{per_row}-{rate:.2%}",
+            _random((size, size), per_row / size, "constant", True, rate=rate),
             frozenset({BENCHMARK}),
             tolerance=20,
         )
-        for rate in (0.001, 0.01)
+        for size, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
     ),
 )
 

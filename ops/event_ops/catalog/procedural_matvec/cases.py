@@ -46,9 +46,14 @@ CASES = (
         )
     ),
     *(
-        Case(f"20k-100{'-transposed' * transpose}", make, frozenset({BENCHMARK}), tolerance=50)
+        Case(
+            f"{size}-{per_row}{'-transposed' * transpose}",
+            _random((size, size), per_row / size, "constant", transpose),
+            frozenset({BENCHMARK}),
+            tolerance=50,
+        )
+        for size, per_row in ((1000, 50), (4000, 80), (20_000, 100))
         for transpose in (False, True)
-        for make in (_random((20_000, 20_000), 0.005, "constant", transpose),)
     ),
 )
 

@@ -28,7 +28,9 @@ CASES = (
     Case("negative", _random((3, 4), -1), differentiable=(BUFFER,)),
     Case("no-columns", _random((3, 0), 1)),
     Case("one-each", _random((4,), 1)),
+    Case("4k", _random((32, 4000), 1), frozenset({BENCHMARK})),
     Case("100k", _random((32, 100_000), 1), frozenset({BENCHMARK})),
+    Case("1M", _random((8, 1_000_000), 1), frozenset({BENCHMARK})),
 )
 
 

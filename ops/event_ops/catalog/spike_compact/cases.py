@@ -36,6 +36,7 @@ CASES = (
         )
     ),
     Case("4k-1%", _random(4000, 0.01), frozenset({BENCHMARK})),
+    Case("100k-1%", _random(100_000, 0.01), frozenset({BENCHMARK})),
     Case("1M-1%", _random(1_000_000, 0.01), frozenset({BENCHMARK})),
 )
 

@@ -62,7 +62,7 @@ CASES = (
     Case("threads", _random((3000, 500), 1_100_000)),
     *(
         Case(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate), frozenset({BENCHMARK}))
-        for neurons, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.01))
+        for neurons, per_row, rate in ((4000, 80, 0.01), (40_000, 80, 0.01), (100_000, 100, 0.01))
     ),
 )
 

@@ -34,6 +34,7 @@ CASES = (
     Case("single", _random(()), differentiable=(X,)),
     Case("threads", _random(300_000), differentiable=()),
     Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
+    Case("100k", _random(100_000), frozenset({BENCHMARK})),
     Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
 )
 
