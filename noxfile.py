@@ -7,6 +7,7 @@ that the distributions allow. What follows `--` goes to the program that the ses
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -43,7 +44,14 @@ def select_pyenv_versions() -> None:
         os.environ.setdefault("PYENV_VERSION", ":".join(found))
 
 
+def answers(version: str) -> bool:
+    """Whether this Python runs here: a shim of pyenv may be found, and refuse."""
+    command = shutil.which(f"python{version}")
+    return command is not None and subprocess.run([command, "--version"], capture_output=True).returncode == 0
+
+
 select_pyenv_versions()
+HERE = [RUNNING, *(v for v in SUPPORTED if v != RUNNING and answers(v))]
 
 
 def install(session: nox.Session, *requirements: str, pins: str | None = None) -> None:
@@ -86,11 +94,11 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(python=sorted({*SUPPORTED, RUNNING}, key=lambda v: int(v.split(".")[1])))
 def tests(session: nox.Session) -> None:
-    """Run every test under nox's own Python, an eighth of them under each other one that is here."""
+    """Run every test, shared out between the Pythons that are here; `-- --part 0/1` runs all under each."""
     install(session, *workspace("numba", "warp", "test"))
-    part = int(str(session.python).split(".")[1]) % 8  # neighbours take different eighths
-    whole = session.python == RUNNING
-    pytest(session, *(() if whole else ("-m", "not slow", "--part", f"{part}/8")))
+    pytest(session, "-m", "not slow", "--part", f"{HERE.index(str(session.python))}/{len(HERE)}")
+    if session.python == RUNNING and not session.posargs:
+        pytest(session, "-m", "slow")
 
 
 @nox.session(default=False, python=SUPPORTED[0], reuse_venv=False)

@@ -147,6 +147,11 @@ def test_slow_work_is_timed_once_and_short_work_fills_its_share():
         assert seconds_per_step({"slow": slow}, rounds=5, budget=1, at_least=0) == {"slow": 10}
         assert calls == [1, 1]
         calls.clear()
+        assert (
+            seconds_per_step({"slow": slow}, rounds=5, budget=1, at_least=0, compiled=["slow"])["slow"] == 10
+        )
+        assert calls == [1]
+        calls.clear()
         assert seconds_per_step({"slow": slow}, rounds=2, budget=100)["slow"] == 10
         assert calls == [1, 1, 5, 5, 5]  # warm-up, two to find that 5 steps fill 50 s, two turns
 

@@ -19,8 +19,8 @@ BATCH = 3
 
 
 def few(operator, case):
-    """The first cases, and the empty ones: enough where the bridge, not the operator, does the work."""
-    return small(operator, case) and (case in operator.cases[:3] or case.name.startswith("no-"))
+    """The first cases, and an empty one: enough where the bridge, not the operator, does the work."""
+    return small(operator, case) and (case in operator.cases[:2] or case.name == "no-rows")
 
 
 def variants(x):
@@ -48,7 +48,7 @@ def one_by_one(f, axes, args):
     return jax.tree.map(lambda *ys: jnp.stack(ys), *[f(*xs) for xs in picked])
 
 
-@pytest.mark.parametrize(("operator", "backend", "case"), cells(small, first))
+@pytest.mark.parametrize(("operator", "backend", "case"), cells(few, first))
 def test_jit(operator, backend, case):
     args, f, same = prepared(operator, backend, case)
     before = [np.array(x) for x in args]

@@ -23,6 +23,7 @@ from event_ops.discover import Operator, operators
 from event_ops_harness.bench import gradients, triad
 from event_ops_harness.bench.catalog_table import show
 from event_ops_harness.bench.gradients import Gradient
+from event_ops_harness.bench.jax_peers import jax_peers_of
 from event_ops_harness.bench.optional import brainevent, graphblas
 from event_ops_harness.bench.peers import peers_of
 from event_ops_harness.bench.results import Row, write
@@ -45,11 +46,14 @@ def measure(problem: Problem, options: argparse.Namespace, bandwidth: float) -> 
     """One row per backend of ours and per peer; `bandwidth` in bytes per second."""
     operator, kwargs = problem.operator, problem.kwargs
     names = backends_of(operator, options.backends)
-    runs: dict[str, Run] = {
+    compiled: dict[str, Run] = {
         name: run_of(problem, functools.partial(operator.function, backend=name, **kwargs)) for name in names
     }
-    runs |= peers_of(problem)
-    times = seconds_per_step(runs, rounds=options.rounds, budget=options.budget, at_least=0)
+    compiled |= jax_peers_of(problem)
+    runs = compiled | peers_of(problem)
+    times = seconds_per_step(
+        runs, rounds=options.rounds, budget=options.budget, at_least=0, compiled=compiled
+    )
     moved = bytes_moved(operator, problem.args, kwargs)
     case = {"operator": operator.name, "per": problem.per, "bytes": moved}
     return [
@@ -95,8 +99,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--only", nargs="+", default=[], metavar="OPERATOR", choices=names, help="these operators")
     add("--backends", nargs="+", default=[], metavar="BACKEND", help="these beside the default; default: all")
-    add("--rounds", type=int, default=5, help="turns of each; default: 5")
-    add("--budget", type=float, default=0.2, help="seconds per backend or peer and case; default: 0.2")
+    add("--rounds", type=int, default=4, help="turns of each; default: 4")
+    add("--budget", type=float, default=0.1, help="seconds per backend or peer and case; default: 0.1")
     add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
     options = parser.parse_args(argv)
     if options.rounds < 1 or options.budget <= 0:

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops_harness.bench.steps import Problem
-from event_ops_harness.bench.timing import Run, repeated, seconds_per_step
+from event_ops_harness.bench.steps import Problem, called
+from event_ops_harness.bench.timing import seconds_per_step
 
 LINEAR: Final = (
     "csr_event_matmat",
@@ -68,8 +68,8 @@ def measure(problem: Problem, rounds: int, budget: float) -> Gradient:
     """On the default backend, called from Python."""
     positions, value, both = functions(problem)
     args = tuple(map(jnp.asarray, with_float_events(problem)))
-    runs = {"value": _run(value, args), "value_and_grad": _run(both, args)}
-    best = seconds_per_step(runs, rounds=rounds, budget=budget, at_least=0)
+    runs = {"value": called(value, args), "value_and_grad": called(both, args)}
+    best = seconds_per_step(runs, rounds=rounds, budget=budget, at_least=0, compiled=runs)
     return Gradient(problem.name, positions, best["value"], best["value_and_grad"])
 
 
@@ -93,8 +93,3 @@ def with_float_events(problem: Problem) -> list[Any]:
     """The arguments, flags as numbers: only those have a derivative."""
     dtype = problem.operator.dtypes[0]
     return [x.astype(dtype) if np.asarray(x).dtype == bool else x for x in problem.args]
-
-
-def _run(function: Callable[..., Any], args: tuple[Any, ...]) -> Run:
-    compiled = jax.jit(function)
-    return repeated(lambda: jax.block_until_ready(compiled(*args)))

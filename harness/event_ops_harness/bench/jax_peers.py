@@ -11,8 +11,14 @@ import numpy as np
 from jax.experimental import sparse
 
 from event_ops_harness.bench.optional import brainevent
-from event_ops_harness.bench.steps import Problem, run_of
-from event_ops_harness.bench.timing import Run, repeated
+from event_ops_harness.bench.steps import Problem, called, run_of, takes_flags
+from event_ops_harness.bench.timing import Run
+
+
+def jax_peers_of(problem: Problem) -> dict[str, Run]:
+    """Name -> run, compiled, of everyone under JAX who computes this; empty where there is nobody."""
+    peers = JAX_PEERS.get(problem.operator.name)
+    return peers(problem) if peers and takes_flags(problem) else {}
 
 
 def _csr_products(problem: Problem) -> dict[str, Run]:
@@ -24,10 +30,10 @@ def _jax_products(problem: Problem) -> dict[str, Run]:
     data, indices, indptr, x = problem.on_device
     shape, transpose = problem.kwargs["shape"], problem.kwargs.get("transpose")
     coo = sparse.BCOO((data, _coordinates(indices, problem.args[2])), shape=shape)
-    runs = {"JAX BCOO": _timed(lambda a, x: (a.T if transpose else a) @ x, coo, x)}
+    runs = {"JAX BCOO": called(lambda a, x: (a.T if transpose else a) @ x, (coo, x))}
     if not transpose:
         csr = sparse.BCSR((data, indices, indptr), shape=shape)
-        runs["JAX BCSR"] = _timed(lambda a, x: a @ x, csr, x)
+        runs["JAX BCSR"] = called(lambda a, x: a @ x, (csr, x))
     return runs
 
 
@@ -38,10 +44,9 @@ def _sampled(problem: Problem) -> dict[str, Run]:
     numbers = (((1,), (1,)), ((), ()))
     wide = [m.reshape(m.shape[0], -1) for m in (x, y)]
     return {
-        "JAX BCOO sampled": _timed(
+        "JAX BCOO sampled": called(
             lambda x, y, at: sparse.bcoo_dot_general_sampled(x, y, at, dimension_numbers=numbers),
-            *wide,
-            places,
+            (*wide, places),
         )
     }
 
@@ -49,7 +54,7 @@ def _sampled(problem: Problem) -> dict[str, Run]:
 def _dense_form(problem: Problem) -> dict[str, Run]:
     data, indices, indptr = problem.on_device
     matrix = sparse.BCSR((data, indices, indptr), shape=problem.kwargs["shape"])
-    return {"JAX BCSR": _timed(lambda a: a.todense(), matrix)}
+    return {"JAX BCSR": called(lambda a: a.todense(), (matrix,))}
 
 
 def _event_products(problem: Problem) -> dict[str, Run]:
@@ -98,11 +103,6 @@ def _generated(problem: Problem) -> dict[str, Run]:
         return wrap(x) @ matrix if problem.kwargs["transpose"] else matrix @ wrap(x)
 
     return {"BrainEvent": run_of(problem, product)}
-
-
-def _timed(function: Callable[..., Any], *args: Any) -> Run:
-    run = jax.jit(function)
-    return repeated(lambda: jax.block_until_ready(run(*args)))
 
 
 def _coordinates(indices: jax.Array, indptr: np.ndarray) -> jax.Array:

@@ -1,4 +1,4 @@
-"""The best that other libraries have for an operator: NumPy, SciPy, MKL, GraphBLAS, JAX, BrainEvent.
+"""The best that other libraries have for an operator: NumPy, SciPy, MKL, GraphBLAS; see also `jax_peers`.
 
 What is not installed is left out. SciPy's and GraphBLAS's products take events as floats, cast beforehand.
 """
@@ -13,27 +13,22 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 
-from event_ops_harness.bench.jax_peers import JAX_PEERS
 from event_ops_harness.bench.optional import graphblas
 from event_ops_harness.bench.rivals import RIVALS, mkl
-from event_ops_harness.bench.steps import Problem
+from event_ops_harness.bench.steps import Problem, takes_flags
 from event_ops_harness.bench.timing import Run, Work, repeated
 
 Works = Callable[[Problem], Mapping[str, Work]]
 
 
 def peers_of(problem: Problem) -> dict[str, Run]:
-    """Name -> run of everyone else who computes this, on the same arrays; empty where there is nobody.
-
-    None of them takes spike ids or packed events.
-    """
+    """Name -> run of everyone who computes this and is called from Python; empty where there is nobody."""
     name = problem.operator.name
-    if problem.kwargs.get("encoding", "flags") != "flags":
+    if not takes_flags(problem):
         return {}
     found = by_hand(problem) if name in STEPPED and problem.per == "step" else {}
-    if name in CALLED:
-        found |= {peer: repeated(work) for peer, work in CALLED[name](problem).items()}
-    return found | (JAX_PEERS[name](problem) if name in JAX_PEERS else {})
+    works = CALLED[name](problem) if name in CALLED else {}
+    return found | {peer: repeated(work) for peer, work in works.items()}
 
 
 def _rivals(problem: Problem) -> Mapping[str, Work]:

@@ -89,21 +89,29 @@ def make_problem(operator: Operator, case: Case) -> Problem:
     return Problem(operator, case, args, kwargs, varying, carried)
 
 
+def takes_flags(problem: Problem) -> bool:
+    """Whether events are flags or numbers: no peer takes spike ids or packed bits."""
+    return problem.kwargs.get("encoding", "flags") == "flags"
+
+
 def run_of(problem: Problem, function: Callable[..., Any]) -> Run:
-    """`function`, of the operator's positional arguments, under jit: called, or in a loop."""
-    if problem.per == "step":
-        return _looped(problem, function)
-    compiled = jax.jit(function)
-    return repeated(lambda: jax.block_until_ready(compiled(*problem.on_device)))
+    """`function`, of the operator's positional arguments, compiled: called, or in a loop."""
+    return _looped(problem, function) if problem.per == "step" else called(function, problem.on_device)
+
+
+def called(function: Callable[..., Any], args: tuple[Any, ...]) -> Run:
+    """`function`, compiled for these arguments and called from Python."""
+    compiled = jax.jit(function).lower(*args).compile()
+    return repeated(lambda: jax.block_until_ready(compiled(*args)))
 
 
 def _looped(problem: Problem, function: Callable[..., Any]) -> Run:
-    loop = loop_of(problem, function)
     replaced = {*problem.carried, problem.varying}
     fixed = [None if i in replaced else x for i, x in enumerate(problem.on_device)]
     bank = None if problem.varying is None else jnp.asarray(problem.bank)
     shapes = jax.tree.leaves(jax.eval_shape(function, *problem.on_device))
-    state, age = None, LIFETIME
+    state, age = start(problem, shapes), 0
+    loop = loop_of(problem, function).lower(state, fixed, bank, age, 1).compile()
 
     def run(steps: int) -> None:
         nonlocal state, age
@@ -118,8 +126,8 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Run:
     return run
 
 
-def loop_of(problem: Problem, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`(state, fixed, bank, first, steps) -> state`; state is donated: carried inputs, and other outputs."""
+def loop_of(problem: Problem, function: Callable[..., Any]) -> Any:
+    """`(state, fixed, bank, first, steps) -> state` under jit; state, as `start` makes it, is donated."""
     carried, varying = problem.carried, problem.varying
 
     def step(fixed: Any, bank: Any, t: Any, state: Any) -> Any:
@@ -138,6 +146,7 @@ def loop_of(problem: Problem, function: Callable[..., Any]) -> Callable[..., Any
 
 
 def start(problem: Problem, shapes: list[Any]) -> Any:
+    """The state before the first step: the inputs that are carried, and zeros for the other outputs."""
     held = {i: jnp.array(problem.args[i]) for i in problem.carried}
     others = [jnp.zeros(x.shape, x.dtype) for i, x in enumerate(shapes) if i not in problem.carried.values()]
     return held, others
