@@ -15,7 +15,7 @@ def smooth(operator, case):
     """The first cases with derivatives, and those where some entries must have none."""
     differentiable = [c for c in operator.cases if c.differentiable]
     special = case.name.startswith(("poisoned", "out-of-range"))
-    return small(operator, case) and (case in differentiable[:3] or (special and case in differentiable))
+    return small(operator, case) and (case in differentiable[:2] or (special and case in differentiable))
 
 
 def of_differentiable(operator, backend, case):
