@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from rich.markup import escape
 from rich.table import Table
 
 import ffi_bridge.registry
@@ -78,7 +79,7 @@ def table_of(summary: Summary, connectivity: Connectivity, backends: list[Explan
         table.add_row(name, value)
     table.add_section()
     for name, value, style in backend_rows(backends):
-        table.add_row(name, value, style=style)
+        table.add_row(name, escape(value), style=style)
     return table
 
 
