@@ -9,6 +9,7 @@ import warp as wp
 from event_ops.entries import one_each
 from event_ops.warp_parts.access import at
 from event_ops.warp_parts.csr import bounded, is_active, place
+from event_ops.warp_parts.deliver import add_rows
 from event_ops.warp_parts.sums import sums_of
 from ffi_bridge import warp_kernel
 
@@ -30,24 +31,6 @@ def gather_rows(
             if is_active(events[j]):
                 total += at(data, k) * y.dtype(events[j])
     y[i] = total
-
-
-@wp.kernel(enable_backward=False)
-def scatter_rows(
-    data: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    events: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
-    i = wp.tid()
-    nse = indices.shape[0]
-    if is_active(events[i]):
-        event = y.dtype(events[i])
-        for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
-            j = place(indices[k], y.shape[0])
-            if j >= 0:
-                wp.atomic_add(y, j, at(data, k) * event)
 
 
 @wp.kernel(enable_backward=False)
@@ -76,7 +59,7 @@ def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -
             return warp_kernel(gather_rows, outs)(data, indices, indptr, values)
         ids = events.dtype == jnp.int32
         active = events if ids else one_each(events, shape[0], outs.dtype)
-        scatter = sums_of(scatter_ids if ids else scatter_rows, outs, active.shape)
+        scatter = sums_of(scatter_ids if ids else add_rows, outs, active.shape)
         return scatter(data, indices, indptr, active)
 
     return call

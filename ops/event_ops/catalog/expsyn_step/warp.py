@@ -4,29 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import warp as wp
 
-from event_ops.warp_parts.access import at
-from event_ops.warp_parts.csr import bounded, is_active, place
+from event_ops.warp_parts.deliver import add_rows
 from ffi_bridge import warp_kernel
-
-
-@wp.kernel(enable_backward=False)
-def add_rows(
-    data: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    spikes: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
-    i = wp.tid()
-    nse = indices.shape[0]
-    if is_active(spikes[i]):
-        spike = y.dtype(spikes[i])
-        for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
-            j = place(indices[k], y.shape[0])
-            if j >= 0:
-                wp.atomic_add(y, j, at(data, k) * spike)
 
 
 def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
