@@ -8,6 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
 
 CACHE_LINE: Final = 64
 
@@ -42,15 +43,27 @@ def prefetch(context: Any, array: Any, i: Any) -> Any:
     return types.void(array, i), emit
 
 
+def length_of_row(values: Any) -> int:
+    """How many elements lie between values[i] and values[i + 1]."""
+    return int(np.prod(values.shape[1:]))
+
+
+@overload(length_of_row, strict=False)
+def _length_of_row(values: Any) -> Any:
+    if values.ndim == 1:
+        return lambda values: np.uintp(1)
+    return lambda values: np.uintp(values.shape[1])
+
+
 def prefetch_range(values: Any, low: Any, high: Any) -> None:
-    """Ask for values[low:high], or for nothing where one value stands for all."""
+    """Ask for values[low:high], as laid flat, or for nothing where one value stands for all."""
 
 
 @overload(prefetch_range, strict=False)
 def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
     if not isinstance(values, types.Array):
         return lambda values, low, high: None
-    per_line = np.uintp(CACHE_LINE * 8 // values.dtype.bitwidth)
+    per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
 
     def ask(values: Any, low: Any, high: Any) -> None:
         for k in range(low, high, per_line):
@@ -85,7 +98,8 @@ def is_far(values: Any) -> Any:
 
 @njit
 def prefetch_targets(values: Any, indices: Any, low: Any, high: Any) -> None:
-    """Ask for what the entries TARGETS_AHEAD after those of a row point at in `values`."""
-    nse = np.uintp(indices.size)
+    """Ask for what the entries TARGETS_AHEAD after those of a row point at in `values`: elements or rows."""
+    nse, length = np.uintp(indices.size), length_of_row(values)
     for k in range(min(low + TARGETS_AHEAD, nse), min(high + TARGETS_AHEAD, nse)):
-        prefetch(values, np.uintp(indices[k]))  # pyright: ignore[reportCallIssue]  # Numba supplies the context
+        j = np.uintp(indices[k])
+        prefetch_range(values, j * length, (j + np.uintp(1)) * length)

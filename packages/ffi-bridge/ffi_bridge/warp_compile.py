@@ -70,7 +70,8 @@ class BufferSpec:
         strides = tuple(
             dtype.itemsize * math.prod(shape[next(axis) + 1 :]) if has else 0 for has in self.batched
         )
-        return WarpBuffer(self.name, shape, (DTYPES | HALF_DTYPES)[dtype], tuple(slots), strides)
+        size = dtype.itemsize * math.prod(shape)
+        return WarpBuffer(self.name, shape, (DTYPES | HALF_DTYPES)[dtype], size, tuple(slots), strides)
 
 
 def ensure_launch_target(

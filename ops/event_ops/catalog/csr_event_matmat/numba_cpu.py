@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import njit, prange
 
 from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.numba_parts.events import active_ids, flags_of
 from event_ops.numba_parts.flags import REORDER
-from event_ops.numba_parts.matmat import gather_rows_with, is_large
-from event_ops.numba_parts.split import MIN_PARALLEL, add_up, clear, first_row, parts_for, private
+from event_ops.numba_parts.lanes import add_weighted
+from event_ops.numba_parts.matmat import gather_kernels, is_large, scatter_row_with, widths_of
+from event_ops.numba_parts.split import MIN_PARALLEL, add_up, clear, parts_for, private
 from ffi_bridge import numba_kernel
 
 # Adding whole rows of events, silent ones too, vectorises: it is the faster way from one active in so many.
 DENSE_FROM = np.uintp(8)
-
-gather_rows = gather_rows_with(weighted)
-
-
-@njit(fastmath=REORDER)
-def add_row(weights: Any, indices: Any, low: Any, high: Any, events: Any, y: Any) -> None:
-    """y[indices[k]] += weight k * events for the entries from `low` to `high`."""
-    for k in range(low, high):
-        j = np.uintp(indices[k])
-        if j < np.uintp(y.shape[0]):
-            weight = at(weights, k)
-            for c in range(np.uintp(events.size)):
-                y[j, c] += weighted(weight, events[c])
 
 
 @njit(fastmath=REORDER)
@@ -40,26 +29,6 @@ def add_column(weights: Any, indices: Any, low: Any, high: Any, event: Any, y: A
         j = np.uintp(indices[k])
         if j < np.uintp(y.shape[0]):
             y[j, c] += weighted(at(weights, k), event)
-
-
-@njit
-def add_rows(data: Any, indices: Any, indptr: Any, events: Any, ids: Any, y: Any) -> None:
-    """y += A.T @ events, over the active events `ids`, places in `events` laid flat: whole rows of them."""
-    weights = hoist(data)
-    nse, n = np.uintp(indices.size), np.uintp(events.shape[1])
-    position, count = np.uintp(0), np.uintp(ids.size)
-    while position < count:
-        first = np.uintp(ids[position])
-        i, begin = first // n, position
-        while position < count and np.uintp(ids[position]) < (i + np.uintp(1)) * n:
-            position += np.uintp(1)
-        low, high = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
-        if (position - begin) * DENSE_FROM > n:
-            add_row(weights, indices, low, high, events[i], y)
-        else:
-            for other in range(begin, position):
-                c = np.uintp(ids[other]) - i * n
-                add_column(weights, indices, low, high, events[i, c], y, c)
 
 
 @njit
@@ -85,54 +54,63 @@ def share(ends: Any, ids: Any, n: int, part: int, parts: int) -> int:
     return min(start, ids.size)
 
 
-@njit
-def matmat(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    gather_rows(data, indices, indptr, events, y, 0, indptr.size - 1)
+def add_rows_with(widths: tuple[int, ...]) -> Any:
+    """The kernel `y += A.T @ events` over active events, whose `ids` are places in `events` laid flat."""
+    add_row = scatter_row_with(add_weighted, widths)
+
+    @njit
+    def add_rows(data: Any, indices: Any, indptr: Any, events: Any, ids: Any, y: Any) -> None:
+        weights = hoist(data)
+        nse, n = np.uintp(indices.size), np.uintp(events.shape[1])
+        position, count = np.uintp(0), np.uintp(ids.size)
+        while position < count:
+            first = np.uintp(ids[position])
+            i, begin = first // n, position
+            while position < count and np.uintp(ids[position]) < (i + np.uintp(1)) * n:
+                position += np.uintp(1)
+            low, high = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            if (position - begin) * DENSE_FROM > n:
+                add_row(weights, indices, low, high, events, y, i, np.uintp(0))
+            else:
+                for other in range(begin, position):
+                    c = np.uintp(ids[other]) - i * n
+                    add_column(weights, indices, low, high, events[i, c], y, c)
+
+    return add_rows
 
 
-@njit(parallel=True)
-def matmat_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    parts = get_num_threads()
-    for part in prange(parts):
-        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-        gather_rows(data, indices, indptr, events, y, low, high)
+@cache
+def scatter_kernels(widths: tuple[int, ...]) -> tuple[Any, Any]:
+    """Y = A.T @ events by one thread, and by all."""
+    add_rows = add_rows_with(widths)
 
-
-@njit
-def matmat_transposed(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    clear(y)
-    scratch = np.empty(events.size, np.uintp)
-    ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
-    add_rows(data, indices, indptr, events, ids, y)
-
-
-@njit(parallel=True)
-def matmat_transposed_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    scratch, n = np.empty(events.size, np.uintp), events.shape[1]
-    ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
-    ends = terms_up_to(indptr, ids, n)
-    work = ends[ids.size]
-    if work < MIN_PARALLEL:
+    @njit
+    def matmat_transposed(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
         clear(y)
+        scratch = np.empty(events.size, np.uintp)
+        ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
         add_rows(data, indices, indptr, events, ids, y)
-    else:
-        parts = parts_for(work, y.size)
-        spare = np.empty((parts - 1, *y.shape), y.dtype)
-        for part in prange(parts):
-            mine = private(y, spare, part)
-            clear(mine)
-            low, high = share(ends, ids, n, part, parts), share(ends, ids, n, part + 1, parts)
-            add_rows(data, indices, indptr, events, ids[low:high], mine)
-        add_up(spare, y)
 
+    @njit(parallel=True)
+    def matmat_transposed_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
+        scratch, n = np.empty(events.size, np.uintp), events.shape[1]
+        ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
+        ends = terms_up_to(indptr, ids, n)
+        work = ends[ids.size]
+        if work < MIN_PARALLEL:
+            clear(y)
+            add_rows(data, indices, indptr, events, ids, y)
+        else:
+            parts = parts_for(work, y.size)
+            spare = np.empty((parts - 1, *y.shape), y.dtype)
+            for part in prange(parts):
+                mine = private(y, spare, part)
+                clear(mine)
+                low, high = share(ends, ids, n, part, parts), share(ends, ids, n, part + 1, parts)
+                add_rows(data, indices, indptr, events, ids[low:high], mine)
+            add_up(spare, y)
 
-# (transposed, large) -> kernel
-KERNELS = {
-    (False, False): matmat,
-    (False, True): matmat_parallel,
-    (True, False): matmat_transposed,
-    (True, True): matmat_transposed_parallel,
-}
+    return matmat_transposed, matmat_transposed_parallel
 
 
 def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
@@ -141,6 +119,8 @@ def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
         n = events.shape[1]
         large = indices.size * n >= MIN_ENTRIES_PARALLEL if transpose else is_large(indices.size, n)
-        return numba_kernel(KERNELS[transpose, large], outs)(data, indices, indptr, events)
+        widths = widths_of(n)
+        serial, parallel = scatter_kernels(widths) if transpose else gather_kernels(add_weighted, widths)
+        return numba_kernel(parallel if large else serial, outs)(data, indices, indptr, events)
 
     return call

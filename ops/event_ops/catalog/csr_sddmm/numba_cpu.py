@@ -12,6 +12,7 @@ from numba.extending import overload
 from event_ops.numba_parts.access import weighted
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.matmat import is_large
+from event_ops.numba_parts.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
 from ffi_bridge import numba_kernel
 
 
@@ -86,6 +87,7 @@ def sample_row(indices: Any, X: Any, i: Any, Y: Any, out: Any, low: Any, high: A
 def sample(indices: Any, indptr: Any, X: Any, Y: Any, out: Any, low: Any, high: Any) -> None:
     """out[k] for the entries from `low` to `high`, each written once whatever indptr holds."""
     done, end = np.uintp(low), np.uintp(high)
+    streamed, far = is_far(indices), is_far(Y)
     for i in range(row_at(indptr, done), np.uintp(indptr.size - 1)):
         start, stop = min(np.uintp(indptr[i]), end), min(np.uintp(indptr[i + np.uintp(1)]), end)
         out[done : max(done, start)] = 0
@@ -94,6 +96,10 @@ def sample(indices: Any, indptr: Any, X: Any, Y: Any, out: Any, low: Any, high: 
             if is_silent(X, i):
                 out[done:stop] = 0
             else:
+                if streamed:
+                    prefetch_range(indices, done + STREAM_AHEAD, stop + STREAM_AHEAD)
+                if far:
+                    prefetch_targets(Y, indices, done, stop)
                 sample_row(indices, X, i, Y, out, done, stop)
             done = stop
         if done == end:

@@ -23,6 +23,7 @@ from numba.np.numpy_support import as_dtype
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded
 from ffi_bridge.handler.frame import HANDLER_TYPE, I32, I64, NULL, POINTER, Buffer, Frame
+from ffi_bridge.handler.huge_pages import prefer_huge_pages
 from ffi_bridge.handler.loop import count_to
 
 
@@ -68,6 +69,8 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     frame.return_unless_execute()
     signature: Signature = compiled.signature
     buffers = _checked_buffers(frame, signature, layout)
+    for buffer, array in list(zip(buffers, signature.args, strict=True))[layout.num_inputs :]:
+        prefer_huge_pages(builder, buffer.data, _size(builder, array, buffer.dims))
     if threading is None:
         _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
     else:
@@ -101,6 +104,14 @@ def _checked_buffers(frame: Frame, signature: Signature, layout: Layout) -> list
         for found, expected in zip(buffer.dims, own, strict=False):
             frame.require("==", found, expected, f"expected the outputs' batch size for '{name}'")
     return buffers
+
+
+def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
+    """How many bytes an array of this shape takes."""
+    size: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
+    for extent in shape:
+        size = builder.mul(size, extent)
+    return size
 
 
 def _enter(frame: Frame, threading: Threading) -> None:
@@ -185,9 +196,7 @@ def _advance(
     if not batched[level]:
         return pointer
     axis = sum(batched[:level])
-    stride: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
-    for extent in buffer.dims[axis + 1 :]:
-        stride = builder.mul(stride, extent)
+    stride = _size(builder, array, buffer.dims[axis + 1 :])
     return builder.gep(pointer, [builder.mul(index, stride)])
 
 

@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from ffi_bridge.handler.engine import MachineCode, compile_function, new_module
 from ffi_bridge.handler.frame import HANDLER_TYPE, I8, I64, NULL, POINTER, Frame
+from ffi_bridge.handler.huge_pages import prefer_huge_pages
 from ffi_bridge.handler.loop import count_to
 
 
@@ -22,13 +23,15 @@ from ffi_bridge.handler.loop import count_to
 class WarpBuffer:
     """One operand or result of a Warp launch.
 
-    `shape` with its batch axes; `dtype`: XLA's name and code; `slots`: (struct, byte offset) of every pointer
-    to it; `strides`: bytes from one element of each batch level to the next, 0 where all share one.
+    `shape` with its batch axes; `dtype`: XLA's name and code; `size` in bytes; `slots`: (struct, byte offset)
+    of every pointer to it; `strides`: bytes from one element of each batch level to the next, 0 where all
+    share one.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: tuple[str, int]
+    size: int
     slots: tuple[tuple[int, int], ...]
     strides: tuple[int, ...]
 
@@ -52,6 +55,8 @@ def emit_handler(entry: int, name: str, launch: WarpLaunch) -> MachineCode:
     frame.answer_metadata()
     frame.return_unless_execute()
     data = _checked_buffers(frame, launch)
+    for pointer, buffer in list(zip(data, launch.buffers, strict=True))[launch.num_inputs :]:
+        prefer_huge_pages(builder, pointer, ir.Constant(I64, buffer.size))
     structs = [_copied(builder, content) for content in launch.structs]
     with ExitStack() as loops:
         for level, size in enumerate(launch.batch):
