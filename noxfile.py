@@ -20,7 +20,6 @@ SUPPORTED = ("3.11", "3.12", "3.13")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 BENCHMARKS = {
     "call": "event_ops_harness.bench.call",
-    "ops": "event_ops_harness.bench.ops",
     "catalog": "event_ops_harness.bench.catalog",
     "cuba": "event_ops_harness.bench.cuba",
 }
@@ -157,7 +156,7 @@ def seeds(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure beside the rivals: `-- call`, `-- ops`, `-- catalog`, `-- cuba`, then their options."""
+    """Measure beside the rivals: `-- call`, `-- catalog`, `-- cuba`, then their options."""
     chosen, *options = session.posargs or ("call",)
     if chosen not in BENCHMARKS:
         session.error(f"no benchmark named {chosen!r}: choose one of {', '.join(BENCHMARKS)}")

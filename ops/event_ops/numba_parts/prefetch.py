@@ -27,7 +27,7 @@ _READ, _KEEP, _DATA = 0, 3, 1
 
 @intrinsic
 def prefetch(context: Any, array: Any, i: Any) -> Any:
-    """Ask for the cache line of array[i]: no exception, no fault, whatever i is."""
+    """Ask for the cache line of element i of an array laid flat: no exception, no fault, whatever i is."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array_type, (array, i) = signature.args[0], arguments
@@ -43,20 +43,8 @@ def prefetch(context: Any, array: Any, i: Any) -> Any:
     return types.void(array, i), emit
 
 
-def length_of_row(values: Any) -> int:
-    """How many elements lie between values[i] and values[i + 1]."""
-    return int(np.prod(values.shape[1:]))
-
-
-@overload(length_of_row, strict=False)
-def _length_of_row(values: Any) -> Any:
-    if values.ndim == 1:
-        return lambda values: np.uintp(1)
-    return lambda values: np.uintp(values.shape[1])
-
-
 def prefetch_range(values: Any, low: Any, high: Any) -> None:
-    """Ask for values[low:high], as laid flat, or for nothing where one value stands for all."""
+    """Ask for values[low:high], or for nothing where one value stands for all."""
 
 
 @overload(prefetch_range, strict=False)
@@ -96,10 +84,27 @@ def is_far(values: Any) -> Any:
     return np.uintp(values.size * values.itemsize) > CLOSE_BYTES
 
 
+def prefetch_element(values: Any, j: Any) -> None:
+    """Ask for values[j], an element or a row."""
+
+
+@overload(prefetch_element, strict=False)
+def _prefetch_element(values: Any, j: Any) -> Any:
+    if values.ndim == 1:
+        return lambda values, j: prefetch(values, j)  # pyright: ignore[reportCallIssue]
+    per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
+
+    def ask(values: Any, j: Any) -> None:
+        length = np.uintp(values.shape[1])
+        for c in range(np.uintp(0), length, per_line):
+            prefetch(values, j * length + c)  # pyright: ignore[reportCallIssue]  # Numba supplies the context
+
+    return ask
+
+
 @njit
 def prefetch_targets(values: Any, indices: Any, low: Any, high: Any) -> None:
-    """Ask for what the entries TARGETS_AHEAD after those of a row point at in `values`: elements or rows."""
-    nse, length = np.uintp(indices.size), length_of_row(values)
+    """Ask for what the entries TARGETS_AHEAD after those of a row point at in `values`."""
+    nse = np.uintp(indices.size)
     for k in range(min(low + TARGETS_AHEAD, nse), min(high + TARGETS_AHEAD, nse)):
-        j = np.uintp(indices[k])
-        prefetch_range(values, j * length, (j + np.uintp(1)) * length)
+        prefetch_element(values, np.uintp(indices[k]))

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 
+from event_ops.numba_parts.split import MIN_PARALLEL, parts_for
 from ffi_bridge import numba_kernel
 
 
@@ -34,23 +35,66 @@ def bin_of(row: Any, column: Any, rows: Any, columns: Any) -> Any:
 
 
 @njit
-def tocsc(indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any, permutation: Any) -> None:
-    one, nse = np.uintp(1), np.uintp(indices.size)
-    rows, columns = np.uintp(indptr.size - 1), np.uintp(csc_indptr.size - 1)
-    row = rows_of_entries(indices, indptr)
-    place = np.zeros(columns + np.uintp(2), np.uintp)
-    for k in range(nse):
-        place[bin_of(row[k], indices[k], rows, columns) + one] += one
-    for j in range(columns + one):
-        place[j + one] += place[j]
-        csc_indptr[j] = place[j]
-    for k in range(nse):
-        j = bin_of(row[k], indices[k], rows, columns)
-        p = place[j]
+def count(row: Any, indices: Any, places: Any, rows: Any, low: Any, high: Any) -> None:
+    """places[j] = how many of the entries from `low` to `high` are in bin j."""
+    places[:] = 0
+    for k in range(np.uintp(low), np.uintp(high)):
+        places[bin_of(row[k], indices[k], rows, np.uintp(places.size - 1))] += np.uintp(1)
+
+
+@njit
+def add_up(places: Any, csc_indptr: Any) -> None:
+    """From how many entries each part has in each bin to where it writes the first of them."""
+    total = np.uintp(0)
+    for j in range(np.uintp(csc_indptr.size)):
+        csc_indptr[j] = total
+        for part in range(np.uintp(places.shape[0])):
+            mine = places[part, j]
+            places[part, j] = total
+            total += mine
+
+
+@njit
+def move(
+    row: Any, indices: Any, places: Any, rows: Any, low: Any, high: Any, csc_indices: Any, permutation: Any
+) -> None:
+    """Write the entries from `low` to `high` to their places."""
+    for k in range(np.uintp(low), np.uintp(high)):
+        j = bin_of(row[k], indices[k], rows, np.uintp(places.size - 1))
+        p = places[j]
         csc_indices[p], permutation[p] = row[k], k
-        place[j] = p + one
+        places[j] = p + np.uintp(1)
+
+
+@njit
+def tocsc(indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any, permutation: Any) -> None:
+    rows, nse = np.uintp(indptr.size - 1), indices.size
+    row = rows_of_entries(indices, indptr)
+    places = np.empty((1, csc_indptr.size), np.uintp)
+    count(row, indices, places[0], rows, 0, nse)
+    add_up(places, csc_indptr)
+    move(row, indices, places[0], rows, 0, nse, csc_indices, permutation)
+
+
+@njit(parallel=True)
+def tocsc_parallel(indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any, permutation: Any) -> None:
+    rows, nse = np.uintp(indptr.size - 1), indices.size
+    row = rows_of_entries(indices, indptr)
+    parts = parts_for(nse, csc_indptr.size)
+    places = np.empty((parts, csc_indptr.size), np.uintp)
+    for part in prange(parts):
+        count(row, indices, places[part], rows, nse * part // parts, nse * (part + 1) // parts)
+    add_up(places, csc_indptr)
+    for part in prange(parts):
+        low, high = nse * part // parts, nse * (part + 1) // parts
+        move(row, indices, places[part], rows, low, high, csc_indices, permutation)
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
-    return numba_kernel(tocsc, outs)
+    """The callable; the number of entries decides between one thread and all."""
+
+    def call(indices: Any, indptr: Any) -> Any:
+        kernel = tocsc_parallel if indices.size >= MIN_PARALLEL else tocsc
+        return numba_kernel(kernel, outs)(indices, indptr)
+
+    return call
