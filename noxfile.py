@@ -127,7 +127,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types with pyright: strictly in the two libraries, basically in the harness."""
-    install(session, *workspace("numba", "warp"), *group("types"))
+    install(session, *workspace("numba", "warp", "test"), *group("types"))
     session.run("pyright")
     session.run("pyright", "-p", "harness")
 

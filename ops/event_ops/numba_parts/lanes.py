@@ -13,6 +13,9 @@ from numba import types
 from numba.extending import intrinsic, models, register_model
 from numba.np.numpy_support import as_dtype
 
+# Numba supplies the first argument of an intrinsic, which its own annotations do not say.
+_intrinsic: Any = intrinsic(prefer_literal=True)
+
 CONTRACT = ("contract",)  # a product and a sum may become one instruction
 
 
@@ -35,7 +38,7 @@ class LanesModel(models.PrimitiveModel):
         super().__init__(manager, lanes, ir.VectorType(element, lanes.width * parts))
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic
 def zeros(context: Any, like: Any, width: Any) -> Any:
     """`width` zeros of the dtype of the array `like`."""
     lanes = Lanes(like.dtype, width.literal_value)
@@ -46,31 +49,31 @@ def zeros(context: Any, like: Any, width: Any) -> Any:
     return lanes(like, width), emit
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic
 def load(context: Any, array: Any, place: Any, width: Any) -> Any:
     """`width` elements of a C-contiguous array from `place` on, counted as if it were flat: unchecked."""
     lanes = Lanes(array.dtype, width.literal_value)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(context, builder, signature.args[0], *arguments[:2], lanes)
+        address = _address(context, builder, signature.args[0], arguments[0], arguments[1], lanes)
         return builder.load(address, align=_alignment(array.dtype))
 
     return lanes(array, place, width), emit
 
 
-@intrinsic
+@_intrinsic
 def store(context: Any, array: Any, place: Any, lanes: Any) -> Any:
     """The inverse of `load`."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(context, builder, signature.args[0], *arguments[:2], lanes)
+        address = _address(context, builder, signature.args[0], arguments[0], arguments[1], lanes)
         builder.store(arguments[2], address, align=_alignment(array.dtype))
         return context.get_dummy_value()
 
     return types.void(array, place, lanes), emit
 
 
-@intrinsic
+@_intrinsic
 def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
     """total + weight * values."""
 
@@ -88,7 +91,7 @@ def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
     return total(total, weight, values), emit
 
 
-@intrinsic
+@_intrinsic
 def add_weighted(context: Any, total: Any, weight: Any, events: Any) -> Any:
     """total + weight * events, and exactly 0 from inactive ones; events are bool or real."""
 

@@ -24,8 +24,11 @@ CLOSE_BYTES: Final = np.uintp(1 << 20)
 
 _READ, _KEEP, _DATA = 0, 3, 1
 
+# Numba supplies the first argument of an intrinsic, which its own annotations do not say.
+_intrinsic: Any = intrinsic
 
-@intrinsic
+
+@_intrinsic
 def prefetch(context: Any, array: Any, i: Any) -> Any:
     """Ask for the cache line of element i of an array laid flat: no exception, no fault, whatever i is."""
 
@@ -55,7 +58,7 @@ def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
 
     def ask(values: Any, low: Any, high: Any) -> None:
         for k in range(low, high, per_line):
-            prefetch(values, k)  # pyright: ignore[reportCallIssue]  # Numba supplies the context
+            prefetch(values, k)
 
     return ask
 
@@ -91,13 +94,13 @@ def prefetch_element(values: Any, j: Any) -> None:
 @overload(prefetch_element, strict=False)
 def _prefetch_element(values: Any, j: Any) -> Any:
     if values.ndim == 1:
-        return lambda values, j: prefetch(values, j)  # pyright: ignore[reportCallIssue]
+        return lambda values, j: prefetch(values, j)
     per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
 
     def ask(values: Any, j: Any) -> None:
         length = np.uintp(values.shape[1])
         for c in range(np.uintp(0), length, per_line):
-            prefetch(values, j * length + c)  # pyright: ignore[reportCallIssue]  # Numba supplies the context
+            prefetch(values, j * length + c)
 
     return ask
 

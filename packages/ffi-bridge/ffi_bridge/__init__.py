@@ -9,6 +9,8 @@ from ffi_bridge.selection import use_backend as use_backend
 
 if TYPE_CHECKING:
     from ffi_bridge.numba_cpu import numba_kernel as numba_kernel
+    from ffi_bridge.numba_cuda import numba_cuda_callable as numba_cuda_callable
+    from ffi_bridge.numba_cuda import numba_cuda_kernel as numba_cuda_kernel
     from ffi_bridge.warp import warp_kernel as warp_kernel
     from ffi_bridge.warp_types import jaxinfo_to_warpinfo as jaxinfo_to_warpinfo
     from ffi_bridge.warp_types import jaxtype_to_warptype as jaxtype_to_warptype
@@ -19,6 +21,8 @@ __all__ = [
     "XLACustomKernel",
     "jaxinfo_to_warpinfo",
     "jaxtype_to_warptype",
+    "numba_cuda_callable",
+    "numba_cuda_kernel",
     "numba_kernel",
     "use_backend",
     "warp_kernel",
@@ -28,6 +32,8 @@ __all__ = [
 # nor Warp.
 _LAZY = {
     "numba_kernel": ("ffi_bridge.numba_cpu", "numba"),
+    "numba_cuda_callable": ("ffi_bridge.numba_cuda", "cuda12"),
+    "numba_cuda_kernel": ("ffi_bridge.numba_cuda", "cuda12"),
     "warp_kernel": ("ffi_bridge.warp", "warp"),
     "jaxinfo_to_warpinfo": ("ffi_bridge.warp_types", "warp"),
     "jaxtype_to_warptype": ("ffi_bridge.warp_types", "warp"),

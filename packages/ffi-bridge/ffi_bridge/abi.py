@@ -34,13 +34,14 @@ OFFSETS: Final[dict[str, dict[str, int]]] = {
     "XLA_FFI_Buffer": {"dtype": 16, "data": 24, "rank": 32, "dims": 40},
     "XLA_FFI_Api": {"XLA_FFI_Error_Create": 48, "XLA_FFI_Stream_Get": 80},
     "XLA_FFI_Error_Create_Args": {"struct_size": 0, "message": 16, "errc": 24},
+    "XLA_FFI_Stream_Get_Args": {"struct_size": 0, "ctx": 16, "stream": 24},
     "XLA_FFI_InternalExtension": {"type": 8, "next": 16},
     "XLA_FFI_Metadata_Extension": {"metadata": 24},
     "XLA_FFI_Metadata": {"api_version": 8, "traits": 32},
     "XLA_FFI_Api_Version": {"major_version": 16, "minor_version": 20},
 }
 
-SIZES: Final[dict[str, int]] = {"XLA_FFI_Error_Create_Args": 32}
+SIZES: Final[dict[str, int]] = {"XLA_FFI_Error_Create_Args": 32, "XLA_FFI_Stream_Get_Args": 32}
 
 # Enumerators that handlers compare with or return.
 CODES: Final[dict[str, int]] = {
@@ -48,6 +49,7 @@ CODES: Final[dict[str, int]] = {
     "XLA_FFI_ExecutionStage_EXECUTE": 3,
     "XLA_FFI_Error_Code_INVALID_ARGUMENT": 3,
     "XLA_FFI_Error_Code_INTERNAL": 13,
+    "XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE": 1,
 }
 
 # XLA_FFI_DataType_<name> of every NumPy dtype that a native handler can carry.

@@ -95,7 +95,7 @@ class _Walk:
         self._functions[id(function)] = len(self._functions)
         yield from self._code(function.__code__)
         yield from self.tokens((function.__defaults__, function.__kwdefaults__))
-        for name, value in _references(function, function.__code__):
+        for name, value in references(function, function.__code__):
             yield name
             yield from self.tokens(value)
 
@@ -113,7 +113,7 @@ def _is_library_name(value: object) -> bool:
     return named and root in ("builtins", "math", "cmath", "operator", "numpy", "numba")
 
 
-def _references(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:
+def references(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:
     """What `code` reads from outside: closure cells, globals, attributes of modules."""
     outside = _closure(function)
     instructions = list(dis.get_instructions(code))
@@ -130,7 +130,7 @@ def _references(function: types.FunctionType, code: types.CodeType) -> Iterator[
         yield _attribute(name, value, instructions[position + 1 :])
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _references(function, constant)
+            yield from references(function, constant)
 
 
 def _closure(function: types.FunctionType) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final, cast
 
 import jax
@@ -48,6 +49,11 @@ class NativeKernel(ABC):
     @abstractmethod
     def name(self) -> str:
         """The kernel's own name."""
+
+    @property
+    def platform(self) -> str:
+        """JAX's name of the platform that the kernel runs on."""
+        return "cpu"
 
     @abstractmethod
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
@@ -111,16 +117,18 @@ def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> li
     return [output_type(sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
 
 
-def _lower(ctx: Any, *operands: Any, kernel: NativeKernel, target: str, **_: Any) -> Any:
+def _lower(ctx: Any, *operands: Any, kernel: NativeKernel, target: str, platform: str, **_: Any) -> Any:
+    if kernel.platform != platform:
+        return _refuse_platform(ctx, kernel=kernel)
     rule = jax.ffi.ffi_lowering(target, operand_output_aliases=dict(kernel.aliases))
     return rule(ctx, *operands)
 
 
 def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:
     raise NotImplementedError(
-        f"kernel '{kernel.name}' is a {kernel.toolchain} CPU kernel and its program is compiled for "
-        f"{', '.join(ctx.module_context.platforms)}; put its inputs on a CPU device, or register a GPU "
-        "kernel beside it in an XLACustomKernel"
+        f"kernel '{kernel.name}' is a {kernel.toolchain} kernel for {kernel.platform} and its program is "
+        f"compiled for {', '.join(ctx.module_context.platforms)}; put its inputs on a {kernel.platform} "
+        "device, or register a kernel for the other platform beside it in an XLACustomKernel"
     )
 
 
@@ -190,6 +198,7 @@ native_call_p.multiple_results = True
 native_call_p.def_impl(_run_eagerly)
 native_call_p.def_abstract_eval(_abstract)
 mlir.register_lowering(native_call_p, _refuse_platform)
-mlir.register_lowering(native_call_p, _lower, platform="cpu")
+for _platform in ("cpu", "cuda"):
+    mlir.register_lowering(native_call_p, partial(_lower, platform=_platform), platform=_platform)
 batching.primitive_batchers[native_call_p] = _batch
 ad.primitive_jvps[native_call_p] = _no_jvp

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ffi_bridge.buffer_spec import buffers_of
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native_call import NativeCall, NativeKernel
-from ffi_bridge.warp_compile import BufferSpec, Roles, ensure_launch_target
+from ffi_bridge.warp_compile import Roles, ensure_launch_target
 from ffi_bridge.warp_parameters import Parameter
 
 
@@ -68,20 +69,13 @@ class WarpKernel(NativeKernel):
         return names
 
     def ensure_target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...]) -> str:
-        batched = call.batched(len(ins))
         sizes = tuple(size for size, _ in call.levels)
-        specs = [(x.dtype, x.shape[sum(axes) :]) for x, axes in zip(ins, batched, strict=False)]
-        specs += [(out.dtype, tuple(out.shape)) for out in call.outs]
-        buffers = [
-            BufferSpec(name, dtype, shape, axes)
-            for name, (dtype, shape), axes in zip(names, specs, batched, strict=True)
-        ]
         launch: Launch = call.options
         return ensure_launch_target(
             self.kernel,
             self.parameters,
             self.roles,
-            buffers,
+            buffers_of(ins, call, names),
             len(ins),
             launch.dims,
             dict(launch.statics),

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
 
-import numpy as np
 import warp as wp
 from warp._src.types import array_t
 
-from ffi_bridge.abi import DTYPES, HALF_DTYPES, check_platform
+from ffi_bridge.abi import check_platform
+from ffi_bridge.buffer_spec import BufferSpec
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
-from ffi_bridge.handler.warp_cpu import WarpBuffer, WarpLaunch, emit_handler
+from ffi_bridge.handler.launch import Slot
+from ffi_bridge.handler.warp_cpu import WarpLaunch, emit_handler
 from ffi_bridge.target import ensure_target
 from ffi_bridge.warp_parameters import (
     DATA_OFFSET,
@@ -50,28 +50,6 @@ class Roles:
     buffers: tuple[int, ...]
     arguments: Mapping[int, int]
     adjoints: Mapping[int, int] | None
-
-
-@dataclass(frozen=True)
-class BufferSpec:
-    """One buffer of a call: shape without batch axes, and which batch levels it has an axis for."""
-
-    name: str
-    dtype: Any
-    shape: tuple[int, ...]
-    batched: tuple[bool, ...]
-
-    def with_slots(self, slots: Sequence[tuple[int, int]], sizes: tuple[int, ...]) -> WarpBuffer:
-        """As the handler sees it."""
-        dtype = np.dtype(self.dtype)
-        axes = tuple(size for size, has in zip(sizes, self.batched, strict=True) if has)
-        shape = (*axes, *self.shape)
-        axis = iter(range(len(axes)))
-        strides = tuple(
-            dtype.itemsize * math.prod(shape[next(axis) + 1 :]) if has else 0 for has in self.batched
-        )
-        size = dtype.itemsize * math.prod(shape)
-        return WarpBuffer(self.name, shape, (DTYPES | HALF_DTYPES)[dtype], size, tuple(slots), strides)
 
 
 def ensure_launch_target(
@@ -160,9 +138,9 @@ def _structs(
     roles: Roles,
     buffers: Sequence[BufferSpec],
     statics: Mapping[int, Any],
-) -> tuple[list[bytes], list[list[tuple[int, int]]]]:
+) -> tuple[list[bytes], list[list[Slot]]]:
     """The constant structs of a launch, and for every buffer where its address goes in them."""
-    slots: list[list[tuple[int, int]]] = [[] for _ in buffers]
+    slots: list[list[Slot]] = [[] for _ in buffers]
     structs: list[bytes] = []
     passed = [(_ARGUMENTS, roles.arguments)]
     if roles.adjoints is not None:
@@ -179,5 +157,5 @@ def _structs(
         content, offsets = packed(values)
         structs.append(content)
         for position, buffer in chosen.items():
-            slots[buffer].append((struct, offsets[position] + DATA_OFFSET))
+            slots[buffer].append((struct, offsets[position] + DATA_OFFSET, 0))
     return structs, slots

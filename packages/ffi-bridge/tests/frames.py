@@ -10,6 +10,11 @@ import numpy as np
 from ffi_bridge.abi import CODES, DTYPES, OFFSETS, SIZES
 
 HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+UNKNOWN_EXTENSION = 77
+CONTEXT, STREAM = 0xC7, 0x57EA  # what a frame carries, and the stream that XLA answers for it
+
+
+_VERSION = OFFSETS["XLA_FFI_Api_Version"]
 
 
 class Record:
@@ -31,13 +36,17 @@ class Record:
 class Call:
     """A frame over NumPy arrays; `run` calls a handler and returns its error text, or None."""
 
-    def __init__(self, ins: list[np.ndarray], outs: list[np.ndarray]) -> None:
+    def __init__(self, ins: list[np.ndarray], outs: list[np.ndarray], stage: int | None = None) -> None:
         self.frame = Record("XLA_FFI_CallFrame")
-        self.frame.put("stage", CODES["XLA_FFI_ExecutionStage_EXECUTE"], ctypes.c_int32)
+        execute = CODES["XLA_FFI_ExecutionStage_EXECUTE"]
+        self.frame.put("stage", execute if stage is None else stage, ctypes.c_int32)
+        self.frame.put("ctx", CONTEXT)
         self.errors: list[tuple[str, int]] = []
         self._create = HANDLER(self._record_error)
         api = Record("XLA_FFI_Api")
         api.put("XLA_FFI_Error_Create", ctypes.cast(self._create, ctypes.c_void_p).value or 0)
+        self._get_stream = HANDLER(self._give_stream)
+        api.put("XLA_FFI_Stream_Get", ctypes.cast(self._get_stream, ctypes.c_void_p).value or 0)
         self.frame.put("api", api.address)
         self.frame.kept += [api, self._list("args", ins), self._list("rets", outs)]
 
@@ -59,10 +68,36 @@ class Call:
         self.errors.append((text.decode(), code))
         return 1
 
+    def _give_stream(self, address: int) -> None:
+        at = OFFSETS["XLA_FFI_Stream_Get_Args"]
+        assert ctypes.c_int64.from_address(address).value == SIZES["XLA_FFI_Stream_Get_Args"]
+        assert ctypes.c_int64.from_address(address + at["ctx"]).value == CONTEXT
+        ctypes.c_int64.from_address(address + at["stream"]).value = STREAM
+
     def run(self, handler: int) -> str | None:
         result = HANDLER(handler)(self.frame.address)
         assert bool(result) == bool(self.errors)
         return self.errors[-1][0] if self.errors else None
+
+
+def metadata_of(handler: int, chain: tuple[str, ...] = ("metadata",)) -> tuple[tuple[int, int], int]:
+    """The version and the traits that a handler answers, asked at the end of a chain of extensions."""
+    metadata, kept, following = Record("XLA_FFI_Metadata"), [], 0
+    for kind in reversed(chain):
+        extension = Record("XLA_FFI_InternalExtension")
+        code = CODES["XLA_FFI_Extension_Metadata"] if kind == "metadata" else UNKNOWN_EXTENSION
+        extension.put("type", code, ctypes.c_int32)
+        extension.put("next", following)
+        pointer = OFFSETS["XLA_FFI_Metadata_Extension"]["metadata"]
+        ctypes.c_void_p.from_address(extension.address + pointer).value = metadata.address
+        kept.append(extension)
+        following = extension.address
+    call = Call([], [])
+    call.frame.put("extension_start", following)
+    assert call.run(handler) is None
+    at = OFFSETS["XLA_FFI_Metadata"]["api_version"] + metadata.address
+    major, minor = (ctypes.c_int32.from_address(at + offset).value for offset in _VERSION.values())
+    return (major, minor), metadata.get("traits")
 
 
 def _buffer(array: np.ndarray) -> Record:

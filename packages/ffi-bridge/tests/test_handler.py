@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
-from frames import Call, Record
+from frames import UNKNOWN_EXTENSION, Call, Record, metadata_of
 
 from ffi_bridge import numba_kernel
 from ffi_bridge.abi import API_VERSION, CODES
@@ -65,36 +65,20 @@ def test_a_wrong_frame_is_refused_and_nothing_is_written(address, ins, outs, mes
 @pytest.mark.parametrize("stage", [0, 1, 2, 4])
 def test_other_stages_do_nothing(address, stage):
     out = np.zeros(4, np.float32)
-    call = Call([vector(), vector()], [out])
-    call.frame.put("stage", stage, ctypes.c_int32)
-    assert call.run(address) is None
+    assert Call([vector(), vector()], [out], stage=stage).run(address) is None
     assert not out.any()
 
 
-@pytest.mark.parametrize("chain", [["metadata"], ["other", "metadata"], ["other", "other", "metadata"]])
+@pytest.mark.parametrize("chain", [("metadata",), ("other", "metadata"), ("other", "other", "metadata")])
 def test_metadata_is_answered_anywhere_in_the_extension_chain(address, chain):
-    metadata = Record("XLA_FFI_Metadata")
-    call = Call([vector(), vector()], [np.zeros(4, np.float32)])
-    following, kept = 0, []
-    for kind in reversed(chain):
-        extension = Record("XLA_FFI_InternalExtension")
-        code = CODES["XLA_FFI_Extension_Metadata"] if kind == "metadata" else 77
-        extension.put("type", code, ctypes.c_int32)
-        extension.put("next", following)
-        ctypes.c_void_p.from_address(extension.address + 24).value = metadata.address
-        kept.append(extension)
-        following = extension.address
-    call.frame.put("extension_start", following)
-    assert call.run(address) is None
-    major, minor = (ctypes.c_int32.from_address(metadata.address + at).value for at in (24, 28))
-    assert (major, minor) == API_VERSION
+    assert metadata_of(address, chain) == (API_VERSION, 0)
 
 
 def test_an_unknown_extension_does_not_stop_a_call(address):
     out = np.zeros(4, np.float32)
     call = Call([vector(), vector()], [out])
     extension = Record("XLA_FFI_InternalExtension")
-    extension.put("type", 77, ctypes.c_int32)
+    extension.put("type", UNKNOWN_EXTENSION, ctypes.c_int32)
     call.frame.put("extension_start", extension.address)
     assert call.run(address) is None
     np.testing.assert_array_equal(out, 2)

@@ -46,7 +46,7 @@ class Frame:
         moved = self.builder.gep(base, [ir.Constant(I64, offset)])
         return self.builder.bitcast(moved, of_type.as_pointer())
 
-    def answer_metadata(self) -> None:
+    def answer_metadata(self, traits: int = 0) -> None:
         """Answer XLA's question for version and traits, found by type in the extension chain."""
         builder, function = self.builder, self.builder.function
         head = self.field(self.pointer, "XLA_FFI_CallFrame", "extension_start")
@@ -66,21 +66,21 @@ class Frame:
         is_metadata = builder.icmp_unsigned("==", kind, ir.Constant(I32, CODES["XLA_FFI_Extension_Metadata"]))
         builder.cbranch(is_metadata, answer, follow)
         builder.position_at_end(answer)
-        self._write_metadata(extension)
+        self._write_metadata(extension, traits)
         builder.ret(NULL)
         builder.position_at_end(follow)
         extension.add_incoming(self.field(extension, "XLA_FFI_InternalExtension", "next"), builder.block)
         builder.branch(test)
         builder.position_at_end(done)
 
-    def _write_metadata(self, extension: Any) -> None:
+    def _write_metadata(self, extension: Any, traits: int) -> None:
         metadata = self.field(extension, "XLA_FFI_Metadata_Extension", "metadata")
         version = OFFSETS["XLA_FFI_Metadata"]["api_version"]
         at = OFFSETS["XLA_FFI_Api_Version"]
         for offset, value in (
             (version + at["major_version"], API_VERSION[0]),
             (version + at["minor_version"], API_VERSION[1]),
-            (OFFSETS["XLA_FFI_Metadata"]["traits"], 0),
+            (OFFSETS["XLA_FFI_Metadata"]["traits"], traits),
         ):
             self.builder.store(ir.Constant(I32, value), self._address(metadata, offset, I32))
 
@@ -112,6 +112,19 @@ class Frame:
         dims = tuple(self.builder.load(self.builder.gep(extents, [ir.Constant(I64, i)])) for i in range(rank))
         return Buffer(self.field(pointer, "XLA_FFI_Buffer", "data"), dims)
 
+    def stream(self) -> Any:
+        """The CUDA stream that XLA runs this call on."""
+        builder = self.builder
+        arguments = self._zeroed("XLA_FFI_Stream_Get_Args")
+        context = self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
+        builder.store(context, self._address(arguments, OFFSETS["XLA_FFI_Stream_Get_Args"]["ctx"], POINTER))
+        api = self.field(self.pointer, "XLA_FFI_CallFrame", "api")
+        get = self.field(api, "XLA_FFI_Api", "XLA_FFI_Stream_Get", HANDLER_TYPE.as_pointer())
+        error = builder.call(get, [arguments])
+        with builder.if_then(builder.icmp_unsigned("!=", error, NULL), likely=False):
+            builder.ret(error)
+        return self.field(arguments, "XLA_FFI_Stream_Get_Args", "stream")
+
     def require(self, relation: str, found: Any, expected: Any, message: str) -> None:
         """Return an INVALID_ARGUMENT error unless `found relation expected`."""
         builder = self.builder
@@ -126,22 +139,24 @@ class Frame:
     def error(self, code: str, message: Any) -> Any:
         """Create an `XLA_FFI_Error`, which copies the text at `message`."""
         builder = self.builder
-        size = SIZES["XLA_FFI_Error_Create_Args"]
-        with builder.goto_entry_block():
-            storage = builder.alloca(ir.ArrayType(I8, size), name="error_args")
-            storage.align = 8
-        arguments = builder.bitcast(storage, POINTER)
+        arguments = self._zeroed("XLA_FFI_Error_Create_Args")
         at = OFFSETS["XLA_FFI_Error_Create_Args"]
-        builder.store(ir.Constant(storage.type.pointee, None), storage)
-        for name, value in (
-            ("struct_size", ir.Constant(I64, size)),
-            ("message", message),
-            ("errc", ir.Constant(I32, CODES[code])),
-        ):
+        for name, value in (("message", message), ("errc", ir.Constant(I32, CODES[code]))):
             builder.store(value, self._address(arguments, at[name], value.type))
         api = self.field(self.pointer, "XLA_FFI_CallFrame", "api")
         create = self.field(api, "XLA_FFI_Api", "XLA_FFI_Error_Create", HANDLER_TYPE.as_pointer())
         return builder.call(create, [arguments])
+
+    def _zeroed(self, struct: str) -> Any:
+        """A struct of arguments on the stack: its size in the first field, else zeros."""
+        builder, size = self.builder, SIZES[struct]
+        with builder.goto_entry_block():
+            storage = builder.alloca(ir.ArrayType(I8, size), name=struct)
+            storage.align = 8
+        builder.store(ir.Constant(storage.type.pointee, None), storage)
+        arguments = builder.bitcast(storage, POINTER)
+        builder.store(ir.Constant(I64, size), self._address(arguments, 0, I64))
+        return arguments
 
 
 def constant_text(module: Any, content: str) -> Any:

@@ -1,0 +1,152 @@
+"""The threads of one CUDA block: in turn where they never meet, else one Python thread each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+WARP = 32
+
+
+@dataclass(frozen=True)
+class Place:
+    """x, y, z of a thread in its block, or of a block in its grid; or their extents."""
+
+    x: int
+    y: int
+    z: int
+
+
+class Meeting:
+    """Where the threads of a group wait for each other; one that has ended is not waited for."""
+
+    def __init__(self, members: Iterable[int]) -> None:
+        self._expected = set(members)
+        self._given: dict[int, Any] = {}
+        self._result: dict[int, Any] = {}
+        self._round = 0
+        self._changed = threading.Condition()
+
+    def meet(self, member: int, value: Any = None) -> dict[int, Any]:
+        """Give a value, wait for the others, and get what each gave."""
+        with self._changed:
+            mine = self._round
+            self._given[member] = value
+            self._proceed()
+            self._changed.wait_for(lambda: self._round != mine)
+            return self._result
+
+    def leave(self, member: int) -> None:
+        """Never come again."""
+        with self._changed:
+            self._expected.discard(member)
+            self._proceed()
+
+    def _proceed(self) -> None:
+        if self._given and self._expected <= self._given.keys():
+            self._result, self._given = self._given, {}
+            self._round += 1
+            self._changed.notify_all()
+
+
+@dataclass
+class Block:
+    """What the threads of a block share."""
+
+    index: Place
+    extents: Place
+    grid: Place
+    shared_bytes: int
+    arrays: dict[object, Any] = field(default_factory=dict)  # shared memory, by the place that asks for it
+    meetings: dict[object, Meeting] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.Lock)
+
+    @property
+    def size(self) -> int:
+        return self.extents.x * self.extents.y * self.extents.z
+
+    def meeting(self, key: object, members: Iterable[int]) -> Meeting:
+        """The meeting `key` of these threads."""
+        with self.lock:
+            if key not in self.meetings:
+                self.meetings[key] = Meeting(members)
+            return self.meetings[key]
+
+
+@dataclass
+class Thread:
+    """One thread of a block; `counts` says how often it came to each place."""
+
+    block: Block
+    index: Place
+    rank: int
+    counts: dict[object, int] = field(default_factory=dict)
+
+    @property
+    def lane(self) -> int:
+        return self.rank % WARP
+
+    @property
+    def warp(self) -> int:
+        return self.rank // WARP
+
+    def meet_block(self, value: Any = None) -> dict[int, Any]:
+        """Wait for the block; what each thread gave, by rank."""
+        return self.block.meeting("block", range(self.block.size)).meet(self.rank, value)
+
+    def meet_lanes(self, mask: int, value: Any = None) -> dict[int, Any]:
+        """Wait for the lanes of the warp in `mask`; what each gave, by lane."""
+        first = self.warp * WARP
+        lanes = [lane for lane in range(WARP) if mask >> lane & 1 and first + lane < self.block.size]
+        found = self.block.meeting((self.warp, mask), [first + lane for lane in lanes])
+        return {rank - first: given for rank, given in found.meet(self.rank, value).items()}
+
+    def leave(self) -> None:
+        """End: nobody waits for this thread any more."""
+        for meeting in list(self.block.meetings.values()):
+            meeting.leave(self.rank)
+
+
+_current = threading.local()
+
+
+def current() -> Thread:
+    """The thread that is running."""
+    thread: Thread = _current.thread
+    return thread
+
+
+def run_block(block: Block, work: Callable[[], None], *, together: bool) -> None:
+    """Run every thread of a block; `together`: at the same time, so that they can meet."""
+    places = [
+        Place(x, y, z)
+        for z, y, x in product(*(range(n) for n in (block.extents.z, block.extents.y, block.extents.x)))
+    ]
+    threads = [Thread(block, place, rank) for rank, place in enumerate(places)]
+    if not together:
+        for thread in threads:
+            _current.thread = thread
+            work()
+        return
+    errors: list[BaseException] = []
+    block.meeting("block", range(block.size))
+    running = [threading.Thread(target=_run, args=(thread, work, errors)) for thread in threads]
+    for each in running:
+        each.start()
+    for each in running:
+        each.join()
+    if errors:
+        raise errors[0]
+
+
+def _run(thread: Thread, work: Callable[[], None], errors: list[BaseException]) -> None:
+    _current.thread = thread
+    try:
+        work()
+    except BaseException as error:  # it is raised again where the block was started
+        errors.append(error)
+    finally:
+        thread.leave()

@@ -1,0 +1,206 @@
+"""`numba.cuda` as a kernel sees it, in plain Python: places, barriers, shared memory, atomics, warps."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any, ClassVar
+
+import numpy as np
+from numba.np.numpy_support import as_dtype
+
+from ffi_bridge.emulated.block import WARP, Place, current
+
+FULL = 0xFFFFFFFF
+# Names after which a thread waits for others.
+MEETINGS = frozenset(
+    {
+        *("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "syncwarp"),
+        *("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"),
+        *("ballot_sync", "all_sync", "any_sync", "match_any_sync"),
+    }
+)
+
+
+class _Atomic:
+    """`cuda.atomic`: each returns the old value; out-of-range indices raise, as in NumPy."""
+
+    def _update(self, array: Any, index: Any, change: Any) -> Any:
+        with current().block.lock:
+            old = array[index]
+            array[index] = change(old)
+            return old
+
+    def add(self, array: Any, index: Any, value: Any) -> Any:
+        return self._update(array, index, lambda old: old + value)
+
+    def sub(self, array: Any, index: Any, value: Any) -> Any:
+        return self._update(array, index, lambda old: old - value)
+
+    def max(self, array: Any, index: Any, value: Any) -> Any:
+        return self._update(array, index, lambda old: max(old, value))
+
+    def min(self, array: Any, index: Any, value: Any) -> Any:
+        return self._update(array, index, lambda old: min(old, value))
+
+    def and_(self, array: Any, index: Any, value: Any) -> Any:
+        return self._update(array, index, lambda old: old & value)
+
+    def or_(self, array: Any, index: Any, value: Any) -> Any:
+        return self._update(array, index, lambda old: old | value)
+
+    def xor(self, array: Any, index: Any, value: Any) -> Any:
+        return self._update(array, index, lambda old: old ^ value)
+
+    def exch(self, array: Any, index: Any, value: Any) -> Any:
+        return self._update(array, index, lambda _: value)
+
+    def cas(self, array: Any, index: Any, old: Any, value: Any) -> Any:
+        return self._update(array, index, lambda found: value if found == old else found)
+
+
+class _Shared:
+    """`cuda.shared`: one array per block and place in the code; shape 0 is the dynamic memory of a launch."""
+
+    def array(self, shape: Any, dtype: Any) -> Any:
+        thread = current()
+        caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        key = (caller.f_code, caller.f_lasti)
+        with thread.block.lock:
+            if key not in thread.block.arrays:
+                kind = _dtype(dtype)
+                size = thread.block.shared_bytes // kind.itemsize if shape == 0 else shape
+                thread.block.arrays[key] = _undefined(size, kind)
+            return thread.block.arrays[key]
+
+
+class _Local:
+    """`cuda.local`."""
+
+    def array(self, shape: Any, dtype: Any) -> Any:
+        return _undefined(shape, _dtype(dtype))
+
+
+class _Constant:
+    """`cuda.const`."""
+
+    def array_like(self, array: Any) -> Any:
+        return np.array(array)
+
+
+class Device:
+    """The module `cuda` within a kernel; what is missing here raises AttributeError."""
+
+    warpsize: ClassVar[int] = WARP
+    atomic: ClassVar[_Atomic] = _Atomic()
+    shared: ClassVar[_Shared] = _Shared()
+    local: ClassVar[_Local] = _Local()
+    const: ClassVar[_Constant] = _Constant()
+
+    @property
+    def threadIdx(self) -> Place:
+        return current().index
+
+    @property
+    def blockIdx(self) -> Place:
+        return current().block.index
+
+    @property
+    def blockDim(self) -> Place:
+        return current().block.extents
+
+    @property
+    def gridDim(self) -> Place:
+        return current().block.grid
+
+    @property
+    def laneid(self) -> int:
+        return current().lane
+
+    def grid(self, rank: int) -> Any:
+        at, sizes, within = self.blockIdx, self.blockDim, self.threadIdx
+        whole = (at.x * sizes.x + within.x, at.y * sizes.y + within.y, at.z * sizes.z + within.z)
+        return whole[0] if rank == 1 else whole[:rank]
+
+    def gridsize(self, rank: int) -> Any:
+        blocks, sizes = self.gridDim, self.blockDim
+        whole = (blocks.x * sizes.x, blocks.y * sizes.y, blocks.z * sizes.z)
+        return whole[0] if rank == 1 else whole[:rank]
+
+    def syncthreads(self) -> None:
+        current().meet_block()
+
+    def syncthreads_count(self, value: Any) -> int:
+        return sum(map(bool, current().meet_block(value).values()))
+
+    def syncthreads_and(self, value: Any) -> int:
+        return int(all(current().meet_block(value).values()))
+
+    def syncthreads_or(self, value: Any) -> int:
+        return int(any(current().meet_block(value).values()))
+
+    def threadfence(self) -> None: ...
+
+    def threadfence_block(self) -> None: ...
+
+    def syncwarp(self, mask: int = FULL) -> None:
+        current().meet_lanes(mask)
+
+    def shfl_sync(self, mask: int, value: Any, source: int) -> Any:
+        return self._from_lane(mask, value, source % WARP)
+
+    def shfl_up_sync(self, mask: int, value: Any, delta: int) -> Any:
+        return self._from_lane(mask, value, current().lane - delta)
+
+    def shfl_down_sync(self, mask: int, value: Any, delta: int) -> Any:
+        return self._from_lane(mask, value, current().lane + delta)
+
+    def shfl_xor_sync(self, mask: int, value: Any, pattern: int) -> Any:
+        return self._from_lane(mask, value, current().lane ^ pattern)
+
+    def _from_lane(self, mask: int, value: Any, source: int) -> Any:
+        """What another lane gave; its own value where there is no such lane."""
+        return current().meet_lanes(mask, value).get(source, value)
+
+    def ballot_sync(self, mask: int, predicate: Any) -> int:
+        return sum(1 << lane for lane, given in current().meet_lanes(mask, predicate).items() if given)
+
+    def all_sync(self, mask: int, predicate: Any) -> bool:
+        return all(current().meet_lanes(mask, predicate).values())
+
+    def any_sync(self, mask: int, predicate: Any) -> bool:
+        return any(current().meet_lanes(mask, predicate).values())
+
+    def match_any_sync(self, mask: int, value: Any) -> int:
+        return sum(1 << lane for lane, given in current().meet_lanes(mask, value).items() if given == value)
+
+    def popc(self, bits: Any) -> int:
+        return int(bits).bit_count()
+
+    def ffs(self, bits: Any) -> int:
+        return (int(bits) & -int(bits)).bit_length()
+
+    def clz(self, bits: Any) -> int:
+        width = np.asarray(bits).dtype.itemsize * 8 if isinstance(bits, np.generic) else 32
+        return width - int(bits).bit_length()
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        return a * b + c
+
+    def selp(self, condition: Any, a: Any, b: Any) -> Any:
+        return a if condition else b
+
+
+def _undefined(shape: Any, dtype: Any) -> Any:
+    """An array whose contents nobody may count on: NaN, or a number that is far off."""
+    array = np.empty(shape, dtype)
+    array.fill(math.nan if dtype.kind in "fc" else (1 if dtype.kind == "b" else np.iinfo(dtype).max))
+    return array
+
+
+def _dtype(dtype: Any) -> Any:
+    """NumPy's of a dtype of NumPy or Numba."""
+    try:
+        return np.dtype(dtype)
+    except TypeError:
+        return as_dtype(dtype)

@@ -1,0 +1,124 @@
+"""A stand-in for the CUDA driver: it takes a launch as the real one does, and runs the kernel in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.np.numpy_support import as_dtype
+
+from ffi_bridge.cuda_driver import Cubin
+from ffi_bridge.emulated.block import Block, Place, run_block
+from ffi_bridge.emulated.twin import Twin
+from ffi_bridge.handler.cuda import CudaFunctions
+
+LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
+ERROR_NAME = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+LAUNCH_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED
+
+
+@dataclass(frozen=True)
+class Launched:
+    """One launch, as the driver was asked for it."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    stream: int
+    shapes: tuple[tuple[int, ...], ...]
+
+
+@dataclass(eq=False)
+class EmulatedDriver:
+    """Compiles for a real GPU, and launches on none; `launches` has every launch since it was made."""
+
+    capability: tuple[int, int] = (9, 0)
+    platform: str = "cpu"
+    has_stream: bool = False
+    launches: list[Launched] = field(default_factory=list)
+    _loaded: list[Cubin] = field(default_factory=list)
+    _callbacks: tuple[Any, ...] = ()
+    _error: bytes = b""
+
+    def functions(self) -> CudaFunctions:
+        """Callbacks into Python."""
+        if not self._callbacks:
+            self._callbacks = LAUNCH(self._launch), ERROR_NAME(self._name_error)
+        launch, name = (ctypes.cast(callback, ctypes.c_void_p).value or 0 for callback in self._callbacks)
+        return CudaFunctions(launch, name, self.has_stream)
+
+    def load(self, cubin: Cubin, shared: int) -> int:
+        """Handles count from 1."""
+        self._loaded.append(cubin)
+        return len(self._loaded)
+
+    def _launch(self, kernel: int, *rest: int) -> int:
+        grid_x, grid_y, grid_z, x, y, z, shared, stream, parameters, _ = rest
+        cubin, grid, block = self._loaded[kernel - 1], (grid_x, grid_y, grid_z), (x, y, z)
+        try:
+            arguments = _arguments(parameters, cubin.arguments)
+            shapes = tuple(x.shape for x in arguments)
+            name = cubin.kernel.__name__
+            self.launches.append(Launched(name, grid, block, shared, stream or 0, shapes))
+            _run(cubin.kernel, grid, block, shared, arguments)
+        except Exception as error:  # a callback of C cannot raise: the launch fails with the error's text
+            self._error = f"CUDA_ERROR_LAUNCH_FAILED, {type(error).__name__}: {error}".encode()
+            return LAUNCH_FAILED
+        return 0
+
+    def _name_error(self, status: int, name: int) -> int:
+        ctypes.c_char_p.from_address(name).value = self._error
+        return 0
+
+
+def _run(
+    kernel: Any, grid: Sequence[int], block: Sequence[int], shared: int, arguments: Sequence[Any]
+) -> None:
+    twin = Twin(kernel.py_func)
+    extents, blocks = Place(*block), Place(*grid)
+    work = functools.partial(twin.function, *arguments)
+    with np.errstate(over="ignore"):
+        for z, y, x in product(*map(range, (blocks.z, blocks.y, blocks.x))):
+            run_block(Block(Place(x, y, z), extents, blocks, shared), work, together=twin.meets)
+
+
+def _arguments(parameters: int, kinds: Sequence[Any]) -> list[Any]:
+    """The arguments of a launch, read from its parameters as a kernel of numba-cuda reads them."""
+    arguments: list[Any] = []
+    first = 0
+    for kind in kinds:
+        count = 5 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
+        places = (ctypes.c_void_p * count).from_address(parameters + first * ctypes.sizeof(ctypes.c_void_p))
+        first += count
+        if isinstance(kind, types.Array):
+            arguments.append(
+                _array(kind, [ctypes.c_int64.from_address(place or 0).value for place in places])
+            )
+        else:
+            dtype = np.dtype(as_dtype(kind))
+            arguments.append(np.frombuffer(ctypes.string_at(places[0] or 0, dtype.itemsize), dtype)[0])
+    return arguments
+
+
+def _array(kind: types.Array, words: Sequence[int]) -> np.ndarray:
+    """The array that eight-byte words describe: meminfo, parent, size, itemsize, address, shape, strides."""
+    meminfo, parent, size, itemsize, address, *rest = words
+    shape, strides = tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :])
+    dtype = np.dtype(as_dtype(kind.dtype))
+    spans = [max(0, n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+    before, behind = -sum(min(0, span) for span in spans), sum(max(0, span) for span in spans)
+    memory = (ctypes.c_char * (before + behind + dtype.itemsize)).from_address(address - before)
+    array = np.ndarray(shape, dtype, memory, before, strides)
+    if (meminfo, parent, size, itemsize) != (0, 0, array.size, dtype.itemsize):
+        raise ValueError(f"parameters {(meminfo, parent, size, itemsize)} do not describe {array.shape}")
+    array.flags.writeable = kind.mutable
+    return array

@@ -1,0 +1,53 @@
+"""A kernel as plain Python: the same code, with `cuda` and the device functions it calls replaced."""
+
+from __future__ import annotations
+
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from numba import cuda
+
+from ffi_bridge.emulated.device import MEETINGS, Device
+from ffi_bridge.numba_cuda_batch import element
+
+_DEVICE = Device()
+
+
+class Twin:
+    """What runs in place of a compiled kernel; `meets`: whether its threads wait for each other."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._made: dict[int, Any] = {}
+        self.meets = False
+        self.function = self._of(function)
+
+    def _of(self, function: FunctionType) -> Any:
+        if id(function) in self._made:
+            return self._made[id(function)]
+        used = _names(function.__code__)
+        self.meets |= bool(MEETINGS & used)
+        names: dict[str, Any] = {"__builtins__": function.__globals__.get("__builtins__", {})}
+        cells = tuple(CellType() for _ in function.__closure__ or ())
+        twin = FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
+        self._made[id(function)] = twin
+        for name in used & function.__globals__.keys():
+            names[name] = self._replaced(function.__globals__[name])
+        for cell, original in zip(cells, function.__closure__ or (), strict=True):
+            cell.cell_contents = self._replaced(original.cell_contents)
+        return twin
+
+    def _replaced(self, value: Any) -> Any:
+        if value is cuda:
+            return _DEVICE
+        if value is element:
+            return lambda array, i: array.reshape(-1)[i : i + 1].reshape(())
+        inner = getattr(value, "py_func", None)
+        if isinstance(inner, FunctionType) and type(value).__module__.startswith("numba"):
+            return self._of(inner)
+        return value
+
+
+def _names(code: CodeType) -> set[str]:
+    """Every global and attribute that code reads, in functions within it, too."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names, inner))

@@ -1,0 +1,94 @@
+"""Grids and blocks of a CUDA launch, from what a user gives."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ffi_bridge.errors import KernelDefinitionError
+
+Extents = tuple[int, int, int]
+
+BLOCKS: Final = {2: (16, 16), 3: (8, 8, 4)}  # of launch dimensions without a block; 1-D: threads_per_block
+
+# What every GPU since compute capability 3.0 has.
+MAX_THREADS: Final = 1024
+MAX_BLOCK: Final = (1024, 1024, 64)
+MAX_GRID: Final = ((1 << 31) - 1, 65535, 65535)
+
+
+@dataclass(frozen=True)
+class LaunchExtents:
+    """Blocks in a grid, threads in a block, and bytes of dynamic shared memory."""
+
+    grid: Extents
+    block: Extents
+    shared: int
+
+    @classmethod
+    def of(
+        cls,
+        grid: int | Sequence[int] | None,
+        block: int | Sequence[int] | None,
+        launch_dims: int | Sequence[int] | None,
+        threads_per_block: int,
+        shared_mem: int,
+    ) -> LaunchExtents:
+        """Either `grid` and `block`, or `launch_dims`; raises KernelDefinitionError for anything else."""
+        if (grid is None) != (block is None) or (grid is None) == (launch_dims is None):
+            raise KernelDefinitionError(
+                f"grid={grid!r}, block={block!r}, launch_dims={launch_dims!r}: give either grid and block, "
+                "or launch_dims"
+            )
+        if launch_dims is not None:
+            threads = _extents("threads_per_block", threads_per_block, least=1)[0]
+            dims = _dims("launch_dims", launch_dims, least=0)
+            sizes = BLOCKS.get(len(dims), (threads,))
+            wide = tuple(max(1, min(size, dim)) for size, dim in zip(sizes, dims, strict=True))
+            return cls(
+                _filled(-(-dim // size) for dim, size in zip(dims, wide, strict=True)),
+                _filled(wide),
+                _shared(shared_mem),
+            ).checked()
+        return cls(
+            _extents("grid", grid, least=0), _extents("block", block, least=1), _shared(shared_mem)
+        ).checked()
+
+    def checked(self) -> LaunchExtents:
+        """Itself; raises KernelDefinitionError for what no GPU can launch."""
+        if math.prod(self.block) > MAX_THREADS or any(map(operator.gt, self.block, MAX_BLOCK)):
+            raise KernelDefinitionError(
+                f"a block of {self.block} threads; CUDA allows {MAX_BLOCK}, and {MAX_THREADS} together"
+            )
+        if any(map(operator.gt, self.grid, MAX_GRID)):
+            raise KernelDefinitionError(f"a grid of {self.grid} blocks; CUDA allows {MAX_GRID}")
+        return self
+
+
+def _dims(name: str, given: Any, least: int) -> tuple[int, ...]:
+    try:
+        dims = tuple(map(operator.index, given if isinstance(given, Sequence) else [given]))
+    except TypeError:
+        dims = ()
+    if not 1 <= len(dims) <= 3 or min(dims) < least:
+        raise KernelDefinitionError(f"{name}={given!r}; expected one to three integers >= {least}")
+    return dims
+
+
+def _extents(name: str, given: Any, least: int) -> Extents:
+    return _filled(_dims(name, given, least))
+
+
+def _filled(dims: Iterable[int]) -> Extents:
+    x, y, z = (*dims, 1, 1)[:3]
+    return x, y, z
+
+
+def _shared(given: int) -> int:
+    size = operator.index(given)
+    if size < 0:
+        raise KernelDefinitionError(f"shared_mem={given!r}; expected a number of bytes >= 0")
+    return size

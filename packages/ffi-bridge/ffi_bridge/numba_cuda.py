@@ -1,0 +1,142 @@
+"""`numba_cuda_kernel`, `numba_cuda_callable`: CUDA kernels as native JAX operations on NVIDIA GPUs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.typing import ArrayLike
+
+from ffi_bridge.launch_extents import LaunchExtents
+from ffi_bridge.native_call import NativeCall, call_kernel
+from ffi_bridge.numba_cuda_call import NumbaCudaCallable, NumbaCudaKernel
+from ffi_bridge.numba_cuda_compile import is_dispatcher
+from ffi_bridge.numba_cuda_record import record
+from ffi_bridge.outs import Outs
+
+
+def numba_cuda_kernel(
+    kernel: Any,
+    outs: Any,
+    *,
+    grid: int | Sequence[int] | None = None,
+    block: int | Sequence[int] | None = None,
+    launch_dims: int | Sequence[int] | None = None,
+    threads_per_block: int = 256,
+    shared_mem: int = 0,
+    vmap_method: str | None = None,
+    input_output_aliases: Mapping[int, int] | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where the CUDA kernel `kernel(*ins, *outs)` writes `outs`; no Python at call time.
+
+    One launch on XLA's own stream, by a native handler that XLA may record into a CUDA graph. Compiled when
+    traced, for the compute capability of this machine's GPUs, with the options of `@cuda.jit` (fastmath,
+    max_registers, lto, launch_bounds, link).
+
+    Args:
+        kernel: a function decorated with `@numba.cuda.jit`; takes one array per input, then one per output,
+            all C-contiguous; returns nothing. Inputs are read-only. A number arrives as a 0-d array, `x[()]`.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. What the
+            kernel leaves unwritten is undefined.
+        grid, block: blocks in the grid and threads in a block, in one to three dimensions.
+        launch_dims: or the extents of `cuda.grid`; blocks are (threads_per_block,), (16, 16) or (8, 8, 4),
+            each at most the extent, and as many as cover it: the kernel checks its bounds.
+        threads_per_block: of a one-dimensional launch by launch_dims.
+        shared_mem: bytes of dynamic shared memory; above 48 KB it is enabled for the kernel.
+        vmap_method: what `jax.vmap` does. None (default): one launch for the whole batch, its elements along
+            the third axis of the grid, for nested vmaps too; a kernel that uses that axis itself is launched
+            once per element. "sequential": a `jax.lax.scan` of calls. "expand_dims", "broadcast_all": one
+            call with a leading batch axis on every buffer, of size 1 or repeated where an input has none.
+        input_output_aliases: input index -> output index of the same shape and dtype: the kernel's two
+            arguments are the same memory, updated in place where XLA may overwrite the input.
+
+    Returns:
+        A function of arrays, compiled by `jax.jit`. A launch without threads writes nothing.
+
+    Raises:
+        TypeError: `kernel` is not a `@cuda.jit` kernel.
+        ValueError: neither or both of grid with block and launch_dims; extents that no GPU can launch; `outs`
+            is empty or has a dtype that is not available; an alias is out of range.
+        BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
+        KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a kernel that
+            does not compile, writes into an input, or synchronises its whole grid.
+        jax.errors.JaxRuntimeError: when run: a launch failed; the text has the CUDA error's name.
+
+    Source: https://nvidia.github.io/numba-cuda/ for what a kernel may contain.
+    """
+    if not is_dispatcher(kernel):
+        raise TypeError(
+            f"numba_cuda_kernel needs a CUDA kernel, got {kernel!r}: decorate the function with "
+            "@numba.cuda.jit, without device=True"
+        )
+    extents = LaunchExtents.of(grid, block, launch_dims, threads_per_block, shared_mem)
+    aliases = tuple(sorted((input_output_aliases or {}).items()))
+    spec = NumbaCudaKernel(vmap_method, aliases, kernel, extents)
+    structure = Outs.of(outs)
+    spec.check(structure)
+
+    @functools.partial(jax.jit, inline=True)
+    @functools.wraps(kernel.py_func)
+    def call(*ins: ArrayLike) -> Any:
+        return structure.restore(call_kernel(spec, NativeCall(structure.flat, None), ins))
+
+    return call
+
+
+def numba_cuda_callable(
+    func: Callable[..., Any],
+    outs: Any,
+    *,
+    vmap_method: str | None = None,
+    input_output_aliases: Mapping[int, int] | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where `func(*ins, *outs, stream)` launches CUDA kernels; no Python at call time.
+
+    The function is run once for every set of input types, when traced, on stand-ins for arrays and stream:
+    its launches are noted and replayed by one native handler on XLA's stream, and what it allocates is
+    memory of XLA's.
+
+    Args:
+        func: a Python function that launches `@numba.cuda.jit` kernels, `kernel[grid, block, stream](...)`,
+            on its arguments, on parts of them (`x[2:]`, `x[:, 0]`, `x.reshape(...)`) and on temporaries
+            (`cuda.device_array`), with numbers between. It sees shapes and dtypes, and no contents; what it
+            does beside launching happens once.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure.
+        vmap_method: what `jax.vmap` does. None (default): every launch takes the whole batch along the third
+            axis of its grid, for nested vmaps too, and temporaries are as many as elements; if a kernel uses
+            that axis itself, all launches are repeated for each element. "sequential": a `jax.lax.scan`.
+        input_output_aliases: input index -> output index of the same shape and dtype, the same memory.
+
+    Returns:
+        A function of arrays, compiled by `jax.jit`.
+
+    Raises:
+        TypeError: `func` is a kernel, or not a function.
+        ValueError: `outs` is empty or has a dtype that is not available; an alias is out of range.
+        BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
+        KernelTypeError: when traced: the function cannot be recorded (it reads or assigns to a device array,
+            copies from the host, launches nothing), or a kernel does not compile.
+        jax.errors.JaxRuntimeError: when run: a launch failed; the text has the CUDA error's name.
+    """
+    if is_dispatcher(func) or not callable(func):
+        raise TypeError(
+            f"numba_cuda_callable needs a Python function that launches kernels, got {func!r}"
+            + ("; a single kernel needs numba_cuda_kernel" if is_dispatcher(func) else "")
+        )
+    aliases = tuple(sorted((input_output_aliases or {}).items()))
+    spec = NumbaCudaCallable(vmap_method, aliases, func)
+    structure = Outs.of(outs)
+    spec.check(structure)
+
+    @functools.partial(jax.jit, inline=True)
+    @functools.wraps(func)
+    def call(*ins: ArrayLike) -> Any:
+        arrays = [jax.numpy.asarray(x) for x in ins]
+        recorded = record(func, arrays, structure.flat)
+        every = (*structure.flat, *recorded.temporaries)
+        results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
+        return structure.restore(results[: len(structure.flat)])
+
+    return call

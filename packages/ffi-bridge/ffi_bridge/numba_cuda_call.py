@@ -1,0 +1,95 @@
+"""Numba-CUDA kernels, and recorded sequences of them, as calls of the native primitive."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ffi_bridge.buffer_spec import BufferSpec, buffers_of
+from ffi_bridge.cuda_driver import cuda_driver
+from ffi_bridge.cuda_program import ensure_program_target
+from ffi_bridge.fingerprint import fingerprint
+from ffi_bridge.launch_extents import LaunchExtents
+from ffi_bridge.native_call import NativeCall, NativeKernel
+from ffi_bridge.numba_compile import parameter_names
+from ffi_bridge.numba_cuda_compile import VERSION
+from ffi_bridge.numba_cuda_program import KernelLaunch, View, program_of
+
+
+@dataclass(frozen=True, eq=False)
+class CudaKernel(NativeKernel):
+    """What is run by launches on a GPU."""
+
+    toolchain: ClassVar[str] = "numba-cuda"
+
+    @property
+    def platform(self) -> str:
+        return cuda_driver().platform
+
+    @abstractmethod
+    def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
+        """The launches of a call, in order."""
+
+    def ensure_target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...]) -> str:
+        driver = cuda_driver()
+        buffers = buffers_of(ins, call, names)
+        launches = self.launches(buffers, call)
+        sizes = tuple(size for size, _ in call.levels)
+        writable = frozenset({*range(len(ins), len(buffers)), *dict(self.aliases)})
+        digest = fingerprint(
+            [(launch.dispatcher, repr(launch.extents), repr(launch.arguments)) for launch in launches],
+            repr((self.aliases, buffers, sizes)),
+            driver.capability,
+            VERSION,
+        )
+        return ensure_program_target(
+            f"{self.name}.numba_cuda.{digest}",
+            driver,
+            lambda: program_of(driver, launches, buffers, len(ins), writable, sizes),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class NumbaCudaKernel(CudaKernel):
+    """One dispatcher, launched once."""
+
+    dispatcher: Any
+    extents: LaunchExtents
+
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential", "expand_dims", "broadcast_all")
+
+    @property
+    def name(self) -> str:
+        return self.dispatcher.__name__
+
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        return parameter_names(self.dispatcher, num_inputs, num_outs)
+
+    def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
+        views = tuple(View.whole(i, spec) for i, spec in enumerate(buffers))
+        return (KernelLaunch(self.dispatcher, self.extents, views),)
+
+
+@dataclass(frozen=True, eq=False)
+class NumbaCudaCallable(CudaKernel):
+    """A function whose launches were recorded; the options of a call are those launches.
+
+    Its temporaries are outputs behind those that the caller sees.
+    """
+
+    function: Any
+
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
+
+    @property
+    def name(self) -> str:
+        return str(self.function.__name__)
+
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        return tuple(f"in{i}" for i in range(num_inputs)) + tuple(f"out{i}" for i in range(num_outs))
+
+    def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
+        recorded: tuple[KernelLaunch, ...] = call.options
+        return recorded

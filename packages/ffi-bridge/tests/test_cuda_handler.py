@@ -1,0 +1,145 @@
+"""The native handler of CUDA launches, against a recorded driver: every parameter, every refusal."""
+
+import ctypes
+import re
+import struct
+
+import numpy as np
+import pytest
+from frames import STREAM, Call, metadata_of
+
+from ffi_bridge.abi import API_VERSION, CODES
+from ffi_bridge.handler.cuda import CudaFunctions, CudaLaunch, CudaProgram, emit_handler
+from ffi_bridge.handler.launch import LaunchBuffer
+
+LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
+ERROR_NAME = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+KERNEL = 0xF00D
+
+
+class RecordingDriver:
+    """Takes launches, and answers with `status`."""
+
+    def __init__(self, words):
+        self.words, self.status, self.calls = words, 0, []
+        self._kept = LAUNCH(self._launch), ERROR_NAME(self._name)
+        self.functions = CudaFunctions(*(ctypes.cast(f, ctypes.c_void_p).value for f in self._kept))
+
+    def _launch(self, kernel, *rest):
+        extents, (stream, parameters, extra) = rest[:7], rest[7:]
+        pointers = (ctypes.c_void_p * self.words).from_address(parameters)
+        values = [ctypes.c_int64.from_address(pointer).value for pointer in pointers]
+        self.calls.append((kernel, extents, stream, values, extra))
+        return self.status
+
+    def _name(self, status, name):
+        ctypes.c_char_p.from_address(name).value = b"CUDA_ERROR_LAUNCH_TIMEOUT"
+        return 0
+
+
+def buffer(name, shape, slots, strides=()):
+    return LaunchBuffer(name, shape, ("F32", 11), 4 * int(np.prod(shape)), slots, strides)
+
+
+def launch(*parameters, grid=(4, 2, 1), block=(32, 4, 2), shared=128):
+    return CudaLaunch("axpy", KERNEL, grid, block, shared, parameters)
+
+
+def handler(driver, launches, batch=(), shape=(6,), strides=()):
+    """x and out, whose addresses go into parameters 0 and 2; 1 is the number 7."""
+    structs = (bytes(8), struct.pack("<q", 7), bytes(8))
+    buffers = (buffer("x", shape, ((0, 0, 0),), strides), buffer("out", shape, ((2, 0, 8),), strides))
+    code = emit_handler("tested", CudaProgram(launches, structs, 1, buffers, batch), driver.functions)
+    driver.kept = code
+    return code.address
+
+
+@pytest.fixture
+def driver():
+    return RecordingDriver(3)
+
+
+def arrays(shape=(6,), dtype=np.float32):
+    return np.zeros(shape, dtype), np.zeros(shape, dtype)
+
+
+def test_a_launch_has_its_extents_stream_and_parameters(driver):
+    x, out = arrays()
+    assert Call([x], [out]).run(handler(driver, (launch(0, 1, 2),))) is None
+    expected = [x.ctypes.data, 7, out.ctypes.data + 8]
+    assert driver.calls == [(KERNEL, (4, 2, 1, 32, 4, 2, 128), STREAM, expected, None)]
+
+
+def test_launches_come_in_order_and_pick_their_parameters(driver):
+    x, out = arrays()
+    assert Call([x], [out]).run(handler(driver, (launch(2, 1, 0), launch(1, 1, 1, grid=(9, 1, 1))))) is None
+    (_, _, _, first, _), (_, extents, _, second, _) = driver.calls
+    assert first == [out.ctypes.data + 8, 7, x.ctypes.data]
+    assert (second, extents[0]) == ([7, 7, 7], 9)
+
+
+def test_a_batch_is_a_loop_of_launches(driver):
+    x, out = arrays((3, 6))
+    address = handler(driver, (launch(0, 1, 2),), batch=(3,), shape=(3, 6), strides=(24,))
+    assert Call([x], [out]).run(address) is None
+    assert [call[3][0] - x.ctypes.data for call in driver.calls] == [0, 24, 48]
+    assert [call[3][2] - out.ctypes.data for call in driver.calls] == [8, 32, 56]
+
+
+@pytest.mark.parametrize("grid", [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_an_empty_launch_is_none(driver, grid):
+    x, out = arrays()
+    assert Call([x], [out]).run(handler(driver, (launch(0, 1, 2, grid=grid),))) is None
+    assert driver.calls == []
+
+
+def test_a_failed_launch_names_kernel_error_and_extents(driver):
+    driver.status = 702
+    x, out = arrays()
+    call = Call([x], [out])
+    text = call.run(handler(driver, (launch(0, 1, 2), launch(0, 1, 2))))
+    assert text == (
+        "kernel 'axpy': cuLaunchKernel failed with CUDA_ERROR_LAUNCH_TIMEOUT (702); "
+        "grid (4, 2, 1), block (32, 4, 2), 128 bytes of shared memory"
+    )
+    assert call.errors[-1][1] == CODES["XLA_FFI_Error_Code_INTERNAL"]
+    assert len(driver.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("ins", "outs", "message"),
+    [
+        ([], [(6,)], "expected 1 buffers in args"),
+        ([(6,), (6,)], [(6,)], "expected 1 buffers in args"),
+        ([(6,)], [], "expected 1 buffers in rets"),
+        ([(2, 3)], [(6,)], "expected rank 1 for 'x'"),
+        ([(5,)], [(6,)], r"expected shape \(6,\) for 'x'"),
+        ([(6,)], [(7,)], r"expected shape \(6,\) for 'out'"),
+    ],
+)
+def test_a_frame_of_another_program_is_refused(driver, ins, outs, message):
+    call = Call([np.zeros(s, np.float32) for s in ins], [np.zeros(s, np.float32) for s in outs])
+    text = call.run(handler(driver, (launch(0, 1, 2),)))
+    assert re.search(message, text or "")
+    assert driver.calls == []
+
+
+def test_another_dtype_is_refused(driver):
+    x, out = arrays()
+    text = Call([x.astype(np.float64)], [out]).run(handler(driver, (launch(0, 1, 2),)))
+    assert "expected dtype F32 for 'x'" in (text or "")
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_other_stages_launch_nothing(driver, stage):
+    x, out = arrays()
+    assert Call([x], [out], stage=stage).run(handler(driver, (launch(0, 1, 2),))) is None
+    assert driver.calls == []
+
+
+def test_the_handler_says_that_a_graph_may_record_it(driver):
+    version, traits = metadata_of(handler(driver, (launch(0, 1, 2),)))
+    assert version == API_VERSION
+    assert traits == CODES["XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE"]

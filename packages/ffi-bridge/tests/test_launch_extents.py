@@ -1,0 +1,58 @@
+"""Grids and blocks from what a user gives."""
+
+import pytest
+
+from ffi_bridge.errors import KernelDefinitionError
+from ffi_bridge.launch_extents import LaunchExtents
+
+
+def extents(grid=None, block=None, launch_dims=None, threads_per_block=256, shared_mem=0):
+    return LaunchExtents.of(grid, block, launch_dims, threads_per_block, shared_mem)
+
+
+@pytest.mark.parametrize(
+    ("given", "grid", "block"),
+    [
+        ({"grid": 4, "block": 256}, (4, 1, 1), (256, 1, 1)),
+        ({"grid": (2, 3), "block": [8, 4]}, (2, 3, 1), (8, 4, 1)),
+        ({"grid": (2, 3, 4), "block": (4, 4, 4)}, (2, 3, 4), (4, 4, 4)),
+        ({"launch_dims": 1000}, (4, 1, 1), (256, 1, 1)),
+        ({"launch_dims": 1000, "threads_per_block": 128}, (8, 1, 1), (128, 1, 1)),
+        ({"launch_dims": 10}, (1, 1, 1), (10, 1, 1)),
+        ({"launch_dims": (64, 100)}, (4, 7, 1), (16, 16, 1)),
+        ({"launch_dims": (5, 100)}, (1, 7, 1), (5, 16, 1)),
+        ({"launch_dims": (20, 9, 2)}, (3, 2, 1), (8, 8, 2)),
+        ({"launch_dims": 0}, (0, 1, 1), (1, 1, 1)),
+        ({"launch_dims": (3, 0)}, (1, 0, 1), (3, 1, 1)),
+        ({"grid": 0, "block": 32}, (0, 1, 1), (32, 1, 1)),
+    ],
+)
+def test_extents(given, grid, block):
+    found = extents(**given)
+    assert (found.grid, found.block) == (grid, block)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "either grid and block, or launch_dims"),
+        ({"grid": 4}, "either grid and block, or launch_dims"),
+        ({"block": 4}, "either grid and block, or launch_dims"),
+        ({"grid": 4, "block": 4, "launch_dims": 16}, "either grid and block, or launch_dims"),
+        ({"grid": 4, "launch_dims": 16}, "either grid and block, or launch_dims"),
+        ({"launch_dims": (1, 2, 3, 4)}, "launch_dims=.*one to three integers >= 0"),
+        ({"launch_dims": ()}, "launch_dims=.*one to three integers"),
+        ({"launch_dims": -1}, "launch_dims=-1; expected one to three integers >= 0"),
+        ({"launch_dims": 2.5}, "launch_dims=2.5"),
+        ({"grid": 1, "block": 0}, "block=0; expected one to three integers >= 1"),
+        ({"grid": 1, "block": 1025}, "a block of .*1024 together"),
+        ({"grid": 1, "block": (32, 33)}, "a block of .*1024 together"),
+        ({"grid": 1, "block": (1, 1, 65)}, "a block of "),
+        ({"grid": (1, 65536), "block": 1}, "a grid of "),
+        ({"launch_dims": 5, "threads_per_block": 0}, "threads_per_block=0"),
+        ({"launch_dims": 5, "shared_mem": -4}, "shared_mem=-4"),
+    ],
+)
+def test_what_no_gpu_can_launch_is_refused(given, message):
+    with pytest.raises(KernelDefinitionError, match=message):
+        extents(**given)
