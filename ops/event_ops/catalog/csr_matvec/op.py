@@ -61,6 +61,7 @@ kernel = XLACustomKernel("csr_matvec")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.csr_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_matvec.numba_cpu:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matvec.numba_cuda:generator")
 kernel.def_kernel("warp", "cpu", "event_ops.catalog.csr_matvec.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
 kernel.def_transpose_rule(product_transpose(kernel))

@@ -61,6 +61,7 @@ def trace_decay(
 kernel = XLACustomKernel("trace_decay")
 kernel.def_tags("elementwise", "trace")
 kernel.def_numba_kernel("event_ops.catalog.trace_decay.numba_cpu:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.trace_decay.numba_cuda:generator")
 kernel.def_kernel("warp", "cpu", "event_ops.catalog.trace_decay.warp:generator")
 kernel.def_reference("event_ops.catalog.trace_decay.reference:generator")
 kernel.def_kernel("reference", "cpu", "event_ops.catalog.trace_decay.reference:generator", asdefault=True)

@@ -1,0 +1,1 @@
+"""Device functions and kernels that the CUDA backends of several operators share."""
