@@ -29,12 +29,13 @@ class _Needs:
     modules: tuple[str, ...]
     install: str
     cuda_only: bool = False
-    real_only: bool = False
+    lacks: tuple[str, ...] = ()  # dtypes
 
 
+_COMPLEX = ("complex64", "complex128")
 _NEEDS = {
     "numba_cpu": _Needs(("numba",), "event-ops[numba]"),
-    "warp": _Needs(("warp", "llvmlite"), "event-ops[warp]", cuda_only=True, real_only=True),
+    "warp": _Needs(("warp", "llvmlite"), "event-ops[warp]", cuda_only=True, lacks=_COMPLEX),
     "numba_cuda": _Needs(("numba", "numba_cuda"), "event-ops[cuda12]", cuda_only=True),
     "triton": _Needs(("jax_triton",), "jax-triton"),
     "pallas": _Needs(("jax.experimental.pallas",), "jax"),
@@ -57,12 +58,14 @@ Generator = Callable[..., Callable[..., Any]]
 class Backend:
     """One backend of one operator on one platform.
 
-    `generator` is a function or its name, "package.module:function".
+    `generator` is a function or its name, "package.module:function"; `lacks` are dtypes of outputs that it
+    cannot have.
     """
 
     name: str
     platform: str
     generator: Generator | str
+    lacks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.generator, str):
@@ -95,8 +98,9 @@ class Backend:
                 return _not_installed(absent[0], needs.install)
             if needs.cuda_only and device == "rocm":
                 return "it needs CUDA, and this device is ROCm"
-            if needs.real_only and (missing := [dtype for dtype in dtypes if "complex" in dtype]):
-                return f"{self.name} has no {missing[0]}"
+        lacks = self.lacks if needs is None else (*self.lacks, *needs.lacks)
+        if missing := [dtype for dtype in dtypes if dtype in lacks]:
+            return f"{self.name} has no {missing[0]}"
         try:
             self.load()
         except ModuleNotFoundError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -39,7 +39,15 @@ class Definition:
         self._lowered = False
         self._lock = threading.RLock()
 
-    def def_kernel(self, backend: str, platform: str, generator: G, asdefault: bool = False) -> G:
+    def def_kernel(
+        self,
+        backend: str,
+        platform: str,
+        generator: G,
+        asdefault: bool = False,
+        *,
+        lacks: Sequence[str] = (),
+    ) -> G:
         """Define `backend` on `platform` ("cpu", "gpu" or "tpu"), or define it anew.
 
         Args:
@@ -50,13 +58,14 @@ class Definition:
                 callable returns one array per leaf of `outs`: an array, a sequence, or the
                 structure of `outs`.
             asdefault: try this backend first on `platform`.
+            lacks: dtypes of outputs that it cannot have; calls with such outputs take another backend.
 
         Raises:
             UnknownBackendError: `platform` is not known; lists what exists.
             KernelTypeError: `generator` is neither a function nor such a name.
         """
         platform = platform_of(platform)
-        entry = Backend(backend, platform, generator)
+        entry = Backend(backend, platform, generator, tuple(lacks))
         with self._lock:
             self._kernels.setdefault(platform, {})[backend] = entry
             if asdefault:
@@ -83,9 +92,9 @@ class Definition:
             self.def_kernel("warp", platform, generator, asdefault)
         return generator
 
-    def def_numba_cuda_kernel(self, generator: G, asdefault: bool = False) -> G:
-        """Backend "numba_cuda" on gpu."""
-        return self.def_kernel("numba_cuda", "gpu", generator, asdefault)
+    def def_numba_cuda_kernel(self, generator: G, asdefault: bool = False, *, lacks: Sequence[str] = ()) -> G:
+        """Backend "numba_cuda" on gpu; the callable is made with `numba_cuda_kernel` or `_callable`."""
+        return self.def_kernel("numba_cuda", "gpu", generator, asdefault, lacks=lacks)
 
     def def_pallas_kernel(self, platform: str, generator: G, asdefault: bool = False) -> G:
         """Backend "pallas" on `platform`, "gpu" or "tpu"."""

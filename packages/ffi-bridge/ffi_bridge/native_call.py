@@ -51,17 +51,24 @@ class NativeKernel(ABC):
         """The kernel's own name."""
 
     @property
-    def platform(self) -> str:
-        """JAX's name of the platform that the kernel runs on."""
-        return "cpu"
+    def platforms(self) -> tuple[str, ...]:
+        """JAX's names of the platforms that the kernel runs on."""
+        return ("cpu",)
 
     @abstractmethod
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
         """Names of the parameters that are buffers; raises KernelTypeError for another number of them."""
 
     @abstractmethod
-    def ensure_target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...]) -> str:
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
         """Compile and register the handler of this call, if that was not done before; its name."""
+
+    def likely_platform(self) -> str:
+        """The platform to compile for before a program says which it is for."""
+        default = {"gpu": "cuda"}.get(name := jax.default_backend(), name)
+        return default if default in self.platforms else self.platforms[0]
 
     def check(self, outs: Outs) -> None:
         """Raise KernelDefinitionError for options that are unknown or contradict `outs`."""
@@ -89,8 +96,9 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
     names = kernel.buffer_names(len(arrays), len(call.outs))
     for source, out in kernel.aliases:
         _check_alias(kernel, names, arrays, call, source, out)
-    target = kernel.ensure_target(arrays, call, names)
-    return native_call_p.bind(*arrays, kernel=kernel, call=call, target=target)
+    platform = kernel.likely_platform()
+    target = kernel.ensure_target(arrays, call, names, platform)
+    return native_call_p.bind(*arrays, kernel=kernel, call=call, target=(platform, target))
 
 
 def _check_alias(
@@ -117,18 +125,30 @@ def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> li
     return [output_type(sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
 
 
-def _lower(ctx: Any, *operands: Any, kernel: NativeKernel, target: str, platform: str, **_: Any) -> Any:
-    if kernel.platform != platform:
+def _lower(
+    ctx: Any,
+    *operands: Any,
+    kernel: NativeKernel,
+    call: NativeCall,
+    target: tuple[str, str],
+    platform: str,
+) -> Any:
+    if platform not in kernel.platforms:
         return _refuse_platform(ctx, kernel=kernel)
-    rule = jax.ffi.ffi_lowering(target, operand_output_aliases=dict(kernel.aliases))
+    compiled_for, name = target
+    if platform != compiled_for:
+        names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
+        name = kernel.ensure_target(ctx.avals_in, call, names, platform)
+    rule = jax.ffi.ffi_lowering(name, operand_output_aliases=dict(kernel.aliases))
     return rule(ctx, *operands)
 
 
 def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:
+    ours = " and ".join(kernel.platforms)
     raise NotImplementedError(
-        f"kernel '{kernel.name}' is a {kernel.toolchain} kernel for {kernel.platform} and its program is "
-        f"compiled for {', '.join(ctx.module_context.platforms)}; put its inputs on a {kernel.platform} "
-        "device, or register a kernel for the other platform beside it in an XLACustomKernel"
+        f"kernel '{kernel.name}' is a {kernel.toolchain} kernel for {ours} and its program is compiled for "
+        f"{', '.join(ctx.module_context.platforms)}; put its inputs on a {ours} device, or register a kernel "
+        "for the other platform beside it in an XLACustomKernel"
     )
 
 

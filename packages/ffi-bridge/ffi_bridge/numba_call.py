@@ -27,7 +27,9 @@ class NumbaKernel(NativeKernel):
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
         return parameter_names(self.dispatcher, num_inputs, num_outs)
 
-    def ensure_target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...]) -> str:
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
         batched = call.batched(len(ins))
         aliased = dict(self.aliases)
         specs = [(x.dtype, x.ndim - sum(axes)) for x, axes in zip(ins, batched, strict=False)]

@@ -25,14 +25,16 @@ class CudaKernel(NativeKernel):
     toolchain: ClassVar[str] = "numba-cuda"
 
     @property
-    def platform(self) -> str:
-        return cuda_driver().platform
+    def platforms(self) -> tuple[str, ...]:
+        return (cuda_driver().platform,)
 
     @abstractmethod
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
         """The launches of a call, in order."""
 
-    def ensure_target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...]) -> str:
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
         driver = cuda_driver()
         buffers = buffers_of(ins, call, names)
         launches = self.launches(buffers, call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import jax
 import warp as wp
@@ -17,6 +17,8 @@ from ffi_bridge.outs import Outs
 from ffi_bridge.warp_adjoint import differentiable_call
 from ffi_bridge.warp_call import ForwardKernel, Launch
 from ffi_bridge.warp_parameters import Parameter, parameters_of, static_value
+
+BLOCK_DIM: Final = 256  # Warp's own default
 
 
 def warp_kernel(
@@ -31,7 +33,8 @@ def warp_kernel(
 ) -> Callable[..., Any]:
     """`f(*ins) = outs` where the Warp kernel `kernel(*ins, *outs)` writes `outs`; no Python at call time.
 
-    Runs on the CPU, where a launch is one call of Warp's own compiled entry point, on one thread.
+    On a GPU a launch on XLA's stream, by a native handler that XLA may record into a CUDA graph. On the CPU
+    one call of Warp's own compiled entry point, on one thread.
 
     Args:
         kernel: a function decorated with `@warp.kernel`. Its last parameters, as many as `outs` has beyond
@@ -45,7 +48,7 @@ def warp_kernel(
         launch_dims: the extents of `wp.tid()`; default: the shape of the first output.
         in_out_argnames: names of inputs that the kernel updates in place, for example to accumulate; the
             array that was given stays as it is, unless it is donated.
-        block_dim: threads per block on a GPU; the CPU runs blocks of one.
+        block_dim: threads per block on a GPU, default 256; the CPU runs blocks of one.
         vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in machine code.
             "sequential": a `jax.lax.scan` of calls. (A Warp kernel's ranks are fixed: there is no other way.)
         differentiable: `jax.vjp` and `jax.grad` launch the adjoint that Warp derives from the kernel, by
@@ -74,7 +77,7 @@ def warp_kernel(
     if block_dim is not None and block_dim < 1:
         raise KernelDefinitionError(f"block_dim={block_dim}; expected a number of threads >= 1")
     dims = _dims(launch_dims, structure.flat[0], spec.parameters[spec.outputs[0]])
-    return _callable(spec, structure, dims, differentiable)
+    return _callable(spec, structure, dims, block_dim or BLOCK_DIM, differentiable)
 
 
 def _spec(kernel: Any, outs: Outs, in_out: tuple[str, ...], vmap_method: str | None) -> ForwardKernel:
@@ -115,7 +118,7 @@ def _dims(
 
 
 def _callable(
-    spec: ForwardKernel, outs: Outs, dims: tuple[int, ...], differentiable: bool
+    spec: ForwardKernel, outs: Outs, dims: tuple[int, ...], block_dim: int, differentiable: bool
 ) -> Callable[..., Any]:
     given = range(len(spec.parameters) - len(spec.outputs) + len(spec.in_out))
     static = [i for i in given if not spec.parameters[i].is_array]
@@ -123,7 +126,7 @@ def _callable(
 
     @functools.partial(jax.jit, inline=True, static_argnums=tuple(static))
     def jitted(*ins: Any) -> Any:
-        launch = Launch(dims, tuple((i, ins[i]) for i in static))
+        launch = Launch(dims, tuple((i, ins[i]) for i in static), block_dim)
         arrays = [x for i, x in enumerate(ins) if i not in static]
         return outs.restore(function(spec, NativeCall(outs.flat, launch), arrays))
 

@@ -11,16 +11,18 @@ from typing import Any, ClassVar
 from ffi_bridge.buffer_spec import buffers_of
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native_call import NativeCall, NativeKernel
-from ffi_bridge.warp_compile import Roles, ensure_launch_target
+from ffi_bridge.warp_compile import Roles, WarpCall, ensure_cpu_target
+from ffi_bridge.warp_cuda import ensure_cuda_target
 from ffi_bridge.warp_parameters import Parameter
 
 
 @dataclass(frozen=True)
 class Launch:
-    """The options of a call: launch dimensions, and the values of static parameters by position."""
+    """Options of a call: launch dimensions, values of static parameters by position, threads of a block."""
 
     dims: tuple[int, ...]
     statics: tuple[tuple[int, Any], ...]
+    block_dim: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,19 +70,27 @@ class WarpKernel(NativeKernel):
             )
         return names
 
-    def ensure_target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...]) -> str:
-        sizes = tuple(size for size, _ in call.levels)
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        return ("cpu", "cuda")
+
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
         launch: Launch = call.options
-        return ensure_launch_target(
+        wanted = WarpCall(
             self.kernel,
             self.parameters,
             self.roles,
-            buffers_of(ins, call, names),
+            tuple(buffers_of(ins, call, names)),
             len(ins),
             launch.dims,
             dict(launch.statics),
-            sizes,
+            tuple(size for size, _ in call.levels),
         )
+        if platform == "cuda":
+            return ensure_cuda_target(wanted, launch.block_dim)
+        return ensure_cpu_target(wanted)
 
 
 class ForwardKernel(WarpKernel):

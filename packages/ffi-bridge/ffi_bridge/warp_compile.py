@@ -32,11 +32,9 @@ from ffi_bridge.warp_parameters import (
 )
 
 # Warp's compiler and its caches are not made for several threads.
-_compiling: Final = threading.RLock()
+compiling: Final = threading.RLock()
 
 _specialisations: Final[dict[Any, Any]] = {}
-
-_ARGUMENTS, _ADJOINTS = 1, 2  # which struct of a launch, after the bounds
 
 
 @dataclass(frozen=True)
@@ -52,41 +50,71 @@ class Roles:
     adjoints: Mapping[int, int] | None
 
 
-def ensure_launch_target(
-    kernel: Any,
-    parameters: Sequence[Parameter],
-    roles: Roles,
-    buffers: Sequence[BufferSpec],
-    num_inputs: int,
-    dims: tuple[int, ...],
-    statics: Mapping[int, Any],
-    sizes: tuple[int, ...],
-) -> str:
+@dataclass(frozen=True)
+class WarpCall:
+    """A launch to be compiled: the kernel, its parameters and buffers, dimensions, values, batch extents."""
+
+    kernel: Any  # a warp.Kernel
+    parameters: tuple[Parameter, ...]
+    roles: Roles
+    buffers: tuple[BufferSpec, ...]
+    num_inputs: int
+    dims: tuple[int, ...]
+    statics: Mapping[int, Any]
+    sizes: tuple[int, ...]
+
+    def types(self) -> list[Any]:
+        """Warp's type of every parameter; raises KernelTypeError where what is given does not fit."""
+        given = self.roles.arguments
+        return [
+            array_type(self.kernel.key, p, self.buffers[given[i]].dtype, self.buffers[given[i]].shape)
+            if p.is_array
+            else scalar_type(p, self.statics[i])
+            for i, p in enumerate(self.parameters)
+        ]
+
+    def values(self, concrete: Any, types: Sequence[Any], chosen: Mapping[int, int]) -> list[Any]:
+        """Warp's C values of all parameters; of arrays that `chosen` gives no buffer, an empty one."""
+        return [
+            scalar_struct(concrete, p, types[i], self.statics[i])
+            if not p.is_array
+            else array_struct(types[i], self.buffers[chosen[i]].shape)
+            if i in chosen
+            else array_t()
+            for i, p in enumerate(self.parameters)
+        ]
+
+    def passed(self) -> list[Mapping[int, int]]:
+        """Parameter -> buffer, of the arguments, and of their adjoints if the launch is one of those."""
+        adjoints = self.roles.adjoints
+        return [self.roles.arguments] if adjoints is None else [self.roles.arguments, adjoints]
+
+    def without_adjoint(self) -> KernelDefinitionError:
+        """The error of a kernel that has none."""
+        return KernelDefinitionError(
+            f"kernel '{self.kernel.key}' has no adjoint; remove enable_backward=False from it or its module"
+        )
+
+
+def ensure_cpu_target(call: WarpCall) -> str:
     """The target that launches the kernel, or its adjoint, on these buffers; compiled now if it is new."""
     check_platform()
-    types = [
-        array_type(kernel.key, p, buffers[roles.arguments[i]].dtype, buffers[roles.arguments[i]].shape)
-        if p.is_array
-        else scalar_type(p, statics[i])
-        for i, p in enumerate(parameters)
-    ]
-    with _compiling:
-        concrete, module = _compiled(kernel, types)
+    types = call.types()
+    with compiling:
+        concrete, module = _compiled(call.kernel, types)
         hooks = module.get_kernel_hooks(concrete)
-        entry = hooks.forward if roles.adjoints is None else hooks.backward
+        entry = hooks.forward if call.roles.adjoints is None else hooks.backward
         if entry is None:
-            raise KernelDefinitionError(
-                f"kernel '{kernel.key}' has no adjoint; remove enable_backward=False from it or its module"
-            )
-        structs, slots = _structs(concrete, parameters, types, roles, buffers, statics)
+            raise call.without_adjoint()
+        structs, slots = _structs(call, concrete, types)
         launch = WarpLaunch(
-            (launch_bounds(dims, concrete.adj.kernel_dim), *structs),
-            num_inputs,
-            tuple(buffer.with_slots(slots[i], sizes) for i, buffer in enumerate(buffers)),
-            sizes,
+            (launch_bounds(call.dims, concrete.adj.kernel_dim), *structs),
+            call.num_inputs,
+            tuple(buffer.with_slots(slots[i], call.sizes) for i, buffer in enumerate(call.buffers)),
+            call.sizes,
         )
         digest = fingerprint(module.module_hash, concrete.get_mangled_name(), repr(launch), wp.__version__)
-        name = f"{kernel.key}.warp.{digest}"
+        name = f"{call.kernel.key}.warp.{digest}"
         address = ctypes.cast(entry, ctypes.c_void_p).value
         return ensure_target(
             name,
@@ -100,7 +128,7 @@ def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
     """The kernel, its type parameters resolved, and its loaded CPU module."""
     wp.init()
     try:
-        concrete = _specialised(kernel, types) if kernel.is_generic else kernel
+        concrete = specialised(kernel, types)
         module = concrete.module.load("cpu", 1)
     except Exception as error:
         raise KernelTypeError(f"kernel '{kernel.key}' does not compile: {error}") from error
@@ -112,12 +140,14 @@ def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
     return concrete, module
 
 
-def _specialised(kernel: Any, types: Sequence[Any]) -> Any:
-    """A generic kernel for these types, in a module of its own.
+def specialised(kernel: Any, types: Sequence[Any]) -> Any:
+    """A generic kernel for these types, in a module of its own; any other kernel as it is.
 
     As an overload in the module of its file it would make Warp compile that file again for every new set of
     types, and in an order that differs from process to process, so that Warp's cache on disk would not help.
     """
+    if not kernel.is_generic:
+        return kernel
     key = (kernel, tuple((t.dtype, t.ndim) if isinstance(t, wp.array) else t for t in types))
     if key not in _specialisations:
         generic = kernel.func
@@ -131,31 +161,13 @@ def _specialised(kernel: Any, types: Sequence[Any]) -> Any:
     return _specialisations[key]
 
 
-def _structs(
-    kernel: Any,
-    parameters: Sequence[Parameter],
-    types: Sequence[Any],
-    roles: Roles,
-    buffers: Sequence[BufferSpec],
-    statics: Mapping[int, Any],
-) -> tuple[list[bytes], list[list[Slot]]]:
+def _structs(call: WarpCall, concrete: Any, types: Sequence[Any]) -> tuple[list[bytes], list[list[Slot]]]:
     """The constant structs of a launch, and for every buffer where its address goes in them."""
-    slots: list[list[Slot]] = [[] for _ in buffers]
+    slots: list[list[Slot]] = [[] for _ in call.buffers]
     structs: list[bytes] = []
-    passed = [(_ARGUMENTS, roles.arguments)]
-    if roles.adjoints is not None:
-        passed.append((_ADJOINTS, roles.adjoints))
-    for struct, chosen in passed:
-        values = [
-            scalar_struct(kernel, p, types[i], statics[i])
-            if not p.is_array
-            else array_struct(types[i], buffers[chosen[i]].shape)
-            if i in chosen
-            else array_t()
-            for i, p in enumerate(parameters)
-        ]
-        content, offsets = packed(values)
+    for chosen in call.passed():
+        content, offsets = packed(call.values(concrete, types, chosen))
         structs.append(content)
         for position, buffer in chosen.items():
-            slots[buffer].append((struct, offsets[position] + DATA_OFFSET, 0))
+            slots[buffer].append((len(structs), offsets[position] + DATA_OFFSET, 0))  # after the bounds
     return structs, slots

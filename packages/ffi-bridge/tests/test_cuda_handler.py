@@ -1,42 +1,18 @@
 """The native handler of CUDA launches, against a recorded driver: every parameter, every refusal."""
 
-import ctypes
 import re
 import struct
 
 import numpy as np
 import pytest
 from frames import STREAM, Call, metadata_of
+from recording_driver import RecordingDriver
 
 from ffi_bridge.abi import API_VERSION, CODES
-from ffi_bridge.handler.cuda import CudaFunctions, CudaLaunch, CudaProgram, emit_handler
+from ffi_bridge.handler.cuda import CudaLaunch, CudaProgram, emit_handler
 from ffi_bridge.handler.launch import LaunchBuffer
 
-LAUNCH = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-)
-ERROR_NAME = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
 KERNEL = 0xF00D
-
-
-class RecordingDriver:
-    """Takes launches, and answers with `status`."""
-
-    def __init__(self, words):
-        self.words, self.status, self.calls = words, 0, []
-        self._kept = LAUNCH(self._launch), ERROR_NAME(self._name)
-        self.functions = CudaFunctions(*(ctypes.cast(f, ctypes.c_void_p).value for f in self._kept))
-
-    def _launch(self, kernel, *rest):
-        extents, (stream, parameters, extra) = rest[:7], rest[7:]
-        pointers = (ctypes.c_void_p * self.words).from_address(parameters)
-        values = [ctypes.c_int64.from_address(pointer).value for pointer in pointers]
-        self.calls.append((kernel, extents, stream, values, extra))
-        return self.status
-
-    def _name(self, status, name):
-        ctypes.c_char_p.from_address(name).value = b"CUDA_ERROR_LAUNCH_TIMEOUT"
-        return 0
 
 
 def buffer(name, shape, slots, strides=()):
@@ -51,14 +27,19 @@ def handler(driver, launches, batch=(), shape=(6,), strides=()):
     """x and out, whose addresses go into parameters 0 and 2; 1 is the number 7."""
     structs = (bytes(8), struct.pack("<q", 7), bytes(8))
     buffers = (buffer("x", shape, ((0, 0, 0),), strides), buffer("out", shape, ((2, 0, 8),), strides))
-    code = emit_handler("tested", CudaProgram(launches, structs, 1, buffers, batch), driver.functions)
+    code = emit_handler("tested", CudaProgram(launches, structs, 1, buffers, batch), driver.functions())
     driver.kept = code
     return code.address
 
 
 @pytest.fixture
 def driver():
-    return RecordingDriver(3)
+    return RecordingDriver(sizes=(8, 8, 8))
+
+
+def numbers(driver):
+    """The parameters of every launch, of eight bytes each."""
+    return [[int.from_bytes(value, "little") for value in values] for *_, values in driver.calls]
 
 
 def arrays(shape=(6,), dtype=np.float32):
@@ -69,23 +50,24 @@ def test_a_launch_has_its_extents_stream_and_parameters(driver):
     x, out = arrays()
     assert Call([x], [out]).run(handler(driver, (launch(0, 1, 2),))) is None
     expected = [x.ctypes.data, 7, out.ctypes.data + 8]
-    assert driver.calls == [(KERNEL, (4, 2, 1, 32, 4, 2, 128), STREAM, expected, None)]
+    ((kernel, extents, stream, _),) = driver.calls
+    assert (kernel, extents, stream) == (KERNEL, (4, 2, 1, 32, 4, 2, 128), STREAM)
+    assert numbers(driver) == [expected]
 
 
 def test_launches_come_in_order_and_pick_their_parameters(driver):
     x, out = arrays()
     assert Call([x], [out]).run(handler(driver, (launch(2, 1, 0), launch(1, 1, 1, grid=(9, 1, 1))))) is None
-    (_, _, _, first, _), (_, extents, _, second, _) = driver.calls
-    assert first == [out.ctypes.data + 8, 7, x.ctypes.data]
-    assert (second, extents[0]) == ([7, 7, 7], 9)
+    assert numbers(driver) == [[out.ctypes.data + 8, 7, x.ctypes.data], [7, 7, 7]]
+    assert [extents[0] for _, extents, _, _ in driver.calls] == [4, 9]
 
 
 def test_a_batch_is_a_loop_of_launches(driver):
     x, out = arrays((3, 6))
     address = handler(driver, (launch(0, 1, 2),), batch=(3,), shape=(3, 6), strides=(24,))
     assert Call([x], [out]).run(address) is None
-    assert [call[3][0] - x.ctypes.data for call in driver.calls] == [0, 24, 48]
-    assert [call[3][2] - out.ctypes.data for call in driver.calls] == [8, 32, 56]
+    assert [words[0] - x.ctypes.data for words in numbers(driver)] == [0, 24, 48]
+    assert [words[2] - out.ctypes.data for words in numbers(driver)] == [8, 32, 56]
 
 
 @pytest.mark.parametrize("grid", [(0, 1, 1), (1, 0, 1), (1, 1, 0)])

@@ -214,6 +214,14 @@ def test_a_module_that_needs_a_missing_package_is_skipped_with_the_reason(
     assert "event-ops[warp]" in dict(operator.explain().others)["mine"]
 
 
+def test_a_backend_is_skipped_for_dtypes_that_it_lacks(name: str) -> None:
+    operator = XLACustomKernel(name)
+    operator.def_kernel("mine", "cpu", adds(1), asdefault=True, lacks=["int8"])
+    operator.def_reference(adds(2))
+    assert operator(X, outs=OUT) == 1
+    assert operator(jnp.zeros((), jnp.int8), outs=jax.ShapeDtypeStruct((), jnp.int8)) == 2
+
+
 def test_warp_is_skipped_for_complex_numbers_which_it_lacks(name: str) -> None:
     pytest.importorskip("warp", reason="warp-lang is not installed")
     operator = XLACustomKernel(name)

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 import cuda_kernels as kernels
+from cubin import parameters_of
 from numba import cuda
 
 from ffi_bridge import numba_cuda_kernel
@@ -267,3 +268,10 @@ def test_without_a_gpu_the_error_says_so():
     )
     assert done.returncode == 1
     assert "BackendUnavailableError: a CUDA kernel needs an NVIDIA GPU" in done.stderr
+
+
+def test_the_machine_code_takes_what_the_handler_packs(gpu):
+    wrapped_add(11)(jnp.ones(11), jnp.ones(11)).block_until_ready()
+    cubin = gpu.loaded[-1]
+    # meminfo, parent, size, itemsize, address, one extent, one stride
+    assert parameters_of(cubin.code, cubin.entry) == [(8 * i, 8) for i in range(3 * 7)]

@@ -39,13 +39,13 @@ class Launched:
 
 @dataclass(eq=False)
 class EmulatedDriver:
-    """Compiles for a real GPU, and launches on none; `launches` has every launch since it was made."""
+    """Compiles for a real GPU, and launches on none; `loaded` and `launches` are all since it was made."""
 
     capability: tuple[int, int] = (9, 0)
     platform: str = "cpu"
     has_stream: bool = False
     launches: list[Launched] = field(default_factory=list)
-    _loaded: list[Cubin] = field(default_factory=list)
+    loaded: list[Cubin] = field(default_factory=list)
     _callbacks: tuple[Any, ...] = ()
     _error: bytes = b""
 
@@ -58,12 +58,12 @@ class EmulatedDriver:
 
     def load(self, cubin: Cubin, shared: int) -> int:
         """Handles count from 1."""
-        self._loaded.append(cubin)
-        return len(self._loaded)
+        self.loaded.append(cubin)
+        return len(self.loaded)
 
     def _launch(self, kernel: int, *rest: int) -> int:
         grid_x, grid_y, grid_z, x, y, z, shared, stream, parameters, _ = rest
-        cubin, grid, block = self._loaded[kernel - 1], (grid_x, grid_y, grid_z), (x, y, z)
+        cubin, grid, block = self.loaded[kernel - 1], (grid_x, grid_y, grid_z), (x, y, z)
         try:
             arguments = _arguments(parameters, cubin.arguments)
             shapes = tuple(x.shape for x in arguments)

@@ -1,0 +1,55 @@
+"""A CUDA driver that launches nothing, and keeps what it was asked to load and to launch."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from cubin import parameters_of
+
+from ffi_bridge.cuda_driver import Cubin
+from ffi_bridge.handler.cuda import CudaFunctions
+
+LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
+ERROR_NAME = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+
+
+class RecordingDriver:
+    """`calls`: (kernel, extents with shared memory, stream, bytes of every parameter) of each launch.
+
+    A parameter is as long as the kernel's machine code says; of kernels that were not loaded here, `sizes`.
+    """
+
+    platform, capability = "cuda", (9, 0)
+
+    def __init__(self, sizes: tuple[int, ...] = ()) -> None:
+        self.sizes, self.status = sizes, 0
+        self.loaded: list[tuple[Cubin, int]] = []
+        self.calls: list[tuple[int, tuple[int, ...], int, list[bytes]]] = []
+        self._kept = LAUNCH(self._launch), ERROR_NAME(self._name)
+
+    def functions(self) -> CudaFunctions:
+        launch, name = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self._kept)
+        return CudaFunctions(launch, name)
+
+    def load(self, cubin: Cubin, shared: int) -> int:
+        self.loaded.append((cubin, shared))
+        return len(self.loaded)
+
+    def _launch(self, kernel: int, *rest: Any) -> int:
+        extents, (stream, parameters, extra) = rest[:7], rest[7:]
+        assert extra is None
+        sizes = self.sizes
+        if not sizes:
+            cubin, _ = self.loaded[kernel - 1]
+            sizes = tuple(size for _, size in parameters_of(cubin.code, cubin.entry))
+        pointers = (ctypes.c_void_p * len(sizes)).from_address(parameters)
+        values = [ctypes.string_at(pointer, size) for pointer, size in zip(pointers, sizes, strict=True)]
+        self.calls.append((kernel, extents, stream, values))
+        return self.status
+
+    def _name(self, status: int, name: int) -> int:
+        ctypes.c_char_p.from_address(name).value = b"CUDA_ERROR_LAUNCH_TIMEOUT"
+        return 0
