@@ -1,0 +1,118 @@
+"""What a launch costs: ours in a loop, with and without a CUDA graph, beside XLA's own addition.
+
+And beside the floor: `cuLaunchKernel` of the same kernel in a loop of machine code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import struct
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+from numba import cuda, types
+from numba.extending import intrinsic
+
+from event_ops_harness.gpu.timing import us_per_call, us_per_step
+from ffi_bridge import graph_options, numba_cuda_kernel
+from ffi_bridge.cuda_driver import cuda_driver
+from ffi_bridge.handler.cuda import LAUNCH_TYPE
+from ffi_bridge.numba_cuda_compile import array_type, compile_kernel
+
+N = 4096
+STEPS = 10_000
+BLOCK = 256
+
+
+@cuda.jit
+def add_one(x: Any, y: Any) -> None:
+    i = cuda.grid(1)
+    if i < y.size:
+        y[i] = x[i] + 1
+
+
+@intrinsic
+def launch(typing: Any, function: Any, kernel: Any, parameters: Any) -> Any:
+    """cuLaunchKernel on the default stream; its status."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, kernel, parameters = arguments
+        pointer = LAUNCH_TYPE.args[0]
+        call = builder.inttoptr(address, LAUNCH_TYPE.as_pointer())
+        extents = [LAUNCH_TYPE.args[1](n) for n in (N // BLOCK, 1, 1, BLOCK, 1, 1, 0)]
+        null = pointer(None)
+        given = [
+            builder.inttoptr(kernel, pointer),
+            *extents,
+            null,
+            builder.inttoptr(parameters, pointer),
+            null,
+        ]
+        return builder.call(call, given)
+
+    return types.int32(types.int64, types.int64, types.int64), emit
+
+
+@numba.njit
+def bare_loop(function: int, kernel: int, parameters: int, times: int) -> int:
+    status = 0
+    for _ in range(times):
+        status |= launch(function, kernel, parameters)
+    return status
+
+
+def bare_us() -> float:
+    """Microseconds of one launch in a loop without XLA, until the device has done them all."""
+    driver = cuda_driver()
+    array = array_type("add_one", "x", np.dtype(np.float32), 1, readonly=False)
+    kernel = driver.load(compile_kernel(add_one, [array, array], driver.capability), 0)
+    x = jnp.zeros(N, jnp.float32).block_until_ready()
+    words = [0, 0, N, 4, x.unsafe_buffer_pointer(), N, 4]
+    content = ctypes.create_string_buffer(struct.pack("<14q", *words, *words))
+    base = ctypes.addressof(content)
+    table = (ctypes.c_void_p * 14)(*(base + 8 * i for i in range(14)))
+    cuda_library = ctypes.CDLL("libcuda.so.1")
+    context = ctypes.c_void_p()
+    cuda_library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+    cuda_library.cuCtxPushCurrent_v2(context)
+
+    def work() -> int:
+        status = bare_loop(driver.functions().launch, kernel, ctypes.addressof(table), STEPS)
+        status |= cuda_library.cuCtxSynchronize()
+        if status:
+            raise RuntimeError(f"cuLaunchKernel failed with {status}")
+        return status
+
+    return us_per_call(work) / STEPS
+
+
+def main() -> None:
+    """Print the figures as one line of JSON."""
+    ours = numba_cuda_kernel(add_one, jax.ShapeDtypeStruct((N,), jnp.float32), launch_dims=N)
+    x = jnp.zeros(N, jnp.float32)
+    graph = graph_options()
+    jitted = jax.jit(ours)
+    plain = jax.jit(lambda x: x + 1)
+    # XLA would fuse additions of several steps into one kernel: an optimisation barrier keeps them apart.
+    xla = lambda x: jax.lax.optimization_barrier(x + 1)  # noqa: E731
+    found = {
+        "bare cuLaunchKernel, us": bare_us(),
+        "ours in a loop, us a step": us_per_step(ours, x, STEPS, {}),
+        "ours in a graph, us a step": us_per_step(ours, x, STEPS, graph),
+        "XLA add in a loop, us a step": us_per_step(xla, x, STEPS, {}),
+        "XLA add in a graph, us a step": us_per_step(xla, x, STEPS, graph),
+        "ours, one jitted call, us": us_per_call(lambda: jitted(x)),
+        "XLA add, one jitted call, us": us_per_call(lambda: plain(x)),
+    }
+    expected = np.asarray(x) + STEPS
+    run = jax.jit(lambda x: jax.lax.fori_loop(0, STEPS, lambda _, s: ours(s), x), compiler_options=graph)
+    np.testing.assert_array_equal(run(x), expected)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""On a GPU: every backend of every operator gives what a plain loop gives, large cases included."""
+
+import jax
+import numpy as np
+import pytest
+from cells import arguments, assert_close, bound, needs_x64
+from oracles import oracle
+
+from event_ops.case import CONFORMANCE
+from event_ops.discover import operators
+
+
+def gpus():
+    try:
+        return jax.devices("cuda")
+    except RuntimeError:
+        return []
+
+
+pytestmark = pytest.mark.skipif(not gpus(), reason="JAX sees no NVIDIA GPU")
+
+CELLS = [
+    pytest.param(operator, backend, case, dtype, id=f"{operator.name}-{backend}-{case.name}-{dtype}")
+    for operator in operators()
+    for backend in (operator.kernel.available_backends("gpu") if gpus() else ("numba_cuda",))
+    for case in operator.tagged(CONFORMANCE)
+    for dtype in (operator.dtypes if case is operator.cases[0] else operator.dtypes[:1])
+]
+
+
+@pytest.mark.parametrize(("operator", "backend", "case", "dtype"), CELLS)
+def test_values(operator, backend, case, dtype):
+    outs_lacking = operator.kernel._kernels["gpu"][backend].obstacle("cuda", (dtype,))
+    if outs_lacking:
+        pytest.skip(outs_lacking)
+    with needs_x64(dtype):
+        args, kwargs = arguments(case, dtype)
+        result = bound(operator, backend, kwargs)(*args)
+        expected = oracle(operator.name)(*map(np.asarray, args), **kwargs)
+    assert_close(result, expected, case.relative_tolerance(dtype))
