@@ -2,6 +2,7 @@
 
 import os
 import zlib
+from typing import Any
 
 import hypothesis
 import jax
@@ -35,3 +36,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = {item for item in items if zlib.crc32(item.nodeid.encode()) % n == k}
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = [item for item in items if item in chosen]
+
+
+@pytest.fixture(scope="session")
+def gpu() -> Any:
+    """A GPU made of Python, the same for every test of the process; skips without numba-cuda."""
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    emulated = pytest.importorskip("ffi_bridge.emulated")
+    return emulated.emulate_gpu()

@@ -109,9 +109,10 @@ def minimums(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def gpu(session: nox.Session) -> None:
-    """Run the tests on an NVIDIA GPU, with the CUDA 13 wheels."""
+    """Test and measure on an NVIDIA GPU: `ci/gpu.sh` in an environment with the CUDA 13 wheels."""
     install(session, *workspace("cuda13", "warp", "test"))
-    session.run("python", "-m", "pytest", *session.posargs, env={"JAX_PLATFORMS": "cuda,cpu"})
+    python = str(Path(session.bin).resolve() / "python")
+    session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": python}, external=True, success_codes=[0, 77])
 
 
 @nox.session

@@ -19,10 +19,10 @@ def programs(readme):
 PROGRAMS = programs(README)
 
 
-def run(program, folder):
+def run(program, folder, *flags):
     path = folder / "program.py"
     path.write_text(program)
-    command = [sys.executable, "-W", "error", str(path)]
+    command = [sys.executable, "-W", "error", *flags, str(path)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -50,8 +50,16 @@ def test_the_operators_readme_names_every_operator():
 
 
 def test_the_warp_kernel_of_the_bridge_readme_runs(tmp_path):
-    (program,) = programs(ROOT / "packages/ffi-bridge/README.md")
+    program, _ = programs(ROOT / "packages/ffi-bridge/README.md")
     assert run(program, tmp_path).endswith("[ 2. -2. -4.]\n")
+
+
+def test_the_cuda_kernel_of_the_bridge_readme_runs_without_a_gpu(tmp_path):
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    _, program = programs(ROOT / "packages/ffi-bridge/README.md")
+    # numba-cuda 0.30 with NumPy 2.5 warns as it is imported.
+    shown = run(program, tmp_path, "-W", "ignore:The 'generic' unit:DeprecationWarning")
+    assert shown == "[ 56. 184. 312.]\n[('add', (1, 1, 3), (8, 1, 1))]\n"
 
 
 def test_the_table_of_operators_is_current(tmp_path):
