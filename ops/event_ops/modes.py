@@ -32,12 +32,12 @@ def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> st
 
 
 def refuse_error(operator: str, mode: str) -> None:
-    """Raise NotImplementedError if mode is "error": it reached pure JAX, which cannot raise when run."""
+    """Raise NotImplementedError if mode is "error": it reached a backend that cannot raise when run."""
     if mode == "error":
         raise NotImplementedError(
             f"{operator} with mode='error' on traced indices needs a backend whose kernels can raise, "
-            "numba_cpu; pure JAX cannot; install ffi-bridge[numba], or pass indices that are known when "
-            "traced, or use mode='drop' or 'clip'"
+            "numba_cpu; pure JAX, Warp and CUDA cannot; install ffi-bridge[numba], or pass indices that are "
+            "known when traced, or use mode='drop' or 'clip'"
         )
 
 

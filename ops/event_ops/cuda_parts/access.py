@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import cuda
 
 
@@ -17,16 +18,16 @@ def at(x: Any, i: Any) -> Any:
 def bounded(position: Any, size: Any) -> Any:
     """A position in [0, size]; whatever is outside becomes the end."""
     if position < 0 or position > size:
-        return size
-    return position
+        return np.int64(size)
+    return np.int64(position)
 
 
 @cuda.jit(device=True)
 def place(index: Any, size: Any) -> Any:
     """An index in [0, size), or -1."""
     if index < 0 or index >= size:
-        return -1
-    return index
+        return np.int64(-1)
+    return np.int64(index)
 
 
 @cuda.jit(device=True)

@@ -16,7 +16,7 @@ ENTRIES_PER_LANE = 4  # fewer leave threads idle, more leave memory accesses apa
 def lanes_for(entries: int, rows: int, dtype: Any) -> int:
     """How many threads take one row: a power of two that suits their mean length; one without shuffles."""
     kind = np.dtype(dtype)
-    if kind.kind == "c" or kind.itemsize < 4:
+    if kind.kind in "cu" or kind.itemsize < 4:
         return 1
     wanted = entries // max(1, rows * ENTRIES_PER_LANE)
     return min(WARP, 1 << max(0, wanted - 1).bit_length())

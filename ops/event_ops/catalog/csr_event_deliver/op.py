@@ -100,7 +100,8 @@ kernel = XLACustomKernel("csr_event_deliver")
 kernel.def_tags("sparse", "event-driven", "synapse")
 kernel.def_reference("event_ops.catalog.csr_event_deliver.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_event_deliver.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.csr_event_deliver.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_deliver.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_deliver.warp:generator")
 
 
 def _data_tangent(tangent: Any, buffer: Any, data: Any, *rest: Any, **params: Any) -> Any:

@@ -62,6 +62,7 @@ kernel = XLACustomKernel("csr_event_matmat")
 kernel.def_tags("sparse", "event-driven")
 kernel.def_reference("event_ops.catalog.csr_event_matmat.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_event_matmat.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.csr_event_matmat.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_matmat.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_matmat.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
 kernel.def_transpose_rule(product_transpose(kernel))

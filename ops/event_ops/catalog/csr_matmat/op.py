@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
+from event_ops.checks import NUMBERS, WITHOUT_ATOMICS, as_array, check_rank, check_same_dtype
 from event_ops.csr_checks import check_csr, check_operand, matrix_shape
 from event_ops.linear import product_transpose, tangent_in
 from ffi_bridge import XLACustomKernel
@@ -60,6 +60,7 @@ kernel = XLACustomKernel("csr_matmat")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.csr_matmat.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_matmat.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.csr_matmat.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matmat.numba_cuda:generator", lacks=WITHOUT_ATOMICS)
+kernel.def_warp_kernel("event_ops.catalog.csr_matmat.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, B
 kernel.def_transpose_rule(product_transpose(kernel))

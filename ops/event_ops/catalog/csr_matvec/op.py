@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
+from event_ops.checks import NUMBERS, WITHOUT_ATOMICS, as_array, check_rank, check_same_dtype
 from event_ops.csr_checks import check_csr, check_operand, matrix_shape
 from event_ops.folding import fold_into
 from event_ops.linear import product_transpose, tangent_in
@@ -61,8 +61,8 @@ kernel = XLACustomKernel("csr_matvec")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.csr_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_matvec.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matvec.numba_cuda:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.csr_matvec.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matvec.numba_cuda:generator", lacks=WITHOUT_ATOMICS)
+kernel.def_warp_kernel("event_ops.catalog.csr_matvec.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
 kernel.def_transpose_rule(product_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_matmat", transposed=True))

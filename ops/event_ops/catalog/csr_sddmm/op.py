@@ -83,7 +83,8 @@ kernel = XLACustomKernel("csr_sddmm")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.csr_sddmm.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_sddmm.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.csr_sddmm.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_sddmm.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_sddmm.warp:generator")
 kernel.def_jvp_rule2(None, None, tangent_in(kernel, 2), tangent_in(kernel, 3))  # X, Y
 
 

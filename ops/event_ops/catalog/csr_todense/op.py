@@ -54,7 +54,8 @@ kernel = XLACustomKernel("csr_todense")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.csr_todense.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_todense.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.csr_todense.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_todense.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_todense.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None)  # data
 
 

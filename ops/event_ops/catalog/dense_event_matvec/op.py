@@ -54,7 +54,8 @@ kernel = XLACustomKernel("dense_event_matvec")
 kernel.def_tags("dense", "event-driven")
 kernel.def_reference("event_ops.catalog.dense_event_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.dense_event_matvec.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.dense_event_matvec.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.dense_event_matvec.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.dense_event_matvec.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
 
 

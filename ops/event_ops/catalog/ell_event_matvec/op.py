@@ -60,6 +60,7 @@ kernel = XLACustomKernel("ell_event_matvec")
 kernel.def_tags("sparse", "event-driven")
 kernel.def_reference("event_ops.catalog.ell_event_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.ell_event_matvec.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.ell_event_matvec.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.ell_event_matvec.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.ell_event_matvec.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, events
 kernel.def_transpose_rule(ell_transpose(kernel))

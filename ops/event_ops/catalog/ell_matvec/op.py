@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
+from event_ops.checks import NUMBERS, WITHOUT_ATOMICS, as_array, check_rank, check_same_dtype
 from event_ops.csr_checks import check_operand, matrix_shape
 from event_ops.ell_checks import check_ell
 from event_ops.ell_rules import ell_transpose
@@ -59,6 +59,7 @@ kernel = XLACustomKernel("ell_matvec")
 kernel.def_tags("sparse", "float")
 kernel.def_reference("event_ops.catalog.ell_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.ell_matvec.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.ell_matvec.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.ell_matvec.numba_cuda:generator", lacks=WITHOUT_ATOMICS)
+kernel.def_warp_kernel("event_ops.catalog.ell_matvec.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, v
 kernel.def_transpose_rule(ell_transpose(kernel))

@@ -98,7 +98,8 @@ kernel = XLACustomKernel("expsyn_step")
 kernel.def_tags("sparse", "event-driven", "synapse")
 kernel.def_reference("event_ops.catalog.expsyn_step.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.expsyn_step.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.expsyn_step.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.expsyn_step.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.expsyn_step.warp:generator")
 
 
 def _arrivals(*parts: Any, outs: Any, **params: Any) -> Any:

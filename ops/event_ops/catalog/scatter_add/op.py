@@ -84,7 +84,8 @@ kernel = XLACustomKernel("scatter_add")
 kernel.def_tags("scatter")
 kernel.def_reference("event_ops.catalog.scatter_add.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.scatter_add.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.scatter_add.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.scatter_add.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.scatter_add.warp:generator")
 
 
 def _target_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:

@@ -92,7 +92,8 @@ kernel = XLACustomKernel("segment_sum")
 kernel.def_tags("scatter", "segment")
 kernel.def_reference("event_ops.catalog.segment_sum.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.segment_sum.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.segment_sum.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.segment_sum.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.segment_sum.warp:generator")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None)
 
 

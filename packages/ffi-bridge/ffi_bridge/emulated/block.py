@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 WARP = 32
 
 
@@ -127,9 +129,10 @@ def run_block(block: Block, work: Callable[[], None], *, together: bool) -> None
     ]
     threads = [Thread(block, place, rank) for rank, place in enumerate(places)]
     if not together:
-        for thread in threads:
-            _current.thread = thread
-            work()
+        with np.errstate(over="ignore"):
+            for thread in threads:
+                _current.thread = thread
+                work()
         return
     errors: list[BaseException] = []
     block.meeting("block", range(block.size))
@@ -145,7 +148,8 @@ def run_block(block: Block, work: Callable[[], None], *, together: bool) -> None
 def _run(thread: Thread, work: Callable[[], None], errors: list[BaseException]) -> None:
     _current.thread = thread
     try:
-        work()
+        with np.errstate(over="ignore"):  # numbers of a GPU wrap around
+            work()
     except BaseException as error:  # it is raised again where the block was started
         errors.append(error)
     finally:

@@ -86,9 +86,8 @@ def _run(
     twin = Twin(kernel.py_func)
     extents, blocks = Place(*block), Place(*grid)
     work = functools.partial(twin.function, *arguments)
-    with np.errstate(over="ignore"):
-        for z, y, x in product(*map(range, (blocks.z, blocks.y, blocks.x))):
-            run_block(Block(Place(x, y, z), extents, blocks, shared), work, together=twin.meets)
+    for z, y, x in product(*map(range, (blocks.z, blocks.y, blocks.x))):
+        run_block(Block(Place(x, y, z), extents, blocks, shared), work, together=twin.meets)
 
 
 def _arguments(parameters: int, kinds: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,38 @@
+"""One step of adaptive LIF neurons on a GPU: one thread per neuron, which reads and writes its state once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import cuda
+
+from event_ops.cuda_parts.access import at
+from event_ops.cuda_parts.membrane import step_membrane
+from ffi_bridge import numba_cuda_kernel
+
+
+# V_m and V are the same memory, and so are refractory and held_for, and a and adapted.
+@cuda.jit
+def alif_step(
+    V_m: Any, refractory: Any, a: Any, I_syn: Any, decay: Any, decay_a: Any, beta: Any, E_L: Any,
+    V_th: Any, V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, adapted: Any, spikes: Any,
+) -> None:  # fmt: skip
+    i = cuda.grid(1)
+    if i < V.size:
+        old = adapted[i]
+        threshold = at(V_th, i) + at(beta, i) * old
+        spike = step_membrane(V, held_for, I_syn, decay, E_L, threshold, V_reset, t_ref, dt, i)
+        adapted[i] = old * at(decay_a, i) + adapted.dtype.type(spike)
+        spikes[i] = spike
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the states are updated in place where they are not needed again."""
+    aliases = {0: 0, 1: 1, 2: 2}
+    step = numba_cuda_kernel(alif_step, outs, launch_dims=outs[0].size, input_output_aliases=aliases)
+
+    def call(V_m: Any, refractory: Any, a: Any, *parameters: Any) -> Any:
+        return step(V_m, refractory, a, *(x.reshape(-1) for x in parameters))
+
+    return call

@@ -1,0 +1,77 @@
+"""Delivery with delays on a GPU: the rows of the neurons that spiked, into slots of the ring buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from numba import cuda
+
+from event_ops.cuda_parts.access import at, bounded, place
+from event_ops.cuda_parts.deliver import Delivery, note
+from event_ops.cuda_parts.encodings import row_of_flag
+from event_ops.cuda_parts.launch import BLOCK
+from event_ops.cuda_parts.slots import slot_now
+from ffi_bridge import numba_cuda_callable
+
+
+@cache
+def deliver_delayed_with(team: int) -> Any:
+    """The kernel `y[(now + delays[k]) % slots, indices[k]] += data[k] * spike`; `team` threads per row."""
+
+    @cuda.jit
+    def deliver_delayed(
+        data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any, span: Any, y: Any
+    ) -> None:
+        noted, count = cuda.shared.array(BLOCK, numba.int64), cuda.shared.array(1, numba.int32)
+        thread, row = cuda.threadIdx.x, -1
+        if thread < span:
+            row = row_of_flag(spikes, cuda.blockIdx.x * span + thread, spikes.size)
+        active = note(row, noted, count)
+        slots, columns = y.shape
+        now = slot_now(slot, slots)
+        first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
+        for place_of_row in range(thread // team, active, BLOCK // team):
+            i = noted[place_of_row]
+            spike = y.dtype.type(spikes[i])
+            nse = indices.size
+            for k in range(bounded(indptr[i], nse) + first, bounded(indptr[i + 1], nse), step):
+                delay, j, weight = place(at(delays, k), slots), place(indices[k], columns), at(data, k)
+                if delay >= 0 and j >= 0:
+                    ends = now + delay
+                    if ends >= slots:
+                        ends -= slots
+                    cuda.atomic.add(y, (ends, j), weight * spike)
+
+    return deliver_delayed
+
+
+# buffer and y are the same memory.
+def csr_event_deliver(
+    buffer: Any,
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    delays: Any,
+    spikes: Any,
+    slot: Any,
+    y: Any,
+    stream: Any,
+) -> None:
+    """Launch it."""
+    grid, span, team = Delivery.of(spikes.size, spikes.size, indices.size)
+    kernel = deliver_delayed_with(team)
+    kernel[grid, BLOCK, stream](data, indices, indptr, delays, spikes, slot, np.int32(span), y)
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the buffer is updated in place where it is not needed again."""
+    run = numba_cuda_callable(csr_event_deliver, outs, input_output_aliases={0: 0})
+
+    def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
+        return run(buffer, data.reshape(-1), indices, indptr, delays.reshape(-1), spikes, slot)
+
+    return call

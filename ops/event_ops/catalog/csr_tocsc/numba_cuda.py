@@ -1,0 +1,69 @@
+"""CSR to CSC on a GPU: the row and column of every entry, then a stable radix sort by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from event_ops.cuda_parts.access import place
+from event_ops.cuda_parts.launch import BLOCK, blocks_of
+from event_ops.cuda_parts.radix_sort import passes_of, radix_sort
+from event_ops.cuda_parts.rows import row_at, search_range, upper_bound
+from ffi_bridge import numba_cuda_callable
+
+ENTRIES = 8 * BLOCK  # whose rows a block looks up
+
+
+@cuda.jit
+def look_up(indices: Any, indptr: Any, columns: Any, row: Any, column: Any, position: Any) -> None:
+    """Row, column and position of every entry; where it has no row or column, the number of them."""
+    first, rows = cuda.blockIdx.x * ENTRIES, indptr.size - 1
+    end = min(first + ENTRIES, indices.size)
+    low, high = search_range(indptr, first, end)
+    for k in range(first + cuda.threadIdx.x, end, BLOCK):
+        i, j = row_at(indptr, k, low, high), place(indices[k], columns)
+        row[k] = i if i >= 0 else rows
+        column[k] = j if i >= 0 and j >= 0 else columns
+        position[k] = k
+
+
+@cuda.jit
+def gather(row: Any, permutation: Any, csc_indices: Any) -> None:
+    """csc_indices = row[permutation]."""
+    p = cuda.grid(1)
+    if p < csc_indices.size:
+        csc_indices[p] = row[permutation[p]]
+
+
+@cuda.jit
+def find_starts(column: Any, csc_indptr: Any) -> None:
+    """csc_indptr[j] = how many of the sorted columns are less than j."""
+    j = cuda.grid(1)
+    if j < csc_indptr.size:
+        csc_indptr[j] = upper_bound(column, j - 1, 0, column.size)
+
+
+def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """The callable; keys have as many bits as the number of columns."""
+    columns = shape[1]
+    bits = columns.bit_length()
+    kind = np.int32 if max(shape) <= np.iinfo(np.int32).max else np.int64
+
+    def tocsc(
+        indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any, permutation: Any, stream: Any
+    ) -> None:
+        nse = indices.size
+        row = cuda.device_array(nse, dtype=kind)
+        column, spare = cuda.device_array(nse, dtype=kind), cuda.device_array(nse, dtype=kind)
+        buffers = (column, permutation), (spare, cuda.device_array(nse, dtype=permutation.dtype))
+        look_up[blocks_of(nse, ENTRIES), BLOCK, stream](
+            indices, indptr, columns, row, *buffers[passes_of(bits) % 2]
+        )
+        radix_sort(buffers, bits, stream)
+        gather[blocks_of(nse), BLOCK, stream](row, permutation, csc_indices)
+        find_starts[blocks_of(csc_indptr.size), BLOCK, stream](column, csc_indptr)
+
+    return numba_cuda_callable(tocsc, outs)

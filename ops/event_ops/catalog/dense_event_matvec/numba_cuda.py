@@ -1,0 +1,95 @@
+"""Event-driven dense product on a GPU: a block notes the active events of a tile, then reads weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from event_ops.cuda_parts.access import is_active
+from event_ops.cuda_parts.lanes import sum_over
+from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of, clear
+from ffi_bridge import numba_cuda_callable
+
+GATHER_TILE = 1024  # events of a block where these are along the rows
+GATHER_ROWS = 32  # rows of such a block
+SCATTER_TILE = 128  # events of a block where these are down the columns: each is a row to read
+
+total_of = sum_over(WARP)
+
+
+@cuda.jit(device=True)
+def note_active(events: Any, first: Any, end: Any, noted: Any, count: Any) -> None:
+    """noted[:count[0]] = where the active events from `first` up to `end` are, counted from `first`.
+
+    Those of a warp stay side by side, so that its lanes read neighbouring weights where most are active.
+    """
+    rank, lane = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x, cuda.laneid
+    cuda.syncthreads()  # of a large batch a block takes several elements: the one before is done
+    if rank == 0:
+        count[0] = 0
+    cuda.syncthreads()
+    for start in range(first, end, BLOCK):
+        k = start + rank
+        active = k < end and is_active(events[k])
+        lanes = cuda.ballot_sync(FULL, active)
+        place = np.int32(0)
+        if lane == 0:
+            place = cuda.atomic.add(count, 0, cuda.popc(lanes))
+        place = cuda.shfl_sync(FULL, place, 0)
+        if active:
+            noted[place + cuda.popc(lanes & ((1 << lane) - 1))] = k - first
+    cuda.syncthreads()
+
+
+@cuda.jit
+def gather_rows(weights: Any, events: Any, y: Any) -> None:
+    """y[i] += sum of weights[i, j] * events[j]; a warp per row, its lanes along the active events."""
+    noted, count = cuda.shared.array(GATHER_TILE, np.int32), cuda.shared.array(1, np.int32)
+    tiles = (events.size + GATHER_TILE - 1) // GATHER_TILE
+    first, top = cuda.blockIdx.x % tiles * GATHER_TILE, cuda.blockIdx.x // tiles * GATHER_ROWS
+    note_active(events, first, min(first + GATHER_TILE, events.size), noted, count)
+    warp, lane = cuda.threadIdx.x // WARP, cuda.laneid
+    for i in range(top + warp, min(top + GATHER_ROWS, y.size), BLOCK // WARP):
+        total = y.dtype.type(0)
+        for position in range(lane, count[0], WARP):
+            j = first + noted[position]
+            total += weights[i, j] * y.dtype.type(events[j])
+        total = total_of(total)
+        if lane == 0:
+            cuda.atomic.add(y, i, total)
+
+
+@cuda.jit
+def scatter_rows(weights: Any, events: Any, y: Any) -> None:
+    """y[j] += sum of weights[i, j] * events[i]; a thread per column, or several that share the rows."""
+    noted, count = cuda.shared.array(SCATTER_TILE, np.int32), cuda.shared.array(1, np.int32)
+    tiles = (events.size + SCATTER_TILE - 1) // SCATTER_TILE
+    first = cuda.blockIdx.x % tiles * SCATTER_TILE
+    note_active(events, first, min(first + SCATTER_TILE, events.size), noted, count)
+    j = cuda.blockIdx.x // tiles * cuda.blockDim.x + cuda.threadIdx.x
+    if j < y.size and cuda.threadIdx.y < count[0]:
+        total = y.dtype.type(0)
+        for position in range(cuda.threadIdx.y, count[0], cuda.blockDim.y):
+            i = first + noted[position]
+            total += weights[i, j] * y.dtype.type(events[i])
+        cuda.atomic.add(y, j, total)
+
+
+def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+    """The callable for one orientation."""
+
+    def gather(weights: Any, events: Any, y: Any, stream: Any) -> None:
+        clear(y, stream)
+        blocks = blocks_of(events.size, GATHER_TILE) * blocks_of(y.size, GATHER_ROWS)
+        gather_rows[blocks, BLOCK, stream](weights, events, y)
+
+    def scatter(weights: Any, events: Any, y: Any, stream: Any) -> None:
+        clear(y, stream)
+        across = min(BLOCK, 1 << max(0, y.size - 1).bit_length())
+        blocks = blocks_of(events.size, SCATTER_TILE) * blocks_of(y.size, across)
+        scatter_rows[blocks, (across, BLOCK // across), stream](weights, events, y)
+
+    return numba_cuda_callable(scatter if transpose else gather, outs)

@@ -1,0 +1,42 @@
+"""Exponential synapses on a GPU: one thread per element of g, then the rows of the neurons that spiked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from event_ops.cuda_parts.deliver import deliver
+from event_ops.cuda_parts.launch import BLOCK, blocks_of
+from ffi_bridge import numba_cuda_callable
+
+
+@cuda.jit
+def decay_all(decay: Any, run: Any, y: Any) -> None:
+    """y *= decay for a flat y; each factor is that of a run of elements: one, a channel, or all of them."""
+    i = cuda.grid(1)
+    if i < y.size:
+        y[i] *= decay[i // run]
+
+
+# g and y are the same memory.
+def expsyn_step(
+    g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any, y: Any, stream: Any
+) -> None:
+    """Launch both steps."""
+    trace = y.ravel()
+    run = np.int64(trace.size // max(1, decay.size))
+    decay_all[blocks_of(trace.size), BLOCK, stream](decay.ravel(), run, trace)
+    deliver(data, indices, indptr, spikes, trace, stream)
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; g is updated in place where it is not needed again."""
+    step = numba_cuda_callable(expsyn_step, outs, input_output_aliases={0: 0})
+
+    def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
+        return step(g, data.reshape(-1), indices, indptr, spikes, decay)
+
+    return call

@@ -1,0 +1,25 @@
+"""Events as bits on a GPU: one thread per word, and warps that read their events together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import cuda
+
+from event_ops.cuda_parts.launch import BLOCK, blocks_of
+from event_ops.cuda_parts.packed import packed_word
+from ffi_bridge import numba_cuda_kernel
+
+
+@cuda.jit
+def pack_events(events: Any, words: Any) -> None:
+    word = cuda.grid(1)
+    bits = packed_word(events, word)  # every thread of a warp comes here
+    if word < words.size:
+        words[word] = bits
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable."""
+    return numba_cuda_kernel(pack_events, outs, grid=blocks_of(outs.size), block=BLOCK)

@@ -1,0 +1,25 @@
+"""Product with a random matrix on a GPU: a warp generates a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import cuda
+
+from event_ops.cuda_parts.bernoulli import product
+
+
+@cuda.jit(device=True)
+def always(value: Any) -> Any:
+    """Every value counts, 0 too: its weight may be NaN."""
+    return True
+
+
+def generator(
+    *, outs: Any, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
+) -> Callable[..., Any]:
+    """The callable for one matrix and orientation."""
+    return product(
+        outs, prob=prob, rows=shape[0], distribution=distribution, transpose=transpose, counts=always
+    )

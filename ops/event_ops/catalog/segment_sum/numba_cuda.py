@@ -1,0 +1,34 @@
+"""Segment sums on a GPU: data are added atomically; ids that ascend are added up in runs first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from event_ops.cuda_parts.launch import clear
+from event_ops.cuda_parts.scatter import atomic_dtype, launch_add_rows
+from event_ops.modes import refuse_error
+from ffi_bridge import numba_cuda_callable
+
+RUN = 8  # data of a thread where ids ascend: as many as lie in one sector of memory
+
+
+def generator(*, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Callable[..., Any]:
+    """The callable for one mode."""
+    refuse_error("segment_sum", mode)  # a CUDA kernel cannot raise either
+    width = outs.shape[1] if len(outs.shape) > 1 else 1
+    matrix = jax.ShapeDtypeStruct((outs.shape[0], width), atomic_dtype(outs.dtype))
+    run = RUN if indices_are_sorted else 1
+
+    def add(data: Any, segment_ids: Any, y: Any, stream: Any) -> None:
+        clear(y, stream)
+        launch_add_rows(segment_ids, data, y, stream, mode=mode, run=run)
+
+    def call(data: Any, segment_ids: Any) -> Any:
+        rows = data.reshape(segment_ids.size, width).astype(matrix.dtype)
+        y = numba_cuda_callable(add, matrix)(rows, segment_ids)
+        return y.astype(outs.dtype).reshape(outs.shape)
+
+    return call

@@ -1,0 +1,94 @@
+"""Compacting spikes on a GPU: warps pack and count the spikes of their parts, then store the ids.
+
+The counts say where the ids of a part begin: each warp sums up those of the parts before its own, which needs
+no third launch, and no waiting for other blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from event_ops.cuda_parts.lanes import sum_over
+from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of
+from event_ops.cuda_parts.packed import packed_word
+from ffi_bridge import numba_cuda_callable
+
+MAX_PARTS = 2048  # warps: enough to load all that the memory gives, few enough to sum up their counts
+
+total_of_warp = sum_over(WARP)
+
+
+@cuda.jit
+def pack_and_count(spikes: Any, words: Any, counts: Any, words_of_part: int) -> None:
+    part, lane = cuda.grid(1) // WARP, cuda.grid(1) % WARP
+    count = 0
+    for first in range(part * words_of_part, (part + 1) * words_of_part, WARP):
+        bits = packed_word(spikes, first + lane)
+        count += cuda.popc(bits)
+        if first + lane < words.size:
+            words[first + lane] = bits
+    count = total_of_warp(count)
+    if part < counts.size and lane == 0:
+        counts[part] = count
+
+
+@cuda.jit(device=True)
+def before_lane(count: Any, lane: Any) -> Any:
+    """The sum of the counts of the lanes before this one."""
+    total, offset = count, 1
+    while offset < WARP:
+        other = cuda.shfl_up_sync(FULL, total, offset)
+        if lane >= offset:
+            total += other
+        offset *= 2
+    return total - count
+
+
+@cuda.jit
+def store_ids(
+    words: Any, counts: Any, size: int, words_of_part: int, spike_ids: Any, num_spikes: Any
+) -> None:
+    part, lane = cuda.grid(1) // WARP, cuda.grid(1) % WARP
+    before, total = 0, 0
+    for other in range(lane, counts.size, WARP):
+        count = counts[other]
+        total += count
+        if other < part:
+            before += count
+    before, total = total_of_warp(before), total_of_warp(total)
+
+    for first in range(part * words_of_part, min((part + 1) * words_of_part, words.size), WARP):
+        word = first + lane
+        bits = words[word] if word < words.size else np.uint32(0)
+        count = np.int32(cuda.popc(bits))  # shuffles take signed numbers only
+        place = before + before_lane(count, lane)
+        before += total_of_warp(count)
+        while bits != 0 and place < spike_ids.size:
+            spike_ids[place] = WARP * word + cuda.ffs(bits) - 1
+            bits &= bits - np.uint32(1)
+            place += 1
+
+    for unused in range(total + cuda.grid(1), spike_ids.size, cuda.gridsize(1)):
+        spike_ids[unused] = size
+    if cuda.grid(1) == 0:
+        num_spikes[()] = total
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable for one capacity."""
+
+    def compact(spikes: Any, spike_ids: Any, num_spikes: Any, stream: Any) -> None:
+        size = spikes.size
+        words = blocks_of(size, WARP)
+        words_of_part = WARP * max(1, blocks_of(words, WARP * MAX_PARTS))
+        parts = max(1, blocks_of(words, words_of_part))  # one for a population of none
+        packed, counts = cuda.device_array(words, np.uint32), cuda.device_array(parts, np.int32)
+        launch = blocks_of(parts * WARP), BLOCK, stream
+        pack_and_count[launch](spikes, packed, counts, words_of_part)
+        store_ids[launch](packed, counts, size, words_of_part, spike_ids, num_spikes)
+
+    return numba_cuda_callable(compact, outs)

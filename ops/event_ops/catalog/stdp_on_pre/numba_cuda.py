@@ -1,0 +1,55 @@
+"""Depression on a GPU: the rows of the neurons that spiked, a few warps for each, in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import cuda
+
+from event_ops.cuda_parts.access import place
+from event_ops.cuda_parts.launch import BLOCK, WARP
+from event_ops.cuda_parts.plasticity import (
+    WARPS,
+    bounded_weight,
+    entries_of_piece,
+    grid_and_pieces,
+    note_active,
+)
+from ffi_bridge import numba_cuda_callable
+
+
+@cuda.jit
+def move_rows(
+    indices: Any,
+    indptr: Any,
+    spikes: Any,
+    x_post: Any,
+    amount: Any,
+    w_min: Any,
+    w_max: Any,
+    pieces: int,
+    w: Any,
+) -> None:
+    noted, counts = cuda.shared.array(BLOCK, numba.int32), cuda.shared.array(WARPS, numba.int32)
+    tasks = note_active(spikes, noted, counts) * pieces
+    first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
+    for task in range(first, tasks, cuda.gridDim.y * WARPS):
+        i = cuda.blockIdx.x * BLOCK + noted[task // pieces]
+        step = amount[()] * w.dtype.type(spikes[i])
+        for k in entries_of_piece(indptr, i, indices.size, task % pieces, pieces):
+            j = place(indices[k], x_post.size)
+            if j >= 0:
+                w[k] = bounded_weight(w[k] + step * x_post[j], w_min[()], w_max[()])
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; amount is -A_minus. No two rows share a weight."""
+
+    def move(w: Any, indices: Any, indptr: Any, spikes: Any, *others: Any) -> None:
+        *scalars_and_trace, moved, stream = others
+        grid, pieces = grid_and_pieces(indices.size, spikes.size)
+        move_rows[grid, BLOCK, stream](indices, indptr, spikes, *scalars_and_trace, pieces, moved)
+
+    return numba_cuda_callable(move, outs, input_output_aliases={0: 0})

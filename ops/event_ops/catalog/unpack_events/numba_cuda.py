@@ -1,0 +1,29 @@
+"""Bits as events on a GPU: one thread per word, and warps that write their events together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from event_ops.cuda_parts.launch import BLOCK, blocks_of
+from event_ops.cuda_parts.packed import unpack_word
+from ffi_bridge import numba_cuda_kernel
+
+
+@cuda.jit
+def unpack_events(words: Any, events: Any) -> None:
+    word = cuda.grid(1)
+    bits = words[word] if word < words.size else np.uint32(0)
+    unpack_word(bits, events, word)  # every thread of a warp comes here
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable."""
+
+    def call(words: Any) -> Any:
+        return numba_cuda_kernel(unpack_events, outs, grid=blocks_of(words.size), block=BLOCK)(words)
+
+    return call

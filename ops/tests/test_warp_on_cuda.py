@@ -1,0 +1,43 @@
+"""Every Warp kernel of the catalog becomes machine code of a GPU, whose parameters are those that we pack."""
+
+import jax
+import numpy as np
+import pytest
+
+pytest.importorskip("warp", reason="warp-lang is not installed")
+
+from cells import arguments, bound
+from cubin import parameters_of
+from recording_driver import RecordingDriver
+
+from event_ops.case import CONFORMANCE
+from event_ops.discover import operators
+
+
+def plain_cases(operator):
+    """The first case, and the first of the other orientation."""
+    cases = operator.tagged(CONFORMANCE)
+    turned = [
+        c for c in cases if c.make(np.random.default_rng(0), operator.dtypes[0], "int32")[1].get("transpose")
+    ]
+    return dict.fromkeys([cases[0], *turned[:1]])
+
+
+CELLS = [
+    pytest.param(operator, case, id=f"{operator.name}-warp-{case.name}")
+    for operator in operators()
+    for case in plain_cases(operator)
+]
+
+
+@pytest.mark.parametrize(("operator", "case"), CELLS)
+def test_kernels_compile_for_a_gpu(monkeypatch, operator, case):
+    driver = RecordingDriver()
+    monkeypatch.setattr("ffi_bridge.warp_cuda.cuda_driver", lambda: driver)
+    args, kwargs = arguments(case, operator.dtypes[0])
+    traced = jax.jit(bound(operator, "warp", kwargs)).trace(*args)
+    assert ".warp." in traced.lower(lowering_platforms=("cuda",)).as_text()
+    for cubin, _ in driver.loaded:
+        bounds, *rest = parameters_of(cubin.code, cubin.entry)
+        assert bounds[1] in (24, 32)
+        assert len(rest) == len(cubin.arguments)
