@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,33 +27,56 @@ OUTPUT: Final = ROOT / "harness" / "results" / "gpu.json"
 SKIPPED: Final = 77
 PYTEST: Final = ("-m", "pytest", "-q", "--maxfail=20", "-p", "no:cacheprovider", "--no-header")
 
-# name -> (arguments of Python, seconds that it may take)
-STEPS: Final[dict[str, tuple[tuple[str, ...], int]]] = {
-    "bridge": ((*PYTEST, "packages/ffi-bridge/tests/test_gpu.py"), 300),
-    "operators": ((*PYTEST, "ops/tests/test_gpu_values.py"), 600),
-    "launch": (("-m", "event_ops_harness.gpu.launch"), 120),
-    "products": (("-m", "event_ops_harness.gpu.products"), 300),
-    "cuba": (("-m", "event_ops_harness.gpu.cuba"), 180),
+TUTORIALS: Final = ROOT.parent / "shared" / "tools" / "run_seeds.py"
+SANITIZER: Final = shutil.which("compute-sanitizer")
+# One small case of every kernel that adds to shared places, or that threads meet in.
+CHECKED: Final = ("ops/tests/test_gpu_values.py", "-k", "numba_cuda and (random or unsorted or some)")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, how many seconds it may take, and why it cannot run here, if it cannot."""
+
+    command: tuple[str, ...]
+    seconds: int
+    obstacle: str | None = None
+
+    @classmethod
+    def sanitized(cls, tool: str) -> Step:
+        """The checked cases under a tool of compute-sanitizer."""
+        words = (SANITIZER or "", "--tool", tool, "--error-exitcode", "9", sys.executable, *PYTEST, *CHECKED)
+        return cls(words, 300, None if SANITIZER else "compute-sanitizer is not on the path")
+
+
+STEPS: Final = {
+    "bridge": Step((sys.executable, *PYTEST, "packages/ffi-bridge/tests/test_gpu.py"), 300),
+    "operators": Step((sys.executable, *PYTEST, "ops/tests/test_gpu_values.py"), 600),
+    "tutorial": Step(
+        (sys.executable, str(TUTORIALS), "--only", "numba_cuda"),
+        180,
+        None if TUTORIALS.exists() else "the tutorials are not beside this project",
+    ),
+    "launch": Step((sys.executable, "-m", "event_ops_harness.gpu.launch"), 120),
+    "products": Step((sys.executable, "-m", "event_ops_harness.gpu.products"), 300),
+    "cuba": Step((sys.executable, "-m", "event_ops_harness.gpu.cuba"), 180),
+    "memcheck": Step.sanitized("memcheck"),
+    "racecheck": Step.sanitized("racecheck"),
 }
 
 
-def run(name: str) -> dict[str, Any]:
-    """One step: its status, how long it took, the last line that is JSON, and the end of what it printed."""
-    arguments, limit = STEPS[name]
+def run(step: Step) -> dict[str, Any]:
+    """Its status, how long it took, the last line that is JSON, and the end of what it printed."""
+    if step.obstacle is not None:
+        return {"status": "skipped", "seconds": 0.0, "found": None, "tail": step.obstacle}
     started = time.perf_counter()
     try:
         done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=limit,
-            check=False,
+            step.command, cwd=ROOT, capture_output=True, text=True, timeout=step.seconds, check=False
         )
-        status, text = done.returncode, done.stdout + done.stderr
-        found = _last_json(done.stdout)
+        status = "passed" if done.returncode == 0 else f"failed with {done.returncode}"
+        text, found = done.stdout + done.stderr, _last_json(done.stdout)
     except subprocess.TimeoutExpired as error:
-        status, text, found = "timed out", str(error), None
+        status, text, found = f"failed: more than {step.seconds} s", str(error), None
     took = time.perf_counter() - started
     return {"status": status, "seconds": round(took, 1), "found": found, "tail": text[-2000:]}
 
@@ -77,15 +102,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(f"on {device.device_kind}")
     results = {}
     for name in options.only:
-        results[name] = run(name)
-        console.print(f"{name}: {results[name]['status']} after {results[name]['seconds']} s")
-        if results[name]["status"] != 0:
+        results[name] = run(STEPS[name])
+        console.print(f"{name}: {results[name]['status']}, {results[name]['seconds']} s")
+        if results[name]["status"] != "passed":
             console.print(results[name]["tail"], markup=False, highlight=False)
     _show(console, results)
     written = {"command": "ci/gpu.sh", "device": device.device_kind, "machine": machine(), "steps": results}
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(written, indent=1) + "\n")
-    return sum(result["status"] != 0 for result in results.values())
+    return sum(result["status"].startswith("failed") for result in results.values())
 
 
 def _show(console: Console, results: dict[str, dict[str, Any]]) -> None:

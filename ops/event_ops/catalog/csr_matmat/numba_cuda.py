@@ -83,7 +83,7 @@ def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -
         threads = rows * blocks_of(columns, width) * width * lanes
         if not transpose:
             gather = gather_rows_with(width, lanes)
-            return numba_cuda_kernel(gather, outs, launch_dims=threads, threads_per_block=BLOCK)(
+            return numba_cuda_kernel(gather, outs, grid=blocks_of(threads), block=BLOCK)(
                 data, indices, indptr, B
             )
 

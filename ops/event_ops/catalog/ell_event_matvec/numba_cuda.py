@@ -70,7 +70,7 @@ def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -
     def gather(data: Any, indices: Any, events: Any) -> Any:
         lanes = lanes_for(indices.size, rows, outs.dtype)
         kernel = gather_rows_with(lanes)
-        return numba_cuda_kernel(kernel, outs, launch_dims=rows * lanes, threads_per_block=BLOCK)(
+        return numba_cuda_kernel(kernel, outs, grid=blocks_of(rows * lanes), block=BLOCK)(
             data.reshape(-1), indices, events
         )
 

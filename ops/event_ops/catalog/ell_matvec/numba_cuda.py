@@ -60,7 +60,7 @@ def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -
         lanes = lanes_for(indices.size, rows, outs.dtype)
         if not transpose:
             gather = gather_rows_with(lanes)
-            return numba_cuda_kernel(gather, outs, launch_dims=rows * lanes, threads_per_block=BLOCK)(
+            return numba_cuda_kernel(gather, outs, grid=blocks_of(rows * lanes), block=BLOCK)(
                 data, indices, v
             )
 

@@ -1,0 +1,59 @@
+"""`ci/gpu.sh` says what it did not do, and keeps what each step printed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+
+from event_ops_harness.gpu.__main__ import SKIPPED, STEPS, Step, run
+
+ROOT = Path(__file__).parents[2]
+
+
+def has_gpu():
+    try:
+        return bool(jax.devices("cuda"))
+    except RuntimeError:
+        return False
+
+
+@pytest.mark.skipif(has_gpu(), reason="this machine has a GPU")
+def test_without_a_gpu_it_is_skipped_and_not_passed(tmp_path):
+    output = tmp_path / "gpu.json"
+    done = subprocess.run(
+        [ROOT / "ci" / "gpu.sh", "--output", output],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == SKIPPED, done.stderr
+    assert "skipped: JAX sees no NVIDIA GPU" in done.stdout
+    assert not output.exists()
+
+
+def python(code, seconds=20):
+    return run(Step((sys.executable, "-c", code), seconds))
+
+
+def test_a_step_keeps_its_last_line_of_json():
+    found = python("print('text'); print('{\"us\": 1.5}'); print('more')")
+    assert (found["status"], found["found"]) == ("passed", {"us": 1.5})
+
+
+def test_a_failed_step_keeps_what_it_said():
+    found = python("raise SystemExit('no such kernel')")
+    assert found["status"] == "failed with 1"
+    assert "no such kernel" in found["tail"]
+
+
+def test_a_step_that_takes_too_long_has_failed():
+    assert python("import time; time.sleep(30)", seconds=1)["status"] == "failed: more than 1 s"
+
+
+def test_a_step_that_cannot_run_is_skipped():
+    assert run(Step(("absent",), 1, "no such tool"))["status"] == "skipped"
+    assert {"bridge", "operators", "launch", "products", "cuba"} <= STEPS.keys()
