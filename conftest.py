@@ -12,6 +12,9 @@ import pytest
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
+# Thousands of small programs are compiled, and each runs once.
+jax.config.update("jax_disable_most_optimizations", True)
+
 # The first call of an example compiles, so a deadline would measure the compiler.
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)

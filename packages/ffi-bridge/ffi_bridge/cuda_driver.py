@@ -58,6 +58,10 @@ class Driver(Protocol):
         """The handle of a kernel, ready to be launched with so much dynamic shared memory."""
         ...
 
+    def python_host(self) -> Any:
+        """What Python functions use in place of numba-cuda, or None for numba-cuda itself."""
+        ...
+
 
 @dataclass(frozen=True)
 class CudaDriver:
@@ -92,6 +96,9 @@ class CudaDriver:
     def load(self, cubin: Cubin, shared: int) -> int:
         with _loading:
             return self._loaded(cubin.code, cubin.entry, shared)
+
+    def python_host(self) -> Any:
+        return None
 
     # A program that is being recorded into a graph may not load anything, so all of it happens here, once.
     @functools.cache  # noqa: B019  (one driver per process, and its kernels live as long)

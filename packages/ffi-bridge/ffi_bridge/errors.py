@@ -13,6 +13,8 @@ FFIBridgeError
 ├── ShardedInputError (ValueError)          an input split over explicit axes outside shard_map
 └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
+One warning: PythonFallbackWarning, of a function that runs in Python at every call.
+
 What a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's name,
 the exception's type and its message.
 """
@@ -58,6 +60,10 @@ class MissingRuleError(FFIBridgeError, NotImplementedError):
 
 class RuleError(FFIBridgeError, TypeError):
     """A differentiation or batching rule has the wrong arity, or returns what it must not."""
+
+
+class PythonFallbackWarning(UserWarning):
+    """A function is run in Python at every call, and no CUDA graph can record it."""
 
 
 class ShardedInputError(FFIBridgeError, ValueError):

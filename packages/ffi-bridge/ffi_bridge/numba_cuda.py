@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import jax
 from jax.typing import ArrayLike
 
+from ffi_bridge.errors import PythonFallbackWarning
 from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.numba_cuda_call import NumbaCudaCallable, NumbaCudaKernel
 from ffi_bridge.numba_cuda_compile import is_dispatcher
-from ffi_bridge.numba_cuda_record import record
+from ffi_bridge.numba_cuda_python import NumbaCudaPython
+from ffi_bridge.numba_cuda_record import NotRecordableError, record
 from ffi_bridge.outs import Outs
+
+_AT_EVERY_CALL: Final = "it is run in Python at every call, which costs more and keeps it out of CUDA graphs"
 
 
 def numba_cuda_kernel(
@@ -96,13 +101,13 @@ def numba_cuda_callable(
 
     The function is run once for every set of input types, when traced, on stand-ins for arrays and stream:
     its launches are noted and replayed by one native handler on XLA's stream, and what it allocates is
-    memory of XLA's.
+    memory of XLA's. A function that does more than that, reads a device array, say, or copies from the host,
+    is run in Python at every call, with a warning: that costs microseconds, and no CUDA graph records it.
 
     Args:
         func: a Python function that launches `@numba.cuda.jit` kernels, `kernel[grid, block, stream](...)`,
             on its arguments, on parts of them (`x[2:]`, `x[:, 0]`, `x.reshape(...)`) and on temporaries
-            (`cuda.device_array`), with numbers between. It sees shapes and dtypes, and no contents; what it
-            does beside launching happens once.
+            (`cuda.device_array`), with numbers between. What it does beside launching happens once.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure.
         vmap_method: what `jax.vmap` does. None (default): every launch takes the whole batch along the third
             axis of its grid, for nested vmaps too, and temporaries are as many as elements; if a kernel uses
@@ -116,9 +121,12 @@ def numba_cuda_callable(
         TypeError: `func` is a kernel, or not a function.
         ValueError: `outs` is empty or has a dtype that is not available; an alias is out of range.
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
-        KernelTypeError: when traced: the function cannot be recorded (it reads or assigns to a device array,
-            copies from the host, launches nothing), or a kernel does not compile.
-        jax.errors.JaxRuntimeError: when run: a launch failed; the text has the CUDA error's name.
+        KernelTypeError: when traced: a kernel does not compile.
+        jax.errors.JaxRuntimeError: when run: a launch failed, the text has the CUDA error's name; or the
+            function, run in Python, raised.
+
+    Warns:
+        PythonFallbackWarning: when traced: the function is run in Python at every call, and why.
     """
     if is_dispatcher(func) or not callable(func):
         raise TypeError(
@@ -126,7 +134,7 @@ def numba_cuda_callable(
             + ("; a single kernel needs numba_cuda_kernel" if is_dispatcher(func) else "")
         )
     aliases = tuple(sorted((input_output_aliases or {}).items()))
-    spec = NumbaCudaCallable(vmap_method, aliases, func)
+    spec, in_python = (kind(vmap_method, aliases, func) for kind in (NumbaCudaCallable, NumbaCudaPython))
     structure = Outs.of(outs)
     spec.check(structure)
 
@@ -134,7 +142,11 @@ def numba_cuda_callable(
     @functools.wraps(func)
     def call(*ins: ArrayLike) -> Any:
         arrays = [jax.numpy.asarray(x) for x in ins]
-        recorded = record(func, arrays, structure.flat)
+        try:
+            recorded = record(func, arrays, structure.flat)
+        except NotRecordableError as obstacle:
+            warnings.warn(f"{obstacle}; {_AT_EVERY_CALL}", PythonFallbackWarning, stacklevel=2)
+            return structure.restore(call_kernel(in_python, NativeCall(structure.flat, None), arrays))
         every = (*structure.flat, *recorded.temporaries)
         results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
         return structure.restore(results[: len(structure.flat)])

@@ -6,30 +6,24 @@ nothing else: its launches and temporaries are the same in every call.
 
 from __future__ import annotations
 
-import contextlib
 import operator
-import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NoReturn
 
 import jax
 import numpy as np
-from numba import cuda
-from numba.cuda import dispatcher
 
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.launch_extents import LaunchExtents
+from ffi_bridge.numba_cuda_host import redirected
 from ffi_bridge.numba_cuda_program import KernelLaunch, View, contiguous
 
-# Names of numba.cuda are replaced for as long as a function runs.
-_recording: Final = threading.RLock()
-
-THREADS_FOR_ALL: Final = 256  # of `kernel.forall`, which asks the driver for the best occupancy otherwise
 REFUSED: Final = ("to_device", "as_cuda_array", "pinned_array", "mapped_array", "managed_array", "event")
 
-_CUDA: Any = cuda
-_DISPATCHER: Any = dispatcher.CUDADispatcher
+
+class NotRecordableError(KernelTypeError):
+    """A function does what depends on more than shapes and dtypes."""
 
 
 class RecordedArray:
@@ -74,6 +68,11 @@ class RecordedArray:
     def _refuse_contents(self, *_: Any, **__: Any) -> NoReturn:
         self._recorder.refuse("it reads or writes a device array outside of a kernel")
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # a protocol that others ask for, to do without it
+            raise AttributeError(name)
+        self._recorder.refuse(f"it uses .{name} of a device array")
+
     copy_to_host = copy_to_device = _refuse_contents
     __setitem__ = __array__ = __bool__ = __float__ = __int__ = __iter__ = _refuse_contents
 
@@ -104,20 +103,22 @@ class Recorder:
     def __init__(self, name: str, first_temporary: int) -> None:
         self._name = name
         self._first = first_temporary
-        self._thread = threading.get_ident()
         self.launches: list[KernelLaunch] = []
         self.temporaries: list[jax.ShapeDtypeStruct] = []
 
     def refuse(self, what: str) -> NoReturn:
-        """Raise KernelTypeError: the function does what cannot be recorded."""
-        raise KernelTypeError(
-            f"'{self._name}' cannot be recorded: {what}; a function for numba_cuda_callable launches "
-            "kernels, allocates with cuda.device_array, and decides by shapes and dtypes only"
-        )
+        """Raise NotRecordableError: the function does what cannot be recorded."""
+        raise NotRecordableError(f"'{self._name}' cannot be recorded: {what}")
 
-    def is_here(self) -> bool:
-        """Whether the thread that asks is the one that is recorded."""
-        return threading.get_ident() == self._thread
+    @property
+    def names(self) -> Mapping[str, Callable[..., Any]]:
+        """What functions of `numba.cuda` do while this records."""
+        refused = {name: self._refusal(name) for name in REFUSED}
+        ours = {"device_array": self.device_array, "device_array_like": self.device_array_like}
+        return {**ours, "synchronize": lambda: None, **refused}
+
+    def _refusal(self, name: str) -> Callable[..., NoReturn]:
+        return lambda *_, **__: self.refuse(f"it calls cuda.{name}")
 
     def device_array(self, shape: Any, dtype: Any = np.float64, **options: Any) -> RecordedArray:
         """In place of `cuda.device_array`: memory that XLA allocates."""
@@ -146,18 +147,6 @@ class Recorder:
         self.refuse(f"it passes {type(argument).__name__} to a kernel; expected an array or a number")
 
 
-class _Configured:
-    """`kernel[grid, block, stream, shared]` while a function is recorded."""
-
-    def __init__(self, recorder: Recorder, kernel: Any, grid: Any, block: Any, *rest: Any) -> None:
-        shared = rest[1] if len(rest) > 1 else 0
-        self._recorder, self._kernel = recorder, kernel
-        self._extents = LaunchExtents.of(grid, block, None, 1, shared)
-
-    def __call__(self, *arguments: Any) -> None:
-        self._recorder.launch(self._kernel, self._extents, arguments)
-
-
 class RecordedStream:
     """XLA's stream: launches are in order on it, so that there is nothing to wait for."""
 
@@ -168,52 +157,14 @@ class RecordedStream:
 def record(
     function: Callable[..., Any], ins: Sequence[Any], outs: Sequence[jax.ShapeDtypeStruct]
 ) -> Recorder:
-    """Run `function(*ins, *outs, stream)` on stand-ins; raises KernelTypeError for what cannot be noted."""
+    """Run `function(*ins, *outs, stream)` on stand-ins; raises NotRecordableError."""
     recorder = Recorder(function.__name__, len(ins) + len(outs))
     arrays = [
         RecordedArray(recorder, View(i, x.shape, contiguous(x.shape, x.dtype.itemsize)), np.dtype(x.dtype))
         for i, x in enumerate([*ins, *outs])
     ]
-    with _recording, _replaced(recorder):
+    with redirected(recorder):
         function(*arrays, RecordedStream())
     if not recorder.launches:
         recorder.refuse("it launches no kernel")
     return recorder
-
-
-@contextlib.contextmanager
-def _replaced(recorder: Recorder) -> Generator[None]:
-    """Within this thread numba-cuda's launches and allocations go to the recorder."""
-
-    def in_place(owner: Any, name: str, ours: Callable[..., Any]) -> Callable[[], None]:
-        theirs = getattr(owner, name)
-
-        def either(*args: Any, **kwargs: Any) -> Any:
-            return (ours if recorder.is_here() else theirs)(*args, **kwargs)
-
-        setattr(owner, name, either)
-        return lambda: setattr(owner, name, theirs)
-
-    def configured(kernel: Any, key: tuple[Any, ...]) -> _Configured:
-        return _Configured(recorder, kernel, *key)
-
-    def for_all(kernel: Any, tasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> _Configured:
-        threads = tpb or THREADS_FOR_ALL
-        return _Configured(recorder, kernel, -(-tasks // threads), threads, stream, sharedmem)
-
-    def refused(name: str) -> Callable[..., NoReturn]:
-        return lambda *_, **__: recorder.refuse(f"it calls cuda.{name}")
-
-    undo = [
-        in_place(_DISPATCHER, "__getitem__", configured),
-        in_place(_DISPATCHER, "forall", for_all),
-        in_place(_CUDA, "device_array", recorder.device_array),
-        in_place(_CUDA, "device_array_like", recorder.device_array_like),
-        in_place(_CUDA, "synchronize", lambda: None),
-        *(in_place(_CUDA, name, refused(name)) for name in REFUSED),
-    ]
-    try:
-        yield
-    finally:
-        for restore in undo:
-            restore()

@@ -15,8 +15,10 @@ from numba.np.numpy_support import as_dtype
 
 from ffi_bridge.cuda_driver import Cubin
 from ffi_bridge.emulated.block import Block, Place, run_block
+from ffi_bridge.emulated.host import EmulatedHost
 from ffi_bridge.emulated.twin import Twin
 from ffi_bridge.handler.cuda import CudaFunctions
+from ffi_bridge.launch_extents import LaunchExtents
 
 LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
@@ -60,6 +62,16 @@ class EmulatedDriver:
         """Handles count from 1."""
         self.loaded.append(cubin)
         return len(self.loaded)
+
+    def python_host(self) -> EmulatedHost:
+        """What Python functions use in place of numba-cuda."""
+        return EmulatedHost(self._launch_from_python)
+
+    def _launch_from_python(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
+        shapes = tuple(np.shape(x) for x in arguments)
+        grid, block, shared = extents.grid, extents.block, extents.shared
+        self.launches.append(Launched(kernel.__name__, grid, block, shared, 0, shapes))
+        _run(kernel, grid, block, shared, arguments)
 
     def _launch(self, kernel: int, *rest: int) -> int:
         grid_x, grid_y, grid_z, x, y, z, shared, stream, parameters, _ = rest

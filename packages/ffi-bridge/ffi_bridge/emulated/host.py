@@ -1,0 +1,59 @@
+"""The host side of numba-cuda for the GPU made of Python: device memory is memory, a launch is a loop."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from ffi_bridge.launch_extents import LaunchExtents
+from ffi_bridge.numba_cuda_host import redirected
+from ffi_bridge.numba_cuda_record import RecordedStream
+
+Launch = Callable[[Any, LaunchExtents, Sequence[Any]], None]
+
+
+class DeviceMemory(np.ndarray):
+    """A NumPy array that can be copied to a host."""
+
+    def copy_to_host(self) -> np.ndarray:
+        """A copy."""
+        return np.array(self)
+
+
+class EmulatedHost:
+    """Arrays over XLA's memory, and launches by `launch`."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+
+    def array(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """An array over memory of XLA's."""
+        size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        memory = (ctypes.c_char * max(1, size)).from_address(address)
+        return np.ndarray(shape, dtype, memory).view(DeviceMemory)
+
+    def stream(self, handle: int) -> Any:
+        """All is in order anyway."""
+        return RecordedStream()
+
+    def session(self) -> AbstractContextManager[None]:
+        """Launches and allocations of numba-cuda come here."""
+        return redirected(self)
+
+    @property
+    def names(self) -> Mapping[str, Callable[..., Any]]:
+        """What functions of `numba.cuda` do meanwhile."""
+        return {
+            "device_array": lambda shape, dtype=np.float64, **_: np.empty(shape, dtype).view(DeviceMemory),
+            "device_array_like": lambda array, **_: np.empty_like(array),
+            "to_device": lambda array, **_: np.array(array).view(DeviceMemory),
+            "synchronize": lambda: None,
+        }
+
+    def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
+        """Run a kernel."""
+        self._launch(kernel, extents, arguments)

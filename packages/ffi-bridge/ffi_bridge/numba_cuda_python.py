@@ -1,0 +1,106 @@
+"""A Python function that XLA calls at every execution, on its stream: for what cannot be recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import cuda
+
+from ffi_bridge.buffer_spec import BufferSpec, buffers_of
+from ffi_bridge.cuda_driver import cuda_driver
+from ffi_bridge.cuda_program import REGISTERED_AS
+from ffi_bridge.fingerprint import fingerprint
+from ffi_bridge.frame_reader import HANDLER, FrameReader
+from ffi_bridge.native_call import NativeCall, NativeKernel
+from ffi_bridge.numba_cuda_program import contiguous
+from ffi_bridge.target import ensure_target
+
+_CUDA: Any = cuda
+
+
+class NumbaHost:
+    """The arrays, streams and launches of numba-cuda itself."""
+
+    def array(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """A device array over memory of XLA's."""
+        memory = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
+        holder = type("Memory", (), {"__cuda_array_interface__": memory})()
+        return _CUDA.as_cuda_array(holder, sync=False)
+
+    def stream(self, handle: int) -> Any:
+        """XLA's stream as one of Numba's."""
+        return _CUDA.external_stream(handle)
+
+    def session(self) -> AbstractContextManager[None]:
+        """Nothing to be changed."""
+        return contextlib.nullcontext()
+
+
+@dataclass(frozen=True, eq=False)
+class NumbaCudaPython(NativeKernel):
+    """A function that is run at every call; for a batch, once for every element."""
+
+    function: Any
+
+    toolchain: ClassVar[str] = "numba-cuda"
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
+
+    @property
+    def name(self) -> str:
+        return str(self.function.__name__)
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        return (cuda_driver().platform,)
+
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        return tuple(f"in{i}" for i in range(num_inputs)) + tuple(f"out{i}" for i in range(num_outs))
+
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
+        driver = cuda_driver()
+        buffers = buffers_of(ins, call, names)
+        sizes = tuple(size for size, _ in call.levels)
+        host = driver.python_host() or NumbaHost()
+
+        def build() -> tuple[int, object]:
+            handler = HANDLER(lambda address: self._run(FrameReader(address), host, buffers, sizes))
+            return ctypes.cast(handler, ctypes.c_void_p).value or 0, handler
+
+        digest = fingerprint(self.function, repr((self.aliases, buffers, sizes)))
+        name = f"{self.name}.numba_cuda_python.{digest}"
+        return ensure_target(name, build, platform=REGISTERED_AS[driver.platform]).name
+
+    def _run(
+        self, frame: FrameReader, host: Any, buffers: Sequence[BufferSpec], sizes: tuple[int, ...]
+    ) -> int | None:
+        if frame.answer_metadata() or not frame.is_execution:
+            return None
+        try:
+            addresses, stream = frame.addresses(), host.stream(frame.stream())
+            with host.session():
+                for element in np.ndindex(*sizes):
+                    places = zip(addresses, buffers, strict=True)
+                    arrays = [_array(host, *of_one, element, sizes) for of_one in places]
+                    self.function(*arrays, stream)
+        except Exception as error:  # a callback of C cannot raise: XLA does, with this text
+            return frame.error(f"'{self.name}' raised {type(error).__name__}: {error}")
+        return None
+
+
+def _array(
+    host: Any, address: int, spec: BufferSpec, element: tuple[int, ...], sizes: tuple[int, ...]
+) -> Any:
+    """The array of one element of a batch."""
+    dtype, axes = np.dtype(spec.dtype), spec.batch_shape(sizes)
+    strides = contiguous((*axes, *spec.shape), dtype.itemsize)[: len(axes)]
+    own = (index for index, has in zip(element, spec.batched, strict=True) if has)
+    offset = sum(index * stride for index, stride in zip(own, strides, strict=True))
+    return host.array(address + offset, spec.shape, dtype)
