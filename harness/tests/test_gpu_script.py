@@ -5,22 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax
 import pytest
+from devices import gpus
 
 from event_ops_harness.gpu.__main__ import SKIPPED, STEPS, Step, run
 
 ROOT = Path(__file__).parents[2]
 
 
-def has_gpu():
-    try:
-        return bool(jax.devices("cuda"))
-    except RuntimeError:
-        return False
-
-
-@pytest.mark.skipif(has_gpu(), reason="this machine has a GPU")
+@pytest.mark.skipif(bool(gpus()), reason="this machine has a GPU")
 def test_without_a_gpu_it_is_skipped_and_not_passed(tmp_path):
     output = tmp_path / "gpu.json"
     done = subprocess.run(

@@ -1,21 +1,13 @@
 """On a GPU: every backend of every operator gives what a plain loop gives, large cases included."""
 
-import jax
 import numpy as np
 import pytest
 from cells import arguments, assert_close, bound, needs_x64
+from devices import gpus
 from oracles import oracle
 
 from event_ops.case import CONFORMANCE
 from event_ops.discover import operators
-
-
-def gpus():
-    try:
-        return jax.devices("cuda")
-    except RuntimeError:
-        return []
-
 
 pytestmark = pytest.mark.skipif(not gpus(), reason="JAX sees no NVIDIA GPU")
 

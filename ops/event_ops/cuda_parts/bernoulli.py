@@ -15,7 +15,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops import bernoulli
-from event_ops.cuda_parts.lanes import sum_over
+from event_ops.cuda_parts.lanes import sum_over, sum_up_to
 from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of, clear
 from event_ops.cuda_parts.philox import philox2x32
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
@@ -41,17 +41,11 @@ def gap_of(table: Any, word: Any) -> Any:
 @cuda.jit(device=True)
 def next_draws(table: Any, seed: Any, row: Any, draw: Any, column: Any) -> Any:
     """What draw `draw` + lane gives: whether an entry, its column and word; and the column after all."""
-    lane = cuda.laneid
-    choice, word = philox2x32(draw + lane, row, seed)
+    choice, word = philox2x32(draw + cuda.laneid, row, seed)
     gap = gap_of(table, choice)
     found = gap != _NO_ENTRY
     step = np.int32(gap + 1 if found else gap)
-    reached, offset = step, 1
-    while offset < WARP:
-        before = cuda.shfl_up_sync(FULL, reached, offset)
-        if lane >= offset:
-            reached = np.int32(reached + before)
-        offset *= 2
+    reached = sum_up_to(step)
     following = column + cuda.shfl_sync(FULL, reached, WARP - 1)
     return found, column + (reached - step) + gap, word, following
 

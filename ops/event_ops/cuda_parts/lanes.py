@@ -22,6 +22,18 @@ def lanes_for(entries: int, rows: int, dtype: Any) -> int:
     return min(WARP, 1 << max(0, wanted - 1).bit_length())
 
 
+@cuda.jit(device=True)
+def sum_up_to(value: Any) -> Any:
+    """The sum of a 32-bit integer over this lane and those before it; every lane of a warp comes here."""
+    total, offset = np.int32(value), 1
+    while offset < WARP:
+        before = cuda.shfl_up_sync(FULL, total, offset)
+        if cuda.laneid >= offset:
+            total = np.int32(total + before)
+        offset *= 2
+    return total
+
+
 @cache
 def sum_over(lanes: int) -> Any:
     """The device function that gives each of `lanes` neighbouring threads the sum of their values."""

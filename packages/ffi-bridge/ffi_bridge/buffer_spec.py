@@ -14,6 +14,15 @@ from ffi_bridge.handler.launch import LaunchBuffer, Slot
 from ffi_bridge.native_call import NativeCall
 
 
+def contiguous(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """The strides of a C-contiguous array."""
+    strides: list[int] = []
+    for extent in reversed(shape):
+        strides.insert(0, itemsize)
+        itemsize *= extent
+    return tuple(strides)
+
+
 @dataclass(frozen=True)
 class BufferSpec:
     """One buffer of a call: shape without batch axes, and which batch levels it has an axis for."""
@@ -27,15 +36,17 @@ class BufferSpec:
         """The extents of the batch axes that it has, of all `sizes`."""
         return tuple(size for size, has in zip(sizes, self.batched, strict=True) if has)
 
+    def batch_strides(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        """Bytes from one element of each of those axes to the next."""
+        axes = self.batch_shape(sizes)
+        return contiguous((*axes, *self.shape), np.dtype(self.dtype).itemsize)[: len(axes)]
+
     def with_slots(self, slots: Sequence[Slot], sizes: Sequence[int]) -> LaunchBuffer:
         """As the handler sees it."""
         dtype = np.dtype(self.dtype)
-        axes = self.batch_shape(sizes)
-        shape = (*axes, *self.shape)
-        axis = iter(range(len(axes)))
-        strides = tuple(
-            dtype.itemsize * math.prod(shape[next(axis) + 1 :]) if has else 0 for has in self.batched
-        )
+        shape = (*self.batch_shape(sizes), *self.shape)
+        of_axis = iter(self.batch_strides(sizes))
+        strides = tuple(next(of_axis) if has else 0 for has in self.batched)
         size = dtype.itemsize * math.prod(shape)
         return LaunchBuffer(self.name, shape, (DTYPES | HALF_DTYPES)[dtype], size, tuple(slots), strides)
 

@@ -20,13 +20,34 @@ from ffi_bridge.numba_cuda_program import KernelLaunch, View, program_of
 
 @dataclass(frozen=True, eq=False)
 class CudaKernel(NativeKernel):
-    """What is run by launches on a GPU."""
+    """What runs on a GPU by numba-cuda."""
 
     toolchain: ClassVar[str] = "numba-cuda"
 
     @property
     def platforms(self) -> tuple[str, ...]:
         return (cuda_driver().platform,)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionKernel(CudaKernel):
+    """A Python function of all arrays and a stream."""
+
+    function: Any
+
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
+
+    @property
+    def name(self) -> str:
+        return str(self.function.__name__)
+
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        return tuple(f"in{i}" for i in range(num_inputs)) + tuple(f"out{i}" for i in range(num_outs))
+
+
+@dataclass(frozen=True, eq=False)
+class LaunchedKernel(CudaKernel):
+    """What is a sequence of launches, known when traced."""
 
     @abstractmethod
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
@@ -54,7 +75,7 @@ class CudaKernel(NativeKernel):
 
 
 @dataclass(frozen=True, eq=False)
-class NumbaCudaKernel(CudaKernel):
+class NumbaCudaKernel(LaunchedKernel):
     """One dispatcher, launched once."""
 
     dispatcher: Any
@@ -74,23 +95,11 @@ class NumbaCudaKernel(CudaKernel):
         return (KernelLaunch(self.dispatcher, self.extents, views),)
 
 
-@dataclass(frozen=True, eq=False)
-class NumbaCudaCallable(CudaKernel):
+class NumbaCudaCallable(FunctionKernel, LaunchedKernel):
     """A function whose launches were recorded; the options of a call are those launches.
 
     Its temporaries are outputs behind those that the caller sees.
     """
-
-    function: Any
-
-    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
-
-    @property
-    def name(self) -> str:
-        return str(self.function.__name__)
-
-    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        return tuple(f"in{i}" for i in range(num_inputs)) + tuple(f"out{i}" for i in range(num_outs))
 
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
         recorded: tuple[KernelLaunch, ...] = call.options

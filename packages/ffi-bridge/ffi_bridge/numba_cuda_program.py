@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba.np.numpy_support import from_dtype
 
-from ffi_bridge.buffer_spec import BufferSpec
+from ffi_bridge.buffer_spec import BufferSpec, contiguous
 from ffi_bridge.cuda_driver import Driver
 from ffi_bridge.cuda_program import ProgramBuilder
 from ffi_bridge.handler.cuda import CudaProgram
@@ -41,15 +41,6 @@ class KernelLaunch:
     dispatcher: Any
     extents: LaunchExtents
     arguments: tuple[Any, ...]
-
-
-def contiguous(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """The strides of a C-contiguous array."""
-    strides: list[int] = []
-    for extent in reversed(shape):
-        strides.insert(0, itemsize)
-        itemsize *= extent
-    return tuple(strides)
 
 
 def program_of(
@@ -107,9 +98,8 @@ def _with_batch(view: View, spec: BufferSpec, sizes: tuple[int, ...]) -> View:
     """The view of all elements of a batch, whose axes come first."""
     if not sizes:
         return view
-    axes = spec.batch_shape(sizes)
-    strides = contiguous((*axes, *spec.shape), np.dtype(spec.dtype).itemsize)[: len(axes)]
-    return replace(view, shape=(*axes, *view.shape), strides=(*strides, *view.strides))
+    shape, strides = spec.batch_shape(sizes), spec.batch_strides(sizes)
+    return replace(view, shape=(*shape, *view.shape), strides=(*strides, *view.strides))
 
 
 def _kind(kernel: str, argument: Any, buffers: Sequence[BufferSpec], writable: frozenset[int]) -> Any:

@@ -7,7 +7,7 @@ import ctypes
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numba import cuda
@@ -17,8 +17,8 @@ from ffi_bridge.cuda_driver import cuda_driver
 from ffi_bridge.cuda_program import REGISTERED_AS
 from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.frame_reader import HANDLER, FrameReader
-from ffi_bridge.native_call import NativeCall, NativeKernel
-from ffi_bridge.numba_cuda_program import contiguous
+from ffi_bridge.native_call import NativeCall
+from ffi_bridge.numba_cuda_call import FunctionKernel
 from ffi_bridge.target import ensure_target
 
 _CUDA: Any = cuda
@@ -43,24 +43,8 @@ class NumbaHost:
 
 
 @dataclass(frozen=True, eq=False)
-class NumbaCudaPython(NativeKernel):
+class NumbaCudaPython(FunctionKernel):
     """A function that is run at every call; for a batch, once for every element."""
-
-    function: Any
-
-    toolchain: ClassVar[str] = "numba-cuda"
-    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
-
-    @property
-    def name(self) -> str:
-        return str(self.function.__name__)
-
-    @property
-    def platforms(self) -> tuple[str, ...]:
-        return (cuda_driver().platform,)
-
-    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        return tuple(f"in{i}" for i in range(num_inputs)) + tuple(f"out{i}" for i in range(num_outs))
 
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
@@ -99,8 +83,6 @@ def _array(
     host: Any, address: int, spec: BufferSpec, element: tuple[int, ...], sizes: tuple[int, ...]
 ) -> Any:
     """The array of one element of a batch."""
-    dtype, axes = np.dtype(spec.dtype), spec.batch_shape(sizes)
-    strides = contiguous((*axes, *spec.shape), dtype.itemsize)[: len(axes)]
     own = (index for index, has in zip(element, spec.batched, strict=True) if has)
-    offset = sum(index * stride for index, stride in zip(own, strides, strict=True))
-    return host.array(address + offset, spec.shape, dtype)
+    offset = sum(index * stride for index, stride in zip(own, spec.batch_strides(sizes), strict=True))
+    return host.array(address + offset, spec.shape, np.dtype(spec.dtype))

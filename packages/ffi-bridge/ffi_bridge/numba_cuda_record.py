@@ -14,10 +14,11 @@ from typing import Any, Final, NoReturn
 import jax
 import numpy as np
 
+from ffi_bridge.buffer_spec import contiguous
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.numba_cuda_host import redirected
-from ffi_bridge.numba_cuda_program import KernelLaunch, View, contiguous
+from ffi_bridge.numba_cuda_program import KernelLaunch, View
 
 REFUSED: Final = ("to_device", "as_cuda_array", "pinned_array", "mapped_array", "managed_array", "event")
 

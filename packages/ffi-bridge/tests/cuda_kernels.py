@@ -1,9 +1,13 @@
-"""CUDA kernels that the tests of several files wrap."""
+"""CUDA kernels that the tests of several files wrap, and how."""
 
 import math
 
+import jax
+import jax.numpy as jnp
 import numba
 from numba import cuda
+
+from ffi_bridge import numba_cuda_kernel
 
 BLOCK = 64
 
@@ -141,3 +145,13 @@ def whole_grid(x, out):
     grid = cuda.cg.this_grid()
     grid.sync()
     out[0] = x[0]
+
+
+def out(*shape, dtype=jnp.float32):
+    """An output."""
+    return jax.ShapeDtypeStruct(shape, dtype)
+
+
+def wrapped_add(n, **options):
+    """`add` of vectors of n elements, a thread for each unless `options` say otherwise."""
+    return numba_cuda_kernel(add, out(n), **({"launch_dims": n} | options))

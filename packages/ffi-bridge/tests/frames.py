@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ffi_bridge.abi import CODES, DTYPES, OFFSETS, SIZES
+from ffi_bridge.frame_reader import HANDLER
 
-HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 UNKNOWN_EXTENSION = 77
 CONTEXT, STREAM = 0xC7, 0x57EA  # what a frame carries, and the stream that XLA answers for it
 

@@ -8,12 +8,7 @@ from typing import Any
 from cubin import parameters_of
 
 from ffi_bridge.cuda_driver import Cubin
-from ffi_bridge.handler.cuda import CudaFunctions
-
-LAUNCH = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-)
-ERROR_NAME = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+from ffi_bridge.handler.cuda import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
 
 
 class RecordingDriver:
@@ -28,7 +23,7 @@ class RecordingDriver:
         self.sizes, self.status = sizes, 0
         self.loaded: list[tuple[Cubin, int]] = []
         self.calls: list[tuple[int, tuple[int, ...], int, list[bytes]]] = []
-        self._kept = LAUNCH(self._launch), ERROR_NAME(self._name)
+        self._kept = LAUNCH_CALLBACK(self._launch), ERROR_NAME_CALLBACK(self._name)
 
     def functions(self) -> CudaFunctions:
         launch, name = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self._kept)

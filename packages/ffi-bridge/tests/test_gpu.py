@@ -9,6 +9,8 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 import cuda_kernels as kernels
 import numba
+from cuda_kernels import out, wrapped_add
+from devices import gpus
 from llvmlite import ir
 from numba import cuda, types
 from numba.extending import intrinsic
@@ -17,26 +19,10 @@ from ffi_bridge import graph_options, numba_cuda_callable, numba_cuda_kernel
 from ffi_bridge.cuda_driver import cuda_driver
 from ffi_bridge.handler.cuda import LAUNCH_TYPE, CudaFunctions
 
-
-def gpus():
-    try:
-        return jax.devices("cuda")
-    except RuntimeError:
-        return []
-
-
 pytestmark = pytest.mark.skipif(not gpus(), reason="JAX sees no NVIDIA GPU")
 
 F32 = jnp.float32
 STEPS = 10_000
-
-
-def out(*shape, dtype=F32):
-    return jax.ShapeDtypeStruct(shape, dtype)
-
-
-def wrapped_add(n, **options):
-    return numba_cuda_kernel(kernels.add, out(n), **({"launch_dims": n} | options))
 
 
 @pytest.fixture

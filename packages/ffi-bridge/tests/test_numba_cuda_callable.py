@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 import cuda_kernels as kernels
+from cuda_kernels import out
 from numba import cuda
 
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
@@ -16,10 +17,6 @@ from ffi_bridge.errors import PythonFallbackWarning
 pytestmark = pytest.mark.usefixtures("gpu")
 
 F32 = jnp.float32
-
-
-def out(*shape, dtype=F32):
-    return jax.ShapeDtypeStruct(shape, dtype)
 
 
 @cuda.jit

@@ -13,6 +13,7 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 import cuda_kernels as kernels
 from cubin import parameters_of
+from cuda_kernels import out, wrapped_add
 from numba import cuda
 
 from ffi_bridge import numba_cuda_kernel
@@ -21,14 +22,6 @@ from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 pytestmark = pytest.mark.usefixtures("gpu")
 
 F32 = jnp.float32
-
-
-def out(*shape, dtype=F32):
-    return jax.ShapeDtypeStruct(shape, dtype)
-
-
-def wrapped_add(n, **options):
-    return numba_cuda_kernel(kernels.add, out(n), **({"launch_dims": n} | options))
 
 
 @pytest.fixture

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.access import at, bounded, is_active, place
+from event_ops.cuda_parts.access import place
 from event_ops.cuda_parts.deliver import deliver
 from event_ops.cuda_parts.encodings import event_at
-from event_ops.cuda_parts.lanes import lanes_for, sum_over
+from event_ops.cuda_parts.lanes import lanes_for
 from event_ops.cuda_parts.launch import BLOCK, blocks_of, clear
+from event_ops.cuda_parts.row_products import csr_row, gather_rows_with, of_event
 from ffi_bridge import numba_cuda_callable
-
-
-@cache
-def gather_rows_with(lanes: int, event_of: Any) -> Any:
-    """The kernel `y[i] = sum of data[k] * event indices[k] over row i`; `lanes` threads per row."""
-    total_of = sum_over(lanes)
-
-    @cuda.jit
-    def gather_rows(data: Any, indices: Any, indptr: Any, events: Any, columns: Any, y: Any) -> None:
-        i, lane = cuda.grid(1) // lanes, cuda.grid(1) % lanes
-        total = y.dtype.type(0)
-        if i < y.size:
-            nse = indices.size
-            for k in range(bounded(indptr[i], nse) + lane, bounded(indptr[i + 1], nse), lanes):
-                j = place(indices[k], columns)
-                if j >= 0:
-                    event = event_of(events, j)
-                    if is_active(event):  # weights of silent columns are not even read
-                        total += at(data, k) * y.dtype.type(event)
-        total = total_of(total)  # every thread of a warp comes here
-        if i < y.size and lane == 0:
-            y[i] = total
-
-    return gather_rows
 
 
 @cuda.jit
@@ -67,7 +43,7 @@ def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -
         if events.dtype == np.int32:
             events = counted(events, columns, y.dtype, stream)
         lanes = lanes_for(indices.size, rows, y.dtype)
-        kernel = gather_rows_with(lanes, event_at(events.dtype))
+        kernel = gather_rows_with(lanes, csr_row, of_event(event_at(events.dtype)))
         grid = blocks_of(rows * lanes)
         kernel[grid, BLOCK, stream](data, indices, indptr, events, np.int64(columns), y)
 

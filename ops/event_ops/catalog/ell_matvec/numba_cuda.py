@@ -3,71 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from numba import cuda
+import numpy as np
 
-from event_ops.cuda_parts.access import place
-from event_ops.cuda_parts.lanes import lanes_for, sum_over
+from event_ops.cuda_parts.lanes import lanes_for
 from event_ops.cuda_parts.launch import BLOCK, blocks_of, clear
-from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
-
-
-@cache
-def gather_rows_with(lanes: int) -> Any:
-    """The kernel `y[i] = sum over k of data[i, k] * v[indices[i, k]]`; `lanes` threads per row."""
-    total_of = sum_over(lanes)
-
-    @cuda.jit
-    def gather_rows(data: Any, indices: Any, v: Any, y: Any) -> None:
-        i, lane = cuda.grid(1) // lanes, cuda.grid(1) % lanes
-        total = y.dtype.type(0)
-        if i < y.size:
-            for k in range(lane, indices.shape[1], lanes):
-                j = place(indices[i, k], v.size)
-                if j >= 0:
-                    total += data[i, k] * v[j]
-        total = total_of(total)  # every thread of a warp comes here
-        if i < y.size and lane == 0:
-            y[i] = total
-
-    return gather_rows
-
-
-@cache
-def scatter_rows_with(lanes: int) -> Any:
-    """The kernel `y[indices[i, k]] += data[i, k] * v[i]` over k; `lanes` threads per row."""
-
-    @cuda.jit
-    def scatter_rows(data: Any, indices: Any, v: Any, y: Any) -> None:
-        i, lane = cuda.grid(1) // lanes, cuda.grid(1) % lanes
-        if i < v.size:
-            value = v[i]
-            for k in range(lane, indices.shape[1], lanes):
-                j = place(indices[i, k], y.size)
-                if j >= 0:
-                    cuda.atomic.add(y, j, data[i, k] * value)
-
-    return scatter_rows
+from event_ops.cuda_parts.row_products import ell_row, gather_rows_with, of_number, scatter_rows_with
+from ffi_bridge import numba_cuda_callable
 
 
 def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the length of rows decides how many threads share one."""
     rows = shape[0]
 
-    def call(data: Any, indices: Any, v: Any) -> Any:
-        lanes = lanes_for(indices.size, rows, outs.dtype)
-        if not transpose:
-            gather = gather_rows_with(lanes)
-            return numba_cuda_kernel(gather, outs, grid=blocks_of(rows * lanes), block=BLOCK)(
-                data, indices, v
-            )
+    def gather(data: Any, indices: Any, v: Any, y: Any, stream: Any) -> None:
+        lanes, per_row = lanes_for(indices.size, rows, y.dtype), np.int64(indices.shape[1])
+        kernel = gather_rows_with(lanes, ell_row, of_number)
+        kernel[blocks_of(rows * lanes), BLOCK, stream](
+            data.ravel(), indices.ravel(), per_row, v, np.int64(v.size), y
+        )
 
-        def scatter(data: Any, indices: Any, v: Any, y: Any, stream: Any) -> None:
-            clear(y, stream)
-            scatter_rows_with(lanes)[blocks_of(rows * lanes), BLOCK, stream](data, indices, v, y)
+    def scatter(data: Any, indices: Any, v: Any, y: Any, stream: Any) -> None:
+        clear(y, stream)
+        lanes, per_row = lanes_for(indices.size, rows, y.dtype), np.int64(indices.shape[1])
+        kernel = scatter_rows_with(lanes, ell_row)
+        kernel[blocks_of(rows * lanes), BLOCK, stream](data.ravel(), indices.ravel(), per_row, v, y)
 
-        return numba_cuda_callable(scatter, outs)(data, indices, v)
-
-    return call
+    return numba_cuda_callable(scatter if transpose else gather, outs)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.lanes import sum_over
-from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of
+from event_ops.cuda_parts.lanes import sum_over, sum_up_to
+from event_ops.cuda_parts.launch import BLOCK, WARP, blocks_of
 from event_ops.cuda_parts.packed import packed_word
 from ffi_bridge import numba_cuda_callable
 
@@ -36,18 +36,6 @@ def pack_and_count(spikes: Any, words: Any, counts: Any, words_of_part: int) -> 
         counts[part] = count
 
 
-@cuda.jit(device=True)
-def before_lane(count: Any, lane: Any) -> Any:
-    """The sum of the counts of the lanes before this one."""
-    total, offset = count, 1
-    while offset < WARP:
-        other = cuda.shfl_up_sync(FULL, total, offset)
-        if lane >= offset:
-            total += other
-        offset *= 2
-    return total - count
-
-
 @cuda.jit
 def store_ids(
     words: Any, counts: Any, size: int, words_of_part: int, spike_ids: Any, num_spikes: Any
@@ -65,7 +53,7 @@ def store_ids(
         word = first + lane
         bits = words[word] if word < words.size else np.uint32(0)
         count = np.int32(cuda.popc(bits))  # shuffles take signed numbers only
-        place = before + before_lane(count, lane)
+        place = before + sum_up_to(count) - count
         before += total_of_warp(count)
         while bits != 0 and place < spike_ids.size:
             spike_ids[place] = WARP * word + cuda.ffs(bits) - 1

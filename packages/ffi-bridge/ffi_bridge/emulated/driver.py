@@ -17,13 +17,9 @@ from ffi_bridge.cuda_driver import Cubin
 from ffi_bridge.emulated.block import Block, Place, run_block
 from ffi_bridge.emulated.host import EmulatedHost
 from ffi_bridge.emulated.twin import Twin
-from ffi_bridge.handler.cuda import CudaFunctions
+from ffi_bridge.handler.cuda import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
 from ffi_bridge.launch_extents import LaunchExtents
 
-LAUNCH = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-)
-ERROR_NAME = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
 LAUNCH_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED
 
 
@@ -54,7 +50,7 @@ class EmulatedDriver:
     def functions(self) -> CudaFunctions:
         """Callbacks into Python."""
         if not self._callbacks:
-            self._callbacks = LAUNCH(self._launch), ERROR_NAME(self._name_error)
+            self._callbacks = LAUNCH_CALLBACK(self._launch), ERROR_NAME_CALLBACK(self._name_error)
         launch, name = (ctypes.cast(callback, ctypes.c_void_p).value or 0 for callback in self._callbacks)
         return CudaFunctions(launch, name, self.has_stream)
 

@@ -6,6 +6,7 @@ CUDA graph. The driver's functions are called by address: a test puts its own in
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,11 @@ from ffi_bridge.handler.launch import LaunchBuffer, checked_addresses, copied, o
 LAUNCH_TYPE = ir.FunctionType(I32, [POINTER, *[I32] * 7, POINTER, POINTER, POINTER])
 # CUresult cuGetErrorName(error, const char **)
 ERROR_NAME_TYPE = ir.FunctionType(I32, [I32, POINTER.as_pointer()])
+# The same two for Python, which stands in for the driver where there is none.
+LAUNCH_CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
+ERROR_NAME_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
 TEXT_SIZE = 512
 
 
