@@ -49,8 +49,9 @@ def warp_kernel(
         in_out_argnames: names of inputs that the kernel updates in place, for example to accumulate; the
             array that was given stays as it is, unless it is donated.
         block_dim: threads per block on a GPU, default 256; the CPU runs blocks of one.
-        vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in machine code.
-            "sequential": a `jax.lax.scan` of calls. (A Warp kernel's ranks are fixed: there is no other way.)
+        vmap_method: what `jax.vmap` does. None (default): on a GPU one launch takes the whole batch, or, if
+            the kernel assigns to the name of an array parameter, a launch each element; on the CPU the
+            handler loops over the batch in machine code. "sequential": a `jax.lax.scan` of calls.
         differentiable: `jax.vjp` and `jax.grad` launch the adjoint that Warp derives from the kernel, by
             Warp's rules: accumulate with `warp.atomic_add`, since an element that is read and then
             overwritten has no right adjoint; static parameters have none. No forward mode.

@@ -22,6 +22,7 @@ from ffi_bridge.handler.warp_cpu import WarpLaunch, emit_handler
 from ffi_bridge.target import ensure_target
 from ffi_bridge.warp_parameters import (
     DATA_OFFSET,
+    GRAD_OFFSET,
     Parameter,
     array_struct,
     array_type,
@@ -35,6 +36,10 @@ from ffi_bridge.warp_parameters import (
 compiling: Final = threading.RLock()
 
 _specialisations: Final[dict[Any, Any]] = {}
+
+# A parameter, the buffer whose address it holds, and where in its struct.
+Pointer = tuple[int, int, int]
+Strides = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,25 @@ class WarpCall:
             for i, p in enumerate(self.parameters)
         ]
 
-    def passed(self) -> list[Mapping[int, int]]:
-        """Parameter -> buffer, of the arguments, and of their adjoints if the launch is one of those."""
-        adjoints = self.roles.adjoints
-        return [self.roles.arguments] if adjoints is None else [self.roles.arguments, adjoints]
+    def passed(self) -> list[tuple[Mapping[int, int], list[Pointer]]]:
+        """Parameter -> buffer, and pointers; of arguments, and of their adjoints if the launch has those."""
+        arguments, adjoints = self.roles.arguments, self.roles.adjoints
+        data = [(i, buffer, DATA_OFFSET) for i, buffer in arguments.items()]
+        if adjoints is None:
+            return [(arguments, data)]
+        # Through `grad`, too, as Warp's tape does: it is how a view of an array finds its adjoint.
+        grads = [(i, buffer, GRAD_OFFSET) for i, buffer in adjoints.items()]
+        of_adjoints = [(i, buffer, DATA_OFFSET) for i, buffer in adjoints.items()]
+        return [(arguments, data + grads), (adjoints, of_adjoints)]
+
+    def batch_strides(self, parameter: int) -> tuple[Strides, Strides]:
+        """Bytes from one element of each batch level to the next, of an argument and of its adjoint."""
+        buffer = self.roles.arguments[parameter]
+        adjoint = (self.roles.adjoints or {}).get(parameter, buffer)
+        of_argument, of_adjoint = (
+            self.buffers[i].with_slots((), self.sizes).strides for i in (buffer, adjoint)
+        )
+        return of_argument, of_adjoint
 
     def without_adjoint(self) -> KernelDefinitionError:
         """The error of a kernel that has none."""
@@ -165,9 +185,9 @@ def _structs(call: WarpCall, concrete: Any, types: Sequence[Any]) -> tuple[list[
     """The constant structs of a launch, and for every buffer where its address goes in them."""
     slots: list[list[Slot]] = [[] for _ in call.buffers]
     structs: list[bytes] = []
-    for chosen in call.passed():
+    for chosen, pointers in call.passed():
         content, offsets = packed(call.values(concrete, types, chosen))
         structs.append(content)
-        for position, buffer in chosen.items():
-            slots[buffer].append((len(structs), offsets[position] + DATA_OFFSET, 0))  # after the bounds
+        for position, buffer, offset in pointers:
+            slots[buffer].append((len(structs), offsets[position] + offset, 0))  # after the bounds
     return structs, slots

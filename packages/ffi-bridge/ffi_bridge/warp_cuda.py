@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,8 +18,9 @@ from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.handler.cuda import CudaProgram
 from ffi_bridge.launch_extents import MAX_GRID, LaunchExtents
-from ffi_bridge.warp_compile import WarpCall, compiling, specialised
-from ffi_bridge.warp_parameters import DATA_OFFSET, launch_bounds
+from ffi_bridge.warp_batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
+from ffi_bridge.warp_compile import Pointer, WarpCall, compiling, specialised
+from ffi_bridge.warp_parameters import launch_bounds
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,13 @@ def ensure_cuda_target(call: WarpCall, block_dim: int) -> str:
     types = call.types()
     with compiling:
         wp.init()
-        concrete = specialised(call.kernel, types)
-        compiled = _compiled(concrete, driver.capability, block_dim)
+        kernel = specialised(call.kernel, types)
+        at_once = bool(call.sizes) and takes_batch(kernel)
+        if at_once:
+            kernel = batched_kernel(kernel, len(call.sizes))
+        compiled = _compiled(kernel, driver.capability, block_dim)
         direction = "forward" if call.roles.adjoints is None else "backward"
-        entry = f"{concrete.get_mangled_name()}_cuda_kernel_{direction}"
+        entry = f"{kernel.get_mangled_name()}_cuda_kernel_{direction}"
         shared = compiled.shared.get(f"{entry}_smem_bytes")
         if shared is None:
             raise call.without_adjoint()
@@ -52,10 +57,11 @@ def ensure_cuda_target(call: WarpCall, block_dim: int) -> str:
             compiled.contents, entry, repr((call.buffers, call.sizes, call.dims, extents)),
             repr(sorted(call.statics.items())), driver.capability, wp.__version__,
         )  # fmt: skip
+    build = _program_of_batch if at_once else _program
     return ensure_program_target(
         f"{call.kernel.key}.warp.{digest}",
         driver,
-        lambda: _program(call, concrete, types, driver.load(cubin, shared), extents),
+        lambda: build(call, kernel, types, driver.load(cubin, shared), extents),
     )
 
 
@@ -70,13 +76,35 @@ def _program(
     """One launch per element of a batch; parameters are the bounds and every argument, each by value."""
     program = ProgramBuilder(call.buffers, call.num_inputs)
     parameters = [program.struct(launch_bounds(call.dims, concrete.adj.kernel_dim))]
-    for chosen in call.passed():
-        for position, value in enumerate(call.values(concrete, types, chosen)):
-            parameters.append(program.struct(bytes(value)))
-            if position in chosen:
-                program.point(chosen[position], parameters[-1], DATA_OFFSET)
+    for chosen, pointers in call.passed():
+        parameters += _arguments(program, call.values(concrete, types, chosen), pointers)
     program.launch(call.kernel.key, kernel, extents, parameters)
     return program.finish(call.sizes, loop=True)
+
+
+def _program_of_batch(
+    call: WarpCall, concrete: Any, types: list[Any], kernel: int, extents: LaunchExtents
+) -> CudaProgram:
+    """One launch for a whole batch of a kernel made for that; the adjoint's has every parameter twice."""
+    program = ProgramBuilder(call.buffers, call.num_inputs)
+    bounds = program.struct(launch_bounds(call.dims, concrete.adj.kernel_dim))
+    (chosen, pointers), *of_adjoints = call.passed()
+    given = _arguments(program, call.values(concrete, types, chosen), pointers)
+    unread = _arguments(program, call.values(concrete, types, {}), []) if of_adjoints else []
+    strides = [call.batch_strides(i) for i in sorted(chosen)]
+    for first, of_launch in launches_of_batch(extents, call.sizes):
+        batch = _arguments(program, batch_parameters(first, call.sizes, strides), [])
+        again = batch if of_adjoints else []
+        program.launch(call.kernel.key, kernel, of_launch, [bounds, *given, *batch, *unread, *again])
+    return program.finish(call.sizes, loop=False)
+
+
+def _arguments(program: ProgramBuilder, values: Sequence[Any], pointers: Sequence[Pointer]) -> list[int]:
+    """The numbers of the parameters that hold these C values."""
+    numbers = [program.struct(bytes(value)) for value in values]
+    for position, buffer, offset in pointers:
+        program.point(buffer, numbers[position], offset)
+    return numbers
 
 
 def _compiled(kernel: Any, capability: tuple[int, int], block_dim: int) -> Compiled:

@@ -146,3 +146,4 @@ def launch_bounds(dims: tuple[int, ...], kernel_dims: int) -> bytes:
 
 
 DATA_OFFSET: Final[int] = array_t.data.offset
+GRAD_OFFSET: Final[int] = array_t.grad.offset
