@@ -25,20 +25,20 @@ PREFERENCE: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class _Needs:
+class _Toolchain:
     modules: tuple[str, ...]
     install: str
     cuda_only: bool = False
-    lacks: tuple[str, ...] = ()  # dtypes
+    lacks: tuple[str, ...] = ()  # dtypes of outputs
 
 
 _COMPLEX = ("complex64", "complex128")
-_NEEDS = {
-    "numba_cpu": _Needs(("numba",), "event-ops[numba]"),
-    "warp": _Needs(("warp", "llvmlite"), "event-ops[warp]", cuda_only=True, lacks=_COMPLEX),
-    "numba_cuda": _Needs(("numba", "numba_cuda"), "event-ops[cuda12]", cuda_only=True),
-    "triton": _Needs(("jax_triton",), "jax-triton"),
-    "pallas": _Needs(("jax.experimental.pallas",), "jax"),
+_TOOLCHAINS = {
+    "numba_cpu": _Toolchain(("numba",), "event-ops[numba]"),
+    "warp": _Toolchain(("warp", "llvmlite"), "event-ops[warp]", cuda_only=True, lacks=_COMPLEX),
+    "numba_cuda": _Toolchain(("numba", "numba_cuda"), "event-ops[cuda12]", cuda_only=True),
+    "triton": _Toolchain(("jax_triton",), "jax-triton"),
+    "pallas": _Toolchain(("jax.experimental.pallas",), "jax"),
 }
 # Top-level modules whose absence makes a backend unavailable; any other failed import is a defect
 # and is raised.
@@ -58,8 +58,8 @@ Generator = Callable[..., Callable[..., Any]]
 class Backend:
     """One backend of one operator on one platform.
 
-    `generator` is a function or its name, "package.module:function"; `lacks` are dtypes of outputs that it
-    cannot have.
+    `generator` is a function or its name, "package.module:function"; `lacks` is what it cannot do: dtypes of
+    outputs, and values of static arguments, "name=value".
     """
 
     name: str
@@ -86,20 +86,20 @@ class Backend:
         module, _, attribute = self.generator.partition(":")
         return getattr(importlib.import_module(module), attribute)
 
-    def obstacle(self, device: str, dtypes: Iterable[str] = ()) -> str | None:
+    def obstacle(self, device: str, needs: Iterable[str] = ()) -> str | None:
         """Why this backend cannot run on `device` (our name or JAX's), or None where it can.
 
-        `dtypes`: those of the call's outputs, where there is a call.
+        `needs`: what the call asks for, where there is a call; see `Call.needs`.
         """
-        needs = _NEEDS.get(self.name)
-        if needs is not None:
-            absent = [module for module in needs.modules if not _installed(module)]
+        toolchain = _TOOLCHAINS.get(self.name)
+        if toolchain is not None:
+            absent = [module for module in toolchain.modules if not _installed(module)]
             if absent:
-                return _not_installed(absent[0], needs.install)
-            if needs.cuda_only and device == "rocm":
+                return _not_installed(absent[0], toolchain.install)
+            if toolchain.cuda_only and device == "rocm":
                 return "it needs CUDA, and this device is ROCm"
-        lacks = self.lacks if needs is None else (*self.lacks, *needs.lacks)
-        if missing := [dtype for dtype in dtypes if dtype in lacks]:
+        lacks = self.lacks if toolchain is None else (*self.lacks, *toolchain.lacks)
+        if missing := [need for need in needs if need in lacks]:
             return f"{self.name} has no {missing[0]}"
         try:
             self.load()
@@ -152,20 +152,20 @@ def choose(
     backends: Backends,
     wanted: str | None,
     first: str | None,
-    dtypes: Sequence[str] = (),
+    needs: Sequence[str] = (),
 ) -> tuple[Backend, str]:
     """The backend that runs on `device`, and why.
 
-    `wanted` was asked for by name, `first` is the default, `dtypes` are those of the outputs.
+    `wanted` was asked for by name, `first` is the default; `needs`: see `Call.needs`.
     Raises BackendUnavailableError, with every reason, or UnknownBackendError.
     """
     platform = platform_of(device)
     here = backends.get(platform, {})
     if wanted is not None:
-        return _wanted(operator, device, backends, wanted, dtypes), "asked for by name"
+        return _wanted(operator, device, backends, wanted, needs), "asked for by name"
     skipped: list[str] = []
     for name in in_order(here, platform, first):
-        obstacle = here[name].obstacle(device, dtypes)
+        obstacle = here[name].obstacle(device, needs)
         if obstacle is None:
             return here[name], _why(name, first, skipped)
         skipped.append(f"{name}: {obstacle}")
@@ -182,13 +182,13 @@ def explain(
     backends: Backends,
     wanted: str | None,
     first: str | None,
-    dtypes: Sequence[str] = (),
+    needs: Sequence[str] = (),
 ) -> Explanation:
     """`choose`, with a reason for every backend that is not chosen."""
     platform = platform_of(device)
-    chosen, why = choose(operator, device, backends, wanted, first, dtypes)
+    chosen, why = choose(operator, device, backends, wanted, first, needs)
     others = [
-        (name, backends[platform][name].obstacle(device, dtypes) or f"{chosen.name} is {why}")
+        (name, backends[platform][name].obstacle(device, needs) or f"{chosen.name} is {why}")
         for name in in_order(backends[platform], platform, first)
         if name != chosen.name
     ]
@@ -214,11 +214,11 @@ def visible(platform: str) -> bool:
         return False
 
 
-def _wanted(operator: str, device: str, backends: Backends, name: str, dtypes: Sequence[str]) -> Backend:
+def _wanted(operator: str, device: str, backends: Backends, name: str, needs: Sequence[str]) -> Backend:
     platform = platform_of(device)
     here = backends.get(platform, {})
     if name in here:
-        obstacle = here[name].obstacle(device, dtypes)
+        obstacle = here[name].obstacle(device, needs)
         if obstacle is None:
             return here[name]
     elif where := _where(name, backends):
@@ -229,7 +229,7 @@ def _wanted(operator: str, device: str, backends: Backends, name: str, dtypes: S
         raise UnknownBackendError(
             f"operator {operator!r} has no backend {name!r}; there are: {listing(backends)}"
         )
-    able = [other for other in here if other != name and here[other].obstacle(device, dtypes) is None]
+    able = [other for other in here if other != name and here[other].obstacle(device, needs) is None]
     raise BackendUnavailableError(
         f"backend {name!r} of operator {operator!r} cannot run: {obstacle}. "
         f"What can run on {platform}: {', '.join(able) or 'nothing'}"

@@ -39,6 +39,11 @@ class Call:
         static = "".join(f", {name}={value!r}" for name, value in self.static)
         return f"{self.operator}(outs={outs}{static}, backend={self.backend})"
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a backend may lack: the dtypes of the outputs, and static arguments as "name=value"."""
+        return (*self.outs.dtypes, *needs_of(dict(self.static)))
+
     def for_generator(self) -> dict[str, Any]:
         """`outs` in its original structure and the static keyword arguments."""
         return {**dict(self.static), "outs": self.outs.original}
@@ -46,6 +51,11 @@ class Call:
     def for_rule(self) -> dict[str, Any]:
         """What a generator gets, and `backend`, so that a rule can hand the choice on."""
         return {**self.for_generator(), "backend": self.backend}
+
+
+def needs_of(static: Mapping[str, Any]) -> tuple[str, ...]:
+    """Static arguments that are plain values as "name=value"."""
+    return tuple(f"{name}={value}" for name, value in static.items() if isinstance(value, (bool, int, str)))
 
 
 def check_static(operator: str, arguments: Mapping[str, Any]) -> None:

@@ -58,7 +58,8 @@ class Definition:
                 callable returns one array per leaf of `outs`: an array, a sequence, or the
                 structure of `outs`.
             asdefault: try this backend first on `platform`.
-            lacks: dtypes of outputs that it cannot have; calls with such outputs take another backend.
+            lacks: what it cannot do: dtypes of outputs ("int8") and values of static arguments
+                ("deterministic=True"). Calls that ask for it take another backend.
 
         Raises:
             UnknownBackendError: `platform` is not known; lists what exists.
@@ -75,10 +76,11 @@ class Definition:
                 selection.note_definition(self.name)
         return generator
 
-    def def_reference(self, generator: G) -> G:
+    def def_reference(self, generator: G, *, lacks_on_gpu: Sequence[str] = ()) -> G:
         """Define the operator in pure JAX: backend "reference" everywhere, and in derivatives."""
         for platform in PLATFORMS:
-            self.def_kernel("reference", platform, generator)
+            lacks = lacks_on_gpu if platform == "gpu" else ()
+            self.def_kernel("reference", platform, generator, lacks=lacks)
         self.reference = self._kernels["cpu"]["reference"]
         return generator
 
@@ -86,10 +88,12 @@ class Definition:
         """Backend "numba_cpu" on cpu; the callable is made with `numba_kernel`."""
         return self.def_kernel("numba_cpu", "cpu", generator, asdefault)
 
-    def def_warp_kernel(self, generator: G, asdefault: bool = False) -> G:
+    def def_warp_kernel(
+        self, generator: G, asdefault: bool = False, *, lacks_on_gpu: Sequence[str] = ()
+    ) -> G:
         """Backend "warp" on gpu and on cpu, where Warp has a device too."""
-        for platform in ("gpu", "cpu"):
-            self.def_kernel("warp", platform, generator, asdefault)
+        for platform, lacks in (("gpu", lacks_on_gpu), ("cpu", ())):
+            self.def_kernel("warp", platform, generator, asdefault, lacks=lacks)
         return generator
 
     def def_numba_cuda_kernel(self, generator: G, asdefault: bool = False, *, lacks: Sequence[str] = ()) -> G:

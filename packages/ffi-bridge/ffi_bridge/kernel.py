@@ -22,7 +22,7 @@ from ffi_bridge.backends import (
     platform_of,
 )
 from ffi_bridge.batching import Levels
-from ffi_bridge.call import Call, check_static
+from ffi_bridge.call import Call, check_static, needs_of
 from ffi_bridge.definition import Definition
 from ffi_bridge.errors import UnknownBackendError
 from ffi_bridge.outs import Outs
@@ -105,9 +105,7 @@ class XLACustomKernel(Definition):
         """The backend that `call` runs on, under this JAX platform."""
         with self._lock:  # a definition that comes later has to reach what is compiled now
             self._lowered = True
-        return choose(self.name, device, self._kernels, call.backend, self._first(device), call.outs.dtypes)[
-            0
-        ]
+        return choose(self.name, device, self._kernels, call.backend, self._first(device), call.needs)[0]
 
     def explain(
         self,
@@ -127,7 +125,8 @@ class XLACustomKernel(Definition):
         wanted = backend if backend is not None else selection.scoped_choice(self)
         device = platform_of(platform or _platform(ins))
         dtypes = () if outs is None else Outs.of(outs).dtypes
-        return explain(self.name, device, self._kernels, wanted, self._first(device), dtypes)
+        needs = (*dtypes, *needs_of(static))
+        return explain(self.name, device, self._kernels, wanted, self._first(device), needs)
 
     def available_backends(self, platform: str) -> list[str]:
         """The backends that can run on `platform` here, in the order they are tried."""

@@ -41,8 +41,9 @@ def numba_cuda_kernel(
     max_registers, lto, launch_bounds, link).
 
     Args:
-        kernel: a function decorated with `@numba.cuda.jit`; takes one array per input, then one per output,
-            all C-contiguous; returns nothing. Inputs are read-only. A number arrives as a 0-d array, `x[()]`.
+        kernel: a function decorated with `@numba.cuda.jit`, or with `@cuda.jit` of `numba_cuda_mlir`, which
+            then compiles it; takes one array per input, then one per output, all C-contiguous; returns
+            nothing. Inputs are read-only. A number arrives as a 0-d array, `x[()]`.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. What the
             kernel leaves unwritten is undefined.
         grid, block: blocks in the grid and threads in a block, in one to three dimensions.
@@ -74,7 +75,7 @@ def numba_cuda_kernel(
     if not is_dispatcher(kernel):
         raise TypeError(
             f"numba_cuda_kernel needs a CUDA kernel, got {kernel!r}: decorate the function with "
-            "@numba.cuda.jit, without device=True"
+            "@numba.cuda.jit or @numba_cuda_mlir.cuda.jit, without device=True"
         )
     extents = LaunchExtents.of(grid, block, launch_dims, threads_per_block, shared_mem)
     aliases = tuple(sorted((input_output_aliases or {}).items()))
@@ -105,8 +106,8 @@ def numba_cuda_callable(
     is run in Python at every call, with a warning: that costs microseconds, and no CUDA graph records it.
 
     Args:
-        func: a Python function that launches `@numba.cuda.jit` kernels, `kernel[grid, block, stream](...)`,
-            on its arguments, on parts of them (`x[2:]`, `x[:, 0]`, `x.reshape(...)`) and on temporaries
+        func: a Python function that launches `@cuda.jit` kernels, `kernel[grid, block, stream](...)`, on
+            its arguments, on parts of them (`x[2:]`, `x[:, 0]`, `x.reshape(...)`) and on temporaries
             (`cuda.device_array`), with numbers between. What it does beside launching happens once.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure.
         vmap_method: what `jax.vmap` does. None (default): every launch takes the whole batch along the third

@@ -1,4 +1,4 @@
-"""Numba-CUDA kernels, and recorded sequences of them, as calls of the native primitive."""
+"""Kernels of numba-cuda, and recorded sequences of them, as calls of the native primitive."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.native_call import NativeCall, NativeKernel
 from ffi_bridge.numba_compile import parameter_names
-from ffi_bridge.numba_cuda_compile import VERSION
+from ffi_bridge.numba_cuda_compile import compiler_of
 from ffi_bridge.numba_cuda_program import KernelLaunch, View, program_of
 
 
 @dataclass(frozen=True, eq=False)
 class CudaKernel(NativeKernel):
-    """What runs on a GPU by numba-cuda."""
+    """What runs on a GPU, of numba-cuda or numba-cuda-mlir."""
 
     toolchain: ClassVar[str] = "numba-cuda"
 
@@ -62,10 +62,12 @@ class LaunchedKernel(CudaKernel):
         sizes = tuple(size for size, _ in call.levels)
         writable = frozenset({*range(len(ins), len(buffers)), *dict(self.aliases)})
         digest = fingerprint(
-            [(launch.dispatcher, repr(launch.extents), repr(launch.arguments)) for launch in launches],
+            [
+                (compiler_of(x.dispatcher).version, x.dispatcher, repr(x.extents), repr(x.arguments))
+                for x in launches
+            ],
             repr((self.aliases, buffers, sizes)),
             driver.capability,
-            VERSION,
         )
         return ensure_program_target(
             f"{self.name}.numba_cuda.{digest}",

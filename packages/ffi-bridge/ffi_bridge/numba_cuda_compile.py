@@ -1,115 +1,95 @@
-"""Compile a numba-cuda kernel for a GPU, whether or not this machine has one.
-
-The one place that knows the inside of numba-cuda: its compiler, its options, its layout of arguments.
-"""
+"""Compile a CUDA kernel, by the package that it is written for, whether or not this machine has a GPU."""
 
 from __future__ import annotations
 
-import contextlib
+import importlib
+import sys
 import threading
-from collections.abc import Generator, Sequence
-from types import SimpleNamespace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-import numba_cuda
 import numpy as np
-from numba import cuda, types
-from numba.core.errors import NumbaError
-from numba.cuda import codegen as _codegen
-from numba.cuda import dispatcher as _dispatcher
-from numba.np.numpy_support import from_dtype
 
+from ffi_bridge import numba_cuda_by_llvm
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.cuda_driver import Cubin
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
+from ffi_bridge.numba_cuda_compiler import ArgumentType, ArrayType, Capability, Compiled, Compiler
 
-VERSION: Final = numba_cuda.__version__
-
-# numba-cuda 0.30 reads a name, when it first compiles, that NumPy 2.5 no longer has.
-if not hasattr(np, "row_stack"):
-    np.row_stack = np.vstack  # pyright: ignore[reportAttributeAccessIssue]
-
-# Numba's compiler is asked for another device than the current one, which is state of its modules.
+# A compiler is asked for another device than the current one, which is state of its modules.
 _compiling: Final = threading.RLock()
-
-# Modules whose names are replaced below, and whose inside is used.
-codegen: Any = _codegen
-dispatcher: Any = _dispatcher
 
 _cubins: Final[dict[object, Cubin]] = {}
 
-# Options of a kernel that mean the same for a device function made of its body.
-_DEVICE_OPTIONS: Final = ("debug", "lineinfo", "opt", "fastmath", "lto", "link")
+
+def compilers() -> Iterator[Compiler]:
+    """numba-cuda, and numba-cuda-mlir as soon as a kernel can be one of its."""
+    yield numba_cuda_by_llvm.COMPILER
+    if "numba_cuda_mlir" in sys.modules:
+        yield importlib.import_module("ffi_bridge.numba_cuda_by_mlir").COMPILER
+
+
+def compiler_of(kernel: Any) -> Compiler:
+    """The package whose `@cuda.jit` made a kernel; raises KernelTypeError for what is none."""
+    for compiler in compilers():
+        if isinstance(kernel, compiler.dispatcher):
+            return compiler
+    raise KernelTypeError(f"{kernel!r} is no CUDA kernel; decorate the function with @cuda.jit")
 
 
 def is_dispatcher(kernel: Any) -> bool:
     """Whether `kernel` is a function decorated with `@cuda.jit`, not a device function."""
-    return isinstance(kernel, dispatcher.CUDADispatcher) and not kernel.targetoptions.get("device")
+    known = any(isinstance(kernel, compiler.dispatcher) for compiler in compilers())
+    return known and not kernel.targetoptions.get("device")
 
 
-def array_type(kernel: str, name: str, dtype: Any, ndim: int, readonly: bool) -> types.Array:
-    """Numba's type of a C-contiguous buffer; raises KernelTypeError for a dtype that kernels cannot have."""
+def array_type(kernel: str, name: str, dtype: Any, ndim: int, readonly: bool) -> ArrayType:
+    """The type of a C-contiguous buffer; raises KernelTypeError for a dtype that kernels cannot have."""
     known = [*DTYPES, np.dtype(np.float16)]
     if np.dtype(dtype) not in known:
         raise KernelTypeError(
             f"kernel '{kernel}': argument '{name}' has dtype {dtype}, which numba-cuda kernels cannot have; "
             f"cast it before the call (supported: {', '.join(map(str, known))})"
         )
-    return types.Array(from_dtype(np.dtype(dtype)), ndim, "C", readonly=readonly)
+    return ArrayType(np.dtype(dtype), ndim, readonly)
 
 
-def compile_kernel(kernel: Any, arguments: Sequence[types.Type], capability: tuple[int, int]) -> Cubin:
+def compile_kernel(kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Cubin:
     """Machine code of a kernel for these arguments, with the options of its `@cuda.jit`."""
-    key = (fingerprint(kernel), tuple(map(str, arguments)), capability)
+    compiler = compiler_of(kernel)
+    key = (compiler.version, fingerprint(kernel), tuple(arguments), capability)
     with _compiling:
         if key not in _cubins:
-            _cubins[key] = _compile(kernel, arguments, capability)
+            compiled = _compiled(compiler, kernel, arguments, capability)
+            _cubins[key] = Cubin(compiled.code, compiled.entry, kernel, tuple(arguments))
         return _cubins[key]
 
 
-def _compile(kernel: Any, arguments: Sequence[types.Type], capability: tuple[int, int]) -> Cubin:
+def _compiled(
+    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
+) -> Compiled:
     try:
-        compiled = _compiled(kernel, arguments, capability)
-    except NumbaError as error:
-        raise KernelTypeError(_explain(kernel, arguments, capability, error)) from error
+        compiled = compiler.compile(kernel, arguments, capability)
+    except compiler.errors as error:
+        raise KernelTypeError(_explain(compiler, kernel, arguments, capability, error)) from error
     if compiled.cooperative:
         raise KernelTypeError(
             f"kernel '{kernel.__name__}' synchronises its whole grid, which needs a cooperative launch; "
             "split it into two kernels"
         )
-    with _for_device(capability):
-        code = bytes(compiled._codelibrary.get_cubin(capability).code)
-    return Cubin(code, compiled.entry_name, kernel, tuple(arguments))
-
-
-def _compiled(kernel: Any, arguments: Sequence[types.Type], capability: tuple[int, int]) -> Any:
-    with _for_device(capability):
-        return dispatcher._Kernel(kernel.py_func, tuple(arguments), **kernel.targetoptions)
-
-
-def device_function(kernel: Any) -> Any:
-    """The body of a kernel as a function that another kernel can call."""
-    options = {name: kernel.targetoptions[name] for name in _DEVICE_OPTIONS if name in kernel.targetoptions}
-    return cuda.jit(device=True, **options)(kernel.py_func)
-
-
-@contextlib.contextmanager
-def _for_device(capability: tuple[int, int]) -> Generator[None]:
-    """Numba compiles for this compute capability, and asks no driver for the current device."""
-    current, ensure = dispatcher.get_current_device, codegen.CUDACodeLibrary._ensure_cc
-    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
-    codegen.CUDACodeLibrary._ensure_cc = lambda self, cc: cc or capability
-    try:
-        yield
-    finally:
-        dispatcher.get_current_device, codegen.CUDACodeLibrary._ensure_cc = current, ensure
+    return compiled
 
 
 def _explain(
-    kernel: Any, arguments: Sequence[types.Type], capability: tuple[int, int], error: NumbaError
+    compiler: Compiler,
+    kernel: Any,
+    arguments: Sequence[ArgumentType],
+    capability: Capability,
+    error: Exception,
 ) -> str:
-    if "readonly" in str(error) and _compiles_writable(kernel, arguments, capability):
+    if "readonly" in str(error) and _compiles_writable(compiler, kernel, arguments, capability):
         head = (
             f"kernel '{kernel.__name__}' writes into an input; inputs are read-only: write into an output, "
             "or alias the two with input_output_aliases"
@@ -119,11 +99,13 @@ def _explain(
     return f"{head}\n{error}"
 
 
-def _compiles_writable(kernel: Any, arguments: Sequence[types.Type], capability: tuple[int, int]) -> bool:
+def _compiles_writable(
+    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
+) -> bool:
     """Whether the kernel compiles where it may write to every array."""
-    writable = [kind.copy(readonly=False) if isinstance(kind, types.Array) else kind for kind in arguments]
+    writable = [replace(x, readonly=False) if isinstance(x, ArrayType) else x for x in arguments]
     try:
-        _compiled(kernel, writable, capability)
-    except NumbaError:
+        compiler.compile(kernel, writable, capability)
+    except compiler.errors:
         return False
     return True

@@ -1,4 +1,4 @@
-"""The host side of numba-cuda, `kernel[grid, block](...)` and `cuda.device_array`, led somewhere else."""
+"""The host side of the compilers, `kernel[grid, block](...)` and `cuda.device_array`, led somewhere else."""
 
 from __future__ import annotations
 
@@ -7,26 +7,22 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from numba import cuda
-from numba.cuda import dispatcher
-
+from ffi_bridge.errors import KernelDefinitionError
 from ffi_bridge.launch_extents import LaunchExtents
+from ffi_bridge.numba_cuda_compile import compilers
 
-# Names of numba-cuda are replaced for as long as a function runs.
+# Names of the compilers are replaced for as long as a function runs.
 _redirecting: Final = threading.RLock()
 
 THREADS_FOR_ALL: Final = 256  # of `kernel.forall`, which asks the driver for the best occupancy otherwise
 
-_CUDA: Any = cuda
-_DISPATCHER: Any = dispatcher.CUDADispatcher
-
 
 class Session(Protocol):
-    """Who takes launches, and the functions of `numba.cuda` that have something to do with a device."""
+    """Who takes launches, and the functions of the module `cuda` that have something to do with a device."""
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """Functions of `numba.cuda` by name."""
+        """Functions of `cuda` by name."""
         ...
 
     def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
@@ -35,12 +31,25 @@ class Session(Protocol):
 
 
 class _Configured:
-    """`kernel[grid, block, stream, shared]`."""
+    """`kernel[grid, block, stream, shared, cluster]`."""
 
-    def __init__(self, session: Session, kernel: Any, grid: Any, block: Any, *rest: Any) -> None:
-        shared = rest[1] if len(rest) > 1 else 0
+    def __init__(
+        self,
+        session: Session,
+        kernel: Any,
+        grid: Any,
+        block: Any,
+        stream: Any = None,
+        shared: int | None = None,
+        cluster: Any = None,
+    ) -> None:
+        if cluster is not None:
+            raise KernelDefinitionError(
+                f"kernel '{kernel.__name__}' is launched with clusters {cluster}, which no native handler "
+                "knows; give grid, block, stream and shared memory only"
+            )
         self._session, self._kernel = session, kernel
-        self._extents = LaunchExtents.of(grid, block, None, 1, shared)
+        self._extents = LaunchExtents.of(grid, block, None, 1, shared or 0)
 
     def __call__(self, *arguments: Any) -> None:
         self._session.launch(self._kernel, self._extents, arguments)
@@ -48,7 +57,7 @@ class _Configured:
 
 @contextlib.contextmanager
 def redirected(session: Session) -> Generator[None]:
-    """Within this thread launches and allocations of numba-cuda go to the session."""
+    """Within this thread launches and allocations go to the session."""
     thread = threading.get_ident()
 
     def in_place(owner: Any, name: str, ours: Callable[..., Any]) -> Callable[[], None]:
@@ -68,11 +77,11 @@ def redirected(session: Session) -> Generator[None]:
         return _Configured(session, kernel, -(-tasks // threads), threads, stream, sharedmem)
 
     with _redirecting:
-        undo = [
-            in_place(_DISPATCHER, "__getitem__", configured),
-            in_place(_DISPATCHER, "forall", for_all),
-            *(in_place(_CUDA, name, function) for name, function in session.names.items()),
-        ]
+        undo: list[Callable[[], None]] = []
+        for compiler in compilers():
+            undo.append(in_place(compiler.dispatcher, "__getitem__", configured))
+            undo.append(in_place(compiler.dispatcher, "forall", for_all))
+            undo += [in_place(compiler.cuda, name, function) for name, function in session.names.items()]
         try:
             yield
         finally:

@@ -1,4 +1,4 @@
-"""Launches of numba-cuda kernels over the buffers of one call, as a program for a native handler."""
+"""Launches of CUDA kernels over the buffers of one call, as a program for a native handler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba.np.numpy_support import from_dtype
 
 from ffi_bridge.buffer_spec import BufferSpec, contiguous
 from ffi_bridge.cuda_driver import Driver
@@ -16,7 +15,8 @@ from ffi_bridge.cuda_program import ProgramBuilder
 from ffi_bridge.handler.cuda import CudaProgram
 from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.numba_cuda_batch import batch_blocks, batched_kernel, uses_third_axis
-from ffi_bridge.numba_cuda_compile import array_type, compile_kernel
+from ffi_bridge.numba_cuda_compile import array_type, compile_kernel, compiler_of
+from ffi_bridge.numba_cuda_compiler import ArgumentType, Compiler, array_words
 
 
 @dataclass(frozen=True)
@@ -77,21 +77,28 @@ def _add(
 ) -> None:
     kernel, extents = launch.dispatcher, launch.extents
     if sizes:
-        batched = tuple(
-            buffers[x.buffer].batched if isinstance(x, View) else (False,) * len(sizes)
-            for x in launch.arguments
-        )
+        steps = tuple(_steps(x, buffers, sizes) for x in launch.arguments)
         ranks = tuple(len(x.shape) for x in launch.arguments)
-        kernel = batched_kernel(kernel, sizes, batched, ranks)
+        kernel = batched_kernel(kernel, sizes, steps, ranks)
         extents = replace(extents, grid=(*extents.grid[:2], batch_blocks(sizes)))
     arguments = [
         _with_batch(x, buffers[x.buffer], sizes) if isinstance(x, View) else x for x in launch.arguments
     ]
     kinds = [_kind(launch.dispatcher.__name__, x, buffers, writable) for x in arguments]
     cubin = compile_kernel(kernel, kinds, driver.capability)
-    parameters = [number for x in arguments for number in _parameters(program, x, buffers)]
+    compiler = compiler_of(kernel)
+    parameters = [number for x in arguments for number in _parameters(compiler, program, x, buffers)]
     loaded = driver.load(cubin, extents.shared)
     program.launch(launch.dispatcher.__name__, loaded, extents, parameters)
+
+
+def _steps(argument: Any, buffers: Sequence[BufferSpec], sizes: tuple[int, ...]) -> tuple[int | None, ...]:
+    """For every batch level: how far an argument moves on with it, in elements; None: it has no such axis."""
+    if not isinstance(argument, View):
+        return (None,) * len(sizes)
+    spec = buffers[argument.buffer]
+    strides = iter(spec.batch_strides(sizes))
+    return tuple(next(strides) // np.dtype(spec.dtype).itemsize if has else None for has in spec.batched)
 
 
 def _with_batch(view: View, spec: BufferSpec, sizes: tuple[int, ...]) -> View:
@@ -102,26 +109,30 @@ def _with_batch(view: View, spec: BufferSpec, sizes: tuple[int, ...]) -> View:
     return replace(view, shape=(*shape, *view.shape), strides=(*strides, *view.strides))
 
 
-def _kind(kernel: str, argument: Any, buffers: Sequence[BufferSpec], writable: frozenset[int]) -> Any:
-    """Numba's type of an argument."""
+def _kind(
+    kernel: str, argument: Any, buffers: Sequence[BufferSpec], writable: frozenset[int]
+) -> ArgumentType:
+    """The type of an argument."""
     if not isinstance(argument, View):
-        return from_dtype(argument.dtype)
+        return argument.dtype
     spec = buffers[argument.buffer]
     array = array_type(
         kernel, spec.name, spec.dtype, len(argument.shape), readonly=argument.buffer not in writable
     )
     whole = contiguous(argument.shape, np.dtype(spec.dtype).itemsize)
-    return array if argument.strides == whole else array.copy(layout="A")
+    return replace(array, contiguous=argument.strides == whole)
 
 
-def _parameters(program: ProgramBuilder, argument: Any, buffers: Sequence[BufferSpec]) -> list[int]:
+def _parameters(
+    compiler: Compiler, program: ProgramBuilder, argument: Any, buffers: Sequence[BufferSpec]
+) -> list[int]:
     """The numbers of an argument's parameters: of an array eight bytes each, of a number its own."""
     if not isinstance(argument, View):
         return [program.struct(argument.tobytes())]
     itemsize = np.dtype(buffers[argument.buffer].dtype).itemsize
-    size = int(np.prod(argument.shape, dtype=np.int64))
-    meminfo, parent, address = 0, 0, 0
-    words = [meminfo, parent, size, itemsize, address, *argument.shape, *argument.strides]
-    numbers = [program.struct(struct.pack("<q", word)) for word in words]
-    program.point(argument.buffer, numbers[4], 0, argument.displacement)
+    words = array_words(compiler, argument.shape, argument.strides, itemsize)
+    numbers = [program.struct(struct.pack("<q", word or 0)) for word in words]
+    for number, word in zip(numbers, words, strict=True):
+        if word is None:
+            program.point(argument.buffer, number, 0, argument.displacement)
     return numbers

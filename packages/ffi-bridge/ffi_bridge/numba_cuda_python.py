@@ -10,32 +10,40 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from ffi_bridge.buffer_spec import BufferSpec, buffers_of
 from ffi_bridge.cuda_driver import cuda_driver
 from ffi_bridge.cuda_program import REGISTERED_AS
-from ffi_bridge.fingerprint import fingerprint
+from ffi_bridge.fingerprint import fingerprint, references
 from ffi_bridge.frame_reader import HANDLER, FrameReader
 from ffi_bridge.native_call import NativeCall
 from ffi_bridge.numba_cuda_call import FunctionKernel
+from ffi_bridge.numba_cuda_compile import compiler_of, compilers, is_dispatcher
 from ffi_bridge.target import ensure_target
 
-_CUDA: Any = cuda
 
-
+@dataclass(frozen=True)
 class NumbaHost:
-    """The arrays, streams and launches of numba-cuda itself."""
+    """The arrays, streams and launches of a compiler itself; `cuda`: its module."""
+
+    cuda: Any
+
+    @classmethod
+    def of(cls, function: Any) -> NumbaHost:
+        """That of the kernels which a function names; numba-cuda's if it names none."""
+        code = getattr(function, "__code__", None)
+        named = [value for _, value in references(function, code) if is_dispatcher(value)] if code else []
+        return cls((compiler_of(named[0]) if named else next(compilers())).cuda)
 
     def array(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A device array over memory of XLA's."""
         memory = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
         holder = type("Memory", (), {"__cuda_array_interface__": memory})()
-        return _CUDA.as_cuda_array(holder, sync=False)
+        return self.cuda.as_cuda_array(holder, sync=False)
 
     def stream(self, handle: int) -> Any:
-        """XLA's stream as one of Numba's."""
-        return _CUDA.external_stream(handle)
+        """XLA's stream as one of the compiler's."""
+        return self.cuda.external_stream(handle)
 
     def session(self) -> AbstractContextManager[None]:
         """Nothing to be changed."""
@@ -52,7 +60,7 @@ class NumbaCudaPython(FunctionKernel):
         driver = cuda_driver()
         buffers = buffers_of(ins, call, names)
         sizes = tuple(size for size, _ in call.levels)
-        host = driver.python_host() or NumbaHost()
+        host = driver.python_host() or NumbaHost.of(self.function)
 
         def build() -> tuple[int, object]:
             handler = HANDLER(lambda address: self._run(FrameReader(address), host, buffers, sizes))

@@ -113,7 +113,7 @@ class Recorder:
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """What functions of `numba.cuda` do while this records."""
+        """What functions of the module `cuda` do while this records."""
         refused = {name: self._refusal(name) for name in REFUSED}
         ours = {"device_array": self.device_array, "device_array_like": self.device_array_like}
         return {**ours, "synchronize": lambda: None, **refused}

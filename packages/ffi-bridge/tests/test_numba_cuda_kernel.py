@@ -16,7 +16,7 @@ from cubin import parameters_of
 from cuda_kernels import out, wrapped_add
 from numba import cuda
 
-from ffi_bridge import numba_cuda_kernel
+from ffi_bridge import numba_cuda_batch, numba_cuda_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 
 pytestmark = pytest.mark.usefixtures("gpu")
@@ -150,6 +150,14 @@ def test_vmap_of_a_kernel_that_uses_the_third_axis_is_a_loop(gpu):
     v, before = jnp.arange(6, dtype=F32).reshape(2, 3), len(gpu.launches)
     np.testing.assert_array_equal(jax.vmap(f)(v), np.broadcast_to(v[:, None, None], (2, 2, 2, 3)))
     assert len(gpu.launches) - before == 2
+
+
+def test_a_block_that_takes_several_elements_waits_between_them(gpu, monkeypatch):
+    monkeypatch.setattr(numba_cuda_batch, "MAX_GRID", (2**31 - 1, 65535, 2))
+    rows = jnp.arange(7 * 8, dtype=jnp.float32).reshape(7, 8)
+    f = numba_cuda_kernel(kernels.reversed_block, out(8), grid=1, block=8, shared_mem=32)
+    np.testing.assert_array_equal(jax.vmap(f)(rows), rows[:, ::-1])
+    assert gpu.launches[-1].grid == (1, 1, 2)
 
 
 def test_vmap_of_an_alias():

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import product
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -121,13 +122,15 @@ def current() -> Thread:
     return thread
 
 
-def run_block(block: Block, work: Callable[[], None], *, together: bool) -> None:
-    """Run every thread of a block; `together`: at the same time, so that they can meet."""
+def run_block(block: Block, work: Callable[[], None], *, together: bool, turns: Random | None = None) -> None:
+    """Run every thread of a block, in the order of `turns`; `together`: at once, so that they can meet."""
     places = [
         Place(x, y, z)
         for z, y, x in product(*(range(n) for n in (block.extents.z, block.extents.y, block.extents.x)))
     ]
     threads = [Thread(block, place, rank) for rank, place in enumerate(places)]
+    if turns is not None:
+        turns.shuffle(threads)
     if not together:
         with np.errstate(over="ignore"):
             for thread in threads:

@@ -1,4 +1,4 @@
-"""`numba.cuda` as a kernel sees it, in plain Python: places, barriers, shared memory, atomics, warps."""
+"""The module `cuda` as a kernel sees it, in plain Python: places, barriers, shared memory, atomics, warps."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import types
 from numba.np.numpy_support import as_dtype
 
 from ffi_bridge.emulated.block import WARP, Place, current
@@ -199,8 +200,8 @@ def _undefined(shape: Any, dtype: Any) -> Any:
 
 
 def _dtype(dtype: Any) -> Any:
-    """NumPy's of a dtype of NumPy or Numba."""
+    """NumPy's of a dtype of NumPy or of a compiler."""
     try:
         return np.dtype(dtype)
     except TypeError:
-        return as_dtype(dtype)
+        return as_dtype(dtype) if isinstance(dtype, types.Type) else np.dtype(str(dtype))

@@ -7,11 +7,10 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from random import Random
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.np.numpy_support import as_dtype
 
 from ffi_bridge.cuda_driver import Cubin
 from ffi_bridge.emulated.block import Block, Place, run_block
@@ -19,6 +18,8 @@ from ffi_bridge.emulated.host import EmulatedHost
 from ffi_bridge.emulated.twin import Twin
 from ffi_bridge.handler.cuda import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
 from ffi_bridge.launch_extents import LaunchExtents
+from ffi_bridge.numba_cuda_compile import compiler_of
+from ffi_bridge.numba_cuda_compiler import ArrayType, Compiler, described_array, num_words
 
 LAUNCH_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED
 
@@ -37,11 +38,15 @@ class Launched:
 
 @dataclass(eq=False)
 class EmulatedDriver:
-    """Compiles for a real GPU, and launches on none; `loaded` and `launches` are all since it was made."""
+    """Compiles for a real GPU, and launches on none; `loaded` and `launches` are all since it was made.
+
+    Blocks and threads take turns from first to last, or in the order of `turns`.
+    """
 
     capability: tuple[int, int] = (9, 0)
     platform: str = "cpu"
     has_stream: bool = False
+    turns: Random | None = None
     launches: list[Launched] = field(default_factory=list)
     loaded: list[Cubin] = field(default_factory=list)
     _callbacks: tuple[Any, ...] = ()
@@ -60,24 +65,24 @@ class EmulatedDriver:
         return len(self.loaded)
 
     def python_host(self) -> EmulatedHost:
-        """What Python functions use in place of numba-cuda."""
+        """What Python functions use in place of a compiler's host side."""
         return EmulatedHost(self._launch_from_python)
 
     def _launch_from_python(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
         shapes = tuple(np.shape(x) for x in arguments)
         grid, block, shared = extents.grid, extents.block, extents.shared
         self.launches.append(Launched(kernel.__name__, grid, block, shared, 0, shapes))
-        _run(kernel, grid, block, shared, arguments)
+        _run(kernel, grid, block, shared, arguments, self.turns)
 
     def _launch(self, kernel: int, *rest: int) -> int:
         grid_x, grid_y, grid_z, x, y, z, shared, stream, parameters, _ = rest
         cubin, grid, block = self.loaded[kernel - 1], (grid_x, grid_y, grid_z), (x, y, z)
         try:
-            arguments = _arguments(parameters, cubin.arguments)
+            arguments = _arguments(compiler_of(cubin.kernel), parameters, cubin.arguments)
             shapes = tuple(x.shape for x in arguments)
             name = cubin.kernel.__name__
             self.launches.append(Launched(name, grid, block, shared, stream or 0, shapes))
-            _run(cubin.kernel, grid, block, shared, arguments)
+            _run(cubin.kernel, grid, block, shared, arguments, self.turns)
         except Exception as error:  # a callback of C cannot raise: the launch fails with the error's text
             self._error = f"CUDA_ERROR_LAUNCH_FAILED, {type(error).__name__}: {error}".encode()
             return LAUNCH_FAILED
@@ -89,43 +94,43 @@ class EmulatedDriver:
 
 
 def _run(
-    kernel: Any, grid: Sequence[int], block: Sequence[int], shared: int, arguments: Sequence[Any]
+    kernel: Any,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared: int,
+    arguments: Sequence[Any],
+    turns: Random | None,
 ) -> None:
     twin = Twin(kernel.py_func)
     extents, blocks = Place(*block), Place(*grid)
     work = functools.partial(twin.function, *arguments)
-    for z, y, x in product(*map(range, (blocks.z, blocks.y, blocks.x))):
-        run_block(Block(Place(x, y, z), extents, blocks, shared), work, together=twin.meets)
+    order = list(product(*map(range, (blocks.z, blocks.y, blocks.x))))
+    if turns is not None:
+        turns.shuffle(order)
+    for z, y, x in order:
+        run_block(Block(Place(x, y, z), extents, blocks, shared), work, together=twin.meets, turns=turns)
 
 
-def _arguments(parameters: int, kinds: Sequence[Any]) -> list[Any]:
-    """The arguments of a launch, read from its parameters as a kernel of numba-cuda reads them."""
+def _arguments(compiler: Compiler, parameters: int, kinds: Sequence[Any]) -> list[Any]:
+    """The arguments of a launch, read from its parameters as a kernel of this compiler reads them."""
     arguments: list[Any] = []
     first = 0
     for kind in kinds:
-        count = 5 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
+        count = num_words(compiler, kind.ndim) if isinstance(kind, ArrayType) else 1
         places = (ctypes.c_void_p * count).from_address(parameters + first * ctypes.sizeof(ctypes.c_void_p))
         first += count
-        if isinstance(kind, types.Array):
-            arguments.append(
-                _array(kind, [ctypes.c_int64.from_address(place or 0).value for place in places])
-            )
+        if isinstance(kind, ArrayType):
+            words = [ctypes.c_int64.from_address(place or 0).value for place in places]
+            arguments.append(_array(kind, *described_array(compiler, words, kind.ndim, kind.dtype.itemsize)))
         else:
-            dtype = np.dtype(as_dtype(kind))
-            arguments.append(np.frombuffer(ctypes.string_at(places[0] or 0, dtype.itemsize), dtype)[0])
+            arguments.append(np.frombuffer(ctypes.string_at(places[0] or 0, kind.itemsize), kind)[0])
     return arguments
 
 
-def _array(kind: types.Array, words: Sequence[int]) -> np.ndarray:
-    """The array that eight-byte words describe: meminfo, parent, size, itemsize, address, shape, strides."""
-    meminfo, parent, size, itemsize, address, *rest = words
-    shape, strides = tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :])
-    dtype = np.dtype(as_dtype(kind.dtype))
+def _array(kind: ArrayType, address: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
     spans = [max(0, n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
     before, behind = -sum(min(0, span) for span in spans), sum(max(0, span) for span in spans)
-    memory = (ctypes.c_char * (before + behind + dtype.itemsize)).from_address(address - before)
-    array = np.ndarray(shape, dtype, memory, before, strides)
-    if (meminfo, parent, size, itemsize) != (0, 0, array.size, dtype.itemsize):
-        raise ValueError(f"parameters {(meminfo, parent, size, itemsize)} do not describe {array.shape}")
-    array.flags.writeable = kind.mutable
+    memory = (ctypes.c_char * (before + behind + kind.dtype.itemsize)).from_address(address - before)
+    array = np.ndarray(shape, kind.dtype, memory, before, strides)
+    array.flags.writeable = not kind.readonly
     return array

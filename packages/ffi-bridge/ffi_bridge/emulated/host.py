@@ -1,4 +1,4 @@
-"""The host side of numba-cuda for the GPU made of Python: device memory is memory, a launch is a loop."""
+"""The host side of a compiler for the GPU made of Python: device memory is memory, a launch is a loop."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class EmulatedHost:
         return RecordedStream()
 
     def session(self) -> AbstractContextManager[None]:
-        """Launches and allocations of numba-cuda come here."""
+        """Launches and allocations of the compilers come here."""
         return redirected(self)
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """What functions of `numba.cuda` do meanwhile."""
+        """What functions of the module `cuda` do meanwhile."""
         return {
             "device_array": lambda shape, dtype=np.float64, **_: np.empty(shape, dtype).view(DeviceMemory),
             "device_array_like": lambda array, **_: np.empty_like(array),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from numba import cuda
+import numpy as np
 
 from ffi_bridge.emulated.device import MEETINGS, Device
-from ffi_bridge.numba_cuda_batch import element
+from ffi_bridge.numba_cuda_compile import compilers
 
 _DEVICE = Device()
 
@@ -37,14 +37,20 @@ class Twin:
         return twin
 
     def _replaced(self, value: Any) -> Any:
-        if value is cuda:
+        if any(value is compiler.cuda for compiler in compilers()):
             return _DEVICE
-        if value is element:
-            return lambda array, i: array.reshape(-1)[i : i + 1].reshape(())
+        if any(value is compiler.element for compiler in compilers()):
+            return _element
         inner = getattr(value, "py_func", None)
         if isinstance(inner, FunctionType) and type(value).__module__.startswith("numba"):
             return self._of(inner)
         return value
+
+
+def _element(array: Any, i: int) -> Any:
+    """What is i elements behind the first of an array."""
+    first = array[(slice(1),) * array.ndim]
+    return np.lib.stride_tricks.as_strided(first, (i + 1,), (array.itemsize,))[i:].reshape(())
 
 
 def _names(code: CodeType) -> set[str]:
