@@ -19,9 +19,8 @@ DISTRIBUTIONS = ("packages/ffi-bridge", "ops", "harness")
 SUPPORTED = ("3.11", "3.12", "3.13")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 BENCHMARKS = {
-    "call": "event_ops_harness.bench.call",
-    "catalog": "event_ops_harness.bench.catalog",
-    "cuba": "event_ops_harness.bench.cuba",
+    name: f"event_ops_harness.bench.{name.strip('-')}"
+    for name in ("call", "catalog", "cold", "cuba", "memory", "scaling", "threads", "--compare")
 }
 
 nox.needs_version = ">=2025.5"
@@ -115,6 +114,15 @@ def gpu(session: nox.Session) -> None:
     session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": python}, external=True, success_codes=[0, 77])
 
 
+@nox.session(default=False, python=SUPPORTED[0])
+def triton(session: nox.Session) -> None:
+    """Test operators with a Triton kernel; jax-triton and JAX's CUDA plugin are half a gigabyte."""
+    install(session, *workspace("numba", "test"), "jax-triton")
+    version = session.run("python", "-c", "import jax; print(jax.__version__)", silent=True)
+    session.install("--no-deps", f"jax-cuda12-plugin=={str(version).strip()}")
+    pytest(session, "packages/ffi-bridge/tests/test_triton.py", "-rs")
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style, formatting, the direction of imports, and that no function body imports."""
@@ -157,7 +165,7 @@ def seeds(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure beside the rivals: `-- call`, `-- catalog`, `-- cuba`, then their options."""
+    """Measure beside the rivals: `-- NAME`, then its options; `-- --compare BASE` measures two revisions."""
     chosen, *options = session.posargs or ("call",)
     if chosen not in BENCHMARKS:
         session.error(f"no benchmark named {chosen!r}: choose one of {', '.join(BENCHMARKS)}")
@@ -166,6 +174,13 @@ def bench(session: nox.Session) -> None:
     library = Path(session.virtualenv.location).resolve() / "lib"
     mkl = {"MKL_RT": str(library / "libmkl_rt.so.3"), "LD_LIBRARY_PATH": str(library)}
     session.run("python", "-m", BENCHMARKS[chosen], *options, env=mkl)
+
+
+@nox.session(default=False)
+def report(session: nox.Session) -> None:
+    """Write `harness/results/report.html` from what `matrix`, `bench` and `gpu` found; `-- --help`."""
+    install(session, *workspace())
+    session.run("python", "-m", "event_ops_harness.report", *session.posargs)
 
 
 @nox.session(default=False)
