@@ -12,8 +12,6 @@ from jax.core import Tracer
 
 FLOATS = ("float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-# Numbers that no GPU adds to memory as one operation.
-WITHOUT_ATOMICS = ("complex64", "complex128", "int8", "int16", "uint8", "uint16")
 NUMBERS = (*FLOATS, "complex64", "complex128", *INTEGERS)
 INDICES = ("int32", "int64", "uint32", "uint64")
 

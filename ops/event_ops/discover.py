@@ -16,9 +16,11 @@ from ffi_bridge import XLACustomKernel
 
 @dataclass(frozen=True)
 class Operator:
-    """What the catalog holds about one operator.
+    """What there is to know about one operator.
 
-    `function` is the public one, `kernel` its backends and rules, `dtypes` those its cases are made in.
+    `function(*arrays, backend=..., **static)` is the public one, `kernel` its backends and rules, `dtypes`
+    those its cases are made in. `oracle(*arrays, **static)`, in NumPy, says what it must give; where there is
+    none, its reference in 64 bits does.
     """
 
     name: str
@@ -26,7 +28,8 @@ class Operator:
     kernel: XLACustomKernel
     dtypes: tuple[str, ...]
     cases: tuple[Case, ...]
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[Mistake, ...] = ()
+    oracle: Callable[..., Any] | None = None
 
     def tagged(self, tag: str) -> tuple[Case, ...]:
         """The cases with this tag."""

@@ -47,3 +47,18 @@ def arrival_slots(delays: jax.Array, slot: jax.Array, slots: int) -> jax.Array:
     known = (steps >= 0) & (steps < slots)
     ends = slot_index(slot, slots) + jnp.where(known, steps, 0).astype(jnp.int32)
     return jnp.where(known, ends % slots, slots)
+
+
+def arrival_places(indices: Any, delays: Any, slot: Any, buffer: Any) -> jax.Array:
+    """Where in the flat buffer each entry adds; out of range, its size, for one that adds nothing."""
+    (slots, columns), size = buffer.shape, buffer.size
+    wide = size > np.iinfo(np.int32).max
+    if wide and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
+        raise ValueError(
+            f"buffer has {size} elements, more than int32 can count; numbering them needs "
+            "64-bit integers: set jax_enable_x64"
+        )
+    arrival = arrival_slots(delays, slot, slots)
+    inside = (arrival < slots) & (indices >= 0) & (indices < columns)
+    index = jnp.int64 if wide else jnp.int32
+    return jnp.where(inside, arrival.astype(index) * columns + indices.astype(index), size)

@@ -1,10 +1,12 @@
 """On a GPU: every backend of every operator gives what a plain loop gives, large cases included."""
 
+import jax
 import numpy as np
 import pytest
 from cells import arguments, assert_close, bound, needs_x64
 from devices import gpus
 from oracles import oracle
+from order_calls import CALLS
 
 from event_ops.case import CONFORMANCE
 from event_ops.discover import operators
@@ -30,3 +32,10 @@ def test_values(operator, backend, case, dtype):
         result = bound(operator, backend, kwargs)(*args)
         expected = oracle(operator.name)(*map(np.asarray, args), **kwargs)
     assert_close(result, expected, case.relative_tolerance(dtype))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_deterministic_sums_have_the_same_bits_in_20_runs(name):
+    call = jax.jit(lambda: CALLS[name](deterministic=True, backend="numba_cuda"))
+    results = {np.asarray(call()).tobytes() for _ in range(20)}
+    assert len(results) == 1

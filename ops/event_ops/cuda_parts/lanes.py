@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.launch import FULL, WARP
+from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, WARPS
 
 ENTRIES_PER_LANE = 4  # fewer leave threads idle, more leave memory accesses apart
 
@@ -34,19 +34,68 @@ def sum_up_to(value: Any) -> Any:
     return total
 
 
+def sum_dtype(dtype: Any) -> Any:
+    """The dtype to add up in: shuffles take no unsigned and no short integers, which wrap round anyway."""
+    kind = np.dtype(dtype)
+    return np.dtype(f"i{max(4, kind.itemsize)}") if kind.kind in "iu" else kind
+
+
+@cuda.jit(device=True)
+def number_across(value: Any, distance: Any) -> Any:
+    """The real number that the lane at this distance has."""
+    return cuda.shfl_xor_sync(FULL, value, distance)
+
+
+@cuda.jit(device=True)
+def complex_across(value: Any, distance: Any) -> Any:
+    """The complex number that it has."""
+    real, imag = value.real, value.imag
+    return complex(cuda.shfl_xor_sync(FULL, real, distance), cuda.shfl_xor_sync(FULL, imag, distance))
+
+
 @cache
-def sum_over(lanes: int) -> Any:
-    """The device function that gives each of `lanes` neighbouring threads the sum of their values."""
+def sum_over(lanes: int, width: int = 1, kind: str = "f") -> Any:
+    """The device function that gives each of `lanes` threads, `width` apart, the sum of their values.
+
+    Every thread of a warp comes to it. The values are of 32 or 64 bits; `kind`: of their NumPy dtype.
+    """
+    across = complex_across if kind == "c" else number_across
 
     if lanes == 1:
         return cuda.jit(device=True)(lambda value: value)
 
     @cuda.jit(device=True)
     def total_of(value: Any) -> Any:
-        offset = lanes // 2
-        while offset > 0:
-            value += cuda.shfl_xor_sync(FULL, value, offset)
-            offset //= 2
+        distance = lanes * width // 2
+        while distance >= width:
+            value += across(value, distance)
+            distance //= 2
         return value
 
     return total_of
+
+
+@cache
+def sum_over_team(lanes: int, width: int, kind: str) -> Any:
+    """The same, `f(value, of_warp)`, where all threads of a block that are `width` apart may be `lanes`, too.
+
+    These come to it together, and what is shared by them, `of_warp`, has a number for each of their sums.
+    """
+    total_of = sum_over(min(lanes, WARP // width), width, kind)
+
+    if lanes * width < BLOCK:
+        return cuda.jit(device=True)(lambda value, of_warp: total_of(value))
+
+    @cuda.jit(device=True)
+    def total_of_block(value: Any, of_warp: Any) -> Any:
+        warp, place = cuda.threadIdx.x // WARP, cuda.threadIdx.x % width
+        value = total_of(value)
+        cuda.syncthreads()  # whoever came here before has read
+        of_warp[warp * width + place] = value  # the same by several lanes
+        cuda.syncthreads()
+        value = of_warp[place]
+        for other in range(1, WARPS):
+            value += of_warp[other * width + place]
+        return value
+
+    return total_of_block

@@ -8,7 +8,9 @@ from numba import cuda
 
 BLOCK = 256  # threads in a block
 WARP = 32
+WARPS = BLOCK // WARP
 FULL = 0xFFFFFFFF  # every lane of a warp
+OCCUPIED = BLOCK, 2048 // BLOCK  # launch bounds: registers for as many blocks as a multiprocessor can hold
 
 
 def blocks_of(threads: int, block: int = BLOCK) -> int:

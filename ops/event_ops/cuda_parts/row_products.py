@@ -1,4 +1,4 @@
-"""Products of a sparse matrix with a vector on a GPU: a few threads per row, for CSR and ELLPACK alike.
+"""Products of a sparse matrix with a vector on a GPU, for CSR and ELLPACK alike.
 
 A format is a device function that gives the entries of a row; what an entry adds is another.
 """
@@ -10,9 +10,13 @@ from typing import Any
 
 import numpy as np
 from numba import cuda
+from numba.np.numpy_support import from_dtype
 
 from event_ops.cuda_parts.access import at, bounded, is_active, place
-from event_ops.cuda_parts.lanes import sum_over
+from event_ops.cuda_parts.by_length import rows_with
+from event_ops.cuda_parts.lanes import sum_dtype, sum_over_team
+from event_ops.cuda_parts.launch import OCCUPIED, WARPS
+from event_ops.cuda_parts.scatter import add_for
 
 
 @cuda.jit(device=True)
@@ -46,43 +50,64 @@ def of_event(event_of: Any) -> Any:
 
 
 @cache
-def gather_rows_with(lanes: int, row_of: Any, term: Any) -> Any:
-    """The kernel `y[i] = sum of term(data, k, x, indices[k]) over row i`; `lanes` threads per row.
+def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
+    """The kernel `y[i] = sum of term(data, k, x, indices[k]) over row i`; `lanes` threads for most rows.
 
-    `structure` is what `row_of` reads; x has `columns` elements.
+    `structure` is what `row_of` reads; x has `columns` elements. y is of `dtype`.
     """
-    total_of = sum_over(lanes)
+    sums = sum_dtype(dtype)
+    number, shared = sums.type, from_dtype(sums)
 
-    @cuda.jit
+    def take_with(lanes: int) -> Any:
+        total_of = sum_over_team(lanes, 1, sums.kind)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            data, indices, x, columns, y, of_warp = operands
+            total = number(0)
+            if mine:
+                for k in range(low + lane, high, lanes):
+                    j = place(indices[k], columns)
+                    if j >= 0:
+                        total = number(total + number(term(data, k, x, j)))
+            total = total_of(total, of_warp)
+            if mine and lane == 0:
+                y[i] = y.dtype.type(total)
+
+        return take
+
+    take_rows = rows_with(1, lanes, row_of, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
     def gather_rows(data: Any, indices: Any, structure: Any, x: Any, columns: Any, y: Any) -> None:
-        i, lane = cuda.grid(1) // lanes, cuda.grid(1) % lanes
-        total = y.dtype.type(0)
-        if i < y.size:
-            low, high = row_of(structure, i, indices.size)
-            for k in range(low + lane, high, lanes):
-                j = place(indices[k], columns)
-                if j >= 0:
-                    total += term(data, k, x, j)
-        total = total_of(total)  # every thread of a warp comes here
-        if i < y.size and lane == 0:
-            y[i] = total
+        of_warp = cuda.shared.array(WARPS, shared)
+        take_rows((data, indices, x, columns, y, of_warp), structure, indices.size, y.size)
 
     return gather_rows
 
 
 @cache
-def scatter_rows_with(lanes: int, row_of: Any) -> Any:
-    """The kernel `y[indices[k]] += data[k] * v[i]` over row i; `lanes` threads per row."""
+def scatter_rows_with(lanes: int, row_of: Any, dtype: Any) -> Any:
+    """The kernel `y[indices[k]] += data[k] * v[i]` over row i; `lanes` threads for most rows."""
+    add = add_for(dtype)
 
-    @cuda.jit
+    def take_with(lanes: int) -> Any:
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            data, indices, v, y = operands
+            if mine:
+                value = v[i]
+                for k in range(low + lane, high, lanes):
+                    j = place(indices[k], y.size)
+                    if j >= 0:
+                        add(y, j, data[k] * value)
+
+        return take
+
+    take_rows = rows_with(1, lanes, row_of, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
     def scatter_rows(data: Any, indices: Any, structure: Any, v: Any, y: Any) -> None:
-        i, lane = cuda.grid(1) // lanes, cuda.grid(1) % lanes
-        if i < v.size:
-            value = v[i]
-            low, high = row_of(structure, i, indices.size)
-            for k in range(low + lane, high, lanes):
-                j = place(indices[k], y.size)
-                if j >= 0:
-                    cuda.atomic.add(y, j, data[k] * value)
+        take_rows((data, indices, v, y), structure, indices.size, v.size)
 
     return scatter_rows

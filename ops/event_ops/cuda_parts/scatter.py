@@ -44,6 +44,11 @@ def add_complex(y: Any, place: Any, value: Any) -> None:
     cuda.atomic.add(y.imag, place, value.imag)
 
 
+def add_for(dtype: Any) -> Any:
+    """The device function that adds a number of this dtype."""
+    return add_complex if np.dtype(dtype).kind == "c" else add_real
+
+
 @cache
 def add_rows_with(clip: bool, from_end: bool, run: int, add: Any) -> Any:
     """The kernel `y[indices[k]] += updates[k]`, row by row; updates of one row are the same for all.
@@ -80,8 +85,7 @@ def launch_add_rows(
     across = min(WARP, 1 << max(0, width - 1).bit_length())
     along = BLOCK // across
     grid = blocks_of(indices.size, along * run), min(MAX_BLOCKS_ACROSS, blocks_of(width, across))
-    add = add_complex if y.dtype.kind == "c" else add_real
-    kernel = add_rows_with(mode == "clip", from_end, run, add)
+    kernel = add_rows_with(mode == "clip", from_end, run, add_for(y.dtype))
     kernel[grid, (across, along), stream](indices, updates, y)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import jax
 import numba
 import numpy as np
 from numba import cuda
@@ -13,9 +14,12 @@ from numba import cuda
 from event_ops.cuda_parts.access import at, bounded, place
 from event_ops.cuda_parts.deliver import Delivery, note
 from event_ops.cuda_parts.encodings import row_of_flag
+from event_ops.cuda_parts.fixed_order import BACKEND
 from event_ops.cuda_parts.launch import BLOCK
 from event_ops.cuda_parts.slots import slot_now
+from event_ops.ring_buffer import arrival_places
 from ffi_bridge import numba_cuda_callable
+from ffi_bridge.registry import get_kernel
 
 
 @cache
@@ -67,8 +71,26 @@ def csr_event_deliver(
     kernel[grid, BLOCK, stream](data, indices, indptr, delays, spikes, slot, np.int32(span), y)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
+    """The callable that sorts all entries by where they arrive."""
+    flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
+    static = {"transpose": True, "deterministic": True, "backend": BACKEND}
+    product = get_kernel("csr_event_matvec")
+
+    def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
+        places = arrival_places(indices, delays, slot, outs)
+        y = product(data, places, indptr, spikes, outs=flat, shape=(shape[0], outs.size), **static)
+        return buffer + y.reshape(outs.shape)
+
+    return call
+
+
+def generator(
+    *, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any
+) -> Callable[..., Any]:
     """The callable; the buffer is updated in place where it is not needed again."""
+    if deterministic:
+        return in_fixed_order(outs=outs, shape=shape)
     run = numba_cuda_callable(csr_event_deliver, outs, input_output_aliases={0: 0})
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
@@ -20,7 +19,8 @@ from event_ops.checks import (
     check_shape,
 )
 from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
-from event_ops.ring_buffer import arrival_slots, check_delays, check_slot
+from event_ops.fixed_order import ONE_ORDER
+from event_ops.ring_buffer import arrival_places, check_delays, check_slot
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.registry import get_kernel
 
@@ -35,6 +35,7 @@ def csr_event_deliver(
     slot: ArrayLike,
     *,
     shape: tuple[int, int],
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`buffer[(slot + delays[k]) % slots, indices[k]] += data[k] * spikes[i]` for each entry k of row i.
@@ -60,10 +61,13 @@ def csr_event_deliver(
         slot: 0-d, the slot of the current step, taken modulo slots, so that the number of the step will do;
             int32, int64 or uint32.
         shape: (rows, columns) of A, static.
+        deterministic: the same bits at every call, also on a GPU: it then costs a sort of all entries there,
+            not only those of active spikes.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        buffer: shape and dtype of buffer. The order of the sum, so its rounding, is open.
+        buffer: shape and dtype of buffer. The order of the sum, so its rounding, is open, unless
+            deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or that is not the one of buffer.
@@ -84,9 +88,8 @@ def csr_event_deliver(
     check_shape("delays", delays, indices.shape, (), why="one per entry, as many as indices, or one for all")
     check_delays(given, buffer.shape[0])
     outs = jax.ShapeDtypeStruct(buffer.shape, buffer.dtype)
-    return kernel(
-        buffer, data, indices, indptr, delays, spikes, slot, outs=outs, shape=shape, backend=backend
-    )
+    static = {"shape": shape, "deterministic": bool(deterministic)}
+    return kernel(buffer, data, indices, indptr, delays, spikes, slot, outs=outs, backend=backend, **static)
 
 
 def _check_buffer(buffer: jax.Array, slot: jax.Array, shape: tuple[int, int]) -> None:
@@ -98,10 +101,10 @@ def _check_buffer(buffer: jax.Array, slot: jax.Array, shape: tuple[int, int]) ->
 
 kernel = XLACustomKernel("csr_event_deliver")
 kernel.def_tags("sparse", "event-driven", "synapse")
-kernel.def_reference("event_ops.catalog.csr_event_deliver.reference:generator")
+kernel.def_reference("event_ops.catalog.csr_event_deliver.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.csr_event_deliver.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_deliver.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_event_deliver.warp:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_deliver.warp:generator", lacks_on_gpu=ONE_ORDER)
 
 
 def _data_tangent(tangent: Any, buffer: Any, data: Any, *rest: Any, **params: Any) -> Any:
@@ -118,21 +121,6 @@ kernel.def_jvp_rule2(
 )
 
 
-def _places(indices: Any, delays: Any, slot: Any, buffer: Any) -> jax.Array:
-    """Where in the flat buffer each entry adds; out of range, its size, for one that adds nothing."""
-    (slots, columns), size = buffer.shape, buffer.size
-    wide = size > np.iinfo(np.int32).max
-    if wide and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
-        raise ValueError(
-            f"buffer has {size} elements, more than int32 can count; its derivative in data or spikes needs "
-            "64-bit integers: set jax_enable_x64"
-        )
-    arrival = arrival_slots(delays, slot, slots)
-    inside = (arrival < slots) & (indices >= 0) & (indices < columns)
-    index = jnp.int64 if wide else jnp.int32
-    return jnp.where(inside, arrival.astype(index) * columns + indices.astype(index), size)
-
-
 @kernel.def_transpose_rule
 def _transpose(ct: Any, buffer: Any, data: Any, *parts: Any, outs: Any, **params: Any) -> list[Any]:
     indices, indptr, delays, spikes, slot = parts
@@ -141,7 +129,7 @@ def _transpose(ct: Any, buffer: Any, data: Any, *parts: Any, outs: Any, **params
     if not any(linear[1:]):
         return results
     # A.T with one column for each place of the buffer: its derivatives are those wanted.
-    columns, rows = _places(indices, delays, slot, outs), indptr.shape[0] - 1
+    columns, rows = arrival_places(indices, delays, slot, outs), indptr.shape[0] - 1
     params |= {"shape": (rows, outs.size), "transpose": True}
     flat, product = jax.ShapeDtypeStruct((outs.size,), outs.dtype), get_kernel("csr_event_matvec")
 

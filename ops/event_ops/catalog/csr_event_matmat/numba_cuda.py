@@ -7,42 +7,22 @@ them take the entries a lane each, many a column each, so that what a warp adds 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from numba import cuda
 
-from event_ops.cuda_parts.access import at, bounded, is_active, place
-from event_ops.cuda_parts.lanes import lanes_for, sum_over
+from event_ops.cuda_parts.access import at, is_active, place
+from event_ops.cuda_parts.by_length import lanes_of
+from event_ops.cuda_parts.encodings import number_at
+from event_ops.cuda_parts.fixed_order import in_fixed_order
 from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of, clear
+from event_ops.cuda_parts.row_products import csr_row, of_event
+from event_ops.cuda_parts.tile_products import gather_tiles_with, width_of
 from ffi_bridge import numba_cuda_callable
 
 DENSE_FROM = 8  # of 32 events
 MAX_PARTS = 1024
 ENTRIES_PER_PART = 256
-
-
-@cache
-def gather_rows_with(lanes: int) -> Any:
-    """The kernel `y[i, c] = sum of data[k] * events[indices[k], c] over row i`; `lanes` threads for each."""
-    total_of = sum_over(lanes)
-
-    @cuda.jit
-    def gather_rows(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-        element, lane = cuda.grid(1) // lanes, cuda.grid(1) % lanes
-        total = y.dtype.type(0)
-        i, c = element // y.shape[1], element % y.shape[1]
-        if i < y.shape[0]:
-            nse = indices.size
-            for k in range(bounded(indptr[i], nse) + lane, bounded(indptr[i + 1], nse), lanes):
-                j = place(indices[k], events.shape[0])
-                if j >= 0 and is_active(events[j, c]):
-                    total += at(data, k) * y.dtype.type(events[j, c])
-        total = total_of(total)  # every thread of a warp comes here
-        if i < y.shape[0] and lane == 0:
-            y[i, c] = total
-
-    return gather_rows
 
 
 @cuda.jit(device=True)
@@ -66,7 +46,7 @@ def scatter_rows(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> N
     mask = cuda.ballot_sync(FULL, is_active(event))  # every thread of a warp comes here
     if mask == 0:
         return
-    low, high = bounded(indptr[i], nse), bounded(indptr[i + 1], nse)
+    low, high = csr_row(indptr, i, nse)
     part, parts = cuda.blockIdx.y, cuda.gridDim.y
     if cuda.popc(mask) < DENSE_FROM:
         for k in range(low + part * WARP + lane, high, parts * WARP):
@@ -80,16 +60,17 @@ def scatter_rows(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> N
                 cuda.atomic.add(y, (j, c), weight * event)
 
 
+@in_fixed_order
 def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the mean length of rows decides how many threads share one."""
     rows, n = shape[0], outs.shape[1]
 
     def gather(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
-        # Beside each other are a row's columns: their events are, too.
-        abreast = 1 << max(0, n - 1).bit_length()
-        lanes = max(1, min(lanes_for(indices.size, rows, y.dtype), WARP // abreast))
-        kernel = gather_rows_with(lanes)
-        kernel[blocks_of(y.size * lanes), BLOCK, stream](data, indices, indptr, events, y)
+        width = width_of(n)
+        lanes = lanes_of(indices.size, rows, width)
+        kernel = gather_tiles_with(width, lanes, of_event(number_at), y.dtype)
+        threads = rows * blocks_of(n, width) * width * lanes
+        kernel[blocks_of(threads), BLOCK, stream](data, indices, indptr, events, y)
 
     def scatter(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
         clear(y, stream)

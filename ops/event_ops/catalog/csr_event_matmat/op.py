@@ -7,6 +7,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks import FLOATS, as_array
 from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
+from event_ops.fixed_order import ONE_ORDER
 from event_ops.linear import product_transpose, tangent_in
 from ffi_bridge import XLACustomKernel
 
@@ -19,6 +20,7 @@ def csr_event_matmat(
     *,
     shape: tuple[int, int],
     transpose: bool = False,
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`Y = A @ events`, or `Y = A.T @ events`, for a matrix of events: a column per trial, say, or time step.
@@ -37,10 +39,13 @@ def csr_event_matmat(
         events: (columns, n), or (rows, n) with transpose=True; bool, or the dtype of data.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
+        deterministic: the same bits at every call, also on a GPU: a transposed product then costs a sort of
+            all entries there, not only those of active events.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        Y: (rows, n), or (columns, n) with transpose=True; dtype of data; the sums' order is open.
+        Y: (rows, n), or (columns, n) with transpose=True; dtype of data; the sums' order is open unless
+            deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or float events of another dtype than data.
@@ -53,16 +58,15 @@ def csr_event_matmat(
     check_operand("events", events, shape, transpose, rank=2)
     check_events("events", events, data)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], events.shape[1]), data.dtype)
-    return kernel(
-        data, indices, indptr, events, outs=outs, shape=shape, transpose=bool(transpose), backend=backend
-    )
+    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
+    return kernel(data, indices, indptr, events, outs=outs, backend=backend, **static)
 
 
 kernel = XLACustomKernel("csr_event_matmat")
 kernel.def_tags("sparse", "event-driven")
-kernel.def_reference("event_ops.catalog.csr_event_matmat.reference:generator")
+kernel.def_reference("event_ops.catalog.csr_event_matmat.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.csr_event_matmat.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_matmat.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_event_matmat.warp:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_matmat.warp:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
 kernel.def_transpose_rule(product_transpose(kernel))

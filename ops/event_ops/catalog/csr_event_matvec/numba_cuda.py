@@ -9,9 +9,10 @@ import numpy as np
 from numba import cuda
 
 from event_ops.cuda_parts.access import place
+from event_ops.cuda_parts.by_length import lanes_of
 from event_ops.cuda_parts.deliver import deliver
 from event_ops.cuda_parts.encodings import event_at
-from event_ops.cuda_parts.lanes import lanes_for
+from event_ops.cuda_parts.fixed_order import in_fixed_order
 from event_ops.cuda_parts.launch import BLOCK, blocks_of, clear
 from event_ops.cuda_parts.row_products import csr_row, gather_rows_with, of_event
 from ffi_bridge import numba_cuda_callable
@@ -35,6 +36,7 @@ def counted(ids: Any, size: int, dtype: Any, stream: Any) -> Any:
     return counts
 
 
+@in_fixed_order
 def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the mean length of rows decides how many threads share one."""
     rows, columns = shape
@@ -42,8 +44,8 @@ def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -
     def gather(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
         if events.dtype == np.int32:
             events = counted(events, columns, y.dtype, stream)
-        lanes = lanes_for(indices.size, rows, y.dtype)
-        kernel = gather_rows_with(lanes, csr_row, of_event(event_at(events.dtype)))
+        lanes = lanes_of(indices.size, rows)
+        kernel = gather_rows_with(lanes, csr_row, of_event(event_at(events.dtype)), y.dtype)
         grid = blocks_of(rows * lanes)
         kernel[grid, BLOCK, stream](data, indices, indptr, events, np.int64(columns), y)
 

@@ -12,6 +12,7 @@ from jax.typing import ArrayLike
 from event_ops.checks import FLOATS, as_array
 from event_ops.csr_checks import check_csr, check_event_vector, event_weights, matrix_shape
 from event_ops.entries import one_each
+from event_ops.fixed_order import ONE_ORDER
 from event_ops.folding import fold_into
 from event_ops.linear import product_transpose, tangent_in
 from ffi_bridge import XLACustomKernel
@@ -26,6 +27,7 @@ def csr_event_matvec(
     shape: tuple[int, int],
     transpose: bool = False,
     encoding: str = "flags",
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`y = A @ events`, or `y = A.T @ events`, over active events: bools that are True, floats not zero.
@@ -47,10 +49,13 @@ def csr_event_matvec(
         encoding: "flags"; "ids": events is (capacity,) int32, as `spike_compact` returns it, in which each id
             in [0, n) is an active event that counts as 1, once per occurrence, and others, such as the
             padding, are ignored; or "bits": (ceil(n / 32),) uint32, as `pack_events` returns it.
+        deterministic: the same bits at every call, also on a GPU: a transposed product then costs a sort of
+            all entries there, not only those of active events.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open.
+        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open unless
+            deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or float events of another dtype than data.
@@ -62,17 +67,16 @@ def csr_event_matvec(
     check_csr(data, indices, indptr, shape, FLOATS)
     check_event_vector("events", events, data, shape, transpose, encoding)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
-    return kernel(
-        data, indices, indptr, events, outs=outs, shape=shape, transpose=bool(transpose), backend=backend
-    )
+    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
+    return kernel(data, indices, indptr, events, outs=outs, backend=backend, **static)
 
 
 kernel = XLACustomKernel("csr_event_matvec")
 kernel.def_tags("sparse", "event-driven")
-kernel.def_reference("event_ops.catalog.csr_event_matvec.reference:generator")
+kernel.def_reference("event_ops.catalog.csr_event_matvec.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.csr_event_matvec.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_matvec.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_event_matvec.warp:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_matvec.warp:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
 _by_product = product_transpose(kernel)
 

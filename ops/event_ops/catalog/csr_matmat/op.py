@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import NUMBERS, WITHOUT_ATOMICS, as_array, check_rank, check_same_dtype
+from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
 from event_ops.csr_checks import check_csr, check_operand, matrix_shape
+from event_ops.fixed_order import ONE_ORDER
 from event_ops.linear import product_transpose, tangent_in
 from ffi_bridge import XLACustomKernel
 
@@ -19,6 +20,7 @@ def csr_matmat(
     *,
     shape: tuple[int, int],
     transpose: bool = False,
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`Y = A @ B` for a CSR matrix A and a dense matrix B, or `Y = A.T @ B` with transpose=True.
@@ -33,10 +35,13 @@ def csr_matmat(
         B: (columns, n), or (rows, n) with transpose=True; dtype of data.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
+        deterministic: the same bits at every call, also on a GPU: a transposed product costs a sort of the
+            entries there.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        Y: (rows, n), or (columns, n) with transpose=True; dtype of data; the sums' order is open.
+        Y: (rows, n), or (columns, n) with transpose=True; dtype of data; the sums' order is open unless
+            deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or data and B of different ones.
@@ -51,16 +56,15 @@ def csr_matmat(
     check_operand("B", dense, shape, transpose, rank=2)
     check_same_dtype("B", dense, "data", data)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], dense.shape[1]), data.dtype)
-    return kernel(
-        data, indices, indptr, dense, outs=outs, shape=shape, transpose=bool(transpose), backend=backend
-    )
+    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
+    return kernel(data, indices, indptr, dense, outs=outs, backend=backend, **static)
 
 
 kernel = XLACustomKernel("csr_matmat")
 kernel.def_tags("sparse", "float")
-kernel.def_reference("event_ops.catalog.csr_matmat.reference:generator")
+kernel.def_reference("event_ops.catalog.csr_matmat.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.csr_matmat.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matmat.numba_cuda:generator", lacks=WITHOUT_ATOMICS)
-kernel.def_warp_kernel("event_ops.catalog.csr_matmat.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matmat.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_matmat.warp:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, B
 kernel.def_transpose_rule(product_transpose(kernel))

@@ -8,9 +8,10 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.cuda_parts.access import at, bounded, place
+from event_ops.cuda_parts.access import at, place
 from event_ops.cuda_parts.lanes import lanes_for
 from event_ops.cuda_parts.launch import BLOCK, blocks_of, clear
+from event_ops.cuda_parts.row_products import csr_row
 from ffi_bridge import numba_cuda_callable
 
 
@@ -35,8 +36,8 @@ def add_rows_with(lanes: int) -> Any:
     def add_rows(data: Any, indices: Any, indptr: Any, D: Any) -> None:
         i, lane = cuda.grid(1) // lanes, cuda.grid(1) % lanes
         if i < D.shape[0]:
-            nse = indices.size
-            for k in range(bounded(indptr[i], nse) + lane, bounded(indptr[i + 1], nse), lanes):
+            low, high = csr_row(indptr, i, indices.size)
+            for k in range(low + lane, high, lanes):
                 j = place(indices[k], D.shape[1])
                 if j >= 0:
                     add(D, i, j, at(data, k))
@@ -44,13 +45,13 @@ def add_rows_with(lanes: int) -> Any:
     return add_rows
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def generator(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable; the mean length of rows decides how many threads share one."""
     rows = outs.shape[0]
 
     def todense(data: Any, indices: Any, indptr: Any, D: Any, stream: Any) -> None:
         clear(D, stream)
-        lanes = lanes_for(indices.size, rows, D.dtype)
+        lanes = 1 if deterministic else lanes_for(indices.size, rows, D.dtype)
         add_rows_with(lanes)[blocks_of(rows * lanes), BLOCK, stream](data, indices, indptr, D)
 
     run = numba_cuda_callable(todense, outs)

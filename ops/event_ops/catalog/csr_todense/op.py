@@ -11,6 +11,7 @@ from event_ops.checks import NUMBERS, as_array
 from event_ops.csr_checks import check_csr, event_weights, matrix_shape
 from event_ops.dense_lookup import dense_at
 from event_ops.entries import rows_of
+from event_ops.fixed_order import ONE_ORDER
 from event_ops.linear import tangent_in
 from ffi_bridge import XLACustomKernel
 
@@ -21,6 +22,7 @@ def csr_todense(
     indptr: ArrayLike,
     *,
     shape: tuple[int, int],
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`D[i, indices[k]] += data[k]` for the entries k of every row i: a CSR matrix as a dense array.
@@ -34,6 +36,7 @@ def csr_todense(
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         shape: (rows, columns), static.
+        deterministic: the same bits at every call, also on a GPU: a row is one thread's there.
         backend: run on this one or not at all; default: choose.
 
     Returns:
@@ -47,15 +50,16 @@ def csr_todense(
     data = event_weights(data, indices, float)
     shape = matrix_shape(shape)
     check_csr(data, indices, indptr, shape, NUMBERS)
-    return kernel(data, indices, indptr, outs=jax.ShapeDtypeStruct(shape, data.dtype), backend=backend)
+    outs = jax.ShapeDtypeStruct(shape, data.dtype)
+    return kernel(data, indices, indptr, outs=outs, deterministic=bool(deterministic), backend=backend)
 
 
 kernel = XLACustomKernel("csr_todense")
 kernel.def_tags("sparse", "float")
-kernel.def_reference("event_ops.catalog.csr_todense.reference:generator")
+kernel.def_reference("event_ops.catalog.csr_todense.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.csr_todense.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_todense.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_todense.warp:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_todense.warp:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None)  # data
 
 

@@ -11,7 +11,7 @@ from numba import cuda
 from event_ops.cuda_parts.access import is_active
 from event_ops.cuda_parts.lanes import sum_over
 from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of, clear
-from ffi_bridge import numba_cuda_callable
+from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 
 GATHER_TILE = 1024  # events of a block where these are along the rows
 GATHER_ROWS = 32  # rows of such a block
@@ -78,8 +78,42 @@ def scatter_rows(weights: Any, events: Any, y: Any) -> None:
         cuda.atomic.add(y, j, total)
 
 
-def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+@cuda.jit
+def gather_whole_rows(weights: Any, events: Any, y: Any) -> None:
+    """y[i] = sum of weights[i, j] * events[j] in one order; a warp per row, its lanes along all events."""
+    i, total = cuda.grid(1) // WARP, y.dtype.type(0)
+    if i < y.size:
+        for j in range(cuda.laneid, events.size, WARP):
+            if is_active(events[j]):
+                total += weights[i, j] * y.dtype.type(events[j])
+    total = total_of(total)  # every thread of a warp comes here
+    if i < y.size and cuda.laneid == 0:
+        y[i] = total
+
+
+@cuda.jit
+def sum_whole_columns(weights: Any, events: Any, y: Any) -> None:
+    """y[j] = sum of weights[i, j] * events[i] in one order; a thread per column."""
+    j = cuda.grid(1)
+    if j < y.size:
+        total = y.dtype.type(0)
+        for i in range(events.size):
+            if is_active(events[i]):
+                total += weights[i, j] * y.dtype.type(events[i])
+        y[j] = total
+
+
+def in_fixed_order(outs: Any, transpose: bool) -> Callable[..., Any]:
+    """The callable that looks at all events, without atomics."""
+    (size,) = outs.shape
+    kernel, threads = (sum_whole_columns, size) if transpose else (gather_whole_rows, size * WARP)
+    return numba_cuda_kernel(kernel, outs, grid=blocks_of(threads), block=BLOCK)
+
+
+def generator(*, outs: Any, transpose: bool, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation."""
+    if deterministic:
+        return in_fixed_order(outs, transpose)
 
     def gather(weights: Any, events: Any, y: Any, stream: Any) -> None:
         clear(y, stream)

@@ -11,12 +11,18 @@ from jax.typing import ArrayLike
 
 from event_ops.checks import FLOATS, as_array, check_dtype, check_rank, check_same_dtype
 from event_ops.csr_checks import check_operand
+from event_ops.fixed_order import ONE_ORDER
 from event_ops.linear import tangent_in
 from ffi_bridge import XLACustomKernel
 
 
 def dense_event_matvec(
-    weights: ArrayLike, events: ArrayLike, *, transpose: bool = False, backend: str | None = None
+    weights: ArrayLike,
+    events: ArrayLike,
+    *,
+    transpose: bool = False,
+    deterministic: bool = False,
+    backend: str | None = None,
 ) -> jax.Array:
     """`y = W @ events`, or `y = W.T @ events`, over active events: bools that are True, floats not zero.
 
@@ -29,10 +35,12 @@ def dense_event_matvec(
         weights: (rows, columns); float32 or float64.
         events: (columns,), or (rows,) with transpose=True; bool, or the dtype of weights.
         transpose: multiply with W.T.
+        deterministic: the same bits at every call, also on a GPU: all weights are looked at there.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (rows,), or (columns,) with transpose=True; dtype of weights; the sum's order is open.
+        y: (rows,), or (columns,) with transpose=True; dtype of weights; the sum's order is open unless
+            deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or float events of another dtype than weights.
@@ -47,15 +55,16 @@ def dense_event_matvec(
     rows, columns = weights.shape
     check_operand("events", events, (rows, columns), transpose)
     outs = jax.ShapeDtypeStruct((columns if transpose else rows,), weights.dtype)
-    return kernel(weights, events, outs=outs, transpose=bool(transpose), backend=backend)
+    static = {"transpose": bool(transpose), "deterministic": bool(deterministic)}
+    return kernel(weights, events, outs=outs, backend=backend, **static)
 
 
 kernel = XLACustomKernel("dense_event_matvec")
 kernel.def_tags("dense", "event-driven")
-kernel.def_reference("event_ops.catalog.dense_event_matvec.reference:generator")
+kernel.def_reference("event_ops.catalog.dense_event_matvec.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.dense_event_matvec.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.dense_event_matvec.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.dense_event_matvec.warp:generator")
+kernel.def_warp_kernel("event_ops.catalog.dense_event_matvec.warp:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from numba import cuda
 
 from event_ops.cuda_parts.access import at, place
+from event_ops.cuda_parts.by_length import lanes_of
 from event_ops.cuda_parts.deliver import note
 from event_ops.cuda_parts.encodings import number_at, row_of_flag
-from event_ops.cuda_parts.lanes import lanes_for
+from event_ops.cuda_parts.fixed_order import ell_in_fixed_order
 from event_ops.cuda_parts.launch import BLOCK, WARP, blocks_of, clear
 from event_ops.cuda_parts.row_products import ell_row, gather_rows_with, of_event
 from ffi_bridge import numba_cuda_callable
@@ -37,13 +38,14 @@ def scatter_active_rows(data: Any, indices: Any, events: Any, y: Any) -> None:
             cuda.atomic.add(y, j, at(data, i * per_row + k) * y.dtype.type(events[i]))
 
 
+@ell_in_fixed_order("csr_event_matvec")
 def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation."""
     rows = shape[0]
 
     def gather(data: Any, indices: Any, events: Any, y: Any, stream: Any) -> None:
-        lanes, per_row = lanes_for(indices.size, rows, y.dtype), np.int64(indices.shape[1])
-        kernel = gather_rows_with(lanes, ell_row, of_event(number_at))
+        lanes, per_row = lanes_of(indices.size, rows), np.int64(indices.shape[1])
+        kernel = gather_rows_with(lanes, ell_row, of_event(number_at), y.dtype)
         kernel[blocks_of(rows * lanes), BLOCK, stream](
             data, indices.ravel(), per_row, events, np.int64(events.size), y
         )

@@ -9,6 +9,7 @@ from event_ops.checks import FLOATS, as_array
 from event_ops.csr_checks import check_events, check_operand, event_weights, matrix_shape
 from event_ops.ell_checks import check_ell
 from event_ops.ell_rules import ell_transpose
+from event_ops.fixed_order import ONE_ORDER
 from event_ops.linear import tangent_in
 from ffi_bridge import XLACustomKernel
 
@@ -20,6 +21,7 @@ def ell_event_matvec(
     *,
     shape: tuple[int, int],
     transpose: bool = False,
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`y = A @ events`, or `y = A.T @ events`, over active events: bools that are True, floats not zero.
@@ -37,10 +39,13 @@ def ell_event_matvec(
         events: (columns,), or (rows,) with transpose=True; bool, or the dtype of data.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
+        deterministic: the same bits at every call, also on a GPU: a transposed product then costs a sort of
+            all entries there, not only those of active events.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open.
+        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open unless
+            deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or float events of another dtype than data.
@@ -53,14 +58,15 @@ def ell_event_matvec(
     check_operand("events", events, shape, transpose)
     check_events("events", events, data)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
-    return kernel(data, indices, events, outs=outs, shape=shape, transpose=bool(transpose), backend=backend)
+    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
+    return kernel(data, indices, events, outs=outs, backend=backend, **static)
 
 
 kernel = XLACustomKernel("ell_event_matvec")
 kernel.def_tags("sparse", "event-driven")
-kernel.def_reference("event_ops.catalog.ell_event_matvec.reference:generator")
+kernel.def_reference("event_ops.catalog.ell_event_matvec.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.ell_event_matvec.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.ell_event_matvec.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.ell_event_matvec.warp:generator")
+kernel.def_warp_kernel("event_ops.catalog.ell_event_matvec.warp:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, events
 kernel.def_transpose_rule(ell_transpose(kernel))

@@ -1,33 +1,40 @@
-"""ELLPACK matrix times vector on a GPU: a few threads per row, as many as suit its length."""
+"""ELLPACK matrix times vector on a GPU: as many threads per row as suit its length."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
-from event_ops.cuda_parts.lanes import lanes_for
+from event_ops.cuda_parts.by_length import lanes_of
+from event_ops.cuda_parts.fixed_order import ell_in_fixed_order
 from event_ops.cuda_parts.launch import BLOCK, blocks_of, clear
 from event_ops.cuda_parts.row_products import ell_row, gather_rows_with, of_number, scatter_rows_with
+from event_ops.cuda_parts.scatter import atomic_dtype
 from ffi_bridge import numba_cuda_callable
 
 
+@ell_in_fixed_order("csr_matvec")
 def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the length of rows decides how many threads share one."""
     rows = shape[0]
 
     def gather(data: Any, indices: Any, v: Any, y: Any, stream: Any) -> None:
-        lanes, per_row = lanes_for(indices.size, rows, y.dtype), np.int64(indices.shape[1])
-        kernel = gather_rows_with(lanes, ell_row, of_number)
+        lanes, per_row = lanes_of(indices.size, rows), np.int64(indices.shape[1])
+        kernel = gather_rows_with(lanes, ell_row, of_number, y.dtype)
         kernel[blocks_of(rows * lanes), BLOCK, stream](
             data.ravel(), indices.ravel(), per_row, v, np.int64(v.size), y
         )
 
     def scatter(data: Any, indices: Any, v: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
-        lanes, per_row = lanes_for(indices.size, rows, y.dtype), np.int64(indices.shape[1])
-        kernel = scatter_rows_with(lanes, ell_row)
+        lanes, per_row = lanes_of(indices.size, rows), np.int64(indices.shape[1])
+        kernel = scatter_rows_with(lanes, ell_row, y.dtype)
         kernel[blocks_of(rows * lanes), BLOCK, stream](data.ravel(), indices.ravel(), per_row, v, y)
 
-    return numba_cuda_callable(scatter if transpose else gather, outs)
+    if not transpose:
+        return numba_cuda_callable(gather, outs)
+    product = numba_cuda_callable(scatter, jax.ShapeDtypeStruct(outs.shape, atomic_dtype(outs.dtype)))
+    return lambda *arrays: product(*arrays).astype(outs.dtype)

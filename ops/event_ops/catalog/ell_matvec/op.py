@@ -5,10 +5,11 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import NUMBERS, WITHOUT_ATOMICS, as_array, check_rank, check_same_dtype
+from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
 from event_ops.csr_checks import check_operand, matrix_shape
 from event_ops.ell_checks import check_ell
 from event_ops.ell_rules import ell_transpose
+from event_ops.fixed_order import ONE_ORDER
 from event_ops.linear import tangent_in
 from ffi_bridge import XLACustomKernel
 
@@ -20,6 +21,7 @@ def ell_matvec(
     *,
     shape: tuple[int, int],
     transpose: bool = False,
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`y = A @ v` for an ELLPACK matrix A, or `y = A.T @ v` with transpose=True.
@@ -34,10 +36,13 @@ def ell_matvec(
         v: (columns,), or (rows,) with transpose=True; dtype of data.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
+        deterministic: the same bits at every call, also on a GPU: a transposed product costs a sort of the
+            entries there.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open.
+        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open unless
+            deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or data and v of different ones.
@@ -52,14 +57,15 @@ def ell_matvec(
     check_operand("v", v, shape, transpose)
     check_same_dtype("v", v, "data", data)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
-    return kernel(data, indices, v, outs=outs, shape=shape, transpose=bool(transpose), backend=backend)
+    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
+    return kernel(data, indices, v, outs=outs, backend=backend, **static)
 
 
 kernel = XLACustomKernel("ell_matvec")
 kernel.def_tags("sparse", "float")
-kernel.def_reference("event_ops.catalog.ell_matvec.reference:generator")
+kernel.def_reference("event_ops.catalog.ell_matvec.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.ell_matvec.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.ell_matvec.numba_cuda:generator", lacks=WITHOUT_ATOMICS)
-kernel.def_warp_kernel("event_ops.catalog.ell_matvec.warp:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.ell_matvec.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.ell_matvec.warp:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, v
 kernel.def_transpose_rule(ell_transpose(kernel))

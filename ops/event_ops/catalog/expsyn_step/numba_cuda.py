@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 from numba import cuda
 
 from event_ops.cuda_parts.deliver import deliver
+from event_ops.cuda_parts.fixed_order import BACKEND
 from event_ops.cuda_parts.launch import BLOCK, blocks_of
 from ffi_bridge import numba_cuda_callable
+from ffi_bridge.registry import get_kernel
 
 
 @cuda.jit
@@ -32,8 +35,24 @@ def expsyn_step(
     deliver(data, indices, indptr, spikes, trace, stream)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
+    """The callable that sorts all entries by the element of g that they reach."""
+    flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
+    static = {"shape": shape, "transpose": True, "deterministic": True, "backend": BACKEND}
+    product = get_kernel("csr_event_matvec")
+
+    def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
+        return g * decay + product(data, indices, indptr, spikes, outs=flat, **static).reshape(outs.shape)
+
+    return call
+
+
+def generator(
+    *, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any
+) -> Callable[..., Any]:
     """The callable; g is updated in place where it is not needed again."""
+    if deterministic:
+        return in_fixed_order(outs=outs, shape=shape)
     step = numba_cuda_callable(expsyn_step, outs, input_output_aliases={0: 0})
 
     def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:

@@ -12,6 +12,7 @@ from jax.typing import ArrayLike
 from event_ops.checks import FLOATS, as_array, check_dtype, check_positive, check_same_dtype
 from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
 from event_ops.decay import decay_factor
+from event_ops.fixed_order import ONE_ORDER
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.registry import get_kernel
 
@@ -26,6 +27,7 @@ def expsyn_step(
     shape: tuple[int, int],
     tau: ArrayLike,
     dt: ArrayLike,
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`g = g * exp(-dt / tau) + A.T @ spikes`: exponential synapses decay over dt, then take what arrives.
@@ -46,6 +48,8 @@ def expsyn_step(
         shape: (rows, columns) of A, static.
         tau: time constant in ms, > 0; broadcasts to the shape of g, as does dt: (2, 1) is one per channel.
         dt: time step in ms, > 0.
+        deterministic: the same bits at every call, also on a GPU: it then costs a sort of all entries there,
+            not only those of active spikes.
         backend: run on this one or not at all; default: choose.
 
     Returns:
@@ -74,7 +78,8 @@ def expsyn_step(
     decay = _per_channel(decay_factor(tau, dt, g.dtype), g.shape)
     channels = g.reshape(decay.shape[0], -1 if g.size else 0)
     outs = jax.ShapeDtypeStruct(channels.shape, g.dtype)
-    result = kernel(channels, data, indices, indptr, spikes, decay, outs=outs, shape=shape, backend=backend)
+    static = {"shape": shape, "deterministic": bool(deterministic)}
+    result = kernel(channels, data, indices, indptr, spikes, decay, outs=outs, backend=backend, **static)
     return result.reshape(g.shape)
 
 
@@ -96,10 +101,10 @@ def _per_channel(decay: jax.Array, shape: tuple[int, ...]) -> jax.Array:
 
 kernel = XLACustomKernel("expsyn_step")
 kernel.def_tags("sparse", "event-driven", "synapse")
-kernel.def_reference("event_ops.catalog.expsyn_step.reference:generator")
+kernel.def_reference("event_ops.catalog.expsyn_step.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.expsyn_step.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.expsyn_step.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.expsyn_step.warp:generator")
+kernel.def_warp_kernel("event_ops.catalog.expsyn_step.warp:generator", lacks_on_gpu=ONE_ORDER)
 
 
 def _arrivals(*parts: Any, outs: Any, **params: Any) -> Any:

@@ -8,12 +8,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from event_ops.cuda_parts.fixed_order import rounds, summed_at_places
 from event_ops.cuda_parts.scatter import atomic_dtype, launch_add_rows
-from event_ops.modes import refuse_error
+from event_ops.modes import places, refuse_error
 from ffi_bridge import numba_cuda_callable
 
 
-def generator(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
+def generator(*, outs: Any, mode: str, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable for one mode; target is updated in place where it is not needed again."""
     refuse_error("scatter_add", mode)  # a CUDA kernel cannot raise either
     width = outs.shape[1] if len(outs.shape) > 1 else 1
@@ -27,6 +28,10 @@ def generator(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
 
     def call(target: Any, indices: Any, updates: Any) -> Any:
         rows = updates.reshape(indices.size, width) if updates.ndim else jnp.full((1, width), updates)
+        if deterministic and rounds(outs):
+            each = jnp.broadcast_to(rows, (indices.size, width))
+            at = places(indices, outs.shape[0], mode, from_end=True)
+            return target + summed_at_places(at, each, matrix).reshape(outs.shape)
         y = run(target.reshape(matrix.shape).astype(matrix.dtype), indices, rows.astype(matrix.dtype))
         return y.astype(outs.dtype).reshape(outs.shape)
 

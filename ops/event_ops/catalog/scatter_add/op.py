@@ -18,6 +18,7 @@ from event_ops.checks import (
     check_same_dtype,
     check_shape,
 )
+from event_ops.fixed_order import ONE_ORDER
 from event_ops.modes import resolved_mode, values_at_places
 from ffi_bridge import XLACustomKernel
 
@@ -28,6 +29,7 @@ def scatter_add(
     updates: ArrayLike,
     *,
     mode: str = "drop",
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`y = target; y[indices[k]] += updates[k]` for every k, also where indices repeat.
@@ -44,10 +46,11 @@ def scatter_add(
             traced, so at every call outside of jit; where they are traced, numba_cpu raises when run
             (JaxRuntimeError, or ValueError where JAX meets it on the spot), and the reference is refused.
             With a target of no rows "clip" has no place to go to, and drops.
+        deterministic: the same bits at every call, also on a GPU: it costs a sort of the indices there.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: shape and dtype of target. The order of the sum, so its rounding, is open.
+        y: shape and dtype of target. The order of the sum, so its rounding, is open, unless deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or target and updates of different ones.
@@ -66,7 +69,8 @@ def scatter_add(
     if updates.ndim:
         updates = updates.reshape((indices.size, *flat.shape[1:]))
     outs = jax.ShapeDtypeStruct(flat.shape, flat.dtype)
-    y = kernel(flat, indices.reshape(-1), updates, outs=outs, mode=mode, backend=backend)
+    static = {"mode": mode, "deterministic": bool(deterministic)}
+    y = kernel(flat, indices.reshape(-1), updates, outs=outs, backend=backend, **static)
     return y.reshape(target.shape)
 
 
@@ -82,10 +86,10 @@ def _check(target: jax.Array, indices: jax.Array, updates: jax.Array) -> None:
 
 kernel = XLACustomKernel("scatter_add")
 kernel.def_tags("scatter")
-kernel.def_reference("event_ops.catalog.scatter_add.reference:generator")
+kernel.def_reference("event_ops.catalog.scatter_add.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.scatter_add.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.scatter_add.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.scatter_add.warp:generator")
+kernel.def_warp_kernel("event_ops.catalog.scatter_add.warp:generator", lacks_on_gpu=ONE_ORDER)
 
 
 def _target_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:

@@ -7,15 +7,18 @@ from typing import Any
 
 import jax
 
+from event_ops.cuda_parts.fixed_order import rounds, summed_at_places
 from event_ops.cuda_parts.launch import clear
 from event_ops.cuda_parts.scatter import atomic_dtype, launch_add_rows
-from event_ops.modes import refuse_error
+from event_ops.modes import places, refuse_error
 from ffi_bridge import numba_cuda_callable
 
 RUN = 8  # data of a thread where ids ascend: as many as lie in one sector of memory
 
 
-def generator(*, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Callable[..., Any]:
+def generator(
+    *, outs: Any, indices_are_sorted: bool, mode: str, deterministic: bool = False, **_: Any
+) -> Callable[..., Any]:
     """The callable for one mode."""
     refuse_error("segment_sum", mode)  # a CUDA kernel cannot raise either
     width = outs.shape[1] if len(outs.shape) > 1 else 1
@@ -28,6 +31,10 @@ def generator(*, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Ca
 
     def call(data: Any, segment_ids: Any) -> Any:
         rows = data.reshape(segment_ids.size, width).astype(matrix.dtype)
+        if deterministic and rounds(outs):
+            return summed_at_places(places(segment_ids, outs.shape[0], mode), rows, matrix).reshape(
+                outs.shape
+            )
         y = numba_cuda_callable(add, matrix)(rows, segment_ids)
         return y.astype(outs.dtype).reshape(outs.shape)
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from event_ops.checks import INTEGERS, NUMBERS, as_array, check_dtype, check_rank
+from event_ops.fixed_order import ONE_ORDER
 from event_ops.linear import tangent_in
 from event_ops.modes import resolved_mode, values_at_places
 from ffi_bridge import XLACustomKernel
@@ -23,6 +24,7 @@ def segment_sum(
     *,
     indices_are_sorted: bool = False,
     mode: str = "drop",
+    deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`y[i] = data[segment_ids == i].sum(axis=0)` for i in [0, num_segments); 0 for a segment without data.
@@ -40,10 +42,12 @@ def segment_sum(
             so at every call outside of jit; where they are traced, numba_cpu raises when run
             (JaxRuntimeError, or ValueError where JAX meets it on the spot), and the reference is refused.
             With num_segments=0 "clip" has no segment to go to, and drops.
+        deterministic: the same bits at every call, also on a GPU: it costs a sort of segment_ids there.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (num_segments, ...), dtype of data. The order of the sum, so its rounding, is open.
+        y: (num_segments, ...), dtype of data. The order of the sum, so its rounding, is open, unless
+            deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or num_segments is no integer that is known when traced.
@@ -60,7 +64,8 @@ def segment_sum(
     flat = data.reshape(data.shape[0], prod(row)) if row else data
     outs = jax.ShapeDtypeStruct((size, *flat.shape[1:]), flat.dtype)
     ascending = bool(indices_are_sorted)
-    y = kernel(flat, segment_ids, outs=outs, indices_are_sorted=ascending, mode=mode, backend=backend)
+    static = {"indices_are_sorted": ascending, "mode": mode, "deterministic": bool(deterministic)}
+    y = kernel(flat, segment_ids, outs=outs, backend=backend, **static)
     return y.reshape(size, *row)
 
 
@@ -90,10 +95,10 @@ def _length(num_segments: Any) -> int:
 
 kernel = XLACustomKernel("segment_sum")
 kernel.def_tags("scatter", "segment")
-kernel.def_reference("event_ops.catalog.segment_sum.reference:generator")
+kernel.def_reference("event_ops.catalog.segment_sum.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.segment_sum.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.segment_sum.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.segment_sum.warp:generator")
+kernel.def_warp_kernel("event_ops.catalog.segment_sum.warp:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None)
 
 

@@ -1,0 +1,88 @@
+"""Sums in one order on a GPU: what would scatter, by atomics that finish in any order, is sorted first."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ffi_bridge.registry import get_kernel
+
+BACKEND = "numba_cuda"
+_INT32 = np.iinfo(np.int32).max
+
+
+def in_fixed_order(generator: Callable[..., Any]) -> Callable[..., Any]:
+    """The generator of a CSR product; with deterministic=True also of A.T it gathers, from a sorted A."""
+
+    @functools.wraps(generator)
+    def chosen(*, shape: tuple[int, int], transpose: bool, deterministic: bool = False, **params: Any) -> Any:
+        if not (transpose and deterministic):
+            return generator(shape=shape, transpose=transpose, **params)
+        product = generator(shape=shape[::-1], transpose=False, **params)
+
+        def call(data: Any, indices: Any, indptr: Any, x: Any) -> Any:
+            rows, starts, permutation = _by_column(indices, indptr, shape)
+            weights = data[permutation] if data.size == indices.size else data
+            return product(weights, rows, starts, x)
+
+        return call
+
+    return chosen
+
+
+def ell_in_fixed_order(csr_product: str) -> Callable[..., Any]:
+    """The same for a product of an ELLPACK matrix; `csr_product` is the operator that does it for CSR."""
+
+    def decorate(generator: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(generator)
+        def chosen(*, deterministic: bool = False, **params: Any) -> Any:
+            if not (params["transpose"] and deterministic):
+                return generator(**params)
+            product = get_kernel(csr_product)
+
+            def call(data: Any, indices: Any, x: Any) -> Any:
+                indptr = _starts(indices.shape[0], indices.shape[1])
+                weights = data.reshape(-1) if data.ndim else data
+                static = params | {"deterministic": True, "backend": BACKEND}
+                return product(weights, indices.reshape(-1), indptr, x, **static)
+
+            return call
+
+        return chosen
+
+    return decorate
+
+
+def summed_at_places(places: jax.Array, updates: jax.Array, outs: jax.ShapeDtypeStruct) -> jax.Array:
+    """`y[places[k]] += updates[k]` for y = 0, in the order of k; a place that y does not have is dropped."""
+    n = updates.shape[0]
+    ones, shape = jnp.ones(n, updates.dtype), (n, outs.shape[0])
+    static = {"shape": shape, "transpose": True, "deterministic": True, "backend": BACKEND}
+    return get_kernel("csr_matmat")(ones, places, _starts(n, 1), updates, outs=outs, **static)
+
+
+def rounds(outs: jax.ShapeDtypeStruct) -> bool:
+    """Whether sums depend on their order: those of integers wrap round to the same, and some are none."""
+    return outs.dtype.kind in "fc" and outs.size > 0
+
+
+def _by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> Any:
+    """The structure of A.T, and which entry of A each of its entries is."""
+    (nse,) = indices.shape
+    outs = (
+        jax.ShapeDtypeStruct((nse,), jnp.int64 if max(shape) > _INT32 else indices.dtype),
+        jax.ShapeDtypeStruct((shape[1] + 1,), indptr.dtype),
+        jax.ShapeDtypeStruct((nse,), jnp.int64 if nse > _INT32 else jnp.int32),
+    )
+    return get_kernel("csr_tocsc")(indices, indptr, outs=outs, shape=shape, backend=BACKEND)
+
+
+def _starts(rows: int, per_row: int) -> jax.Array:
+    """indptr where every row has `per_row` entries."""
+    kind = jnp.int64 if rows * per_row > _INT32 else jnp.int32
+    return jnp.arange(rows + 1, dtype=kind) * per_row

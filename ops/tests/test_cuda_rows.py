@@ -1,0 +1,187 @@
+"""Products on a CUDA backend, with rows of any length and in every dtype, are those of a plain loop."""
+
+from dataclasses import replace
+from random import Random
+
+import jax
+import numpy as np
+import pytest
+
+pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+
+from cells import needs_x64
+
+import event_ops as eo
+from event_ops.cuda_parts import by_length
+from event_ops.cuda_parts.launch import BLOCK, WARP
+from event_ops.discover import operators
+from event_ops.matrices import numbers, random_events
+
+STEPS = 3  # instead of 128: what is long is long for Python
+LENGTHS = {
+    "a-thread-for-most": [2, 1, 0, 3, 40, 1, 2, 4, 0, 150, 5, 97, 0, 300, *[1] * 120],
+    "lanes-for-most": [20, 18, 0, 30, 60, 22, 300, 25, 48, 49],
+    "a-warp-for-most": [96, 97, 0, 60, 210, 80],
+    "a-block-for-most": [700, 768, 0, 769, 1000],
+}
+CLASSES = {
+    "a-thread-for-most": (1, {0, 1, 2}),
+    "lanes-for-most": (16, {0, 1, 2}),
+    "a-warp-for-most": (WARP, {0, 2}),
+    "a-block-for-most": (BLOCK, {0, 2}),
+}
+COLUMNS = 23
+DTYPES = ("complex64", "complex128", "int8", "uint16", "uint32", "uint64")
+
+
+@pytest.fixture(autouse=True)
+def on_gpu(gpu, monkeypatch):
+    """The CUDA backends on the emulated GPU, whose threads run in another order at each launch."""
+    for operator in operators():
+        kernels = operator.kernel._kernels
+        backend = replace(kernels["gpu"]["numba_cuda"], platform="cpu")
+        monkeypatch.setitem(kernels["cpu"], "numba_cuda", backend)
+    monkeypatch.setattr(gpu, "turns", Random(0))
+    monkeypatch.setattr(by_length, "STEPS", STEPS)
+
+
+def matrix(lengths, dtype="float32"):
+    """data, indices (some out of range), indptr of a matrix whose rows are of these lengths."""
+    rng, nse = np.random.default_rng(5), sum(lengths)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return numbers(rng, nse, dtype), rng.integers(-1, COLUMNS + 1, nse).astype(np.int32), indptr
+
+
+def expected(data, indices, rows, x, *, transpose, count):
+    """The product, entry by entry; `rows`: that of each entry; `count`: how many rows the result has."""
+    wide = {"f": np.float64, "c": np.complex128}.get(data.dtype.kind, np.int64)
+    y = np.zeros((count, *x.shape[1:]), wide)
+    for weight, i, j in zip(data.astype(wide), rows, indices, strict=True):
+        if 0 <= j < COLUMNS:
+            y[j if transpose else i] += weight * x[i if transpose else j].astype(wide)
+    return y.astype(data.dtype)
+
+
+def check_csr(product, lengths, dtype, *, transpose=False, trailing=(), events=None):
+    """One product with a CSR matrix against `expected`."""
+    data, indices, indptr = matrix(lengths, dtype)
+    rows, shape = np.repeat(np.arange(len(lengths)), lengths), (len(lengths), COLUMNS)
+    size, rng = (shape[0] if transpose else shape[1], *trailing), np.random.default_rng(6)
+    x = numbers(rng, size, dtype) if events is None else random_events(rng, size, 0.5, events)
+    with needs_x64(dtype):
+        arrays = map(jax.numpy.asarray, (data, indices, indptr, x))
+        y = product(*arrays, shape=shape, transpose=transpose, backend="numba_cuda")
+    count = shape[1] if transpose else shape[0]
+    check_close(y, expected(data, indices, rows, x, transpose=transpose, count=count))
+
+
+def check_close(y, wanted):
+    assert y.dtype == wanted.dtype
+    if wanted.dtype.kind in "fc":
+        tolerance = 1e-4 if wanted.dtype.itemsize < 8 or wanted.dtype == np.complex64 else 1e-12
+        np.testing.assert_allclose(y, wanted, rtol=tolerance, atol=tolerance * abs(wanted).max())
+    else:
+        np.testing.assert_array_equal(y, wanted)
+
+
+@pytest.mark.parametrize("mix", LENGTHS)
+def test_mixes_are_what_their_names_say(mix):
+    lengths, (lanes, classes) = LENGTHS[mix], CLASSES[mix]
+    assert by_length.lanes_of(sum(lengths), len(lengths)) == lanes
+    limits = STEPS * lanes, STEPS * max(lanes, WARP)
+    assert {sum(length > limit for limit in limits) for length in lengths} == classes
+
+
+@pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
+@pytest.mark.parametrize("mix", LENGTHS)
+def test_rows_of_any_length(mix, transpose):
+    check_csr(eo.csr_matvec, LENGTHS[mix], "float32", transpose=transpose)
+
+
+@pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
+@pytest.mark.parametrize("columns", [1, 5, 40])
+def test_rows_of_any_length_times_a_matrix(columns, transpose):
+    lengths = LENGTHS["lanes-for-most"]
+    check_csr(eo.csr_matmat, lengths, "float32", transpose=transpose, trailing=(columns,))
+
+
+@pytest.mark.parametrize(("trailing", "events"), [((), "bool"), ((3,), "float32")], ids=["vector", "matrix"])
+def test_rows_of_any_length_times_events(trailing, events):
+    product = eo.csr_event_matmat if trailing else eo.csr_event_matvec
+    check_csr(product, LENGTHS["a-thread-for-most"], "float32", trailing=trailing, events=events)
+
+
+@pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype(dtype, transpose):
+    check_csr(eo.csr_matvec, LENGTHS["lanes-for-most"], dtype, transpose=transpose)
+
+
+@pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
+@pytest.mark.parametrize("dtype", ["complex64", "int8"])
+def test_every_dtype_times_a_matrix(dtype, transpose):
+    check_csr(eo.csr_matmat, LENGTHS["lanes-for-most"], dtype, transpose=transpose, trailing=(5,))
+
+
+@pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
+@pytest.mark.parametrize(
+    ("per_row", "dtype"),
+    [(90, "complex64"), (120, "float32"), (800, "int16")],
+    ids=["warps", "a-block-each", "blocks"],
+)
+def test_ell_rows(per_row, dtype, transpose):
+    data, indices, _ = matrix([per_row] * 3, dtype)
+    x = numbers(np.random.default_rng(6), 3 if transpose else COLUMNS, dtype)
+    y = eo.ell_matvec(
+        jax.numpy.asarray(data.reshape(3, per_row)),
+        jax.numpy.asarray(indices.reshape(3, per_row)),
+        jax.numpy.asarray(x),
+        shape=(3, COLUMNS),
+        transpose=transpose,
+        backend="numba_cuda",
+    )
+    rows, count = np.repeat(np.arange(3), per_row), COLUMNS if transpose else 3
+    check_close(y, expected(data, indices, rows, x, transpose=transpose, count=count))
+
+
+@pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
+def test_a_batch_of_weights(transpose):
+    lengths = LENGTHS["lanes-for-most"]
+    data, indices, indptr = matrix(lengths)
+    shape, weights = (len(lengths), COLUMNS), np.stack([data, -data, 2 * data])
+    x = numbers(np.random.default_rng(6), shape[0] if transpose else shape[1], "float32")
+
+    def product(weights):
+        arrays = map(jax.numpy.asarray, (indices, indptr, x))
+        return eo.csr_matvec(weights, *arrays, shape=shape, transpose=transpose, backend="numba_cuda")
+
+    rows, count = np.repeat(np.arange(len(lengths)), lengths), shape[1] if transpose else shape[0]
+    wanted = [expected(d, indices, rows, x, transpose=transpose, count=count) for d in weights]
+    check_close(jax.vmap(product)(jax.numpy.asarray(weights)), np.stack(wanted))
+
+
+def test_a_row_is_added_up_in_one_order():
+    lengths = LENGTHS["a-thread-for-most"]
+    data, indices, indptr = matrix(lengths)
+    spread = (data * 10.0 ** (np.arange(data.size) % 9)).astype(np.float32)
+    arrays = tuple(map(jax.numpy.asarray, (spread, indices, indptr, np.ones(COLUMNS, np.float32))))
+    shape = len(lengths), COLUMNS
+    results = [eo.csr_matvec(*arrays, shape=shape, backend="numba_cuda") for _ in range(5)]
+    assert len({np.asarray(y).tobytes() for y in results}) == 1
+
+
+def test_lanes_follow_the_mean_length(monkeypatch):
+    monkeypatch.undo()
+    means = (0, 7, 8, 16, 64, 128, 4096, 5000)
+    assert [by_length.lanes_of(10 * mean, 10) for mean in means] == [1, 1, 2, 4, 16, 32, 32, BLOCK]
+    assert [by_length.lanes_of(10 * mean, 10, 8) for mean in means] == [
+        1,
+        1,
+        2,
+        4,
+        4,
+        4,
+        BLOCK // 8,
+        BLOCK // 8,
+    ]
+    assert by_length.lanes_of(5, 0) == 1
