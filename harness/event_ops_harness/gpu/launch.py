@@ -17,6 +17,7 @@ import numpy as np
 from numba import cuda, types
 from numba.extending import intrinsic
 
+from event_ops_harness.gpu.rivals import launch_rivals, measured
 from event_ops_harness.gpu.timing import us_per_call, us_per_step
 from ffi_bridge import graph_options, numba_cuda_kernel
 from ffi_bridge.cuda_driver import cuda_driver
@@ -25,6 +26,7 @@ from ffi_bridge.numba_cuda_compile import array_type, compile_kernel
 
 N = 4096
 STEPS = 10_000
+RIVAL_STEPS = 1_000  # of those that come back to Python at each
 BLOCK = 256
 
 
@@ -90,13 +92,25 @@ def bare_us() -> float:
     return us_per_call(work) / STEPS
 
 
+def rivals(x: jax.Array) -> dict[str, Any]:
+    """The same kernel by other bridges: a step of a loop, and a jitted call."""
+    found: dict[str, Any] = {}
+    for name, make in launch_rivals(add_one, N).items():
+        found |= measured(f"{name} in a loop, us a step", lambda: us_per_step(make(), x, RIVAL_STEPS, {}))  # noqa: B023
+        found |= measured(f"{name}, one jitted call, us", lambda: _jitted_us(make(), x))  # noqa: B023
+    return found
+
+
+def _jitted_us(step: Any, x: jax.Array) -> float:
+    call = jax.jit(step)
+    return us_per_call(lambda: call(x))
+
+
 def main() -> None:
     """Print the figures as one line of JSON."""
     ours = numba_cuda_kernel(add_one, jax.ShapeDtypeStruct((N,), jnp.float32), launch_dims=N)
     x = jnp.zeros(N, jnp.float32)
     graph = graph_options()
-    jitted = jax.jit(ours)
-    plain = jax.jit(lambda x: x + 1)
     # XLA would fuse additions of several steps into one kernel: an optimisation barrier keeps them apart.
     xla = lambda x: jax.lax.optimization_barrier(x + 1)  # noqa: E731
     found = {
@@ -105,9 +119,9 @@ def main() -> None:
         "ours in a graph, us a step": us_per_step(ours, x, STEPS, graph),
         "XLA add in a loop, us a step": us_per_step(xla, x, STEPS, {}),
         "XLA add in a graph, us a step": us_per_step(xla, x, STEPS, graph),
-        "ours, one jitted call, us": us_per_call(lambda: jitted(x)),
-        "XLA add, one jitted call, us": us_per_call(lambda: plain(x)),
-    }
+        "ours, one jitted call, us": _jitted_us(ours, x),
+        "XLA add, one jitted call, us": _jitted_us(lambda x: x + 1, x),
+    } | rivals(x)
     expected = np.asarray(x) + STEPS
     run = jax.jit(lambda x: jax.lax.fori_loop(0, STEPS, lambda _, s: ours(s), x), compiler_options=graph)
     np.testing.assert_array_equal(run(x), expected)

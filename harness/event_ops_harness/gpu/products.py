@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from jax.experimental import sparse
 
 import event_ops
 from event_ops_harness.gpu.device import copy_bandwidth
+from event_ops_harness.gpu.rivals import event_rival, measured
 from event_ops_harness.gpu.timing import us_per_call
 
 SHAPES = ((1000, 2000, 100), (100_000, 100_000, 100), (1_000_000, 1_000_000, 10), (20_000, 200_000, 1000))
@@ -105,20 +107,27 @@ def events() -> dict[str, Any]:
     n, degree = 100_000, 100
     parts = matrix(n, n, degree)
     data, indices, indptr = map(jnp.asarray, parts)
-    deliver = jax.jit(
-        lambda e: event_ops.csr_event_matvec(data, indices, indptr, e, shape=(n, n), transpose=True)
-    )
+    product = partial(event_ops.csr_event_matvec, data, indices, indptr, shape=(n, n), transpose=True)
+    ours, ordered = jax.jit(product), jax.jit(partial(product, deterministic=True))
     rng = np.random.default_rng(1)
     found: dict[str, Any] = {}
     for rate in ACTIVE:
         spikes = jnp.asarray(rng.random(n) < rate)
-        found[f"csr_event_matvec at {rate:.1%}, us"] = queued(lambda: deliver(spikes))  # noqa: B023
+        row = f"csr_event_matvec at {rate:.1%}"
+        found[f"{row}, us"] = queued(lambda: ours(spikes))  # noqa: B023
+        found[f"{row}, deterministic us"] = queued(lambda: ordered(spikes))  # noqa: B023
+        found |= measured(f"{row}, BrainEvent us", lambda: _event_rival_us(parts, n, spikes))  # noqa: B023
     if (xp := cupy()) is not None:
         module = importlib.import_module("cupyx.scipy.sparse")
         AT = module.csr_matrix(tuple(map(xp.asarray, parts)), shape=(n, n)).T.tocsr()
         w = xp.ones(n, xp.float32)
         found["full product, cuSPARSE us"] = cupy_us(xp, lambda: AT @ w)
     return found
+
+
+def _event_rival_us(parts: Any, n: int, spikes: jax.Array) -> float:
+    deliver = event_rival(parts, n)
+    return queued(lambda: deliver(spikes))
 
 
 def scatter() -> dict[str, Any]:
