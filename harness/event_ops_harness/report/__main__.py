@@ -1,0 +1,50 @@
+"""Write the page, and Markdown where asked, from a folder of results."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from event_ops_harness.report.environment import commit_of
+from event_ops_harness.report.inputs import read
+from event_ops_harness.report.markdown import markdown
+from event_ops_harness.report.page import page
+
+RESULTS: Final = Path(__file__).parents[2] / "results"
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="report", description=__doc__, allow_abbrev=False)
+    add = parser.add_argument
+    add("--results", type=Path, default=RESULTS, metavar="DIR", help="JSON files; default: harness/results")
+    add("--output", type=Path, metavar="FILE", help="the page; default: report.html beside the JSON")
+    add("--markdown", type=Path, metavar="FILE", help="write the tables as Markdown too")
+    options = parser.parse_args(argv)
+    if not options.results.is_dir():
+        parser.error(f"--results: folder {str(options.results)!r} does not exist")
+    options.output = options.output or options.results / "report.html"
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read, render, write; returns the exit status."""
+    options = _parse(argv)
+    inputs = read(options.results)
+    for missing in inputs.missing:
+        print(f"{missing.name} {missing.reason}" + (f": {missing.command}" if missing.command else ""))
+    written = {options.output: page(inputs, datetime.date.today().isoformat(), commit_of(options.results))}
+    if options.markdown is not None:
+        written[options.markdown] = markdown(inputs)
+    for path, text in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(f"written: {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

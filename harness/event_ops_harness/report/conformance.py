@@ -1,0 +1,175 @@
+"""The conformance matrix: cells by operator, backend and property, with the reasons of what did not pass."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+PASSED: Final = "passed"
+PARTIAL: Final = "partly skipped"
+SKIPPED: Final = "skipped"
+FAILED: Final = "failed"
+SIGNS: Final = {PASSED: "✓", PARTIAL: "◐", SKIPPED: "–", FAILED: "✕"}
+EXAMPLES: Final = 5
+REASONS: Final = 20  # of one square; failures often have one each
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why so many cells failed or were skipped, and the names of a few of them."""
+
+    status: str
+    text: str
+    cells: int
+    examples: tuple[str, ...]
+
+
+@dataclass
+class Square:
+    """All cells of one operator on one backend that check one property."""
+
+    id: str
+    name: str
+    counts: Counter[str] = field(default_factory=Counter[str])
+    told: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def add(self, cell: Mapping[str, Any]) -> None:
+        """Count a cell; what is neither passed nor skipped has failed."""
+        given = str(cell.get("status", ""))
+        status = given if given in (PASSED, SKIPPED) else FAILED
+        self.counts[status] += 1
+        if status != PASSED:
+            fallback = "no reason was recorded" if given in (SKIPPED, FAILED) else f"status {given!r}"
+            reason = str(cell.get("reason") or fallback)
+            self.told.setdefault((status, reason), []).append(_name(cell))
+
+    @property
+    def status(self) -> str:
+        """The worst of its cells; where only some were skipped, that is said."""
+        if self.counts[FAILED]:
+            return FAILED
+        if self.counts[SKIPPED]:
+            return PARTIAL if self.counts[PASSED] else SKIPPED
+        return PASSED
+
+    @property
+    def sign(self) -> str:
+        """Its status without colour."""
+        return SIGNS[self.status]
+
+    @property
+    def summary(self) -> str:
+        """Its counts in words."""
+        return ", ".join(f"{self.counts[s]:,} {s}" for s in (FAILED, PASSED, SKIPPED) if self.counts[s])
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """Failures first, then by how many cells share the reason."""
+        found = [
+            Reason(status, text, len(cells), tuple(cells[:EXAMPLES]))
+            for (status, text), cells in self.told.items()
+        ]
+        return sorted(found, key=lambda r: (r.status != FAILED, -r.cells))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One operator on one backend: a line of the heat map. `first` of its operator's lines or not."""
+
+    id: str
+    operator: str
+    backend: str
+    first: bool
+    squares: Mapping[str, Square]
+
+    @property
+    def totals(self) -> Counter[str]:
+        """Cells by status."""
+        return sum((square.counts for square in self.squares.values()), Counter[str]())
+
+    def having(self, *statuses: str) -> list[Square]:
+        """Its squares with one of these statuses."""
+        return [square for square in self.squares.values() if square.status in statuses]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The heat map: a line per operator and backend, a column per property."""
+
+    properties: tuple[str, ...]
+    lines: tuple[Line, ...]
+    environments: tuple[Mapping[str, Any], ...]
+
+    @property
+    def totals(self) -> Counter[str]:
+        """Cells by status."""
+        return sum((line.totals for line in self.lines), Counter[str]())
+
+    @property
+    def operators(self) -> int:
+        """How many operators it has."""
+        return len({line.operator for line in self.lines})
+
+
+def matrix(content: Mapping[str, Any], ids: Ids) -> Matrix:
+    """Aggregate the cells of `matrix.json`; operators and properties stay in the order in which they come."""
+    cells: list[Mapping[str, Any]] = content["cells"]
+    properties = tuple(dict.fromkeys(str(cell.get("property")) for cell in cells))
+    operators = dict.fromkeys(str(cell.get("operator")) for cell in cells)
+    backends = dict.fromkeys(str(cell.get("backend")) for cell in cells)
+    by_line: dict[tuple[str, str], dict[str, Square]] = {
+        (operator, backend): {} for operator in operators for backend in backends
+    }
+    for cell in cells:
+        operator, backend, kind = (str(cell.get(key)) for key in ("operator", "backend", "property"))
+        squares = by_line[operator, backend]
+        if kind not in squares:
+            squares[kind] = Square(ids.new(operator, backend, kind), kind)
+        squares[kind].add(cell)
+    return Matrix(properties, _lines(by_line, properties, ids), tuple(_environments(content["rows"], cells)))
+
+
+def _lines(
+    found: Mapping[tuple[str, str], Mapping[str, Square]], properties: Iterable[str], ids: Ids
+) -> tuple[Line, ...]:
+    lines: list[Line] = []
+    for (operator, backend), squares in found.items():
+        if squares:
+            first = not lines or lines[-1].operator != operator
+            ordered = {name: squares[name] for name in properties if name in squares}
+            lines.append(Line(ids.new(operator, backend), operator, backend, first, ordered))
+    return tuple(lines)
+
+
+def _environments(
+    rows: Iterable[Mapping[str, Any]], cells: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Each row of the matrix as words, with its cells counted."""
+    counts = Counter((cell.get("row"), cell.get("status")) for cell in cells)
+    told = ("name", "python", "jax", "platform", "status", "reason")
+    return [
+        {key: str(row.get(key) or "") for key in told}
+        | {"cells": [counts[row.get("name"), status] for status in (PASSED, FAILED, SKIPPED)]}
+        for row in rows
+    ]
+
+
+def _name(cell: Mapping[str, Any]) -> str:
+    parts = ("operator", "backend", "case", "dtype", "property")
+    return f"{'-'.join(str(cell[part]) for part in parts if cell.get(part))} ({cell.get('row', '?')})"
+
+
+class Ids:
+    """HTML ids made of names, each once."""
+
+    def __init__(self) -> None:
+        self._given: Counter[str] = Counter()
+
+    def new(self, *names: str) -> str:
+        """`names` joined, without what an address cannot hold, numbered where that has been given before."""
+        text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(names)).strip("-") or "part"
+        self._given[text] += 1
+        return text if self._given[text] == 1 else self.new(f"{text}-{self._given[text]}")

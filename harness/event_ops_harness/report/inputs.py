@@ -1,0 +1,90 @@
+"""The JSON files of a results folder, and which of those that the page knows are missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+MATRIX: Final = "matrix"
+# In the order of the page; each with the command that writes it.
+COMMANDS: Final[Mapping[str, str]] = {
+    MATRIX: "nox -s matrix",
+    "catalog": "nox -s bench -- catalog",
+    "call": "nox -s bench -- call",
+    "cuba": "nox -s bench -- cuba",
+    "scaling": "nox -s bench -- scaling",
+    "threads": "nox -s bench -- threads",
+    "memory": "nox -s bench -- memory",
+    "cold": "nox -s bench -- cold",
+    "gpu": "nox -s gpu",
+}
+
+
+@dataclass(frozen=True)
+class Missing:
+    """An input that is not on the page, why, and the command that makes it."""
+
+    name: str
+    reason: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Name of a file without `.json` -> what it holds, in the order of the page; and what is not there."""
+
+    found: Mapping[str, Mapping[str, Any]]
+    missing: tuple[Missing, ...]
+
+    def named(self, name: str) -> dict[str, Mapping[str, Any]]:
+        """The inputs of one benchmark: `cuba` and `cuba_400000` are both of `cuba`."""
+        return {key: value for key, value in self.found.items() if benchmark(key) == name}
+
+
+def benchmark(name: str) -> str:
+    """The benchmark that a file belongs to: the file's name up to an underscore, where that is one."""
+    stem = name.partition("_")[0]
+    return stem if stem in COMMANDS else name
+
+
+def read(folder: Path) -> Inputs:
+    """Everything in `folder`; a file that cannot be used counts as missing, with the reason."""
+    order = {name: position for position, name in enumerate(COMMANDS)}
+    paths = sorted(folder.glob("*.json"), key=lambda p: (order.get(benchmark(p.stem), len(order)), p.stem))
+    found: dict[str, Mapping[str, Any]] = {}
+    missing: list[Missing] = []
+    for path in paths:
+        content = _content(path)
+        if isinstance(content, str):
+            missing.append(Missing(path.name, content, COMMANDS.get(benchmark(path.stem), "")))
+        else:
+            found[path.stem] = content
+    known = {benchmark(path.stem) for path in paths}
+    missing += [Missing(f"{x}.json", "is not there", COMMANDS[x]) for x in COMMANDS if x not in known]
+    return Inputs(found, tuple(missing))
+
+
+def _content(path: Path) -> Mapping[str, Any] | str:
+    """What the file holds, or why it cannot be used."""
+    try:
+        content = json.loads(path.read_text())
+    except ValueError as error:
+        return f"is not JSON: {error}"
+    wanted = ("cells", "rows") if path.stem == MATRIX else ("steps",) if "gpu" in path.stem else ("rows",)
+    if not isinstance(content, dict):
+        return f"holds a {type(content).__name__}; expected an object with {' and '.join(wanted)}"
+    for key in wanted:
+        problem = _problem(content.get(key), key)
+        if problem:
+            return problem
+    return content
+
+
+def _problem(value: Any, key: str) -> str | None:
+    items = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        return f"has no {key!r} that are objects"
+    return None

@@ -1,0 +1,68 @@
+"""The same results as Markdown: ratios per benchmark, as in the README, or its rows as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from event_ops_harness.report import comparisons, tables
+from event_ops_harness.report.conformance import FAILED, PASSED, SKIPPED, Ids, Matrix
+from event_ops_harness.report.figures import span
+from event_ops_harness.report.inputs import MATRIX, Inputs
+from event_ops_harness.report.page import benchmarks, matrix_of
+from event_ops_harness.report.rows import Group
+from event_ops_harness.report.sections import groups_of
+
+
+def markdown(inputs: Inputs) -> str:
+    """One heading and table per benchmark, and one for the matrix; what is missing at the end."""
+    parts = [part for name in benchmarks(inputs) for part in _benchmark(name, inputs.named(name))]
+    checked = matrix_of(inputs, Ids())
+    if checked is not None:
+        parts += _matrix(checked, str(inputs.found[MATRIX].get("command", "")))
+    for missing in inputs.missing:
+        parts.append(f"`{missing.name}` {_plain(missing.reason)}; `{missing.command}` writes it.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _benchmark(name: str, files: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    commands = [f"`{content['command']}`" for content in files.values() if "command" in content]
+    parts = [f"## {name}", "; ".join(commands)] if commands else [f"## {name}"]
+    compared = _ratios(groups_of(name, files))
+    if compared:
+        return [*parts, compared]
+    rows = [row for content in files.values() for row in content.get("rows", [])]
+    found = [tables.table("", rows)] if rows else []
+    found += [
+        t for content in files.values() if "steps" in content for t in tables.of_steps(content["steps"])
+    ]
+    return [*parts, *(_table(t.heads, ([cell.text for cell in row] for row in t.rows)) for t in found)]
+
+
+def _ratios(groups: Sequence[Group]) -> str:
+    """What, how many cases, ours, and how many times as long each rival took: from, to."""
+    cases = comparisons.cases(groups)
+    rows = [
+        [operator, str(cases[operator]), ours, "; ".join(f"{who}: {span(x)}" for who, x in rivals.items())]
+        for (operator, ours), rivals in comparisons.against(groups).items()
+    ]
+    return _table(("what", "cases", "ours", "rival: times as long"), rows) if rows else ""
+
+
+def _matrix(matrix: Matrix, command: str) -> list[str]:
+    rows = [
+        [line.operator, line.backend, *(f"{line.totals[s]:,}" for s in (PASSED, FAILED, SKIPPED))]
+        for line in matrix.lines
+    ]
+    heading = ["## conformance", *([f"`{command}`"] if command else [])]
+    return [*heading, _table(("operator", "backend", PASSED, FAILED, SKIPPED), rows)]
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(map(_plain, cells))} |" for cells in lines)
+
+
+def _plain(text: str) -> str:
+    """Text that neither ends a cell nor starts HTML."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
