@@ -12,38 +12,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from small_operators import broken
 
 from ffi_bridge.errors import (
     BackendUnavailableError,
     KernelDefinitionError,
-    KernelTypeError,
-    MissingRuleError,
-    RuleError,
     StaticArgumentError,
-    UnknownBackendError,
 )
 from ffi_bridge.kernel import XLACustomKernel
 
 X = jnp.arange(3.0)
 OUT = jax.ShapeDtypeStruct((3,), jnp.float32)
-
-
-@pytest.fixture
-def operator(request: pytest.FixtureRequest) -> XLACustomKernel:
-    """x -> factor * x, in as many outputs as asked for."""
-    operator = XLACustomKernel(request.node.name)
-
-    @operator.def_reference
-    def generator(outs: Any, factor: float = 2.0) -> Any:
-        return lambda x: [factor * x for _ in jax.tree.leaves(outs)]
-
-    return operator
-
-
-def broken(name: str, result: Any) -> XLACustomKernel:
-    operator = XLACustomKernel(name)
-    operator.def_kernel("wrong", "cpu", lambda **_: lambda x: result)
-    return operator
 
 
 @pytest.mark.parametrize(
@@ -197,113 +176,6 @@ def test_64_bit_outs_follow_the_x64_flag(operator: XLACustomKernel) -> None:
         assert operator(jnp.arange(3, dtype="float64"), outs=wide).dtype == np.float64
     with pytest.raises(KernelDefinitionError, match="jax_enable_x64"):
         operator(X, outs=wide)
-
-
-# Definitions
-
-
-@pytest.mark.parametrize("generator", [3, "no_colon", "module:", ":function"])
-def test_a_generator_is_a_function_or_names_one(operator: XLACustomKernel, generator: Any) -> None:
-    with pytest.raises(KernelTypeError, match=r"package\.module:function"):
-        operator.def_kernel("b", "cpu", generator)
-
-
-def test_a_generator_that_returns_no_function_is_refused(request: Any) -> None:
-    operator = XLACustomKernel(request.node.name)
-    operator.def_kernel("b", "cpu", lambda **_: X)
-    with pytest.raises(KernelTypeError, match="generator of backend 'b' returned"):
-        operator(X, outs=OUT)
-
-
-@pytest.mark.parametrize("platform", ["metal", "CPU", None])
-def test_unknown_platforms_list_what_exists(operator: XLACustomKernel, platform: Any) -> None:
-    actions = [
-        lambda: operator.def_kernel("b", platform, lambda **_: None),
-        lambda: operator.set_default(platform, "reference"),
-        lambda: operator.available_backends(platform),
-    ]
-    for action in actions:
-        with pytest.raises(UnknownBackendError, match="cpu, gpu, tpu"):
-            action()
-
-
-@pytest.mark.parametrize(
-    ("declare", "expected"),
-    [
-        (lambda k: k.def_jvp_rule(lambda primals, **_: 0), "primals, tangents"),
-        (lambda k: k.def_jvp_rule(lambda p, t, extra, **_: 0), "primals, tangents"),
-        (lambda k: k.def_jvp_rule(lambda p, t: 0), "params"),
-        (lambda k: k.def_jvp_rule(3), "expected a function"),
-        (lambda k: k.def_jvp_rule2(lambda t, x, y, **_: 0), "rule 0 of 1"),
-        (lambda k: k.def_jvp_rule2(None, lambda t, x, **_: 0), "rule 1 of 2"),
-        (lambda k: k.def_transpose_rule(lambda **_: 0), "cotangents"),
-        (lambda k: k.def_transpose_rule(lambda ct, x: 0), "params"),
-        (lambda k: k.def_batching_rule(lambda args, **_: 0), "args, axes"),
-    ],
-)
-def test_arity_of_rules_is_checked_at_definition(
-    operator: XLACustomKernel, declare: Any, expected: str
-) -> None:
-    with pytest.raises(RuleError, match=expected):
-        declare(operator)
-
-
-def test_rules_may_name_their_keywords(operator: XLACustomKernel) -> None:
-    def rule(tangent: Any, x: Any, *, outs: Any, backend: Any, factor: float) -> Any:
-        return operator(tangent, outs=outs, backend=backend, factor=factor)
-
-    operator.def_jvp_rule2(rule)
-    _, tangent = jax.jvp(lambda x: operator(x, outs=OUT, factor=3.0), (X,), (X,))
-    np.testing.assert_array_equal(tangent, 3 * X)
-
-
-def test_rules_fewer_than_inputs_are_refused_with_the_numbers(operator: XLACustomKernel) -> None:
-    operator.def_jvp_rule2(lambda t, x, **_: t)
-    with pytest.raises(RuleError, match="2 inputs, and def_jvp_rule2 was given 1"):
-        jax.jvp(lambda x: operator(x, x, outs=OUT), (X,), (X,))
-
-
-def test_differentiation_without_rule_or_reference_names_the_operator(request: Any) -> None:
-    operator = broken(request.node.name, X)
-    with pytest.raises(MissingRuleError, match=re.escape(operator.name) + ".*def_reference"):
-        jax.grad(lambda x: operator(x, outs=OUT).sum())(X)
-
-
-def test_reverse_mode_without_transpose_names_the_operator(operator: XLACustomKernel) -> None:
-    operator.def_jvp_rule2(lambda t, x, **params: operator(t, **params))
-    with pytest.raises(MissingRuleError, match=re.escape(operator.name) + ".*def_transpose_rule"):
-        jax.grad(lambda x: operator(x, outs=OUT).sum())(X)
-
-
-@pytest.mark.parametrize(
-    ("tangent", "message"),
-    [
-        (jnp.ones(4), r"float32\[4\] as tangent of output 0; expected float32\[3\]"),
-        (jnp.ones(3, jnp.int32), r"int32\[3\] as tangent of output 0"),
-        ((X, X), "returned 2 tangents for 1"),
-    ],
-    ids=["shape", "dtype", "count"],
-)
-def test_tangents_that_do_not_fit_are_refused(operator: XLACustomKernel, tangent: Any, message: str) -> None:
-    operator.def_jvp_rule2(lambda t, x, **_: tangent)
-    with pytest.raises(RuleError, match=message):
-        jax.jvp(lambda x: operator(x, outs=OUT), (X,), (X,))
-
-
-def test_a_tangent_for_an_integer_output_is_refused(request: Any) -> None:
-    operator = XLACustomKernel(request.node.name)
-    operator.def_reference(lambda **_: lambda x: x > 0)
-    operator.def_jvp_rule2(lambda t, x, **_: t)
-    spikes = jax.ShapeDtypeStruct((3,), jnp.bool_)
-    with pytest.raises(RuleError, match=r"output 0, which is bool\[3\] and has none"):
-        jax.jvp(lambda x: operator(x, outs=spikes), (X,), (X,))
-
-
-def test_cotangents_that_do_not_fit_are_refused(operator: XLACustomKernel) -> None:
-    operator.def_jvp_rule2(lambda t, x, **params: operator(t, **params))
-    operator.def_transpose_rule(lambda ct, x, **_: [jnp.ones(4)])
-    with pytest.raises(RuleError, match=r"returned shapes \[\(4,\)\]; expected \[\(3,\)\]"):
-        jax.grad(lambda x: operator(x, outs=OUT).sum())(X)
 
 
 # Concurrency and imports

@@ -1,18 +1,17 @@
-"""Which backend runs: preference, fallback, explain, defaults, scopes, and jit's caches."""
+"""Which backend runs by order of preference, what is skipped and why, and what `explain` says."""
 
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import pytest
+from small_operators import adds, hide, show
 
-from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError, UnknownOperatorError
+from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
 from ffi_bridge.kernel import XLACustomKernel
 from ffi_bridge.selection import use_backend
 
@@ -24,70 +23,10 @@ CPU_ONLY = pytest.mark.skipif(
 pytestmark = CPU_ONLY
 
 
-def adds(value: float) -> Callable[..., Any]:
-    return lambda **_: lambda x: x + value
-
-
-@pytest.fixture
-def name(request: pytest.FixtureRequest) -> str:
-    return request.node.name
-
-
-@pytest.fixture
-def pair(name: str) -> XLACustomKernel:
-    """Two backends whose results tell them apart: "one" is the first in the order of preference."""
-    operator = XLACustomKernel(name)
-    operator.def_kernel("one", "cpu", adds(1))
-    operator.def_kernel("two", "cpu", adds(2))
-    return operator
-
-
-class Traced:
-    """`jax.jit(x -> operator(x))` that counts how often it is traced."""
-
-    def __init__(self, operator: XLACustomKernel) -> None:
-        self.count = 0
-        self._operator = operator
-        self._jitted = jax.jit(self._body)
-
-    def _body(self, x: jax.Array) -> jax.Array:
-        self.count += 1
-        return self._operator(x, outs=OUT)
-
-    def __call__(self) -> int:
-        return int(self._jitted(X))
-
-
-def hide(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
-    """Have these modules look as if they were not installed."""
-    for module in modules:
-        monkeypatch.setitem(sys.modules, module, None)
-
-
-def show(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
-    """Have these modules look as if they were installed."""
-    for module in modules:
-        monkeypatch.setitem(sys.modules, module, pytest)
-
-
 def module_file(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str) -> str:
     (folder / f"{name}.py").write_text(code)
     monkeypatch.syspath_prepend(str(folder))
     return f"{name}:generator"
-
-
-# Preference and fallback
-
-
-@pytest.fixture
-def full(name: str) -> XLACustomKernel:
-    """Everything registered against the order of preference."""
-    operator = XLACustomKernel(name)
-    operator.def_reference(adds(1))
-    operator.def_warp_kernel(adds(2))
-    operator.def_numba_kernel(adds(3))
-    operator.def_kernel("mine", "cpu", adds(4))
-    return operator
 
 
 @pytest.mark.parametrize(
@@ -222,6 +161,17 @@ def test_a_backend_is_skipped_for_dtypes_that_it_lacks(name: str) -> None:
     assert operator(jnp.zeros((), jnp.int8), outs=jax.ShapeDtypeStruct((), jnp.int8)) == 2
 
 
+def test_a_backend_is_skipped_for_static_arguments_that_it_lacks(name: str) -> None:
+    operator = XLACustomKernel(name)
+    operator.def_kernel("mine", "cpu", adds(1), asdefault=True, lacks=["exact=True"])
+    operator.def_reference(adds(2))
+    assert operator(X, outs=OUT, exact=False) == 1
+    assert operator(X, outs=OUT, exact=True) == 2
+    assert "mine has no exact=True" in str(operator.explain(X, outs=OUT, exact=True))
+    with pytest.raises(BackendUnavailableError, match="mine has no exact=True"):
+        operator(X, outs=OUT, exact=True, backend="mine")
+
+
 def test_warp_is_skipped_for_complex_numbers_which_it_lacks(name: str) -> None:
     pytest.importorskip("warp", reason="warp-lang is not installed")
     operator = XLACustomKernel(name)
@@ -262,159 +212,3 @@ def test_lowering_for_a_platform_chooses_for_that_platform_only(name: str) -> No
     assert jax.jit(lambda x: operator(x, outs=OUT))(X) == 1
     exported = jax.export.export(jax.jit(lambda x: operator(x, outs=OUT)), platforms=["tpu"])(X)
     assert "2.0" in exported.mlir_module()
-
-
-# Defaults
-
-
-def test_a_default_takes_effect_in_jitted_functions_and_back_costs_no_trace(
-    pair: XLACustomKernel,
-) -> None:
-    jitted = Traced(pair)
-    assert (jitted(), pair(X, outs=OUT)) == (1, 1)
-    pair.set_default("cpu", "two")
-    assert pair.defaults["cpu"] == "two"
-    assert (jitted(), pair(X, outs=OUT), jitted.count) == (2, 2, 2)
-    pair.set_default("cpu", "one")
-    assert (jitted(), pair(X, outs=OUT), jitted.count) == (1, 1, 2)
-    pair.set_default("cpu", "two")
-    assert (jitted(), pair(X, outs=OUT), jitted.count) == (2, 2, 2)
-    pair.set_default("cpu", None)
-    assert (jitted(), pair.defaults["cpu"], jitted.count) == (1, "one", 2)
-
-
-def test_a_default_reaches_loops_and_inner_jits(pair: XLACustomKernel) -> None:
-    inner = jax.jit(lambda x: pair(x, outs=OUT))
-    loop = jax.jit(lambda x: jax.lax.fori_loop(0, 3, lambda i, c: inner(c), x))
-    assert loop(X) == 3
-    pair.set_default("cpu", "two")
-    assert loop(X) == 6
-    pair.set_default("cpu", "one")
-    assert loop(X) == 3
-
-
-def test_a_default_clears_no_cache_of_other_functions(pair: XLACustomKernel, name: str) -> None:
-    other = XLACustomKernel(name + "_other")
-    other.def_reference(adds(5))
-    jitted = Traced(other)
-    for default, traces in [(None, 1), ("two", 2), (None, 2), ("two", 2), (None, 2)]:
-        pair.set_default("cpu", default)
-        assert (jitted(), jitted.count) == (5, traces)
-
-
-def test_a_default_set_elsewhere_takes_effect_in_every_thread(pair: XLACustomKernel) -> None:
-    jitted = Traced(pair)
-    assert jitted() == 1
-    thread = threading.Thread(target=pair.set_default, args=("cpu", "two"))
-    thread.start()
-    thread.join()
-    assert jitted() == 2
-
-
-def test_a_default_works_within_a_scope_for_another_operator(pair: XLACustomKernel, name: str) -> None:
-    other = XLACustomKernel(name + "_other")
-    other.def_kernel("one", "cpu", adds(1))
-    with use_backend("one", other):
-        pair.set_default("cpu", "two")
-        assert pair(X, outs=OUT) == 2
-    assert pair(X, outs=OUT) == 2
-
-
-def test_asdefault_before_the_first_call_leaves_every_cache_alone(pair: XLACustomKernel, name: str) -> None:
-    jitted = Traced(pair)
-    assert jitted() == 1
-    fresh = XLACustomKernel(name + "_fresh")
-    fresh.def_kernel("a", "cpu", adds(3))
-    fresh.def_kernel("b", "cpu", adds(4), asdefault=True)
-    assert fresh(X, outs=OUT) == 4
-    assert (jitted(), jitted.count) == (1, 1)
-
-
-@pytest.mark.parametrize("asdefault", [True, False])
-def test_a_definition_after_the_first_call_takes_effect(pair: XLACustomKernel, asdefault: bool) -> None:
-    jitted = Traced(pair)
-    assert jitted() == 1
-    pair.def_kernel("three" if asdefault else "reference", "cpu", adds(3), asdefault=asdefault)
-    assert (jitted(), jitted.count) == (3, 2)
-
-
-def test_a_default_that_is_not_installed_is_skipped(
-    full: XLACustomKernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    show(monkeypatch, "numba")
-    hide(monkeypatch, "warp")
-    full.set_default("cpu", "warp")
-    assert full(X, outs=OUT) == 3
-
-
-# Scopes
-
-
-def test_a_scope_wins_over_the_default_and_loses_to_the_keyword(pair: XLACustomKernel) -> None:
-    pair.set_default("cpu", "one")
-    with use_backend("two"):
-        assert pair(X, outs=OUT) == 2
-        assert pair(X, outs=OUT, backend="one") == 1
-    assert pair(X, outs=OUT) == 1
-
-
-def test_jitted_functions_are_sensitive_to_the_scope(pair: XLACustomKernel) -> None:
-    jitted = Traced(pair)
-    assert jitted() == 1
-    for _ in range(2):
-        with use_backend("two"):
-            assert jitted() == 2
-        assert jitted() == 1
-    assert jitted.count == 2
-
-
-def test_scopes_nest_and_the_innermost_that_applies_wins(pair: XLACustomKernel, name: str) -> None:
-    other = XLACustomKernel(name + "_other")
-    other.def_kernel("one", "cpu", adds(10))
-    other.def_kernel("two", "cpu", adds(20))
-    with use_backend("two"), use_backend("one", other):
-        assert (pair(X, outs=OUT), other(X, outs=OUT)) == (2, 10)
-        with use_backend("two", other.name):
-            assert other(X, outs=OUT) == 20
-
-
-def test_a_scope_skips_operators_without_the_backend(pair: XLACustomKernel, name: str) -> None:
-    other = XLACustomKernel(name + "_other")
-    other.def_kernel("three", "cpu", adds(3))
-    with use_backend("two"):
-        assert other(X, outs=OUT) == 3
-
-
-def test_a_scope_ends_with_its_block_also_after_an_error(pair: XLACustomKernel) -> None:
-    with pytest.raises(ZeroDivisionError), use_backend("two"):
-        _ = 1 // 0
-    assert pair(X, outs=OUT) == 1
-
-
-def test_a_scope_is_seen_by_its_own_thread_only(pair: XLACustomKernel) -> None:
-    seen: list[float] = []
-    with use_backend("two"):
-        thread = threading.Thread(target=lambda: seen.append(float(pair(X, outs=OUT))))
-        thread.start()
-        thread.join()
-    assert seen == [1.0]
-
-
-def test_a_scope_reaches_rules_and_their_gradients(name: str) -> None:
-    ran: list[str] = []
-    operator = XLACustomKernel(name)
-    for backend in ("one", "two"):
-        operator.def_kernel(backend, "cpu", lambda _b=backend, **_: lambda x: (ran.append(_b), 2 * x)[1])
-    operator.def_jvp_rule2(lambda t, x, **params: operator(t, **params))
-    operator.def_transpose_rule(lambda ct, x, **params: [operator(ct, **params)])
-    with use_backend("two"):
-        _, pullback = jax.vjp(lambda x: operator(x, outs=OUT), X)
-    assert pullback(X)[0] == 0
-    assert set(ran) == {"two"}
-
-
-def test_unknown_names_in_a_scope_list_what_exists(pair: XLACustomKernel) -> None:
-    with pytest.raises(UnknownBackendError, match=r"'nobody has this'.*one.*two"):
-        use_backend("nobody has this").__enter__()
-    with pytest.raises(UnknownOperatorError, match=f"'no such operator'.*{pair.name}"):
-        use_backend("one", "no such operator").__enter__()

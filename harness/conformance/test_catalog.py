@@ -1,0 +1,39 @@
+"""Every operator of the catalog has every property on every backend of a CPU: the quick profile."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from catalog_operators import OPERATORS
+
+from event_ops_harness.conformance.check import look_at
+from event_ops_harness.conformance.properties import GUARDED, cells
+from event_ops_harness.conformance.report import FAILED, SKIPPED
+
+ROOT = Path(__file__).parents[2]
+IN_A_PROCESS_OF_THEIR_OWN = ("bounds", "shard_map")
+CELLS = [
+    pytest.param(cell, id=cell.id)
+    for cell in cells(OPERATORS)
+    if cell.prop.name not in IN_A_PROCESS_OF_THEIR_OWN
+]
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_cell(cell):
+    outcome = look_at(cell, "catalog_operators")
+    if outcome.status == SKIPPED:
+        pytest.skip(outcome.reason)
+    assert outcome.status != FAILED, outcome.reason
+
+
+@pytest.mark.slow
+def test_kernels_stay_in_bounds_and_run_on_8_devices():
+    options = ("-q", "-rs", "-p", "no:cacheprovider", "--properties", ",".join(IN_A_PROCESS_OF_THEIR_OWN))
+    command = [sys.executable, "-m", "pytest", "--operators", "catalog_operators", *options]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | GUARDED, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,41 @@
+"""Operators with backends that give different results: a result tells which one ran."""
+
+from __future__ import annotations
+
+import pytest
+from small_operators import adds, multiplies
+
+from ffi_bridge.kernel import XLACustomKernel
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    return request.node.name
+
+
+@pytest.fixture
+def pair(name: str) -> XLACustomKernel:
+    """Two backends whose results tell them apart: "one" is the first in the order of preference."""
+    operator = XLACustomKernel(name)
+    operator.def_kernel("one", "cpu", adds(1))
+    operator.def_kernel("two", "cpu", adds(2))
+    return operator
+
+
+@pytest.fixture
+def full(name: str) -> XLACustomKernel:
+    """Everything registered against the order of preference."""
+    operator = XLACustomKernel(name)
+    operator.def_reference(adds(1))
+    operator.def_warp_kernel(adds(2))
+    operator.def_numba_kernel(adds(3))
+    operator.def_kernel("mine", "cpu", adds(4))
+    return operator
+
+
+@pytest.fixture
+def operator(name: str) -> XLACustomKernel:
+    """x -> factor * x, in as many outputs as asked for."""
+    operator = XLACustomKernel(name)
+    operator.def_reference(multiplies)
+    return operator

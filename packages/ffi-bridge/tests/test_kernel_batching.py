@@ -1,0 +1,45 @@
+"""Batching: a declared rule, and the general one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from small_operators import random
+
+from ffi_bridge.kernel import XLACustomKernel
+
+
+def test_a_declared_batching_rule_runs_in_place_of_the_general_one(request: Any) -> None:
+    seen: list[Any] = []
+    operator = XLACustomKernel(request.node.name)
+    operator.def_reference(lambda **_: lambda x: 2 * x)
+    like = jax.ShapeDtypeStruct((3,), jnp.float32)
+
+    @operator.def_batching_rule
+    def rule(args: Any, axes: Any, **params: Any) -> Any:
+        seen.append((axes, params["outs"], params["backend"]))
+        x = jnp.moveaxis(args[0], axes[0], 1)
+        batched = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return operator(x, outs=batched), 1
+
+    x = random(3, 5)
+    np.testing.assert_array_equal(jax.vmap(lambda x: operator(x, outs=like), 1, 1)(x), 2 * x)
+    assert seen == [((1,), like, None)]
+    operator.register_general_batching()
+    np.testing.assert_array_equal(jax.vmap(lambda x: operator(x, outs=like), 1, 1)(x), 2 * x)
+    assert len(seen) == 1
+
+
+def test_general_batching_is_one_call_of_the_batched_backend(request: Any) -> None:
+    operator = XLACustomKernel(request.node.name)
+    operator.def_reference(lambda **_: lambda x, y: x + y)
+    like = jax.ShapeDtypeStruct((3,), jnp.float32)
+    jaxpr = jax.make_jaxpr(jax.vmap(jax.vmap(lambda x, y: operator(x, y, outs=like), (0, None)), (None, 0)))(
+        random(2, 3), random(4, 3)
+    )
+    equations = [e for e in jaxpr.jaxpr.eqns if e.primitive.name == operator.name]
+    assert [tuple(e.params["batch"]) for e in equations] == [((2, (0, None)), (4, (None, 0)))]
+    assert jaxpr.out_avals[0].shape == (4, 2, 3)
