@@ -1,1 +1,1 @@
-"""Benchmarks beside rivals: `python -m event_ops_harness.bench.call`, `.ops`, `.cuba`."""
+"""Benchmarks beside rivals: one module each with a `main`; `nox -s bench -- NAME` runs them."""

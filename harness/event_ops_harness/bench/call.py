@@ -28,6 +28,7 @@ _STEPS: Final = {"pure_callback": 200, "ctypes callback": 500, "warp.jax_kernel"
 _DEFAULT_STEPS: Final = 5000
 
 XLA: Final = "XLA a + b"
+OURS: Final = ("numba_kernel", "warp_kernel")
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "call.json"
 
 Operation = Callable[[Any, Any], Any]
@@ -76,7 +77,7 @@ def measure(rounds: int, budget: float) -> list[Row]:
         "eager call": ({n: _blocking(op, x) for n, op in ways.items()}, once),
     }
     return [
-        Row(group, name, seconds / counts[name], XLA)
+        Row(group, name, seconds / counts[name], XLA, {"ours": name in OURS})
         for group, (works, counts) in groups.items()
         for name, seconds in seconds_per_call(works, rounds=rounds, budget=budget).items()
     ]

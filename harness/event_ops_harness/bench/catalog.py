@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,15 +42,17 @@ def backends_of(operator: Operator, wanted: Sequence[str]) -> list[str]:
     return [default, *(name for name in others if not wanted or name in wanted)]
 
 
-def measure(problem: Problem, options: argparse.Namespace, bandwidth: float) -> list[Row]:
-    """One row per backend of ours and per peer; `bandwidth` in bytes per second."""
+def measure(
+    problem: Problem, options: argparse.Namespace, bandwidth: float, others: Mapping[str, Run] | None = None
+) -> list[Row]:
+    """One row per backend of ours, per peer and per run in `others`; `bandwidth` in bytes per second."""
     operator, kwargs = problem.operator, problem.kwargs
     names = backends_of(operator, options.backends)
     compiled: dict[str, Run] = {
         name: run_of(problem, functools.partial(operator.function, backend=name, **kwargs)) for name in names
     }
     compiled |= jax_peers_of(problem)
-    runs = compiled | peers_of(problem)
+    runs = compiled | peers_of(problem) | dict(others or {})
     times = seconds_per_step(
         runs, rounds=options.rounds, budget=options.budget, at_least=0, compiled=compiled
     )

@@ -62,7 +62,14 @@ def write(path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Row
         {"group": row.group, "rival": row.rival, "us": row.seconds * 1e6, "ratio": ratio, **row.more}
         for row, ratio in zip(rows, ratios(rows), strict=True)
     ]
-    result = {"command": command(benchmark, options), "machine": machine(), "rows": measured, **sections}
+    write_rows(path, benchmark, options, measured, **sections)
+
+
+def write_rows(
+    path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Mapping[str, Any]], **sections: Any
+) -> None:
+    """The same for rows that are not times."""
+    result = {"command": command(benchmark, options), "machine": machine(), "rows": rows, **sections}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n")
 

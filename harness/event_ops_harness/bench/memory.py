@@ -1,0 +1,140 @@
+"""Memory per synapse: what a matrix keeps resident, and the peak while it is built and multiplied.
+
+Each figure is the slope, by least squares, of a fresh process's resident memory over the number of synapses,
+so that what every process needs (Python, libraries, compiled programs) is not in it. Peaks count the matrix
+itself. While building there are NumPy's arrays too, of which the matrix is made. Per row of the matrix a few
+vectors are counted as well: with the default 1000 synapses in a row a few hundredths of a byte.
+Events: `Events(e) @ A`, 1 % active; with a plan, and for BCSR, which has no other product, `A @ e`; SciPy and
+BCSR take them as floats. Measured through /proc, so on Linux only. Not measured: memory on a GPU, gradients.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from event_ops_harness.bench.fits import line
+from event_ops_harness.bench.fresh import Found, ProcessError, ask, median, take_turns
+from event_ops_harness.bench.results import write_rows
+from event_ops_harness.bench.workers.memory import KINDS
+
+OUTPUT: Final = Path(__file__).parents[2] / "results" / "memory.json"
+BASELINE: Final = "SciPy CSR"
+STAGES: Final = ("kept", "building", "product", "event product")
+SYNAPSES: Final = (2_000_000, 8_000_000, 16_000_000, 32_000_000)
+
+# Large blocks go back to the system when they are freed, so that no allocator's leftovers are counted.
+_ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
+
+
+def measure(
+    kinds: Sequence[str], options: argparse.Namespace, status: Any
+) -> tuple[list[Any], dict[str, str]]:
+    """One row per stage and kind; and why kinds were left out."""
+    jobs = {kind: functools.partial(_sizes, kind, options) for kind in kinds}
+    found, failed = take_turns(jobs, options.rounds, status.update)
+    if BASELINE not in found:
+        raise ProcessError(f"{BASELINE}, which ratios refer to, failed: {failed[BASELINE]}")
+    failed |= _wrong(found)
+    rows = {
+        (stage, kind): _row(stage, kind, found[kind], options.synapses)
+        for stage in STAGES
+        for kind in found
+        if kind not in failed
+    }
+    for (stage, _), row in rows.items():
+        row["ratio"] = row["bytes_per_synapse"] / rows[stage, BASELINE]["bytes_per_synapse"]
+    return list(rows.values()), failed
+
+
+def _sizes(kind: str, options: argparse.Namespace) -> Found:
+    """One process per size."""
+    sizes = [{"rows": n // options.per_row, "per_row": options.per_row} for n in options.synapses]
+    return {"sizes": [ask("memory", {"kind": kind, **size}, _ENVIRONMENT) for size in sizes]}
+
+
+def _row(stage: str, kind: str, rounds: Sequence[Found], synapses: Sequence[int]) -> dict[str, Any]:
+    resident = [median([each["sizes"][i][stage] for each in rounds]) for i in range(len(synapses))]
+    fit = line(synapses, resident)
+    return {
+        "group": stage,
+        "rival": kind,
+        "bytes_per_synapse": fit.slope,
+        "error": fit.error,
+        "fixed_MiB": fit.intercept / 2**20,
+        "synapses": list(synapses),
+        "resident_MiB": [size / 2**20 for size in resident],
+    }
+
+
+def _wrong(found: Mapping[str, Sequence[Found]]) -> dict[str, str]:
+    """Kinds whose products are not those of the same matrix in SciPy."""
+    expected = found[BASELINE][0]["sizes"]
+    wrong: dict[str, str] = {}
+    for kind, (first, *_) in found.items():
+        for own, right in zip(first["sizes"], expected, strict=True):
+            for name in KINDS[kind].compared:
+                got, want = own[f"norm of {name}"], right[f"norm of {name}"]
+                if abs(got - want) > 1e-3 * want:
+                    wrong[kind] = f"its {name} has norm {got:.6g}; expected {want:.6g}"
+    return wrong
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(title="Bytes per synapse, ± standard error", title_justify="left")
+    table.add_column("matrix", no_wrap=True)
+    for stage in STAGES:
+        table.add_column(stage if stage == "kept" else f"peak, {stage}", justify="right")
+    for kind in dict.fromkeys(row["rival"] for row in rows):
+        cells = [
+            f"{row['bytes_per_synapse']:.2f} ± {row['error']:.2f}" for row in rows if row["rival"] == kind
+        ]
+        table.add_row(kind, *cells)
+    return table
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench memory", description=__doc__, allow_abbrev=False)
+    add = parser.add_argument
+    add("--rounds", type=int, default=3, help="processes of each kind and size; default: 3")
+    add("--synapses", type=int, nargs="+", default=SYNAPSES, metavar="N", help="at least three sizes")
+    add("--per-row", type=int, default=1000, metavar="N", help="synapses in a row; default: 1000")
+    add("--only", nargs="+", default=[], metavar="WORD", help="kinds whose name contains it, and SciPy")
+    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
+    options = parser.parse_args(argv)
+    if options.rounds < 1 or options.per_row < 1:
+        parser.error("--rounds and --per-row are at least 1")
+    if len(set(options.synapses)) < 3 or any(n % options.per_row or n < 1 for n in options.synapses):
+        parser.error(f"--synapses: at least three different multiples of --per-row, {options.per_row}")
+    if any(n < options.per_row**2 for n in options.synapses):
+        parser.error(
+            f"--synapses: from {options.per_row**2:,} on, so that a row has room for --per-row of them"
+        )
+    if not Path("/proc/self/clear_refs").exists():
+        parser.error("this system has no /proc/self/clear_refs: memory is measured on Linux only")
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, show and write; returns the exit status."""
+    options, console = _parse(argv), Console()
+    kinds = [kind for kind in KINDS if any(word in kind for word in (*options.only, BASELINE))]
+    with console.status("measuring") as status:
+        rows, failed = measure(kinds if options.only else list(KINDS), options, status)
+    console.print(_table(rows))
+    for name, reason in failed.items():
+        console.print(f"skipped: {name}: {reason}", markup=False, soft_wrap=True)
+    asked = sys.argv[1:] if argv is None else argv
+    write_rows(options.output, "memory", asked, rows, skipped=failed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""The product that one writes in five minutes, with Numba's own cache on disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True)
+def matvec(data: Any, indices: Any, indptr: Any, v: Any) -> Any:
+    """y = A @ v, serial, without checks."""
+    y = np.empty(indptr.size - 1, v.dtype)
+    for i in range(y.size):
+        total = v.dtype.type(0)
+        for k in range(indptr[i], indptr[i + 1]):
+            total += data[k] * v[indices[k]]
+        y[i] = total
+    return y

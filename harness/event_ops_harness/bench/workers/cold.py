@@ -1,0 +1,114 @@
+"""One process of `bench cold`: imports, the start of JAX, the first product and the second.
+
+What is timed here is imported by name when its turn comes; so is NumPy, which JAX would find loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any, Final
+
+Product = Callable[[], Any]
+Make = Callable[[Any, Any, tuple[int, int]], Product]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to y = A @ v: modules to import first, one after the other, and who makes the product.
+
+    `make(parts, v, shape)` puts arrays where the library wants them; what it returns is timed.
+    """
+
+    modules: tuple[str, ...]
+    make: Make
+
+
+def seconds_of(work: Product) -> float:
+    """How long it took."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _on_device(*arrays: Any) -> list[Any]:
+    jax = import_module("jax")
+    return [jax.block_until_ready(jax.numpy.asarray(x)) for x in arrays]
+
+
+def _catalog(backend: str) -> Make:
+    def make(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
+        args, ops = _on_device(*parts, v), import_module("event_ops")
+        return lambda: ops.csr_matvec(*args, shape=shape, backend=backend).block_until_ready()
+
+    return make
+
+
+def _bcsr(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
+    *arrays, x = _on_device(*parts, v)
+    sparse = import_module("jax.experimental.sparse")
+    return lambda: (sparse.BCSR(tuple(arrays), shape=shape) @ x).block_until_ready()
+
+
+def _brainevent(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
+    *arrays, x = _on_device(*parts, v)
+    library = import_module("brainevent")
+    return lambda: (library.CSR(tuple(arrays), shape=shape) @ x).block_until_ready()
+
+
+def _scipy(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
+    sparse = import_module("scipy.sparse")
+    return lambda: sparse.csr_matrix(parts, shape=shape) @ v
+
+
+_BY_HAND: Final = f"{__package__}.by_hand"
+
+
+def _by_hand(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
+    kernel = import_module(_BY_HAND).matvec
+    return lambda: kernel(*parts, v)
+
+
+WAYS: Final[Mapping[str, Way]] = {
+    "event_ops, numba_cpu": Way(("jax", "event_ops"), _catalog("numba_cpu")),
+    "event_ops, numba_cpu, Numba imported before": Way(("jax", "event_ops", "numba"), _catalog("numba_cpu")),
+    "event_ops, reference": Way(("jax", "event_ops"), _catalog("reference")),
+    "event_ops, warp": Way(("jax", "event_ops", "warp"), _catalog("warp")),
+    "JAX BCSR": Way(("jax", "jax.experimental.sparse"), _bcsr),
+    "BrainEvent": Way(("jax", "brainevent"), _brainevent),
+    "SciPy": Way(("scipy.sparse",), _scipy),
+    "Numba by hand, cache=True": Way((_BY_HAND,), _by_hand),
+}
+
+
+def _imports(modules: tuple[str, ...]) -> dict[str, float]:
+    return {name: seconds_of(partial(import_module, name)) for name in modules}
+
+
+def _start_jax() -> float:
+    """JAX's device and compiler, which whoever comes first pays for."""
+    jax = import_module("jax")
+    return seconds_of(lambda: jax.block_until_ready(jax.jit(lambda x: x + 1)(jax.numpy.float32(0))))
+
+
+def measure(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Seconds of every import, and where a way is asked for, of its first two products."""
+    if "way" not in request:
+        return {"imports": _imports(tuple(request["modules"]))}
+    way, rows = WAYS[request["way"]], request["rows"]
+    found: dict[str, Any] = {"imports": _imports(way.modules)}
+    if "jax" in way.modules:
+        found["start"] = _start_jax()
+    matrix = import_module(f"{__package__}.matrix")
+    product = way.make(matrix.square_csr(rows, request["per_row"]), matrix.vector(rows), (rows, rows))
+    found["first"], found["second"] = seconds_of(product), seconds_of(product)
+    return found | {"norm": matrix.norm(product())}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(json.loads(sys.argv[1]))))

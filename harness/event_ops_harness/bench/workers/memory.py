@@ -1,0 +1,166 @@
+"""One process of `bench memory`: what is resident while a matrix is built, multiplied, and met by events."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+from jax.experimental import sparse
+
+import event_ops
+from event_ops_harness.bench.optional import brainevent
+from event_ops_harness.bench.workers.matrix import flags, norm, square_csr, structure, vector
+
+Build = Callable[[int, int], Any]
+Product = Callable[[Any, Any], Any]
+
+_SEED: Final = 7
+_WEIGHT: Final = np.float32(0.5)
+_WRITE_TO_RESET: Final = "5"  # the high-water mark of resident memory, see proc_pid_clear_refs(5)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A matrix: how to build it, its product with a dense vector, and the one with events.
+
+    `compared`: which of them must be those of SciPy; none where the matrix is another one.
+    """
+
+    build: Build
+    product: Product
+    event_product: Product
+    compared: tuple[str, ...] = ("product", "event product")
+
+
+@dataclass(frozen=True)
+class Procedural:
+    """A matrix that is a probability: it has `per_row` entries in a row of `rows`, on average."""
+
+    rows: int
+    per_row: int
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """Its probability and shape, as keywords."""
+        return {"prob": self.per_row / self.rows, "shape": (self.rows, self.rows)}
+
+
+def _csr(rows: int, per_row: int) -> event_ops.CSR:
+    return event_ops.CSR(*square_csr(rows, per_row), shape=(rows, rows))
+
+
+def _one_weight(rows: int, per_row: int) -> event_ops.CSR:
+    return event_ops.CSR(_WEIGHT, *structure(rows, per_row), shape=(rows, rows))
+
+
+def _planned(rows: int, per_row: int) -> event_ops.CSR:
+    return jax.block_until_ready(_csr(rows, per_row).plan())
+
+
+def _scipy(rows: int, per_row: int) -> Any:
+    return scipy.sparse.csr_matrix(square_csr(rows, per_row), shape=(rows, rows))
+
+
+def _bcsr(rows: int, per_row: int) -> Any:
+    data, indices, indptr = map(jnp.asarray, square_csr(rows, per_row))
+    return sparse.BCSR((data, indices, indptr), shape=(rows, rows))
+
+
+def _library() -> Any:
+    library, reason = brainevent()
+    if library is None:
+        raise ImportError(reason)
+    return library
+
+
+def _brainevent(rows: int, per_row: int) -> Any:
+    arrays = tuple(map(jnp.asarray, square_csr(rows, per_row)))
+    return _library().CSR(arrays, shape=(rows, rows))
+
+
+def _brainevent_generated(rows: int, per_row: int) -> Any:
+    return _library().JITCScalarR((float(_WEIGHT), per_row / rows, _SEED), shape=(rows, rows))
+
+
+def _times(A: Any, v: Any) -> Any:
+    return A @ v
+
+
+# Under jit with the matrix as an argument: as a constant it would be there twice.
+_product = jax.jit(_times)
+_by_rows = jax.jit(lambda A, e: event_ops.Events(e) @ A)
+_by_plan = jax.jit(lambda A, e: A @ event_ops.Events(e))
+_numbers = jax.jit(lambda A, e: A @ e.astype(np.float32))
+
+
+def _generated(A: Procedural, v: Any) -> Any:
+    return event_ops.procedural_matvec(_WEIGHT, _SEED, v, **A.how)
+
+
+def _generated_events(A: Procedural, e: Any) -> Any:
+    return event_ops.procedural_event_matvec(_WEIGHT, _SEED, e, transpose=True, **A.how)
+
+
+def _brainevent_events(A: Any, e: Any) -> Any:
+    return _library().BinaryArray(e) @ A
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "event_ops.CSR": Kind(_csr, _product, _by_rows),
+    "event_ops.CSR, one weight": Kind(_one_weight, _product, _by_rows, ()),
+    "event_ops.CSR, planned": Kind(_planned, _product, _by_plan, ("product",)),
+    "event_ops, procedural": Kind(Procedural, _generated, _generated_events, ()),
+    "SciPy CSR": Kind(_scipy, _times, lambda A, e: A.T @ np.asarray(e, np.float32)),
+    "JAX BCSR": Kind(_bcsr, _product, _numbers, ("product",)),
+    "BrainEvent CSR": Kind(_brainevent, _times, _brainevent_events),
+    "BrainEvent, procedural": Kind(_brainevent_generated, _times, _brainevent_events, ()),
+}
+
+
+def resident() -> dict[str, int]:
+    """Bytes: "now", and "peak" since the last reset."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    status = {name: words for name, _, words in (line.partition(":") for line in lines)}
+    return {
+        name: int(status[field].split()[0]) << 10 for name, field in (("now", "VmRSS"), ("peak", "VmHWM"))
+    }
+
+
+def peak_of(work: Callable[[], Any]) -> tuple[int, Any]:
+    """The most that was resident while it ran, and its result."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text(_WRITE_TO_RESET)
+    result = work()
+    return resident()["peak"], result
+
+
+def _done(product: Product, A: Any, x: Any) -> Any:
+    return jax.block_until_ready(product(A, x))
+
+
+def measure(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Bytes at each stage, and the norms of both products."""
+    kind, rows = KINDS[request["kind"]], request["rows"]
+    vectors = [vector(rows), flags(rows)]
+    v, e = vectors if request["kind"].startswith("SciPy") else map(jnp.asarray, vectors)
+    building, A = peak_of(lambda: kind.build(rows, request["per_row"]))
+    gc.collect()
+    found: dict[str, Any] = {"building": building, "kept": resident()["now"]}
+    for name, product, x in (("product", kind.product, v), ("event product", kind.event_product, e)):
+        found[name], y = peak_of(functools.partial(_done, product, A, x))
+        found[f"norm of {name}"] = norm(y)
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(json.loads(sys.argv[1]))))

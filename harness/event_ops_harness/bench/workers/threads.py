@@ -1,0 +1,51 @@
+"""One process of `bench threads`: one case, or the triad, with the thread count that Numba started with."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numba
+from numba.np.ufunc import parallel
+
+from event_ops.discover import operators
+from event_ops_harness.bench import triad
+from event_ops_harness.bench.steps import make_problem, run_of
+from event_ops_harness.bench.timing import seconds_per_step
+
+
+def measure(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Seconds of a call or step; whether its kernel has a thread pool; how many threads that has."""
+    found = _triad(request["footprint"]) if "footprint" in request else _case(request)
+    # In this order: to ask for the count starts the threads.
+    return found | {"parallel": _has_threads(), "threads": numba.get_num_threads()}
+
+
+def _triad(footprint: int) -> dict[str, Any]:
+    return {"seconds": footprint / triad.bytes_per_second(footprint)}
+
+
+def _case(request: Mapping[str, Any]) -> dict[str, Any]:
+    operator = next(x for x in operators() if x.name == request["operator"])
+    case = next(x for x in operator.cases if x.name == request["case"])
+    problem = make_problem(operator, case)
+    function = functools.partial(operator.function, backend="numba_cpu", **problem.kwargs)
+    runs = {"": run_of(problem, function)}
+    best = seconds_per_step(runs, rounds=3, budget=request["budget"], compiled=runs)
+    return {"seconds": best[""], "per": problem.per}
+
+
+def _has_threads() -> bool:
+    """Numba starts its threads with the first parallel kernel, which in this process can only be ours."""
+    try:
+        parallel.threading_layer()
+    except ValueError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(json.loads(sys.argv[1]))))

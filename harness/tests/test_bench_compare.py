@@ -1,0 +1,166 @@
+"""`bench --compare` flags a slower revision, leaves an equal one alone, and cleans up."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from event_ops_harness.bench import compare, revisions
+
+# Measures what its revision says; every process differs by a bit of noise. The names of libraries that
+# PYTHONPATH puts first tell the revision.
+STUB = """
+import json, sys, zlib, os, time
+import event_ops, ffi_bridge
+noise = 1 + 0.02 * (zlib.crc32(str(time.perf_counter_ns()).encode()) % 1000) / 1000
+rows = [
+    {"group": "slowed", "rival": "ours", "us": 10 * event_ops.SLOWDOWN * noise},
+    {"group": "equal", "rival": "ours", "us": 5 * noise},
+    {"group": "slowed", "rival": "theirs", "us": 7 * event_ops.SLOWDOWN * noise, "ours": False},
+    {"group": f"only with {event_ops.SLOWDOWN}", "rival": "ours", "us": 1.0},
+]
+with open(sys.argv[sys.argv.index("--output") + 1], "w") as file:
+    json.dump({"rows": rows}, file)
+"""
+KEY = ("slowed", "ours")
+
+
+def libraries(root: Path, slowdown: float) -> Path:
+    """A tree with two libraries, as the repository has them."""
+    for name, folder in revisions.LIBRARIES.items():
+        package = root / folder / name
+        package.mkdir(parents=True, exist_ok=True)
+        (package / "__init__.py").write_text(f"SLOWDOWN = {slowdown}\n")
+    return root
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> list[str]:
+    program = tmp_path / "stub.py"
+    program.write_text(STUB)
+    return [sys.executable, "-B", str(program)]
+
+
+def changes_between(a: Path, b: Path, stub: list[str], harness: Path):
+    environments = [revisions.environment(tree, harness) for tree in (a, b)]
+    for tree, env in zip((a, b), environments, strict=True):
+        revisions.check(tree, env)
+    times, ours = compare.take_turns(compare.measure_with(stub), environments, 2, lambda _: None)
+    return compare.compare(*times), ours
+
+
+def test_slower_copy_is_flagged_and_equal_rows_are_not(tmp_path: Path, stub: list[str]):
+    a, b = libraries(tmp_path / "a", 1.0), libraries(tmp_path / "b", 1.5)
+    found, ours = changes_between(a, b, stub, tmp_path)
+    assert set(found) == {KEY, ("equal", "ours"), ("slowed", "theirs")}
+    assert found[KEY].verdict == "slower" and found[KEY].ratio == pytest.approx(1.5, rel=0.03)
+    assert found[KEY].low <= found[KEY].ratio <= found[KEY].high
+    assert compare.is_regression(found[KEY], 0.1) and not compare.is_regression(found[KEY], 0.6)
+    assert not compare.is_regression(found["equal", "ours"], 0.1)
+    assert KEY in ours and ("slowed", "theirs") not in ours
+
+
+def test_equal_copies_are_not_flagged(tmp_path: Path, stub: list[str]):
+    a, b = libraries(tmp_path / "a", 1.0), libraries(tmp_path / "b", 1.0)
+    found, _ = changes_between(a, b, stub, tmp_path)
+    assert len(found) == 4 and not any(compare.is_regression(x, 0.1) for x in found.values())
+
+
+def test_revisions_take_turns(monkeypatch: pytest.MonkeyPatch):
+    order: list[str] = []
+
+    def measure(env):
+        order.append(env["revision"])
+        return [{"group": "g", "rival": "r", "us": float(len(order))}]
+
+    (before, after), _ = compare.take_turns(
+        measure, [{"revision": "A"}, {"revision": "B"}], 2, lambda _: None
+    )
+    assert "".join(order) == "ABBAABBA"
+    assert before == {("g", "r"): [1, 4, 5, 8]} and after == {("g", "r"): [2, 3, 6, 7]}
+
+
+def test_faster_and_noisy_are_no_regressions():
+    slow, noisy = [10.0, 11.0, 12.0, 13.0], [9.0, 10.5, 20.0, 30.0]
+    found = compare.compare({KEY: slow}, {KEY: [x / 2 for x in slow]})[KEY]
+    assert found.verdict == "faster" and not compare.is_regression(found, 0.0)
+    found = compare.compare({KEY: slow}, {KEY: noisy})[KEY]
+    assert found.ratio > 1.1 and found.verdict == "same" and not compare.is_regression(found, 0.1)
+
+
+def repository_with(root: Path, slowdown: float) -> Path:
+    """A git repository with one commit."""
+    libraries(root, slowdown)
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-q", "-m", "Base")):
+        revisions.git(root, *words)
+    return root
+
+
+@pytest.mark.parametrize(("slowdown", "status"), [(1.5, 1), (1.0, 0)])
+def test_working_tree_beside_a_commit(
+    tmp_path: Path, stub: list[str], monkeypatch: pytest.MonkeyPatch, capsys, slowdown: float, status: int
+):
+    root = repository_with(tmp_path / "repository", 1.0)
+    libraries(root, slowdown)
+    monkeypatch.setattr(compare, "command_of", lambda benchmark, words: [*stub, benchmark, *words])
+    output = tmp_path / "compare.json"
+    words = ["HEAD", "--turns", "2", "--output", str(output), "call", "--rounds", "3"]
+    assert compare.main(words, root) == status
+    result = json.loads(output.read_text())
+    assert result["regressions"] == [list(KEY)] * status
+    row = next(row for row in result["rows"] if (row["group"], row["rival"]) == KEY)
+    assert row["ratio"] == pytest.approx(row["us"] / row["us_base"]) == pytest.approx(slowdown, rel=0.03)
+    assert [len(times) for times in row["each_us"]] == [4, 4]
+    assert result["commits"]["here"] == result["commits"]["base"] + "-dirty" * status
+    assert result["command"] == "nox -s bench -- --compare HEAD --turns 2 call --rounds 3"
+    assert result["only_here"] == [["only with 1.5", "ours"]] * status
+    assert ("slower: slowed, ours" in capsys.readouterr().out) == bool(status)
+    assert len(revisions.git(root, "worktree", "list").splitlines()) == 1
+
+
+def test_git_is_not_led_astray_by_a_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    root = repository_with(tmp_path / "repository", 1.0)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    assert Path(revisions.git(root, "rev-parse", "--show-toplevel")).resolve() == root.resolve()
+
+
+def test_worktree_is_removed_where_measuring_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    root = repository_with(tmp_path / "repository", 1.0)
+    failing = [sys.executable, "-c", "raise ImportError('no backend')"]
+    monkeypatch.setattr(compare, "command_of", lambda benchmark, words: failing)
+    assert compare.main(["HEAD", "--turns", "2", "--output", str(tmp_path / "x.json")], root) == 2
+    assert "cannot compare: the benchmark failed: ImportError: no backend" in capsys.readouterr().out
+    assert not (tmp_path / "x.json").exists()
+    assert len(revisions.git(root, "worktree", "list").splitlines()) == 1
+
+
+def test_unknown_revision_is_an_error(tmp_path: Path, capsys):
+    root = repository_with(tmp_path / "repository", 1.0)
+    assert compare.main(["no-such-branch"], root) == 2
+    assert "cannot compare: git rev-parse" in capsys.readouterr().out
+
+
+def test_libraries_from_elsewhere_are_refused(tmp_path: Path):
+    a, b = libraries(tmp_path / "a", 1.0), libraries(tmp_path / "b", 1.0)
+    with pytest.raises(revisions.RevisionError, match="is imported instead of what is in"):
+        revisions.check(b, revisions.environment(a, tmp_path))
+    (a / "ops" / "event_ops" / "__init__.py").write_text("import no_such_module\n")
+    with pytest.raises(revisions.RevisionError, match=r"cannot be imported.*no_such_module"):
+        revisions.check(a, revisions.environment(a, tmp_path))
+
+
+def test_words_after_the_benchmark_are_its_own():
+    options, benchmark = compare._parse(["main", "--tolerance", "0.2", "scaling", "--rounds", "2"])
+    assert options.base == "main" and options.tolerance == 0.2
+    assert benchmark == ["scaling", "--rounds", "2"] and compare._parse(["call"])[1] == ["catalog"]
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["main", "--turns", "1"], ["main", "--tolerance", "-1"], ["main", "x"]]
+)
+def test_bad_options_stop_with_exit_code_2(words: list[str]):
+    with pytest.raises(SystemExit) as stop:
+        compare.main(words)
+    assert stop.value.code == 2

@@ -1,0 +1,103 @@
+"""Fits, noise intervals and fresh processes say what they should of made-up figures."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from event_ops_harness.bench import fresh, noise
+from event_ops_harness.bench.fits import line, power_law
+from event_ops_harness.bench.noise import change
+
+
+def test_line_is_the_one_of_scipy():
+    x, y = [1.0, 2.0, 4.0, 7.0], [3.1, 4.9, 9.2, 14.8]
+    ours, theirs = line(x, y), scipy.stats.linregress(x, y)
+    assert (ours.slope, ours.intercept, ours.error) == pytest.approx(
+        (theirs.slope, theirs.intercept, theirs.stderr)
+    )
+
+
+def test_power_law_finds_its_exponent():
+    sizes = [10, 100, 1000, 10_000]
+    fit = power_law(sizes, [3 * n**1.5 for n in sizes])
+    assert (fit.slope, np.exp(fit.intercept)) == pytest.approx((1.5, 3)) and fit.error < 1e-9
+
+
+def test_line_refuses_what_has_no_error():
+    with pytest.raises(ValueError, match="got 2 points; expected at least 3"):
+        line([1, 2], [1, 2])
+    with pytest.raises(ValueError, match="all 3 points have x = 5"):
+        line([5, 5, 5], [1, 2, 3])
+
+
+@pytest.mark.parametrize(("m", "n"), [(3, 4), (6, 6), (5, 2)])
+def test_counts_are_those_of_every_arrangement(m: int, n: int):
+    counts = [0] * (m * n + 1)
+    for chosen in itertools.combinations(range(m + n), m):
+        counts[sum(place - i for i, place in enumerate(chosen))] += 1
+    assert [noise._count(m, n, u) for u in range(m * n + 1)] == counts
+    assert noise._count(m, n, m * n + 1) == 0
+
+
+def test_interval_is_the_one_of_the_mann_whitney_test():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        a, b = rng.lognormal(0, 0.1, 6), rng.lognormal(0.1, 0.1, 6)
+        found = change(a.tolist(), b.tolist(), 0.05)
+        p = scipy.stats.mannwhitneyu(a, b, method="exact").pvalue
+        assert (found.verdict != "same") == (p <= 0.05)
+
+
+def test_noise_is_seldom_a_change():
+    rng = np.random.default_rng(1)
+    verdicts = [change(*rng.lognormal(0, 0.2, (2, 6)).tolist(), 0.05).verdict for _ in range(400)]
+    assert 0 < sum(verdict != "same" for verdict in verdicts) < 0.08 * 400
+
+
+def test_small_alpha_asks_for_complete_separation():
+    before = [1.0, 1.1, 1.2, 1.3]
+    assert change(before, [1.31, 1.4, 1.5, 1.6], 1e-6).verdict == "slower"
+    assert change(before, [1.29, 1.4, 1.5, 1.6], 1e-6).verdict == "same"
+    assert change([1.31, 1.4, 1.5, 1.6], before, 1e-6).verdict == "faster"
+
+
+def test_turns_alternate_and_failures_leave_the_others():
+    order: list[str] = []
+
+    def job(name: str, fails: bool = False) -> fresh.Found:
+        order.append(name)
+        if fails:
+            raise fresh.ProcessError("no such library")
+        return {"turn": len(order)}
+
+    jobs = {"a": lambda: job("a"), "b": lambda: job("b", True), "c": lambda: job("c")}
+    found, failed = fresh.take_turns(jobs, 3)
+    assert order == ["a", "b", "c", "c", "a", "a", "c"]
+    assert list(found) == ["a", "c"] and len(found["a"]) == 3 and failed == {"b": "no such library"}
+
+
+def test_a_process_that_fails_says_why():
+    with pytest.raises(fresh.ProcessError, match="No module named 'no_such_module'"):
+        fresh.ask("cold", {"modules": ["no_such_module"]})
+
+
+def test_environment_of_a_process_is_what_was_asked_for(monkeypatch: pytest.MonkeyPatch):
+    seen: dict[str, str] = {}
+
+    def run(words, env, **_):
+        seen.update(env)
+        return type("Done", (), {"returncode": 0, "stdout": 'a banner\n{"x": 1}\n', "stderr": ""})
+
+    monkeypatch.setattr(fresh.subprocess, "run", run)
+    monkeypatch.setenv("TO_GO", "1")
+    assert fresh.ask("cold", {}, {"TO_GO": None, "TO_COME": "2"}) == {"x": 1}
+    assert seen["TO_COME"] == "2" and "TO_GO" not in seen
+
+
+def test_spread_has_quartiles():
+    assert fresh.spread([1e-6, 2e-6, 3e-6, 4e-6, 5e-6]) == {
+        "quartiles_us": pytest.approx([2, 4]),
+        "processes": 5,
+    }
