@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import nox
@@ -18,6 +19,8 @@ CONSTRAINTS = ROOT / "ci" / "constraints"
 DISTRIBUTIONS = ("packages/ffi-bridge", "ops", "harness")
 SUPPORTED = ("3.11", "3.12", "3.13")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+# What kernels out of bounds, and operators on several devices, show in.
+GUARDED = {"NUMBA_BOUNDSCHECK": "1", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
 BENCHMARKS = {
     name: f"event_ops_harness.bench.{name.strip('-')}"
     for name in ("call", "catalog", "cold", "cuba", "memory", "scaling", "threads", "--compare")
@@ -77,10 +80,10 @@ def group(name: str) -> list[str]:
     return list(nox.project.dependency_groups(nox.project.load_toml(ROOT / "pyproject.toml"), name))
 
 
-def pytest(session: nox.Session, *args: str) -> None:
+def pytest(session: nox.Session, *args: str, env: dict[str, str] | None = None) -> None:
     """Run pytest on two to four processes; posargs come last and so win."""
     parallel = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
-    session.run("python", "-m", "pytest", *parallel, *args, *session.posargs)
+    session.run("python", "-m", "pytest", *parallel, *args, *session.posargs, env=env)
 
 
 @nox.session(default=False)
@@ -97,6 +100,46 @@ def tests(session: nox.Session) -> None:
     pytest(session, "-m", "not slow", "--part", f"{HERE.index(str(session.python))}/{len(HERE)}")
     if session.python == RUNNING and not session.posargs:
         pytest(session, "-m", "slow")
+
+
+def rows() -> list[dict]:
+    """The rows of ci/matrix.toml, and the name that each is called by."""
+    found = tomllib.loads((ROOT / "ci" / "matrix.toml").read_text())["row"]
+    return [{"name": f"{row['python']}-{row['jax']}", **row} for row in found]
+
+
+ON_CPU = [row for row in rows() if row["platform"] == "linux"]
+CELLS = ROOT / ".nox" / "cells"  # what each row found
+
+
+@nox.session(default=False)
+@nox.parametrize("python,jax", [nox.param(r["python"], r["jax"], id=r["name"]) for r in ON_CPU])
+def conformance(session: nox.Session, jax: str) -> None:
+    """Look at every operator, backend and property on one Python and jax; `-- --profile full`: all cases."""
+    pins = "lowest" if "minimums" in next(r["sessions"] for r in ON_CPU if r["jax"] == jax) else None
+    lines = (CONSTRAINTS / f"{pins or f'py{session.python}'}.txt").read_text().splitlines()
+    constraints = Path(session.create_tmp()) / "constraints.txt"
+    kept = [line for line in lines if not re.match(r"jax(lib)?==|ml-dtypes==", line)]
+    constraints.write_text("\n".join([*kept, f"jax=={jax}", ""]))
+    session.install("-c", str(constraints), *workspace("numba", "warp", "test"))
+    CELLS.mkdir(parents=True, exist_ok=True)
+    name = f"{session.python}-{jax}-linux"
+    # Two processes, because Numba's checks and XLA's devices are settled when they start.
+    for part, only, env in (("", (), {}), ("-guarded", ("--properties", "bounds,shard_map"), GUARDED)):
+        options = ("--operators", "catalog_operators", "--cells-json", str(CELLS / f"{name}{part}.json"))
+        pytest(session, *options, *only, env=env)
+
+
+@nox.session(default=False)
+def matrix(session: nox.Session) -> None:
+    """Run every row of the matrix that this machine can, and write harness/results/matrix.json."""
+    install(session, *workspace("numba"))
+    shutil.rmtree(CELLS, ignore_errors=True)
+    for row in ON_CPU:
+        if row["python"] in HERE:
+            command = ("nox", "-s", f"conformance({row['name']})", "--", *session.posargs)
+            session.run(*command, external=True, success_codes=[0, 1])
+    session.run("python", "-m", "event_ops_harness.conformance.matrix", "ci/matrix.toml", str(CELLS))
 
 
 @nox.session(default=False, python=SUPPORTED[0], reuse_venv=False)

@@ -1,4 +1,4 @@
-"""Install built distributions in a fresh environment and run the README's program there.
+"""Install built distributions in a fresh environment, run the README's program there and test an operator.
 
 python ci/tools/try_built.py DIST   # DIST holds one wheel and one sdist of each distribution
 
@@ -6,6 +6,7 @@ Wheels first, with everything they need; then the sdists over them, built again 
 Both times the program runs in an empty directory, so that only what is installed can be found.
 """
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+OUTSIDE = ROOT / "harness" / "examples" / "outside"
 NAMES = ("ffi_bridge", "event_ops", "event_ops_harness")
 CONSTRAINTS = ROOT / "ci" / "constraints" / f"py3.{sys.version_info.minor}.txt"
 CHECK = """
@@ -49,6 +51,14 @@ def try_installed(python: Path, empty: Path) -> None:
     run(python, empty, "-c", readme.split("```python\n")[1].split("```")[0])
 
 
+def try_outside(python: Path, empty: Path, *pip: str) -> None:
+    """Install the example of a package outside of this repository, and test its operator."""
+    example = Path(shutil.copytree(OUTSIDE, empty / "outside"))
+    run(python, empty, *pip, str(example), "pytest", "flatbuffers")
+    shutil.rmtree(example)
+    run(python, empty, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--operators", "leaky_ops.conformance")
+
+
 def main(dist: Path) -> int:
     """Try the wheels, then the sdists."""
     with tempfile.TemporaryDirectory() as folder:
@@ -61,6 +71,7 @@ def main(dist: Path) -> int:
         wheels = [f"{built(dist, name, '.whl')}[numba]" for name in NAMES]
         run(python, empty, *pip, *pins, *wheels)
         try_installed(python, empty)
+        try_outside(python, empty, *pip, *pins)
         sdists = [str(built(dist, name, ".tar.gz")) for name in NAMES]
         run(python, empty, *pip, "--no-deps", "--force-reinstall", *sdists)
         try_installed(python, empty)

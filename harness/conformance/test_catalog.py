@@ -29,6 +29,12 @@ def test_cell(cell):
     assert outcome.status != FAILED, outcome.reason
 
 
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_every_operator_has_cases_of_different_names_and_mistakes(operator):
+    assert len({case.name for case in operator.cases}) == len(operator.cases) > 0
+    assert operator.mistakes
+
+
 @pytest.mark.slow
 def test_kernels_stay_in_bounds_and_run_on_8_devices():
     options = ("-q", "-rs", "-p", "no:cacheprovider", "--properties", ",".join(IN_A_PROCESS_OF_THEIR_OWN))

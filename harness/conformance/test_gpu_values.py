@@ -3,35 +3,32 @@
 import jax
 import numpy as np
 import pytest
-from cells import arguments, assert_close, bound, needs_x64
+from catalog_operators import OPERATORS
 from devices import gpus
-from oracles import oracle
 from order_calls import CALLS
 
 from event_ops.case import CONFORMANCE
-from event_ops.discover import operators
+from event_ops_harness.conformance.cell import WIDE, Cell
+from event_ops_harness.conformance.properties import PROPERTIES
 
 pytestmark = pytest.mark.skipif(not gpus(), reason="JAX sees no NVIDIA GPU")
 
+(VALUES,) = (wanted for wanted in PROPERTIES if wanted.name == "values")
 CELLS = [
-    pytest.param(operator, backend, case, dtype, id=f"{operator.name}-{backend}-{case.name}-{dtype}")
-    for operator in operators()
+    Cell(operator, backend, case, dtype, "int64" if dtype in WIDE else "int32", VALUES)
+    for operator in OPERATORS
     for backend in (operator.kernel.available_backends("gpu") if gpus() else ("numba_cuda",))
     for case in operator.tagged(CONFORMANCE)
     for dtype in (operator.dtypes if case is operator.cases[0] else operator.dtypes[:1])
 ]
 
 
-@pytest.mark.parametrize(("operator", "backend", "case", "dtype"), CELLS)
-def test_values(operator, backend, case, dtype):
-    outs_lacking = operator.kernel._kernels["gpu"][backend].obstacle("cuda", (dtype,))
-    if outs_lacking:
-        pytest.skip(outs_lacking)
-    with needs_x64(dtype):
-        args, kwargs = arguments(case, dtype)
-        result = bound(operator, backend, kwargs)(*args)
-        expected = oracle(operator.name)(*map(np.asarray, args), **kwargs)
-    assert_close(result, expected, case.relative_tolerance(dtype))
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.id)
+def test_values(cell):
+    lacking = cell.operator.kernel._kernels["gpu"][cell.backend].obstacle("cuda", (cell.dtype,))
+    if lacking:
+        pytest.skip(lacking)
+    cell.check()
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -9,13 +9,12 @@ import pytest
 
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
-from cells import needs_x64
-
 import event_ops as eo
 from event_ops.cuda_parts import by_length
 from event_ops.cuda_parts.launch import BLOCK, WARP
 from event_ops.discover import operators
 from event_ops.matrices import numbers, random_events
+from event_ops_harness.conformance.cell import types_of
 
 STEPS = 3  # instead of 128: what is long is long for Python
 LENGTHS = {
@@ -68,7 +67,7 @@ def check_csr(product, lengths, dtype, *, transpose=False, trailing=(), events=N
     rows, shape = np.repeat(np.arange(len(lengths)), lengths), (len(lengths), COLUMNS)
     size, rng = (shape[0] if transpose else shape[1], *trailing), np.random.default_rng(6)
     x = numbers(rng, size, dtype) if events is None else random_events(rng, size, 0.5, events)
-    with needs_x64(dtype):
+    with types_of(dtype):
         arrays = map(jax.numpy.asarray, (data, indices, indptr, x))
         y = product(*arrays, shape=shape, transpose=transpose, backend="numba_cuda")
     count = shape[1] if transpose else shape[0]

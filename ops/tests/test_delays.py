@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cells import implementations
+from implemented import implementations
 from jax.test_util import check_grads
 from oracles import oracle
 

@@ -1,72 +1,14 @@
-"""Derivatives of every operator: forward, reverse and second order, against finite differences."""
+"""Derivatives beyond those of the cases: in time constants and parameters, and at inactive events."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cells import arguments, assert_close, bound, cells, implementations, small
+from implemented import implementations
 from jax.test_util import check_grads
 
 from event_ops import csr_event_matvec, expsyn_step, lif_step, trace_decay
-from event_ops.case import CONFORMANCE
 from event_ops.catalog.lif_step.cases import CUBA
-
-
-def typical(operator, case):
-    return case.name in ("random", "random-float", "random-transposed-float-one", "rows", "array-tau")
-
-
-def widest(operator, case):
-    """The typical case with the most differentiable arguments.
-
-    One on each backend is enough but for the default: rules are the operator's, and the backend is a name
-    that they pass on to operators whose values are tested on it.
-    """
-    cases = [c for c in operator.tagged(CONFORMANCE) if typical(operator, c)]
-    return case is max(cases, key=lambda c: len(c.differentiable), default=None)
-
-
-def smooth(operator, case):
-    """The first cases with derivatives, the widest, and those where some entries must have none."""
-    differentiable = [c for c in operator.cases if c.differentiable]
-    special = case.name.startswith(("poisoned", "out-of-range"))
-    chosen = case in differentiable[:2] or (special and case in differentiable) or widest(operator, case)
-    return small(operator, case) and chosen
-
-
-def of_differentiable(operator, backend, case):
-    """The float outputs as a function of the differentiable arguments, and those arguments."""
-    args, kwargs = arguments(case, "float64", "int64")
-    f = bound(operator, backend, kwargs)
-
-    def active(*xs):
-        given = dict(zip(case.differentiable, xs, strict=True))
-        results = f(*[given.get(i, x) for i, x in enumerate(args)])
-        return [y for y in jax.tree.leaves(results) if jnp.issubdtype(y.dtype, jnp.floating)]
-
-    return active, [args[i] for i in case.differentiable]
-
-
-@pytest.mark.parametrize(("operator", "backend", "case"), cells(smooth, widest))
-def test_gradients(operator, backend, case):
-    # Second derivatives come from the rules of the first, which are the same on every backend.
-    default = backend == operator.kernel.defaults["cpu"]
-    order = 2 if default and typical(operator, case) else 1
-    with jax.enable_x64(True):
-        f, xs = of_differentiable(operator, backend, case)
-        check_grads(jax.jit(f), xs, order=order, modes=("fwd", "rev"), atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize(("operator", "backend", "case"), cells(widest))
-def test_vmap_of_grad_is_a_loop_of_grads(operator, backend, case):
-    with jax.enable_x64(True):
-        f, xs = of_differentiable(operator, backend, case)
-        loss = jax.grad(lambda x: sum(jnp.sum(jnp.sin(y)) for y in f(x, *xs[1:])))
-        batch = jnp.stack([xs[0], 2 * xs[0], -xs[0]])
-        looped = jnp.stack([loss(x) for x in batch])
-        assert_close(jax.vmap(loss)(batch), looped, 1e-12)
-        total = jax.grad(lambda b: jnp.sum(jax.vmap(lambda x: sum(map(jnp.sum, f(x, *xs[1:]))))(b)))
-        assert total(batch).shape == batch.shape
 
 
 def backends_of(name):

@@ -4,11 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cells import arguments, assert_close, bound, implementations
+from implemented import implementations
 
 from event_ops import alif_step, csr_event_matvec, csr_matvec, lif_step, spike_detect_reset
 from event_ops.discover import operators
 from event_ops.surrogate import atan, fast_sigmoid, triangular
+from event_ops_harness.conformance.cell import Trial
+from event_ops_harness.conformance.compare import assert_same
 from ffi_bridge.errors import StaticArgumentError
 
 FORMULAS = {
@@ -71,11 +73,12 @@ def test_every_neuron_has_a_case_with_a_surrogate():
 
 @pytest.mark.parametrize(("operator", "backend", "case"), with_surrogate())
 def test_a_surrogate_changes_the_spikes_dtype_and_nothing_else(operator, backend, case):
-    args, kwargs = arguments(case, "float32")
-    *state, spikes = bound(operator, backend, kwargs)(*args)
-    *expected, flags = bound(operator, backend, kwargs | {"surrogate": None})(*args)
+    trial = Trial(operator, backend, case, "float32", "int32")
+    *state, spikes = trial.f(*trial.args)
+    trial.kwargs["surrogate"] = None
+    *expected, flags = trial.f(*trial.args)
     assert flags.dtype == bool and spikes.dtype == np.float32 and flags.any() and not flags.all()
-    assert_close((*state, spikes), (*expected, flags.astype("f")), 0.0)
+    assert_same((*state, spikes), (*expected, flags.astype("f")), 0.0)
 
 
 def both_modes(f, *xs):
@@ -259,7 +262,7 @@ def test_gradient_through_a_hundred_steps(trained, backend, wrap):
     weights, synapses, x, value, grads = trained
     with jax.enable_x64(True):
         f = jax.jit(jax.value_and_grad(loss_of(*synapses, backend, wrap)))
-        assert_close(f(weights, x), (value, grads), 1e-9)
+        assert_same(f(weights, x), (value, grads), 1e-9)
 
 
 @backends("lif_step")
@@ -269,6 +272,6 @@ def test_vmap_of_a_gradient_through_a_hundred_steps(trained, backend):
         f = jax.value_and_grad(loss_of(*synapses, backend))
         batch = jnp.stack([x, x[::-1]])
         values, each = jax.jit(jax.vmap(f, (None, 0)))(weights, batch)
-        assert_close((values[0], jax.tree.map(lambda g: g[0], each)), (value, grads), 1e-9)
+        assert_same((values[0], jax.tree.map(lambda g: g[0], each)), (value, grads), 1e-9)
         mean = jax.grad(lambda w: jax.vmap(loss_of(*synapses, backend), (None, 0))(w, batch).mean())
-        assert_close(mean(weights), jax.tree.map(lambda g: g.mean(0), each), 1e-9)
+        assert_same(mean(weights), jax.tree.map(lambda g: g.mean(0), each), 1e-9)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cells import implementations
+from implemented import implementations
 
 from event_ops import pack_events, unpack_events
 

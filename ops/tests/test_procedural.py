@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cells import implementations
+from implemented import implementations
 from oracles.generated import philox
 
 from event_ops import (

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cells import implementations
+from implemented import implementations
 
 from event_ops import csr_event_matvec, pack_events, spike_compact
 from event_ops.matrices import random_csr

@@ -1,17 +1,16 @@
 """Every Warp kernel of the catalog becomes machine code of a GPU, whose parameters are those that we pack."""
 
-import jax
 import numpy as np
 import pytest
 
 pytest.importorskip("warp", reason="warp-lang is not installed")
 
-from cells import arguments, bound
 from cubin import parameters_of
 from recording_driver import RecordingDriver
 
 from event_ops.case import CONFORMANCE
 from event_ops.discover import operators
+from event_ops_harness.conformance.cell import Trial
 
 
 def plain_cases(operator):
@@ -34,8 +33,8 @@ CELLS = [
 def test_kernels_compile_for_a_gpu(monkeypatch, operator, case):
     driver = RecordingDriver()
     monkeypatch.setattr("ffi_bridge.warp_cuda.cuda_driver", lambda: driver)
-    args, kwargs = arguments(case, operator.dtypes[0])
-    traced = jax.jit(bound(operator, "warp", kwargs)).trace(*args)
+    trial = Trial(operator, "warp", case, operator.dtypes[0], "int32")
+    traced = trial.jitted.trace(*trial.args)
     assert ".warp." in traced.lower(lowering_platforms=("cuda",)).as_text()
     for cubin, _ in driver.loaded:
         bounds, *rest = parameters_of(cubin.code, cubin.entry)

@@ -30,7 +30,8 @@ PYTEST: Final = ("-m", "pytest", "-q", "--maxfail=20", "-p", "no:cacheprovider",
 TUTORIALS: Final = ROOT.parent / "shared" / "tools" / "run_seeds.py"
 SANITIZER: Final = shutil.which("compute-sanitizer")
 # One small case of every kernel that adds to shared places, or that threads meet in.
-CHECKED: Final = ("ops/tests/test_gpu_values.py", "-k", "numba_cuda and (random or unsorted or some)")
+VALUES: Final = "harness/conformance/test_gpu_values.py"
+CHECKED: Final = (VALUES, "-k", "numba_cuda and (random or unsorted or some)")
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Step:
 
 STEPS: Final = {
     "bridge": Step((sys.executable, *PYTEST, "packages/ffi-bridge/tests/test_gpu.py"), 300),
-    "operators": Step((sys.executable, *PYTEST, "ops/tests/test_gpu_values.py"), 600),
+    "operators": Step((sys.executable, *PYTEST, VALUES), 600),
     "tutorial": Step(
         (sys.executable, str(TUTORIALS), "--only", "numba_cuda"),
         180,

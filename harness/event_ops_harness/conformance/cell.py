@@ -1,0 +1,105 @@
+"""One cell of the matrix: an operator on a backend, on one case and dtype, has a property."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from event_ops.case import Arguments, Case
+from event_ops.discover import Operator
+from event_ops_harness.conformance.compare import assert_same
+
+WIDE: Final = ("float64", "complex128", "int64", "uint64")
+SEED: Final = 7
+
+
+@dataclass(frozen=True)
+class Property:
+    """What an operator must have.
+
+    `check` raises where it has not. `wants(operator, case)` says for which cases it is looked at on the
+    default backend, `of_others` for which of these on every other; `backends` limits it to some. `obstacle()`
+    says why it cannot be looked at here.
+    """
+
+    name: str
+    check: Callable[[Trial], None]
+    wants: Callable[[Operator, Case], bool]
+    of_others: Callable[[Operator, Case], bool]
+    obstacle: Callable[[], str | None] = lambda: None
+    dtype: str | None = None  # the operator's first where None
+    backends: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A test: what is looked at, and on which inputs."""
+
+    operator: Operator
+    backend: str
+    case: Case
+    dtype: str
+    index_dtype: str
+    prop: Property
+
+    @property
+    def id(self) -> str:
+        """operator-backend-case-dtype-property, and the index dtype where it is not int32."""
+        parts = [self.operator.name, self.backend, self.case.name, self.dtype]
+        parts += [] if self.index_dtype == "int32" else [self.index_dtype]
+        return "-".join([*parts, self.prop.name])
+
+    def check(self) -> None:
+        """Raise whatever shows that the property is missing."""
+        with types_of(self.dtype, self.index_dtype):
+            self.prop.check(_trial(self.operator, self.backend, self.case, self.dtype, self.index_dtype))
+
+    def inputs(self) -> Arguments:
+        """Arguments of the call, NumPy arrays, the same at every call."""
+        return self.case.make(np.random.default_rng(SEED), self.dtype, self.index_dtype)
+
+
+def types_of(*dtypes: str) -> AbstractContextManager[None]:
+    """64-bit types where one of the dtypes is wide, and none where none is."""
+    return jax.enable_x64(bool(set(dtypes) & set(WIDE)))
+
+
+class Trial:
+    """An operator on a backend with the arguments of a case, for properties to look at."""
+
+    def __init__(self, operator: Operator, backend: str, case: Case, dtype: str, index_dtype: str) -> None:
+        self.operator, self.backend, self.case, self.dtype = operator, backend, case, dtype
+        self.types = functools.partial(types_of, dtype, index_dtype)
+        args, self.kwargs = case.make(np.random.default_rng(SEED), dtype, index_dtype)
+        self.args = tuple(jax.numpy.asarray(x) for x in args)
+        self.jitted = jax.jit(self.f)  # compiled once for all properties
+        self.rtol = case.relative_tolerance(dtype)
+
+    def f(self, *args: Any) -> Any:
+        """The operator on this backend as a function of its arrays."""
+        return self.operator.function(*args, backend=self.backend, **self.kwargs)
+
+    def same(self, result: Any, expected: Any, factor: float = 1.0) -> None:
+        """Raise Mismatch unless the two agree within `factor` times the case's tolerance."""
+        assert_same(result, expected, factor * self.rtol)
+
+    def differentiable(self) -> tuple[Callable[..., list[Any]], list[Any]]:
+        """The float outputs as a function of the differentiable arguments, and those arguments."""
+        places = self.case.differentiable
+
+        def active(*xs: Any) -> list[Any]:
+            given = dict(zip(places, xs, strict=True))
+            results = self.f(*[given.get(i, x) for i, x in enumerate(self.args)])
+            return [y for y in jax.tree.leaves(results) if jax.numpy.issubdtype(y.dtype, jax.numpy.floating)]
+
+        return active, [self.args[i] for i in places]
+
+
+# The properties of one case follow each other.
+_trial = functools.lru_cache(2)(Trial)

@@ -1,0 +1,69 @@
+"""Look at cells from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from event_ops.case import Case, Mistake
+from event_ops.discover import Operator
+from event_ops_harness.conformance.cell import Cell
+from event_ops_harness.conformance.compare import NotApplicable
+from event_ops_harness.conformance.properties import QUICK, cells
+from event_ops_harness.conformance.report import (
+    FAILED,
+    PASSED,
+    SKIPPED,
+    Outcome,
+    Report,
+    explain,
+    sort_failures,
+)
+from ffi_bridge import XLACustomKernel
+
+
+def check_operator(
+    operator: Operator | XLACustomKernel,
+    cases: Sequence[Case] = (),
+    *,
+    dtypes: Sequence[str] = ("float32",),
+    mistakes: Sequence[Mistake] = (),
+    properties: Sequence[str] = (),
+    profile: str = QUICK,
+) -> Report:
+    """Whether an operator has every property on each of its backends that runs on this machine's CPU.
+
+    Args:
+        operator: an `Operator`, which holds what the rest would say; or a kernel, whose cases are then
+            arguments of `kernel(*arrays, **kwargs)`, `outs` among them.
+        cases: named inputs; `Case.differentiable` says which have derivatives.
+        dtypes: those that the cases are made in, the usual one first.
+        mistakes: wrong calls, with the error that each must raise.
+        properties: only these; default: all.
+        profile: "quick": as few cases as exercise each property; "full": all of them.
+
+    Returns:
+        The report; `print` it. Its `failures` have the cell, the input, got, expected and tolerance.
+
+    Raises:
+        ValueError: no cases, or a property that does not exist.
+    """
+    if isinstance(operator, XLACustomKernel):
+        operator = Operator(operator.name, operator, operator, tuple(dtypes), tuple(cases), tuple(mistakes))
+    if not operator.cases:
+        raise ValueError(f"operator {operator.name!r} has no cases; give at least one event_ops.case.Case")
+    outcomes = [look_at(cell) for cell in cells([operator], profile, properties)]
+    return Report(sort_failures(outcomes))
+
+
+def look_at(cell: Cell, module: str | None = None) -> Outcome:
+    """Whether a cell has its property; `module`: where its operator is found."""
+    obstacle = cell.prop.obstacle()
+    if obstacle is not None:
+        return Outcome(cell, SKIPPED, obstacle)
+    try:
+        cell.check()
+    except NotApplicable as reason:
+        return Outcome(cell, SKIPPED, str(reason))
+    except Exception as error:  # whatever a kernel or JAX raises is what is wrong with the cell
+        return Outcome(cell, FAILED, explain(cell, error, module))
+    return Outcome(cell, PASSED)

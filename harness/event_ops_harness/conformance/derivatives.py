@@ -1,0 +1,83 @@
+"""Derivatives: against finite differences, against each other, under vmap and remat."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+from jax.test_util import check_grads
+
+from event_ops_harness.conformance.cell import Trial
+from event_ops_harness.conformance.compare import NotApplicable, assert_same
+
+TOLERANCE: Final = 1e-4  # of finite differences in float64
+
+
+def _check(trial: Trial, order: int, *modes: str) -> None:
+    f, xs = trial.differentiable()
+    check_grads(jax.jit(f), xs, order=order, modes=modes, atol=TOLERANCE, rtol=TOLERANCE)
+
+
+def jvp(trial: Trial) -> None:
+    """Forward derivatives are those of finite differences."""
+    _check(trial, 1, "fwd")
+
+
+def vjp(trial: Trial) -> None:
+    """Reverse derivatives agree with forward ones, and these with finite differences."""
+    _check(trial, 1, "rev")
+
+
+def second(trial: Trial) -> None:
+    """Derivatives of derivatives."""
+    _check(trial, 2, "fwd", "rev")
+
+
+def vmap_grad(trial: Trial) -> None:
+    """vmap of grad is a loop of grads, and grad goes through vmap."""
+    f, xs = trial.differentiable()
+    loss = jax.grad(lambda x: sum(jnp.sum(jnp.sin(y)) for y in f(x, *xs[1:])))
+    batch = jnp.stack([xs[0], 2 * xs[0], -xs[0]])
+    assert_same(jax.vmap(loss)(batch), jnp.stack([loss(x) for x in batch]), 1e-12)
+    through = jax.grad(lambda b: jnp.sum(jax.vmap(lambda x: sum(map(jnp.sum, f(x, *xs[1:]))))(b)))
+    one = jax.grad(lambda x: sum(map(jnp.sum, f(x, *xs[1:]))))
+    assert_same(through(batch), jnp.stack([one(x) for x in batch]), 1e-12)
+
+
+def remat(trial: Trial) -> None:
+    """Gradients through jax.checkpoint are those without it."""
+    f, xs = trial.differentiable()
+
+    def loss(g: Any) -> Any:
+        return jax.jit(jax.grad(lambda x: sum(jnp.sum(jnp.sin(y)) for y in g(x, *xs[1:]))))
+
+    assert_same(loss(jax.checkpoint(f))(xs[0]), loss(f)(xs[0]), 1e-12)
+
+
+def transpose(trial: Trial) -> None:
+    """`<y, A x> = <A.T y, x>` for each input that the operator is linear in."""
+    if trial.operator.kernel.rules.transpose is None:
+        raise NotApplicable("no transpose rule is declared: reverse derivatives go another way")
+    f, xs = trial.differentiable()
+    for i, x in enumerate(xs):
+        if not _is_linear(f, xs, i):
+            continue
+        in_one = jax.jit(lambda z, i=i: f(*xs[:i], z, *xs[i + 1 :]))
+        y = in_one(x)
+        weights = [jnp.cos(jnp.arange(part.size, dtype=part.dtype)).reshape(part.shape) for part in y]
+        (back,) = jax.linear_transpose(in_one, x)(weights)
+        assert_same(_dot(weights, y), _dot([back], [x]), 1e-10)
+
+
+def _dot(a: Any, b: Any) -> Any:
+    return sum(jnp.vdot(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _is_linear(f: Any, xs: list[Any], i: int) -> bool:
+    """Whether the traced operator accepts input i as linear: no tangent depends on where it is taken."""
+    in_one = lambda z: f(*xs[:i], z, *xs[i + 1 :])  # noqa: E731
+    zero = all(not jnp.any(y) for y in in_one(jnp.zeros_like(xs[i])))
+    direction = jnp.ones_like(xs[i])
+    at = [jax.jvp(in_one, (x,), (direction,))[1] for x in (xs[i], jnp.zeros_like(xs[i]))]
+    return zero and all(bool(jnp.array_equal(a, b)) for a, b in zip(*at, strict=True))

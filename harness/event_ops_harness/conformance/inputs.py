@@ -1,0 +1,36 @@
+"""Inputs: bad ones are refused as documented, indices of 64 bits work, nothing is touched out of bounds."""
+
+from __future__ import annotations
+
+import re
+
+import jax
+
+from event_ops_harness.conformance.cell import Trial
+from event_ops_harness.conformance.compare import Mismatch
+from event_ops_harness.conformance.values import values
+
+
+def mistakes(trial: Trial) -> None:
+    """Every documented mistake is refused when traced, eagerly and under jit, with the documented error."""
+    operator = trial.operator
+    for mistake in operator.mistakes:
+        args, kwargs = mistake.make()
+        for how, call in (
+            ("eagerly", lambda *xs: operator.function(*xs, **kwargs)),  # noqa: B023
+            ("under jit", jax.jit(lambda *xs: operator.function(*xs, **kwargs))),  # noqa: B023
+        ):
+            try:
+                call(*args)
+            except mistake.error as error:
+                if re.search(mistake.match, str(error)):
+                    continue
+                raise Mismatch(
+                    f"mistake {mistake.name!r} {how}: the error says {error}; expected {mistake.match!r}"
+                ) from error
+            raise Mismatch(f"mistake {mistake.name!r} {how}: nothing was raised; expected {mistake.error}")
+
+
+def bounds(trial: Trial) -> None:
+    """No kernel reads or writes out of bounds: compiled with Numba's checks, values are as before."""
+    values(trial)

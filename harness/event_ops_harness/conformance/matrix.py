@@ -1,0 +1,116 @@
+"""What every row of a matrix found, in one file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from event_ops_harness.bench.results import machine
+from event_ops_harness.conformance.report import FAILED, PASSED, SKIPPED
+
+OUTPUT: Final = Path(__file__).parents[2] / "results" / "matrix.json"
+_NEEDS: Final = ("run with NUMBA_BOUNDSCHECK", "JAX has 1 device")  # what the second process of a row has
+
+
+def merged(rows: Path, cells: Path) -> dict[str, Any]:
+    """The rows of a TOML file, and all cells that are in `cells`, one or two files for each row."""
+    found = tomllib.loads(rows.read_text(encoding="utf-8"))["row"]
+    every = [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in found]
+    by_row = {row["name"]: _cells_of(row["name"], cells) for row in every}
+    return {
+        "command": "nox -s matrix",
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": _commit(rows.resolve().parent),
+        "machine": machine(),
+        "rows": [_row(row, by_row[row["name"]]) for row in every],
+        "cells": [{"row": name, **cell} for name, found in by_row.items() for cell in found],
+    }
+
+
+def _cells_of(name: str, folder: Path) -> list[dict[str, str]]:
+    files = sorted(folder.glob(f"{name}.json")) + sorted(folder.glob(f"{name}-guarded.json"))
+    every = [cell for file in files for cell in json.loads(file.read_text())]
+    # A cell that one process could not look at is the other's.
+    return [cell for cell in every if not cell["reason"].startswith(_NEEDS) or cell["status"] != SKIPPED]
+
+
+def _row(row: dict[str, Any], cells: Sequence[dict[str, str]]) -> dict[str, str]:
+    counts = Counter(cell["status"] for cell in cells)
+    status, reason = (FAILED if counts[FAILED] else PASSED), ""
+    if not cells:
+        status, reason = SKIPPED, _why_not(row)
+    return {
+        **{key: row[key] for key in ("name", "python", "jax", "platform")},
+        "status": status,
+        "reason": reason,
+    }
+
+
+def _why_not(row: dict[str, Any]) -> str:
+    if row["platform"] != "linux":
+        return "this machine has no NVIDIA GPU"
+    if not _answers(f"python{row['python']}"):
+        return f"Python {row['python']} is not installed here"
+    return "the session ended before it found anything"
+
+
+def _answers(command: str) -> bool:
+    """Whether it runs here: a shim of pyenv may be found, and refuse."""
+    found = shutil.which(command)
+    return found is not None and subprocess.run([found, "--version"], capture_output=True).returncode == 0
+
+
+def _commit(folder: Path) -> str:
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def show(console: Console, matrix: dict[str, Any]) -> None:
+    """Print the rows, with how many cells passed, failed and were skipped, and the failures."""
+    table = Table("row", "status", PASSED, FAILED, SKIPPED, title="Conformance", title_justify="left")
+    for row in matrix["rows"]:
+        counts = Counter(cell["status"] for cell in matrix["cells"] if cell["row"] == row["name"])
+        table.add_row(
+            row["name"], row["reason"] or row["status"], *(str(counts[s]) for s in (PASSED, FAILED, SKIPPED))
+        )
+    console.print(table)
+    for cell in matrix["cells"]:
+        if cell["status"] == FAILED:
+            console.print(f"{cell['row']}\n{cell['reason']}", markup=False, highlight=False)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Merge, show and write; 1 if a cell failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m event_ops_harness.conformance.matrix", description=__doc__
+    )
+    parser.add_argument("rows", type=Path, help="a file like ci/matrix.toml")
+    parser.add_argument(
+        "cells", type=Path, help="the folder of what `pytest --cells-json` wrote, a file a row"
+    )
+    parser.add_argument("--output", type=Path, default=OUTPUT, metavar="FILE")
+    options = parser.parse_args(argv)
+    matrix = merged(options.rows, options.cells)
+    show(Console(), matrix)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(json.dumps(matrix, indent=0) + "\n")
+    return int(any(row["status"] == FAILED for row in matrix["rows"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""The properties, and the cells of the matrix: operator x backend x case x dtype x property."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import jax
+
+from event_ops.case import CONFORMANCE, Case
+from event_ops.discover import Operator
+from event_ops_harness.conformance import derivatives, inputs, transforms, values
+from event_ops_harness.conformance.cell import WIDE, Cell, Property
+from event_ops_harness.conformance.select import every, few, first, small, smooth, widest
+
+FULL: Final = "full"
+QUICK: Final = "quick"
+GUARDED: Final = {
+    "NUMBA_BOUNDSCHECK": "1",
+    "XLA_FLAGS": f"--xla_force_host_platform_device_count={transforms.DEVICES}",
+}
+
+
+def _needs_devices() -> str | None:
+    found = len(jax.devices())
+    if found >= transforms.DEVICES:
+        return None
+    return f"JAX has {found} device(s); run with XLA_FLAGS={GUARDED['XLA_FLAGS']}"
+
+
+def _needs_checks() -> str | None:
+    config: Any = importlib.import_module("numba").config
+    return None if config.BOUNDSCHECK else "run with NUMBA_BOUNDSCHECK=1"
+
+
+def _needs_flatbuffers() -> str | None:
+    found = importlib.util.find_spec("flatbuffers")
+    return None if found else "jax.export needs flatbuffers to serialise"
+
+
+def _default_only(operator: Operator, case: Case) -> bool:
+    return False
+
+
+# In the quick profile other backends are looked at for their values, and for the ways into them: what lies
+# above the choice of a backend is the same for all.
+PROPERTIES: Final = (
+    Property("values", values.values, every, every),
+    Property("jit", values.jit, first, every),
+    Property("written", values.written, first, _default_only),
+    Property("deterministic", values.deterministic, first, _default_only),
+    Property("threads", values.threads, first, _default_only),
+    Property("nan", values.nan, first, _default_only),
+    Property("shape", transforms.shape, first, _default_only),
+    Property("vmap", transforms.vmap, few, first),
+    Property("vmap_last", transforms.vmap_last, first, _default_only),
+    Property("nested_vmap", transforms.nested_vmap, few, _default_only),
+    Property("scan", transforms.scan, first, every),
+    Property("while", transforms.while_loop, first, _default_only),
+    Property("donation", transforms.donation, first, _default_only),
+    Property("export", transforms.export, first, _default_only, _needs_flatbuffers),
+    Property("jvp", derivatives.jvp, smooth, _default_only, dtype="float64"),
+    Property("vjp", derivatives.vjp, smooth, widest, dtype="float64"),
+    Property("second", derivatives.second, widest, _default_only, dtype="float64"),
+    Property("vmap_grad", derivatives.vmap_grad, widest, _default_only, dtype="float64"),
+    Property("remat", derivatives.remat, widest, _default_only, dtype="float64"),
+    Property("transpose", derivatives.transpose, smooth, _default_only, dtype="float64"),
+    Property("mistakes", inputs.mistakes, first, _default_only),
+    Property("bounds", inputs.bounds, every, every, _needs_checks, backends=("numba_cpu",)),
+    Property("shard_map", transforms.shard_map, first, every, _needs_devices),
+)
+
+
+def cells(operators: Sequence[Operator], profile: str = QUICK, only: Sequence[str] = ()) -> list[Cell]:
+    """The cells of these operators on every backend of this machine's CPU; `only`: names of properties.
+
+    "quick" takes as few cases as exercise each property, "full" all small ones.
+    """
+    chosen = [p for p in PROPERTIES if not only or p.name in only]
+    if unknown := set(only) - {p.name for p in chosen}:
+        names = ", ".join(p.name for p in PROPERTIES)
+        raise ValueError(f"no property is called {', '.join(sorted(unknown))}; there are: {names}")
+    return [
+        cell
+        for operator in operators
+        for backend in operator.kernel.available_backends("cpu")
+        for case in operator.tagged(CONFORMANCE)
+        for wanted in chosen
+        if _is_wanted(operator, backend, case, wanted, profile)
+        for cell in _of_dtypes(operator, backend, case, wanted)
+    ]
+
+
+def _is_wanted(operator: Operator, backend: str, case: Case, wanted: Property, profile: str) -> bool:
+    if wanted.backends is not None and backend not in wanted.backends:
+        return False
+    if profile == FULL and small(operator, case):
+        return bool(case.differentiable) or wanted.dtype is None
+    is_default = backend == operator.kernel.defaults["cpu"]
+    return wanted.wants(operator, case) and (is_default or wanted.of_others(operator, case))
+
+
+def _of_dtypes(operator: Operator, backend: str, case: Case, wanted: Property) -> Iterator[Cell]:
+    if wanted.name != "values":
+        dtype = wanted.dtype or operator.dtypes[0]
+        yield Cell(operator, backend, case, dtype, "int64" if dtype in WIDE else "int32", wanted)
+        return
+    for pair in dtype_pairs(operator, backend, case):
+        yield Cell(operator, backend, case, *pair, wanted)
+
+
+def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[str, str]]:
+    """(dtype, index dtype): all of two cases on the default backend, and of the first on the others.
+
+    Every pair is a kernel to compile; the cases that follow take other ways through it, with the same types.
+    """
+    default = backend == operator.kernel.defaults["cpu"]
+    every = small(operator, case) and case in operator.cases[: 2 if default else 1]
+    kernels = operator.kernel._kernels["cpu"]
+    dtypes = operator.dtypes if every else operator.dtypes[:1]
+    able = [dtype for dtype in dtypes if kernels[backend].obstacle("cpu", (dtype,)) is None]
+    for dtype in able:
+        yield dtype, "int64" if dtype in WIDE else "int32"
+    indexed = "indices" in inspect.signature(operator.function).parameters
+    if able and indexed and every and backend != "reference":
+        yield able[0], "uint32"

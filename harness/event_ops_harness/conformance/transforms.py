@@ -1,0 +1,139 @@
+"""Transforms: what they give is what calling the operator one by one gives."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, Mesh
+from jax.sharding import PartitionSpec as P
+
+from event_ops_harness.conformance.cell import Trial
+from event_ops_harness.conformance.compare import Mismatch
+
+BATCH: Final = 3
+# Moving the entries of indptr about would not leave a CSR matrix.
+FIXED: Final = {"indptr"}
+DEVICES: Final = 8
+
+
+def variants(x: Any) -> Any:
+    """A batch of arrays like x, of which no two need be equal."""
+    flat = x.reshape(-1)
+    return jnp.stack([flat, jnp.roll(flat, 1), flat[::-1]]).reshape(BATCH, *x.shape)
+
+
+def movable(trial: Trial) -> list[int]:
+    """Which arguments may be batched."""
+    names = list(inspect.signature(trial.operator.function).parameters)
+    names += [""] * len(trial.args)
+    return [i for i in range(len(trial.args)) if names[i] not in FIXED]
+
+
+def one_by_one(f: Callable[..., Any], axes: Sequence[int | None], args: Sequence[Any]) -> Any:
+    """What vmap stands for."""
+    picked = [
+        [x if axis is None else jnp.take(x, i, axis) for x, axis in zip(args, axes, strict=True)]
+        for i in range(BATCH)
+    ]
+    return jax.tree.map(lambda *ys: jnp.stack(ys), *[f(*xs) for xs in picked])
+
+
+def vmap(trial: Trial) -> None:
+    """vmap over the first axis of all inputs."""
+    batched = set(movable(trial))
+    axes = tuple(0 if i in batched else None for i in range(len(trial.args)))
+    args = tuple(variants(x) if i in batched else x for i, x in enumerate(trial.args))
+    trial.same(jax.vmap(trial.f, axes)(*args), one_by_one(trial.f, axes, args), 2)
+
+
+def vmap_last(trial: Trial) -> None:
+    """jit of vmap over the last axis of one input."""
+    last = movable(trial)[-1]
+    axes = tuple(x.ndim if i == last else None for i, x in enumerate(trial.args))
+    args = tuple(jnp.moveaxis(variants(x), 0, -1) if i == last else x for i, x in enumerate(trial.args))
+    trial.same(jax.jit(jax.vmap(trial.f, axes))(*args), one_by_one(trial.f, axes, args), 2)
+
+
+def nested_vmap(trial: Trial) -> None:
+    """vmap of vmap over two inputs."""
+    first, last = movable(trial)[0], movable(trial)[-1]
+    outer = tuple(0 if i == first else None for i in range(len(trial.args)))
+    inner = tuple(0 if i == last else None for i in range(len(trial.args)))
+    args = trial.args
+    for i in (first, last):
+        args = (*args[:i], variants(args[i]), *args[i + 1 :])
+    result = jax.vmap(jax.vmap(trial.f, inner), outer)(*args)
+    trial.same(result, one_by_one(lambda *xs: one_by_one(trial.f, inner, xs), outer, args), 2)
+
+
+def scan(trial: Trial) -> None:
+    """Two steps of lax.scan."""
+    f = trial.f
+    _, results = jax.jit(lambda xs: jax.lax.scan(lambda c, _: (c, f(*c)), xs, None, length=2))(trial.args)
+    trial.same(results, jax.tree.map(lambda y: jnp.stack([y, y]), f(*trial.args)), 2)
+
+
+def while_loop(trial: Trial) -> None:
+    """Three steps of lax.while_loop that keep the last result."""
+    expected = trial.f(*trial.args)
+
+    def step(state: Any) -> Any:
+        return state[0] + 1, trial.f(*trial.args)
+
+    run = jax.jit(lambda start: jax.lax.while_loop(lambda state: state[0] < 3, step, (0, start)))
+    trial.same(run(jax.tree.map(jnp.zeros_like, expected))[1], expected, 2)
+
+
+def donation(trial: Trial) -> None:
+    """Inputs that are given away: the values are as before."""
+    expected = jax.tree.map(np.asarray, trial.f(*trial.args))
+    given = tuple(jnp.array(x, copy=True) for x in trial.args)
+    donated = jax.jit(lambda *xs: trial.f(*xs), donate_argnums=tuple(range(len(given))))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some donated buffers were not usable")  # no output is like them
+        trial.same(donated(*given), expected, 2)
+
+
+def export(trial: Trial) -> None:
+    """A program that was exported, written, read and called."""
+    disabled = [jax.export.DisabledSafetyCheck.custom_call(name) for name in _custom_calls(trial)]
+    exported = jax.export.export(jax.jit(lambda *xs: trial.f(*xs)), disabled_checks=disabled)(*trial.args)
+    again = jax.export.deserialize(exported.serialize())
+    trial.same(again.call(*trial.args), trial.f(*trial.args), 2)
+
+
+def _custom_calls(trial: Trial) -> set[str]:
+    text = jax.jit(lambda *xs: trial.f(*xs)).lower(*trial.args).as_text()
+    return {part.split("(", 1)[0] for part in text.split("custom_call @")[1:]}
+
+
+def shard_map(trial: Trial) -> None:
+    """shard_map over 8 devices, each with an element of a batch."""
+    mesh = Mesh(np.array(jax.devices()[:DEVICES]), ("x",), axis_types=(AxisType.Auto,))
+    batched = set(movable(trial))
+    args = [jnp.stack([x] * DEVICES) if i in batched else x for i, x in enumerate(trial.args)]
+    specs = tuple(P("x") if i in batched else P() for i in range(len(args)))
+
+    def on_one(*xs: Any) -> Any:
+        inner = [x[0] if i in batched else x for i, x in enumerate(xs)]
+        return jax.tree.map(lambda y: y[None], trial.f(*inner))
+
+    run = jax.jit(jax.shard_map(on_one, mesh=mesh, in_specs=specs, out_specs=P("x")))
+    expected = trial.f(*trial.args)
+    for result, wanted in zip(jax.tree.leaves(run(*args)), jax.tree.leaves(expected), strict=True):
+        for shard in np.asarray(result):
+            trial.same(shard, wanted, 2)
+
+
+def shape(trial: Trial) -> None:
+    """jax.eval_shape says what comes out, without running anything."""
+    promised = jax.eval_shape(trial.f, *trial.args)
+    for said, got in zip(jax.tree.leaves(promised), jax.tree.leaves(trial.f(*trial.args)), strict=True):
+        if (said.shape, said.dtype) != (got.shape, got.dtype):
+            raise Mismatch(f"eval_shape says {said.dtype}{said.shape}; the result is {got.dtype}{got.shape}")

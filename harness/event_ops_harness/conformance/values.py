@@ -1,0 +1,120 @@
+"""Values: those of the oracle, in every mode of execution, on every call, in every element."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops_harness.conformance.cell import Trial
+from event_ops_harness.conformance.compare import Mismatch, assert_same_bits
+
+_WIDER: Final = {"f": "float64", "c": "complex128"}
+_RUNS: Final = 20
+_THREADS: Final = 8
+_CALLS: Final = 5
+M_PERTURB: Final = -6  # of mallopt, see its manual page
+
+
+def oracle(trial: Trial) -> Any:
+    """What the operator must give: by its oracle, or by its reference in 64 bits."""
+    operator, arrays = trial.operator, list(map(np.asarray, trial.args))
+    if operator.oracle is not None:
+        return operator.oracle(*arrays, **trial.kwargs)
+    with jax.enable_x64(True):
+        wide = [jnp.asarray(x.astype(_WIDER.get(x.dtype.kind, x.dtype))) for x in arrays]
+        outs = trial.kwargs.get("outs")
+        kwargs = trial.kwargs if outs is None else trial.kwargs | {"outs": jax.tree.map(_wide, outs)}
+        return jax.tree.map(np.asarray, operator.function(*wide, backend="reference", **kwargs))
+
+
+def _wide(out: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(out.shape, _WIDER.get(np.dtype(out.dtype).kind, out.dtype))
+
+
+def values(trial: Trial) -> None:
+    """f(x) is what the oracle gives, in the dtype of the inputs."""
+    result = trial.f(*trial.args)
+    for y in jax.tree.leaves(result):
+        if y.dtype.kind in "fc" and trial.dtype != y.dtype and trial.dtype[0] in "fc":
+            raise Mismatch(f"an output has dtype {y.dtype}; expected {trial.dtype}")
+    trial.same(result, oracle(trial))
+
+
+def jit(trial: Trial) -> None:
+    """jit(f)(x) is f(x), and x is as before: kernels work in place only where XLA lets them."""
+    before = [np.array(x) for x in trial.args]
+    expected = trial.f(*trial.args)
+    trial.same(trial.jitted(*trial.args), expected, 2)
+    for x, old in zip(trial.args, before, strict=True):
+        assert_same_bits(x, old, "an input was overwritten")
+
+
+def deterministic(trial: Trial) -> None:
+    """The same bits in 20 calls."""
+    call = trial.jitted
+    results = [jax.tree.map(np.asarray, call(*trial.args)) for _ in range(_RUNS)]
+    for result in results[1:]:
+        assert_same_bits(result, results[0], "equal calls give different bits")
+
+
+def threads(trial: Trial) -> None:
+    """The same values in calls from 8 threads at once."""
+    call, failures = trial.jitted, []
+    expected = jax.tree.map(np.asarray, call(*trial.args))
+
+    def work() -> None:
+        try:
+            with trial.types():
+                for _ in range(_CALLS):
+                    trial.same(call(*trial.args), expected, 2)
+        except Exception as error:  # raised again in the thread that waits
+            failures.append(error)
+
+    running = [threading.Thread(target=work) for _ in range(_THREADS)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def written(trial: Trial) -> None:
+    """Every element of the outputs is written: what memory held before does not show."""
+    call = trial.jitted
+    jax.block_until_ready(call(*trial.args))
+    results = [_with_memory_of(pattern, lambda: call(*trial.args)) for pattern in (0x55, 0xAA)]
+    assert_same_bits(results[1], results[0], "an element is left as memory was")
+
+
+def _with_memory_of(pattern: int, call: Any) -> Any:
+    libc = ctypes.CDLL(None)
+    libc.mallopt(M_PERTURB, pattern)  # new memory is filled with its complement
+    try:
+        return jax.tree.map(np.array, call())
+    finally:
+        libc.mallopt(M_PERTURB, 0)
+
+
+def nan(trial: Trial) -> None:
+    """NaN in the first element of a float input shows where it shows in the reference, and nowhere else."""
+    for i, x in enumerate(trial.args):
+        if x.dtype.kind != "f" or x.size == 0:
+            continue
+        args = list(trial.args)
+        args[i] = x.reshape(-1).at[0].set(jnp.nan).reshape(x.shape)
+        got, expected = (
+            jax.tree.leaves(trial.operator.function(*args, backend=backend, **trial.kwargs))
+            for backend in (trial.backend, "reference")
+        )
+        for a, b in zip(got, expected, strict=True):
+            if a.dtype.kind == "f" and not np.array_equal(np.isnan(a), np.isnan(b)):
+                raise Mismatch(
+                    f"NaN in input {i} shows at {np.flatnonzero(np.isnan(a))[:8]}; "
+                    f"in the reference at {np.flatnonzero(np.isnan(b))[:8]}"
+                )
