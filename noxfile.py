@@ -142,6 +142,17 @@ def matrix(session: nox.Session) -> None:
     session.run("python", "-m", "event_ops_harness.conformance.matrix", "ci/matrix.toml", str(CELLS))
 
 
+@nox.session(default=False, venv_backend="none")
+def full(session: nox.Session) -> None:
+    """Run everything that this machine can: hours."""
+    for name in ("lint", "types", "minimums", "build", "seeds", "triton", "gpu"):
+        session.notify(name)
+    for python in HERE:
+        session.notify(f"tests-{python}", ["--part", "0/1", "-m", ""])
+    session.notify("matrix", ["--profile", "full"])
+    session.notify("report", [])
+
+
 @nox.session(default=False, python=SUPPORTED[0], reuse_venv=False)
 def minimums(session: nox.Session) -> None:
     """Run the tests with the oldest versions that the distributions allow."""

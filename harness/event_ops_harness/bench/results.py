@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib.metadata
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -69,7 +71,13 @@ def write_rows(
     path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Mapping[str, Any]], **sections: Any
 ) -> None:
     """The same for rows that are not times."""
-    result = {"command": command(benchmark, options), "machine": machine(), "rows": rows, **sections}
+    result = {
+        "command": command(benchmark, options),
+        **when(),
+        "machine": machine(),
+        "rows": rows,
+        **sections,
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n")
 
@@ -95,3 +103,18 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: installed[name] for name in _PACKAGES if name in installed},
     }
+
+
+def when() -> dict[str, str]:
+    """The date, and the commit that is checked out."""
+    return {"date": datetime.date.today().isoformat(), "commit": commit_of(Path(__file__).parent)}
+
+
+def commit_of(folder: Path) -> str:
+    """The commit that is checked out around `folder`, shortened; empty outside of git."""
+    command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

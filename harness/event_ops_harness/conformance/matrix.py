@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.bench.results import machine
+from event_ops_harness.bench.results import machine, when
 from event_ops_harness.conformance.report import FAILED, PASSED, SKIPPED
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "matrix.json"
@@ -31,8 +30,7 @@ def merged(rows: Path, cells: Path) -> dict[str, Any]:
     by_row = {row["name"]: _cells_of(row["name"], cells) for row in every}
     return {
         "command": "nox -s matrix",
-        "date": time.strftime("%Y-%m-%d"),
-        "commit": _commit(rows.resolve().parent),
+        **when(),
         "machine": machine(),
         "rows": [_row(row, by_row[row["name"]]) for row in every],
         "cells": [{"row": name, **cell} for name, found in by_row.items() for cell in found],
@@ -70,14 +68,6 @@ def _answers(command: str) -> bool:
     """Whether it runs here: a shim of pyenv may be found, and refuse."""
     found = shutil.which(command)
     return found is not None and subprocess.run([found, "--version"], capture_output=True).returncode == 0
-
-
-def _commit(folder: Path) -> str:
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    try:
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
 
 
 def show(console: Console, matrix: dict[str, Any]) -> None:

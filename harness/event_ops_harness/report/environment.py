@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from event_ops_harness.report.inputs import Inputs
@@ -57,13 +55,3 @@ def _source(name: str, content: Mapping[str, Any], common: Mapping[str, str]) ->
     differs = ", ".join(f"{key} {value}" for key, value in own.items() if common[key] != value)
     command, date, commit = (str(content.get(key, "")) for key in ("command", "date", "commit"))
     return Source(f"{name}.json", command, date, commit, differs)
-
-
-def commit_of(folder: Path) -> str:
-    """The commit that is checked out around `folder`, shortened; empty outside of git."""
-    command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError:
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
