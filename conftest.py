@@ -30,11 +30,11 @@ def part(text: str) -> tuple[int, int]:
 
 
 def share_of(item: pytest.Item) -> str:
-    """The file, the test, and the first and last of its parameters: for most an operator and a property.
+    """The file, the test and the first of its parameters, an operator for most.
 
-    Such tests compile much the same, once where they run together; each operator still meets each Python.
+    Such tests compile much the same, once where they run together; `nox -s matrix` has each meet each Python.
     """
-    return f"{item.path.name}::{item.name.partition('-')[0]}-{item.name.rpartition('-')[2]}"
+    return f"{item.path.name}::{item.name.partition('-')[0]}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

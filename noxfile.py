@@ -98,8 +98,13 @@ def tests(session: nox.Session) -> None:
     """Run every test, shared out between the Pythons that are here; `-- --part 0/1` runs all under each."""
     install(session, *workspace("numba", "warp", "test"))
     pytest(session, "-m", "not slow", "--part", f"{HERE.index(str(session.python))}/{len(HERE)}")
-    if session.python == RUNNING and not session.posargs:
-        pytest(session, "-m", "slow")
+
+
+@nox.session(default=False)
+def slow(session: nox.Session) -> None:
+    """Run the tests that take long: training, benchmarks in fresh processes, pages in a browser."""
+    install(session, *workspace("numba", "warp", "test"))
+    pytest(session, "-m", "slow")
 
 
 def rows() -> list[dict]:
@@ -145,7 +150,7 @@ def matrix(session: nox.Session) -> None:
 @nox.session(default=False, venv_backend="none")
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
-    for name in ("lint", "types", "minimums", "build", "seeds", "triton", "gpu"):
+    for name in ("lint", "types", "slow", "minimums", "build", "seeds", "triton", "gpu"):
         session.notify(name)
     for python in HERE:
         session.notify(f"tests-{python}", ["--part", "0/1", "-m", ""])

@@ -65,7 +65,8 @@ def test_an_operator_is_a_folder_an_oracle_and_a_line(copy):
         for name in PROPERTIES:
             cells = rf"test_cell\[axpy-{backend}-random-float(32|64-int64)-{name}\] PASSED"
             assert re.search(cells, done.stdout), (name, backend)
-    assert " SKIPPED" not in done.stdout
+    skipped = re.findall(r"(\S+) SKIPPED", done.stdout)
+    assert all(name.endswith("-transpose]") for name in skipped)  # it declares no such rule
     table = python(copy, "event_ops_harness.table")
     assert "| `axpy` | `z = a * x + y` for vectors x and y" in table.stdout, table.stderr
 

@@ -20,6 +20,11 @@ from ffi_bridge.errors import BackendUnavailableError
 RUNS = 20
 SORTED = 3  # runs where entries are sorted, which takes seconds in Python; on a GPU they are RUNS, too
 WITHOUT_SORT = ("csr_todense", "dense_event_matvec")
+# The others sort in the same way, or are made of these.
+OF_EVERY_KIND = ("csr_matvec", "ell_event_matvec", "scatter_add", *WITHOUT_SORT)
+SORTED_CALLS = [
+    pytest.param(name, marks=[] if name in OF_EVERY_KIND else [pytest.mark.slow]) for name in CALLS
+]
 
 TAKE_IT = [operator.name for operator in operators() if "deterministic" in (operator.function.__doc__ or "")]
 
@@ -38,7 +43,7 @@ def bits(result):
     return np.asarray(result).tobytes()
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", SORTED_CALLS)
 def test_every_run_gives_the_same_bits(on_gpu, name):
     call = jax.jit(lambda: CALLS[name](deterministic=True, backend="numba_cuda"))
     results = [call() for _ in range(RUNS if name in WITHOUT_SORT else SORTED)]
@@ -71,6 +76,7 @@ def test_a_cpu_sums_in_one_order_anyway(name):
     np.testing.assert_array_equal(CALLS[name](deterministic=True), CALLS[name]())
 
 
+@pytest.mark.slow
 def test_a_gradient_keeps_it(on_gpu):
     rng = np.random.default_rng(0)
     data, indices, indptr = map(jnp.asarray, random_csr(rng, SHAPE, 240, "float32", "int32"))

@@ -13,7 +13,7 @@ from event_ops.case import CONFORMANCE, Case
 from event_ops.discover import Operator
 from event_ops_harness.conformance import derivatives, inputs, transforms, values
 from event_ops_harness.conformance.cell import WIDE, Cell, Property
-from event_ops_harness.conformance.select import every, few, first, small, smooth, widest
+from event_ops_harness.conformance.select import bounded, every, few, first, small, smooth, widest
 
 FULL: Final = "full"
 QUICK: Final = "quick"
@@ -68,8 +68,8 @@ PROPERTIES: Final = (
     Property("remat", derivatives.remat, widest, _default_only, dtype="float64"),
     Property("transpose", derivatives.transpose, smooth, _default_only, dtype="float64"),
     Property("mistakes", inputs.mistakes, first, _default_only),
-    Property("bounds", inputs.bounds, every, every, _needs_checks, backends=("numba_cpu",)),
-    Property("shard_map", transforms.shard_map, first, every, _needs_devices),
+    Property("bounds", inputs.bounds, bounded, every, _needs_checks, backends=("numba_cpu",)),
+    Property("shard_map", transforms.shard_map, first, _default_only, _needs_devices),
 )
 
 

@@ -38,6 +38,12 @@ def few(operator: Operator, case: Case) -> bool:
     return small(operator, case) and (case in plain or case.name in ("no-rows", "empty"))
 
 
+def bounded(operator: Operator, case: Case) -> bool:
+    """The first cases, one without elements, and those whose indices lead out of bounds."""
+    astray = case.name.startswith(("out-of-range", "broken", "poisoned"))
+    return few(operator, case) or (astray and small(operator, case))
+
+
 def smooth(operator: Operator, case: Case) -> bool:
     """The first cases with derivatives, the widest, and those where some inputs must have none."""
     special = bool(case.differentiable) and case.name.startswith(("poisoned", "out-of-range"))
