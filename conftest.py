@@ -1,7 +1,6 @@
-"""For every test: strict modes, and `--part` to share the suite between runs."""
+"""For every test: strict modes."""
 
 import os
-import zlib
 from typing import Any
 
 import hypothesis
@@ -19,34 +18,6 @@ jax.config.update("jax_disable_most_optimizations", True)
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if "CI" in os.environ else "default")
-
-
-def part(text: str) -> tuple[int, int]:
-    """`K/N` as two numbers; raises ValueError unless 0 <= K < N."""
-    k, n = (int(number) for number in text.split("/"))
-    if not 0 <= k < n:
-        raise ValueError(f"--part {text}: expected K/N with 0 <= K < N")
-    return k, n
-
-
-def share_of(item: pytest.Item) -> str:
-    """The file, the test and the first of its parameters, an operator for most.
-
-    Such tests compile much the same, once where they run together; `nox -s matrix` has each meet each Python.
-    """
-    return f"{item.path.name}::{item.name.partition('-')[0]}"
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    text = "run only the tests whose shares hash to K modulo N (the others count as deselected)"
-    parser.addoption("--part", type=part, default=(0, 1), metavar="K/N", help=text)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    k, n = config.getoption("--part")
-    chosen = {item for item in items if zlib.crc32(share_of(item).encode()) % n == k}
-    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = [item for item in items if item in chosen]
 
 
 @pytest.fixture(scope="session")

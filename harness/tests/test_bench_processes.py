@@ -90,6 +90,7 @@ def test_memory_of_scipy_and_csr(tmp_path: Path, capsys):
     assert "SciPy CSR" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.compared])
 def test_kinds_of_memory_multiply_as_scipy_does(name: str):

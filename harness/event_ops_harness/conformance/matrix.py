@@ -61,7 +61,7 @@ def _why_not(row: dict[str, Any]) -> str:
         return "this machine has no NVIDIA GPU"
     if not _answers(f"python{row['python']}"):
         return f"Python {row['python']} is not installed here"
-    return "the session ended before it found anything"
+    return "it was not run"
 
 
 def _answers(command: str) -> bool:

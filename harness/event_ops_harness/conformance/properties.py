@@ -47,7 +47,7 @@ def _default_only(operator: Operator, case: Case) -> bool:
 # In the quick profile other backends are looked at for their values, and for the ways into them: what lies
 # above the choice of a backend is the same for all.
 PROPERTIES: Final = (
-    Property("values", values.values, every, every),
+    Property("values", values.values, every, bounded),
     Property("jit", values.jit, first, every),
     Property("written", values.written, first, _default_only),
     Property("deterministic", values.deterministic, first, _default_only),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
 from event_ops import bernoulli
 from event_ops.numba_parts.entry_weights import weight_of
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.philox import philox2x32
 
 # Draws at a time: of more, a row leaves more unused; of fewer, the generator does not vectorise as well.

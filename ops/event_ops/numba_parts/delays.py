@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.event_ids import active_value
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.prefetch import (
     ENTRIES_AHEAD,
     ROWS_AHEAD,

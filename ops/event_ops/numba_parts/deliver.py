@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.event_ids import active_value, ids_of
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.prefetch import ROWS_AHEAD, prefetch_row
 from event_ops.numba_parts.split import MIN_PARALLEL, add_up, parts_for, private
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from event_ops.numba_parts.access import weighted
 from event_ops.numba_parts.event_ids import active_value
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 
 # Rows read at once: four streams from memory are faster than one, and sums are written once for four rows.
 # And columns, so that their sums stay in the nearest cache.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from event_ops.numba_parts.access import at, weighted
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.prefetch import ENTRIES_AHEAD, ROWS_AHEAD, prefetch_range
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from event_ops.bernoulli import NORMAL_STREAM
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.philox import philox2x32
 
 _NORMAL_STREAM: Final = np.uint32(NORMAL_STREAM)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from event_ops.numba_parts.events import active_ids, flags_of
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.packed import set_bits
 
 # Spike ids are looked at so many at a time, since behind the last there may be much padding.

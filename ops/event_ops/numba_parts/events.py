@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.packed import packed_bits
 
 # Eight flags are one 64-bit word: a zero settles eight silent neurons, eight of them or-ed settle 64.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from event_ops.numba_parts.jit import njit
 
 # Multiplying a word of eight 0/1 bytes by this moves byte i to bit 56 + i.
 GATHER_BITS = np.uint64(0x0102040810204080)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
 from event_ops import philox
+from event_ops.numba_parts.jit import njit
 
 _MULTIPLIER: Final = np.uint64(philox.MULTIPLIER)
 _KEY_STEP: Final = np.uint64(philox.KEY_STEP)

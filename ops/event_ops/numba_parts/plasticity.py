@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from event_ops.numba_parts.access import weighted
 from event_ops.numba_parts.deliver import entries_up_to
 from event_ops.numba_parts.events import active_ids, flags_of
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.prefetch import ROWS_AHEAD, prefetch, prefetch_row
 from event_ops.numba_parts.split import MIN_PARALLEL
 

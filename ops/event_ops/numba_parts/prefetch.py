@@ -6,9 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
+
+from event_ops.numba_parts.jit import njit
 
 CACHE_LINE: Final = 64
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange, types
+from numba import prange, types
 from numba.extending import overload
 
 from event_ops.numba_parts.access import at, hoist
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import add_up, parts_for, private
 
 # A place is where an index points: an unsigned number, and at least `size` for an update that is dropped.

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
+
+from event_ops.numba_parts.jit import njit
 
 # Below this many entries a parallel launch (5 to 10 us) costs more than the second thread saves.
 MIN_PARALLEL = 1 << 15

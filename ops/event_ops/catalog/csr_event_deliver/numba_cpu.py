@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from event_ops.numba_parts.delays import add_delayed_rows
 from event_ops.numba_parts.event_ids import ids_of
+from event_ops.numba_parts.jit import njit
 from ffi_bridge import numba_kernel
 
 

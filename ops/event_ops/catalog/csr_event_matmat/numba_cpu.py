@@ -7,12 +7,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.numba_parts.events import active_ids, flags_of
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.lanes import add_weighted
 from event_ops.numba_parts.matmat import gather_kernels, is_large, scatter_row_with, widths_of
 from event_ops.numba_parts.split import MIN_PARALLEL, add_up, clear, parts_for, private

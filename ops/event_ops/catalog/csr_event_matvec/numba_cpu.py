@@ -7,13 +7,14 @@ from typing import Any
 
 import jax
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.numba_parts.event_ids import count_ids
 from event_ops.numba_parts.events import event_at, lookup_of
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.packed import unpack_into
 from event_ops.numba_parts.split import MIN_PARALLEL, clear, first_row
 from ffi_bridge import numba_kernel

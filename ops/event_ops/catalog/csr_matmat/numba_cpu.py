@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.lanes import add_product
 from event_ops.numba_parts.matmat import gather_kernels, is_large, over_rows, scatter_row_with, widths_of
 from event_ops.numba_parts.split import add_up, clear, first_row, parts_for, private

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange, types
+from numba import get_num_threads, prange, types
 from numba.extending import overload
 
 from event_ops.numba_parts.access import weighted
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.matmat import is_large
 from event_ops.numba_parts.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
 from ffi_bridge import numba_kernel

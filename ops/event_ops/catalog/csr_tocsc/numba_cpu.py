@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import MIN_PARALLEL, parts_for
 from ffi_bridge import numba_kernel
 

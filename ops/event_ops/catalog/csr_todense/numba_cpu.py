@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from event_ops.numba_parts.access import at, hoist
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import first_row
 from ffi_bridge import numba_kernel
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from event_ops.numba_parts.dense import add_dense_rows, dot_rows, values_of
 from event_ops.numba_parts.event_ids import ids_of
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import MIN_PARALLEL
 from ffi_bridge import numba_kernel
 

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from event_ops.numba_parts.access import at, weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.numba_parts.ell import add_rows, flat
 from event_ops.numba_parts.events import active_ids, event_at, flags_of, lookup_of
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import MIN_PARALLEL, add_up, clear, parts_for, private
 from ffi_bridge import numba_kernel
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from ffi_bridge import numba_kernel
 
 # Below this many elements the pass over them takes less time than a parallel launch.

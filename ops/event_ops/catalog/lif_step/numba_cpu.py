@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.spikes import spike_slots
 from ffi_bridge import numba_kernel
 

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from event_ops.numba_parts.access import hoist
 from event_ops.numba_parts.bernoulli import BLOCK, new_block, next_entries, scatter_row
 from event_ops.numba_parts.bernoulli_inputs import MIN_DRAWS_PARALLEL, draws_per_row, tables, typed
 from event_ops.numba_parts.entry_weights import parameters, weight_of
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import add_up, parts_for, private
 from ffi_bridge import numba_kernel
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from event_ops.numba_parts.jit import njit
 from ffi_bridge import numba_kernel
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from numba import njit
-
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.scatter import counted, counted_nearest, refuse_outside, scatter, scatter_parallel
 from event_ops.numba_parts.split import MIN_PARALLEL
 from ffi_bridge import numba_kernel

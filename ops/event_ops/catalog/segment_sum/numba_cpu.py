@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.scatter import plain, plain_nearest, refuse_outside, scatter, scatter_parallel
 from event_ops.numba_parts.split import MIN_PARALLEL, clear
 from ffi_bridge import numba_kernel

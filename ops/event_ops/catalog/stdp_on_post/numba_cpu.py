@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
-
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.plasticity import move, move_parallel
 from ffi_bridge import numba_kernel
 
