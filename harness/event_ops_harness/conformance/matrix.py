@@ -84,6 +84,13 @@ def show(console: Console, matrix: dict[str, Any]) -> None:
             console.print(f"{cell['row']}\n{cell['reason']}", markup=False, highlight=False)
 
 
+def _a_cell_a_line(matrix: dict[str, Any]) -> str:
+    """As JSON that a diff shows cell by cell."""
+    head = json.dumps({key: value for key, value in matrix.items() if key != "cells"}, indent=1)
+    cells = ",\n".join(json.dumps(cell) for cell in matrix["cells"])
+    return f'{head.removesuffix("}").rstrip()},\n "cells": [\n{cells}\n]}}\n'
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Merge, show and write; 1 if a cell failed."""
     parser = argparse.ArgumentParser(
@@ -98,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     matrix = merged(options.rows, options.cells)
     show(Console(), matrix)
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(matrix, indent=0) + "\n")
+    options.output.write_text(_a_cell_a_line(matrix))
     return int(any(row["status"] == FAILED for row in matrix["rows"]))
 
 
