@@ -98,7 +98,7 @@ def test_rows_of_any_length(mix, transpose):
 
 
 @pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
-@pytest.mark.parametrize("columns", [1, 5, 40])
+@pytest.mark.parametrize("columns", [1, 5, pytest.param(40, marks=pytest.mark.slow)])
 def test_rows_of_any_length_times_a_matrix(columns, transpose):
     lengths = LENGTHS["lanes-for-most"]
     check_csr(eo.csr_matmat, lengths, "float32", transpose=transpose, trailing=(columns,))
