@@ -17,7 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.bench.results import machine, when
+from event_ops_harness.conformance.properties import PROPERTIES
 from event_ops_harness.conformance.report import FAILED, PASSED, SKIPPED
+from ffi_bridge.backends import PREFERENCE
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "matrix.json"
 _NEEDS: Final = ("run with NUMBA_BOUNDSCHECK", "JAX has 1 device")  # what the second process of a row has
@@ -41,7 +43,15 @@ def _cells_of(name: str, folder: Path) -> list[dict[str, str]]:
     files = sorted(folder.glob(f"{name}.json")) + sorted(folder.glob(f"{name}-guarded.json"))
     every = [cell for file in files for cell in json.loads(file.read_text())]
     # A cell that one process could not look at is the other's.
-    return [cell for cell in every if not cell["reason"].startswith(_NEEDS) or cell["status"] != SKIPPED]
+    seen = [cell for cell in every if not cell["reason"].startswith(_NEEDS) or cell["status"] != SKIPPED]
+    return sorted(seen, key=_place)
+
+
+def _place(cell: dict[str, str]) -> tuple[str, int, int, str, str]:
+    """Not the order in which several processes came to an end."""
+    backends, properties = PREFERENCE["cpu"], [wanted.name for wanted in PROPERTIES]
+    backend = backends.index(cell["backend"]) if cell["backend"] in backends else len(backends)
+    return cell["operator"], backend, properties.index(cell["property"]), cell["case"], cell["dtype"]
 
 
 def _row(row: dict[str, Any], cells: Sequence[dict[str, str]]) -> dict[str, str]:
