@@ -1,6 +1,7 @@
 """For every test: strict modes."""
 
 import os
+import tempfile
 from typing import Any
 
 import hypothesis
@@ -18,6 +19,14 @@ jax.config.update("jax_disable_most_optimizations", True)
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if "CI" in os.environ else "default")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What one process of this run compiles, the others read; nothing is left of earlier runs."""
+    if "FFI_BRIDGE_CACHE_DIR" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="kernels-")
+        os.environ["FFI_BRIDGE_CACHE_DIR"] = folder.name
+        config.add_cleanup(folder.cleanup)
 
 
 @pytest.fixture(scope="session")

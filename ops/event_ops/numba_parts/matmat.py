@@ -7,12 +7,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.lanes import load, store, zeros
 from event_ops.numba_parts.split import first_row
+from event_ops.numba_parts.threads import num_threads
 
 # A parallel launch pays for itself from this many terms; beginning a row takes as long as some terms.
 MIN_TERMS_PARALLEL = 1 << 18
@@ -101,7 +102,7 @@ def gather_kernels(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
 
     @njit(parallel=True)
     def matmat_parallel(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
-        parts = get_num_threads()
+        parts = num_threads()
         for part in prange(parts):
             low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
             gather_rows(data, indices, indptr, B, y, low, high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import weighted
 from event_ops.numba_parts.deliver import entries_up_to
@@ -13,6 +13,7 @@ from event_ops.numba_parts.events import active_ids, flags_of
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.prefetch import ROWS_AHEAD, prefetch, prefetch_row
 from event_ops.numba_parts.split import MIN_PARALLEL
+from event_ops.numba_parts.threads import num_threads
 
 
 @njit
@@ -79,7 +80,7 @@ def move_parallel(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x
     if work < MIN_PARALLEL:
         move_rows(w, indices, indptr, places, events, x, scalars, ids)
     else:
-        parts = get_num_threads()
+        parts = num_threads()
         for part in prange(parts):
             low = np.searchsorted(ends, work * part // parts)
             high = np.searchsorted(ends, work * (part + 1) // parts)

@@ -1,6 +1,6 @@
 """Sharing work between threads: equal parts of a CSR matrix, one private sum per part, and their total.
 
-The kernels ask `numba.get_num_threads`, so that the thread count that a user sets is in force.
+The kernels ask for the thread count, so that the thread count that a user sets is in force.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.jit import njit
+from event_ops.numba_parts.threads import num_threads
 
 # Below this many entries a parallel launch (5 to 10 us) costs more than the second thread saves.
 MIN_PARALLEL = 1 << 15
@@ -41,7 +42,7 @@ def first_row(indptr: Any, part: int, parts: int) -> int:
 @njit
 def parts_for(work: int, size: int) -> int:
     """How many private sums of `size` elements pay for themselves when `work` entries are added up."""
-    return max(1, min(get_num_threads(), 1 + 2 * work // max(size, 1)))
+    return max(1, min(num_threads(), 1 + 2 * work // max(size, 1)))
 
 
 @njit
@@ -62,7 +63,7 @@ def clear(y: Any) -> None:
 @njit(inline="always")
 def add_up(spare: Any, out: Any) -> None:
     """out += spare.sum(axis=0), shared between the threads."""
-    threads = get_num_threads()
+    threads = num_threads()
     total = out.reshape(-1)
     for thread in prange(threads):
         low, high = total.size * thread // threads, total.size * (thread + 1) // threads

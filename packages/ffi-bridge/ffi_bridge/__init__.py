@@ -4,6 +4,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from ffi_bridge import kernel_cache as kernel_cache
 from ffi_bridge.graph import graph_options as graph_options
 from ffi_bridge.kernel import XLACustomKernel as XLACustomKernel
 from ffi_bridge.selection import use_backend as use_backend
@@ -23,6 +24,7 @@ __all__ = [
     "graph_options",
     "jaxinfo_to_warpinfo",
     "jaxtype_to_warptype",
+    "kernel_cache",
     "numba_cuda_callable",
     "numba_cuda_kernel",
     "numba_kernel",

@@ -11,27 +11,41 @@ from __future__ import annotations
 import dis
 import enum
 import hashlib
+import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
 
 import numpy as np
+
+_ADDRESS: Final = " at 0x"  # in the text of an object that has no other name
 
 # Objects without contents are told apart by identity, which holds only while they live.
 _kept_alive: Final[dict[int, object]] = {}
 
 
-def fingerprint(*parts: object) -> str:
-    """32 hexadecimal digits that stand for the contents of `parts`."""
-    digest = hashlib.blake2b(digest_size=16)
-    for token in _Walk().tokens(parts):
+@dataclass(frozen=True)
+class Fingerprint:
+    """32 hexadecimal digits; `portable` where they stand for contents alone, in every process."""
+
+    digest: str
+    portable: bool
+
+
+def fingerprint(*parts: object) -> Fingerprint:
+    """What stands for the contents of `parts`."""
+    digest, walk = hashlib.blake2b(digest_size=16), _Walk()
+    for token in walk.tokens(parts):
         digest.update(token.encode() if isinstance(token, str) else token)
         digest.update(b"\0")
-    return digest.hexdigest()
+    return Fingerprint(digest.hexdigest(), walk.portable)
 
 
 class _Walk:
     def __init__(self) -> None:
+        self.portable = True
         self._functions: dict[int, int] = {}
 
     def tokens(self, value: object) -> Iterator[str | bytes]:
@@ -65,26 +79,32 @@ class _Walk:
 
     def _named(self, value: object) -> Iterator[str | bytes]:
         """Functions, dispatchers, modules, types; what remains is told apart by identity."""
-        if _is_library_name(value):
+        if is_library_name(value):
             yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
         elif isinstance(value, types.FunctionType):
             yield from self._function(value)
+            yield from self.tokens(_overloads(value))
         elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
             yield from self._function(function)
-            yield from self.tokens(getattr(value, "targetoptions", {}))
+            yield from self.tokens((getattr(value, "targetoptions", {}), getattr(value, "locals", {})))
         elif isinstance(definition := getattr(value, "_defn", None), types.FunctionType):
             yield from self._function(definition)  # an intrinsic: `numba.extending.intrinsic`
         elif isinstance(value, types.CodeType):
             yield from self._code(value)
         elif isinstance(value, types.ModuleType):
             yield value.__name__
+        elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
+            yield type(value).__qualname__  # such as llvmlite's mark of what is undefined
         elif type(value).__module__.startswith("numba."):
+            self.portable &= _ADDRESS not in str(value)
             yield str(value)
         elif isinstance(value, np.ufunc):
             yield value.__name__
-        elif isinstance(value, type):
+        elif isinstance(value, type) and (definition := _definition(value)) is not None:
             yield f"{value.__module__}.{value.__qualname__}"
+            yield from self.tokens(definition)
         else:
+            self.portable = False
             _kept_alive[id(value)] = value
             yield f"object {id(value)}"
 
@@ -106,11 +126,40 @@ class _Walk:
         yield from self.tokens((counts, names, code.co_consts))
 
 
-def _is_library_name(value: object) -> bool:
+def is_library_name(value: object) -> bool:
     """A function or class of a library that Numba knows by name, not by its Python code."""
     root = str(getattr(value, "__module__", None)).partition(".")[0]
     named = isinstance(getattr(value, "__qualname__", None), str)
-    return named and root in ("builtins", "math", "cmath", "operator", "numpy", "numba")
+    return named and root in ("builtins", "math", "cmath", "operator", "numpy", "numba", "llvmlite")
+
+
+def _definition(kind: type) -> object | None:
+    """What compiled code can know of a class; None where that is not known here."""
+    if issubclass(kind, enum.Enum):
+        return [(member.name, member.value) for member in kind]
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return cast(Any, kind)._fields
+    if issubclass(kind, BaseException):
+        return ()
+    # A type of Numba's is one with its data model, which stands beside it in the file.
+    path = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if path is None or "<locals>" in kind.__qualname__ or not Path(path).is_file():
+        return None
+    return Path(path).read_bytes()
+
+
+def _overloads(function: types.FunctionType) -> list[object]:
+    """What `numba.extending.overload` declares to be compiled in place of a Python function."""
+    templates = sys.modules.get("numba.core.typing.templates")
+    if templates is None:
+        return []
+    declared = [
+        template
+        for value, kind in templates.builtin_registry.globals
+        if value is function
+        for template in kind.templates
+    ]
+    return [(template._overload_func, template._jit_options) for template in declared]
 
 
 def references(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:

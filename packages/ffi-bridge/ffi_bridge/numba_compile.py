@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import dis
-import functools
 import inspect
 import sys
 from collections.abc import Sequence
 from types import CodeType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import llvmlite
 import numba
@@ -20,13 +18,15 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import from_dtype
-from numba.np.ufunc import parallel
 
+from ffi_bridge import kernel_cache, numba_object
 from ffi_bridge.abi import DTYPES, check_platform
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
+from ffi_bridge.handler.exception import ExceptionSlot
 from ffi_bridge.handler.numba_context import NativeContext
 from ffi_bridge.handler.numba_cpu import Layout, Threading, emit_handler
+from ffi_bridge.numba_threads import MUTEX, serialises
 from ffi_bridge.target import Target, ensure_target
 
 _VERSIONS: Final = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
@@ -36,7 +36,7 @@ _PARALLEL_ENTRY: Final = "numba_parallel_for"
 class _Compiler(_FunctionCompiler):
     """Numba's compiler with the user's options, stopped before it makes wrappers for Python."""
 
-    def __init__(self, dispatcher: Any, noalias: bool) -> None:
+    def __init__(self, dispatcher: Any, noalias: bool, slot: ExceptionSlot) -> None:
         super().__init__(
             dispatcher.py_func,
             dispatcher.targetdescr,
@@ -45,7 +45,7 @@ class _Compiler(_FunctionCompiler):
             dispatcher._compiler.pipeline_class,
         )
         self._noalias = noalias
-        self._target = NativeContext.of(dispatcher.targetctx, dispatcher.__name__)
+        self._target = NativeContext.of(dispatcher.targetctx, dispatcher.__name__, slot)
         dispatcher.targetctx.refresh()
         dispatcher.typingctx.refresh()
 
@@ -113,26 +113,37 @@ def ensure_kernel_target(
     """The target that runs the kernel on `arrays`; compiled now, unless equal contents were before."""
     check_platform()
     kernel = dispatcher.__name__
-    digest = fingerprint(dispatcher, tuple(map(str, arrays)), repr(layout), noalias, num_threads, _VERSIONS)
+    found = fingerprint(dispatcher, tuple(map(str, arrays)), repr(layout), noalias, num_threads, _VERSIONS)
+    name = f"{kernel}.numba_cpu.{found.digest}"
 
     def build() -> tuple[int, object]:
-        compiled = _compile(dispatcher, arrays, layout, noalias)
-        address = emit_handler(compiled, name, layout, _threading(compiled, num_threads))
+        key = numba_object.key_of(name, dispatcher) if found.portable else None
+        kept = kernel_cache.load(key) if key else None
+        if kept and (loaded := numba_object.unpack(kept, name, dispatcher)):
+            return loaded
+        slot = ExceptionSlot(f"{name}.exceptions")
+        compiled = _compile(dispatcher, arrays, layout, noalias, slot)
+        threading = _threading(compiled, slot, num_threads)
+        compiled.library.enable_object_caching()
+        address = emit_handler(compiled, name, layout, threading)
         compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
-        return address, compiled
+        if key and (entry := numba_object.pack(compiled, threading)):
+            kernel_cache.store(key, entry)
+        return address, (compiled, slot)
 
-    name = f"{kernel}.numba_cpu.{digest}"
     with global_compiler_lock:
         return ensure_target(name, build, platform="cpu")
 
 
-def _compile(dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, noalias: bool) -> CompileResult:
+def _compile(
+    dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, noalias: bool, slot: ExceptionSlot
+) -> CompileResult:
     kernel = dispatcher.__name__
     _refuse_imports(kernel, dispatcher.py_func.__code__)
     try:
-        compiled = _Compiler(dispatcher, noalias).compile(tuple(arrays), None)
+        compiled = _Compiler(dispatcher, noalias, slot).compile(tuple(arrays), None)
     except NumbaError as error:
-        raise KernelTypeError(_explain(dispatcher, arrays, layout, error)) from error
+        raise KernelTypeError(_explain(dispatcher, arrays, layout, slot, error)) from error
     if compiled.signature.return_type not in (types.none, types.void):
         raise KernelTypeError(
             f"kernel '{kernel}' returns {compiled.signature.return_type}; write results into the "
@@ -150,9 +161,11 @@ def _refuse_imports(kernel: str, code: CodeType) -> None:
             )
 
 
-def _explain(dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, error: NumbaError) -> str:
+def _explain(
+    dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, slot: ExceptionSlot, error: NumbaError
+) -> str:
     """What is wrong, in terms of the kernel's own arguments."""
-    if written := _written_inputs(dispatcher, arrays, error):
+    if written := _written_inputs(dispatcher, arrays, slot, error):
         names = ", ".join(f"'{layout.names[i]}'" for i in written)
         head = (
             f"kernel '{layout.kernel}' writes into its input {names}; inputs are read-only: write into an "
@@ -164,47 +177,35 @@ def _explain(dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, err
     return f"{head}\n{error}"
 
 
-def _written_inputs(dispatcher: Any, arrays: Sequence[types.Array], error: NumbaError) -> list[int]:
+def _written_inputs(
+    dispatcher: Any, arrays: Sequence[types.Array], slot: ExceptionSlot, error: NumbaError
+) -> list[int]:
     """Inputs whose being read-only is all that stops the kernel from compiling."""
+
+    def compiles(candidate: Sequence[types.Array]) -> bool:
+        try:
+            _Compiler(dispatcher, False, slot).compile(tuple(candidate), None)
+        except NumbaError:
+            return False
+        return True
+
     writable = [array.copy(readonly=False) for array in arrays]
-    if "readonly" not in str(error) or not _compiles(dispatcher, writable):
+    if "readonly" not in str(error) or not compiles(writable):
         return []
     return [
         i
         for i, array in enumerate(arrays)
-        if not array.mutable and not _compiles(dispatcher, [*writable[:i], array, *writable[i + 1 :]])
+        if not array.mutable and not compiles([*writable[:i], array, *writable[i + 1 :]])
     ]
 
 
-def _compiles(dispatcher: Any, arrays: Sequence[types.Array]) -> bool:
-    try:
-        _Compiler(dispatcher, False).compile(tuple(arrays), None)
-    except NumbaError:
-        return False
-    return True
-
-
-def _threading(compiled: CompileResult, num_threads: int | None) -> Threading | None:
+def _threading(compiled: CompileResult, slot: ExceptionSlot, num_threads: int | None) -> Threading | None:
     """None unless the machine code enters Numba's thread pool, itself or in a function it calls."""
     if not any(function.name == _PARALLEL_ENTRY for function in _linked_functions(compiled)):
         return None
-    serialise = parallel.threading_layer() == "workqueue"  # the one layer that aborts on concurrent entry
-    slot = cast(NativeContext, compiled.target_context).slot
-    return Threading(slot.address, num_threads, _mutex() if serialise else None)
+    return Threading(slot.symbol, num_threads, MUTEX if serialises() else None)
 
 
 def _linked_functions(compiled: CompileResult) -> list[Any]:
     libraries = [compiled.library, *compiled.library._linking_libraries]
     return [function for library in libraries for function in library._final_module.functions]
-
-
-@functools.cache
-def _mutex() -> int:
-    """Address of the one mutex of all kernels on the `workqueue` layer; lives as long as the process."""
-    storage = (ctypes.c_uint64 * 16)()
-    _mutex_storage.append(storage)
-    ctypes.CDLL(None).pthread_mutex_init(ctypes.byref(storage), None)
-    return ctypes.addressof(storage)
-
-
-_mutex_storage: Final[list[object]] = []

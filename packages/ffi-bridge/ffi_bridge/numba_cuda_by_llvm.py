@@ -13,6 +13,7 @@ from numba import cuda, types
 from numba.core.errors import NumbaError
 from numba.cuda import codegen as _codegen
 from numba.cuda import dispatcher as _dispatcher
+from numba.cuda.core import config  # pyright: ignore[reportMissingImports]
 from numba.cuda.extending import intrinsic
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import from_dtype
@@ -50,6 +51,7 @@ class NumbaCuda:
     """Numba types, then LLVM's IR, then NVVM."""
 
     version = f"numba-cuda {numba_cuda.__version__}"
+    config: Any = config
     cuda: Any = cuda
     dispatcher: type = dispatcher.CUDADispatcher
     errors: tuple[type[Exception], ...] = (NumbaError,)

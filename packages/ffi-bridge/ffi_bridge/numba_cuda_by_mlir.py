@@ -20,6 +20,7 @@ from numba_cuda_mlir._mlir import ir as _ir
 from numba_cuda_mlir._mlir.dialects import arith, memref
 from numba_cuda_mlir.descriptor import MLIRDispatcher
 from numba_cuda_mlir.extending import intrinsic, refresh_registries
+from numba_cuda_mlir.numba_cuda.core import config
 from numba_cuda_mlir.numba_cuda.core.errors import NumbaError
 from numba_cuda_mlir.numba_cuda.np.numpy_support import from_dtype
 
@@ -66,6 +67,7 @@ class NumbaCudaMlir:
     """Numba types, then MLIR, then NVVM."""
 
     version = f"numba-cuda-mlir {numba_cuda_mlir.__version__}"
+    config: Any = config
     cuda: Any = cuda
     dispatcher: type = MLIRDispatcher
     # Beside what its type checker finds there is what it asserts, and reports as gaps of its own.

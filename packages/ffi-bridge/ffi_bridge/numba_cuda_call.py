@@ -61,7 +61,7 @@ class LaunchedKernel(CudaKernel):
         launches = self.launches(buffers, call)
         sizes = tuple(size for size, _ in call.levels)
         writable = frozenset({*range(len(ins), len(buffers)), *dict(self.aliases)})
-        digest = fingerprint(
+        contents = fingerprint(
             [
                 (compiler_of(x.dispatcher).version, x.dispatcher, repr(x.extents), repr(x.arguments))
                 for x in launches
@@ -70,7 +70,7 @@ class LaunchedKernel(CudaKernel):
             driver.capability,
         )
         return ensure_program_target(
-            f"{self.name}.numba_cuda.{digest}",
+            f"{self.name}.numba_cuda.{contents.digest}",
             driver,
             lambda: program_of(driver, launches, buffers, len(ins), writable, sizes),
         )

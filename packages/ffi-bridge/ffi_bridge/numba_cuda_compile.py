@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.metadata import distributions
 from typing import Any, Final
 
 import numpy as np
 
-from ffi_bridge import numba_cuda_by_llvm
+from ffi_bridge import kernel_cache, numba_cuda_by_llvm
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.cuda_driver import Cubin
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
+from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_cuda_compiler import ArgumentType, ArrayType, Capability, Compiled, Compiler
 
 # A compiler is asked for another device than the current one, which is state of its modules.
 _compiling: Final = threading.RLock()
 
 _cubins: Final[dict[object, Cubin]] = {}
+
+_TOOLCHAIN: Final = ("cuda-", "nvidia-", "numba")  # how the names of the packages that compile begin
 
 
 def compilers() -> Iterator[Compiler]:
@@ -62,9 +67,32 @@ def compile_kernel(kernel: Any, arguments: Sequence[ArgumentType], capability: C
     key = (compiler.version, fingerprint(kernel), tuple(arguments), capability)
     with _compiling:
         if key not in _cubins:
-            compiled = _compiled(compiler, kernel, arguments, capability)
+            compiled = _kept_or_compiled(compiler, kernel, arguments, capability)
             _cubins[key] = Cubin(compiled.code, compiled.entry, kernel, tuple(arguments))
         return _cubins[key]
+
+
+def _kept_or_compiled(
+    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
+) -> Compiled:
+    """From the kernel cache, where it can be told that what is there is the same."""
+    settings = kernel_cache.settings_of(compiler.config)
+    around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings)
+    found = fingerprint(around, kernel, repr(tuple(arguments)), capability)
+    key = found.digest if found.portable and not kernel.targetoptions.get("link") else None
+    if key and (kept := kernel_cache.load(key)):
+        return Compiled(kept.code, kept.facts["entry"], False)
+    compiled = _compiled(compiler, kernel, arguments, capability)
+    if key:
+        kernel_cache.store(key, Entry({"entry": compiled.entry}, compiled.code))
+    return compiled
+
+
+@functools.cache
+def _toolchain() -> list[tuple[str, str]]:
+    """Names and versions of the installed packages that compile for CUDA."""
+    names = ((package.name, package.version) for package in distributions())
+    return sorted(item for item in names if item[0].lower().startswith(_TOOLCHAIN))
 
 
 def _compiled(

@@ -42,6 +42,7 @@ class Compiler(Protocol):
     """One such package; its kernels are instances of a type of its own."""
 
     version: str  # with the package's name: it is a part of fingerprints
+    config: Any  # the module of its settings
     cuda: Any  # the module that kernels import
     dispatcher: type  # of its kernels and device functions
     errors: tuple[type[Exception], ...]  # of kernels that it cannot compile

@@ -66,8 +66,8 @@ class NumbaCudaPython(FunctionKernel):
             handler = HANDLER(lambda address: self._run(FrameReader(address), host, buffers, sizes))
             return ctypes.cast(handler, ctypes.c_void_p).value or 0, handler
 
-        digest = fingerprint(self.function, repr((self.aliases, buffers, sizes)))
-        name = f"{self.name}.numba_cuda_python.{digest}"
+        contents = fingerprint(self.function, repr((self.aliases, buffers, sizes)))
+        name = f"{self.name}.numba_cuda_python.{contents.digest}"
         return ensure_target(name, build, platform=REGISTERED_AS[driver.platform]).name
 
     def _run(

@@ -140,7 +140,7 @@ def batched_kernel(kernel: Any, levels: int) -> Any:
     function = FunctionType(own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__)
     functools.update_wrapper(function, own)
     function.__annotations__ = annotations
-    module = wp.Module(f"{kernel.module.name}_{kernel.key}_batch_{levels}_{_CONTENTS[:8]}", None)
+    module = wp.Module(f"{kernel.module.name}_{kernel.key}_batch_{levels}_{_CONTENTS.digest[:8]}", None)
     module.options.update(kernel.module.options)
     moves = {name: _move(of_type.dtype, of_type.ndim, levels) for name, of_type in arrays.items()}
     return wp.Kernel(

@@ -133,8 +133,8 @@ def ensure_cpu_target(call: WarpCall) -> str:
             tuple(buffer.with_slots(slots[i], call.sizes) for i, buffer in enumerate(call.buffers)),
             call.sizes,
         )
-        digest = fingerprint(module.module_hash, concrete.get_mangled_name(), repr(launch), wp.__version__)
-        name = f"{call.kernel.key}.warp.{digest}"
+        contents = fingerprint(module.module_hash, concrete.get_mangled_name(), repr(launch), wp.__version__)
+        name = f"{call.kernel.key}.warp.{contents.digest}"
         address = ctypes.cast(entry, ctypes.c_void_p).value
         return ensure_target(
             name,

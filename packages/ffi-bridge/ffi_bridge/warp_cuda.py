@@ -53,13 +53,13 @@ def ensure_cuda_target(call: WarpCall, block_dim: int) -> str:
             raise call.without_adjoint()
         cubin = Cubin(compiled.code, entry, call.kernel, tuple(types))
         extents = LaunchExtents((_blocks(call.dims, block_dim), 1, 1), (block_dim, 1, 1), shared)
-        digest = fingerprint(
+        contents = fingerprint(
             compiled.contents, entry, repr((call.buffers, call.sizes, call.dims, extents)),
             repr(sorted(call.statics.items())), driver.capability, wp.__version__,
         )  # fmt: skip
     build = _program_of_batch if at_once else _program
     return ensure_program_target(
-        f"{call.kernel.key}.warp.{digest}",
+        f"{call.kernel.key}.warp.{contents.digest}",
         driver,
         lambda: build(call, kernel, types, driver.load(cubin, shared), extents),
     )

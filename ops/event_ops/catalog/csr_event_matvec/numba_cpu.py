@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
@@ -17,6 +17,7 @@ from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.packed import unpack_into
 from event_ops.numba_parts.split import MIN_PARALLEL, clear, first_row
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 
@@ -45,7 +46,7 @@ def matvec(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
     lookup = lookup_of(events)
-    parts = get_num_threads()
+    parts = num_threads()
     for part in prange(parts):
         low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
         gather_rows(data, indices, indptr, lookup, events.size, y, low, high)

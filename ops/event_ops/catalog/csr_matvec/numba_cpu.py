@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
@@ -18,6 +18,7 @@ from event_ops.numba_parts.split import (
     parts_for,
     private,
 )
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 
@@ -65,7 +66,7 @@ def matvec(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
 
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
-    parts = get_num_threads()
+    parts = num_threads()
     for part in prange(parts):
         low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
         gather_rows(data, indices, indptr, v, y, low, high)

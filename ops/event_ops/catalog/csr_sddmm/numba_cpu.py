@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange, types
+from numba import prange, types
 from numba.extending import overload
 
 from event_ops.numba_parts.access import weighted
@@ -14,6 +14,7 @@ from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.matmat import is_large
 from event_ops.numba_parts.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 
@@ -115,7 +116,7 @@ def sddmm(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
 
 @njit(parallel=True)
 def sddmm_parallel(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
-    parts = get_num_threads()
+    parts = num_threads()
     for part in prange(parts):
         low, high = out.size * part // parts, out.size * (part + 1) // parts
         sample(indices, indptr, X, Y, out, low, high)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import first_row
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many elements, to be cleared or added to, one thread is done before all have started.
@@ -38,7 +39,7 @@ def todense(data: Any, indices: Any, indptr: Any, D: Any) -> None:
 
 @njit(parallel=True)
 def todense_parallel(data: Any, indices: Any, indptr: Any, D: Any) -> None:
-    parts = get_num_threads()
+    parts = num_threads()
     for part in prange(parts):
         low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
         fill_rows(data, indices, indptr, D, low, high)

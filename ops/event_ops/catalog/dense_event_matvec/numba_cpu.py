@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.dense import add_dense_rows, dot_rows, values_of
 from event_ops.numba_parts.event_ids import ids_of
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import MIN_PARALLEL
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 
@@ -30,7 +31,7 @@ def matvec_parallel(weights: Any, events: Any, y: Any) -> None:
     if ids.size * y.size < MIN_PARALLEL:
         dot_rows(weights, values, ids, y, 0, y.size)
     else:
-        parts = get_num_threads()
+        parts = num_threads()
         for part in prange(parts):
             low, high = y.size * part // parts, y.size * (part + 1) // parts
             dot_rows(weights, values, ids, y, low, high)
@@ -42,7 +43,7 @@ def matvec_transposed_parallel(weights: Any, events: Any, y: Any) -> None:
     if ids.size * y.size < MIN_PARALLEL:
         add_dense_rows(weights, events, ids, y, 0, y.size)
     else:
-        parts = get_num_threads()
+        parts = num_threads()
         for part in prange(parts):
             low, high = y.size * part // parts, y.size * (part + 1) // parts
             add_dense_rows(weights, events, ids, y, low, high)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import at, weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
@@ -15,6 +15,7 @@ from event_ops.numba_parts.events import active_ids, event_at, flags_of, lookup_
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import MIN_PARALLEL, add_up, clear, parts_for, private
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 
@@ -39,7 +40,7 @@ def matvec(data: Any, indices: Any, events: Any, y: Any) -> None:
 
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, events: Any, y: Any) -> None:
-    lookup, parts = lookup_of(events), get_num_threads()
+    lookup, parts = lookup_of(events), num_threads()
     for part in prange(parts):
         low, high = y.size * part // parts, y.size * (part + 1) // parts
         gather_rows(data, indices, lookup, events.size, y, low, high)

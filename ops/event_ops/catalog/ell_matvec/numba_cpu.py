@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.numba_parts.split import MIN_PARALLEL, add_up, parts_for, private
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 
@@ -61,7 +62,7 @@ def matvec(data: Any, indices: Any, v: Any, y: Any) -> None:
 
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, v: Any, y: Any) -> None:
-    parts = get_num_threads()
+    parts = num_threads()
     for part in prange(parts):
         gather_rows(data, indices, v, y, y.size * part // parts, y.size * (part + 1) // parts)
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many elements the pass over them takes less time than a parallel launch.
@@ -45,7 +46,7 @@ def expsyn_step(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay
 def expsyn_step_parallel(
     g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any, y: Any
 ) -> None:
-    size, parts = y.shape[1], get_num_threads()
+    size, parts = y.shape[1], num_threads()
     if y.size < MIN_PARALLEL:
         decay_range(decay, y, 0, size)
     else:

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.spikes import spike_slots
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many neurons the step takes less time than a parallel launch.
@@ -61,7 +62,7 @@ def lif_step_parallel(
     V: Any, held_for: Any, spikes: Any,
 ) -> None:  # fmt: skip
     slots = spike_slots(spikes)
-    parts = get_num_threads()
+    parts = num_threads()
     for part in prange(parts):
         step_range(
             I_syn, decay, E_L, V_th, V_reset, t_ref, dt,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import hoist, weighted
 from event_ops.numba_parts.bernoulli import BLOCK, new_block, next_entries, scatter_row
@@ -16,6 +16,7 @@ from event_ops.numba_parts.events import active_ids, event_at, flags_of, lookup_
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import add_up, clear, parts_for, private
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 
@@ -53,7 +54,7 @@ def matvec(weight: Any, seed: Any, table: Any, per_row: Any, events: Any, y: Any
 
 @njit(parallel=True)
 def matvec_parallel(weight: Any, seed: Any, table: Any, per_row: Any, events: Any, y: Any) -> None:
-    lookup, parts = lookup_of(events), get_num_threads()
+    lookup, parts = lookup_of(events), num_threads()
     for part in prange(parts):
         low, high = y.size * part // parts, y.size * (part + 1) // parts
         gather_rows(weight, seed, table, lookup, events.size, y, low, high)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import hoist
 from event_ops.numba_parts.bernoulli import BLOCK, new_block, next_entries, scatter_row
@@ -15,6 +15,7 @@ from event_ops.numba_parts.entry_weights import parameters, weight_of
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import add_up, parts_for, private
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 
@@ -48,7 +49,7 @@ def matvec(weight: Any, seed: Any, table: Any, per_row: Any, v: Any, y: Any) -> 
 
 @njit(parallel=True)
 def matvec_parallel(weight: Any, seed: Any, table: Any, per_row: Any, v: Any, y: Any) -> None:
-    parts = get_num_threads()
+    parts = num_threads()
     for part in prange(parts):
         gather_rows(weight, seed, table, v, y, y.size * part // parts, y.size * (part + 1) // parts)
 

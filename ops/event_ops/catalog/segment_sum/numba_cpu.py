@@ -7,11 +7,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.scatter import plain, plain_nearest, refuse_outside, scatter, scatter_parallel
 from event_ops.numba_parts.split import MIN_PARALLEL, clear
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 PLACES = {"drop": plain, "clip": plain_nearest, "error": plain}
@@ -51,7 +52,7 @@ def kernel(mode: str, threads: str) -> Any:
 
     def segment_sum_sorted(data: Any, segment_ids: Any, y: Any) -> None:
         prepare(y, segment_ids, place, strict)
-        count, size, parts = segment_ids.size, y.shape[0], get_num_threads()
+        count, size, parts = segment_ids.size, y.shape[0], num_threads()
         for part in prange(parts):
             low = first_of_segment(segment_ids, count * part // parts, size, place)
             high = first_of_segment(segment_ids, count * (part + 1) // parts, size, place)

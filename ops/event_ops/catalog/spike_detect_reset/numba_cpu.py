@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.spikes import spike_slots
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 # Neurons up to this number fit the cache; a second thread pays from there on.
@@ -40,7 +41,7 @@ def spike_detect_reset(V_m: Any, V_th: Any, V_reset: Any, V: Any, spikes: Any) -
 @njit(parallel=True)
 def spike_detect_reset_parallel(V_m: Any, V_th: Any, V_reset: Any, V: Any, spikes: Any) -> None:
     slots = spike_slots(spikes)
-    parts = get_num_threads()
+    parts = num_threads()
     for part in prange(parts):
         detect_range(V_th, V_reset, V, slots, V.size * part // parts, V.size * (part + 1) // parts)
 

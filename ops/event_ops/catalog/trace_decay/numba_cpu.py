@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import prange
 
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 # x and y are the same memory (XLA copies x first where it is needed again), so that a loop over time steps
@@ -35,7 +36,7 @@ def trace_decay(x: Any, spikes: Any, decay: Any, y: Any) -> None:
 
 @njit(parallel=True)
 def trace_decay_parallel(x: Any, spikes: Any, decay: Any, y: Any) -> None:
-    parts = get_num_threads()
+    parts = num_threads()
     for part in prange(parts):
         decay_range(spikes, decay, y, x.size * part // parts, x.size * (part + 1) // parts)
 

@@ -11,22 +11,26 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import cgutils
 from numba.core.callconv import CPUCallConv
 
 from ffi_bridge.handler.frame import I64, NULL, POINTER, Frame, constant_text
 
-_COUNTER_OFFSET: Final = 0
-_MESSAGE_OFFSET: Final = 8
+_COUNTER: Final = 0
+_MESSAGE: Final = 1
 
 
 class ExceptionSlot:
-    """Two words: how many exceptions were recorded, and the last one's text (a Python string)."""
+    """Two words: how many exceptions were recorded, and the last one's text (a Python string).
 
-    def __init__(self) -> None:
+    LLVM knows their address as `symbol`.
+    """
+
+    def __init__(self, symbol: str) -> None:
+        self.symbol: Final = symbol
         self._words = (ctypes.c_int64 * 2)()
-        self.address: Final = ctypes.addressof(self._words)
+        binding.add_symbol(symbol, ctypes.addressof(self._words))
 
 
 def describe_exception(frame: Frame, context: Any, status: Any, kernel: str) -> Any:
@@ -42,28 +46,28 @@ def describe_exception(frame: Frame, context: Any, status: Any, kernel: str) -> 
     return error
 
 
-def record_exception(builder: Any, api: Any, kernel: str, slot: int) -> None:
+def record_exception(builder: Any, api: Any, kernel: str, slot: str) -> None:
     """Move the pending Python exception of this thread into the slot; the GIL is held."""
     message = _take_message(builder, api, kernel)
-    place = _word(slot + _MESSAGE_OFFSET, POINTER)
+    place = _word(builder, slot, _MESSAGE, POINTER)
     before = builder.load(place)
     builder.store(message, place)
     api.decref(before)
     one = ir.Constant(I64, 1)
-    builder.atomic_rmw("add", _word(slot + _COUNTER_OFFSET, I64), one, "seq_cst")
+    builder.atomic_rmw("add", _word(builder, slot, _COUNTER, I64), one, "seq_cst")
 
 
-def count_recorded(builder: Any, slot: int) -> Any:
+def count_recorded(builder: Any, slot: str) -> Any:
     """How many exceptions were recorded so far."""
-    return builder.load_atomic(_word(slot + _COUNTER_OFFSET, I64), "seq_cst", 8)
+    return builder.load_atomic(_word(builder, slot, _COUNTER, I64), "seq_cst", 8)
 
 
-def describe_recorded(frame: Frame, context: Any, slot: int) -> Any:
+def describe_recorded(frame: Frame, context: Any, slot: str) -> Any:
     """An error with the text in the slot."""
     builder = frame.builder
     api = context.get_python_api(builder)
     gil = api.gil_ensure()
-    error = _error_of(frame, api, builder.load(_word(slot + _MESSAGE_OFFSET, POINTER)))
+    error = _error_of(frame, api, builder.load(_word(builder, slot, _MESSAGE, POINTER)))
     api.gil_release(gil)
     return error
 
@@ -98,8 +102,16 @@ def _error_of(frame: Frame, api: Any, message: Any) -> Any:
     return frame.error("XLA_FFI_Error_Code_INTERNAL", builder.load(text))
 
 
-def _word(address: int, of_type: Any) -> Any:
-    return ir.Constant(I64, address).inttoptr(of_type.as_pointer())
+def external(module: Any, symbol: str, of_type: Any) -> Any:
+    """The variable `symbol`, which is not a part of the module."""
+    known = module.globals.get(symbol)
+    return ir.GlobalVariable(module, of_type, symbol) if known is None else known
+
+
+def _word(builder: Any, slot: str, index: int, of_type: Any) -> Any:
+    words = external(builder.module, slot, ir.ArrayType(I64, 2))
+    place = builder.gep(words, [ir.Constant(I64, 0), ir.Constant(I64, index)])
+    return builder.bitcast(place, of_type.as_pointer())
 
 
 def _python(builder: Any, name: str, result: Any, arguments: list[Any], var_arg: bool = False) -> Any:

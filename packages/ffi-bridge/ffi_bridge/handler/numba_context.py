@@ -46,7 +46,7 @@ class _Recording(CPUCallConv):
 
     def raise_error(self, builder: Any, pyapi: Any, status: Any) -> None:
         super().raise_error(builder, pyapi, status)
-        record_exception(builder, pyapi, self.context.kernel, self.context.slot.address)
+        record_exception(builder, pyapi, self.context.kernel, self.context.slot.symbol)
 
 
 class NativeContext(CPUContext):
@@ -56,10 +56,10 @@ class NativeContext(CPUContext):
     slot: ExceptionSlot
 
     @classmethod
-    def of(cls, base: CPUContext, kernel: str) -> NativeContext:
+    def of(cls, base: CPUContext, kernel: str, slot: ExceptionSlot) -> NativeContext:
         context: NativeContext = cls.__new__(cls)
         context.__dict__.update(base.__dict__)
-        context.kernel, context.slot = kernel, ExceptionSlot()
+        context.kernel, context.slot = kernel, slot
         return context
 
     @property

@@ -21,8 +21,8 @@ from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype
 
 from ffi_bridge.abi import DTYPES
-from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded
-from ffi_bridge.handler.frame import HANDLER_TYPE, I32, I64, NULL, POINTER, Buffer, Frame
+from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded, external
+from ffi_bridge.handler.frame import HANDLER_TYPE, I8, I32, I64, NULL, POINTER, Buffer, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
 from ffi_bridge.handler.loop import count_to
 
@@ -49,13 +49,13 @@ class Layout:
 class Threading:
     """What a kernel with parallel regions needs around it.
 
-    `slot`: address of its exception slot; `num_threads`: a thread count other than Numba's own;
-    `mutex`: address of a pthread mutex, on a threading layer that only one thread may enter.
+    `slot`: symbol of its exception slot; `num_threads`: a thread count other than Numba's own;
+    `mutex`: symbol of a pthread mutex, on a threading layer that only one thread may enter.
     """
 
-    slot: int
+    slot: str
     num_threads: int | None
-    mutex: int | None
+    mutex: str | None
 
 
 def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: Threading | None) -> int:
@@ -129,9 +129,9 @@ def _enter(frame: Frame, threading: Threading) -> None:
     frame.leave = leave
 
 
-def _lock(builder: Any, address: int) -> Callable[[], object]:
+def _lock(builder: Any, symbol: str) -> Callable[[], object]:
     kind = ir.FunctionType(I32, [POINTER])
-    mutex = builder.inttoptr(ir.Constant(I64, address), POINTER)
+    mutex = external(builder.module, symbol, I8)
     lock = cgutils.get_or_insert_function(builder.module, kind, "pthread_mutex_lock")
     unlock = cgutils.get_or_insert_function(builder.module, kind, "pthread_mutex_unlock")
     builder.call(lock, [mutex])

@@ -1,0 +1,129 @@
+"""A compiled Numba kernel with its handler as an object file, and back, for the kernel cache.
+
+An object file refers to what lies outside by name: C functions, Numba's runtime, an exception slot, a mutex.
+What it cannot say by name stays out of the cache: pointers that Numba took from ctypes, large arrays that it
+refers to by address, Python objects that a kernel's exceptions hold.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import binding as llvm
+from numba.core import config as _config
+from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime.nrt import rtsys
+from numba.core.typing.templates import builtin_registry
+
+from ffi_bridge import kernel_cache
+from ffi_bridge.fingerprint import fingerprint, is_library_name
+from ffi_bridge.handler.exception import ExceptionSlot
+from ffi_bridge.handler.numba_cpu import Threading
+from ffi_bridge.kernel_cache import Entry
+from ffi_bridge.numba_threads import serialises, start_threads
+
+config: Any = _config  # its constants are made when it runs
+
+_ENVIRONMENT: Final = "_ZN08NumbaEnv"
+_INTRINSIC: Final = "llvm."
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What keeps the machine code of a kernel from disk alive, and what it refers to."""
+
+    engine: object
+    slot: ExceptionSlot | None
+    environments: tuple[Environment, ...]
+
+
+def key_of(name: str, dispatcher: Any) -> str | None:
+    """The key of a target in the kernel cache: its name stands for the kernel; None: not to be kept."""
+    versions = (numba.__version__, llvmlite.__version__, np.__version__)
+    machine = dispatcher.targetctx.codegen().magic_tuple()
+    around = (kernel_cache.own_sources(), versions, machine, kernel_cache.settings_of(config))
+    found = fingerprint(name, around, _overloads_of_others())
+    return found.digest if found.portable else None
+
+
+def pack(compiled: CompileResult, threading: Threading | None) -> Entry | None:
+    """A finished library whose object was kept (`enable_object_caching`); None where it must not be."""
+    library: Any = compiled.library
+    module = library._final_module
+    variables = [x for x in module.global_variables if not x.is_declaration]
+    environments = [x.name for x in variables if x.name.startswith(_ENVIRONMENT)]
+    if library.has_dynamic_globals or any(_constants_of(name) for name in environments):
+        return None
+    outside = [x.name for x in (*module.functions, *module.global_variables) if x.is_declaration]
+    facts = {
+        "symbols": [name for name in outside if not name.startswith(_INTRINSIC)],
+        "environments": environments,
+        "slot": None if threading is None else threading.slot,
+        "serialise": threading is not None and threading.mutex is not None,
+    }
+    return Entry(facts, library._get_compiled_object())
+
+
+def unpack(entry: Entry, name: str, dispatcher: Any) -> tuple[int, Loaded] | None:
+    """The address of the handler `name`; None where this process lacks what it refers to."""
+    facts = entry.facts
+    slot = None
+    if facts["slot"] is not None:
+        start_threads()
+        if serialises() != facts["serialise"]:
+            return None
+        slot = ExceptionSlot(facts["slot"])
+    if not _has(facts["symbols"], dispatcher):
+        return None
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, config.USE_LLVMLITE_MEMORY_MANAGER)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(entry.code))
+    engine.finalize_object()
+    environments = tuple(_provide(engine, environment) for environment in facts["environments"])
+    return engine.get_function_address(name), Loaded(engine, slot, environments)
+
+
+def _has(symbols: Iterable[str], dispatcher: Any) -> bool:
+    """Whether LLVM would find every symbol: it ends the process where it does not."""
+    rtsys.initialize(dispatcher.targetctx)
+    return all(llvm.address_of_symbol(symbol) for symbol in symbols)
+
+
+def _constants_of(environment: str) -> list[object]:
+    found = lookup_environment(environment)
+    return [] if found is None else found.consts
+
+
+def _provide(engine: Any, name: str) -> Environment:
+    """What Numba's code wants to see before it raises, empty."""
+    environment = Environment({})
+    place = ctypes.c_void_p.from_address(engine.get_global_value_address(name))
+    place.value = id(environment)
+    return environment
+
+
+def _overloads_of_others() -> list[object]:
+    """Overloads of library functions, methods and attributes that were declared outside Numba.
+
+    Those of a kernel's own functions are a part of the kernel's fingerprint.
+    """
+    templates = [*builtin_registry.functions, *builtin_registry.attributes]
+    declared = [template for template in templates if hasattr(template, "_overload_func")]
+    return [
+        (str(template.key), template._overload_func)
+        for template in declared
+        if not _is_numbas(template._overload_func)
+        and (is_library_name(template.key) or not callable(template.key))
+    ]
+
+
+def _is_numbas(function: Any) -> bool:
+    # What Numba makes of text belongs to no module.
+    return (function.__module__ or "numba").partition(".")[0] == "numba"

@@ -1,0 +1,76 @@
+"""CUDA kernels come from the kernel cache, too, where they can be told to be the same."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+
+from numba import cuda
+
+from ffi_bridge import kernel_cache, numba_cuda_compile
+from ffi_bridge.numba_cuda_by_llvm import COMPILER
+from ffi_bridge.numba_cuda_compiler import ArrayType
+
+ARGUMENTS = (ArrayType(np.dtype("float32"), 1, True), ArrayType(np.dtype("float32"), 1, False))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba_cuda_compile, "_cubins", {})
+    return tmp_path
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The names of the kernels that were compiled."""
+    names, compile_kernel = [], COMPILER.compile
+
+    def counted(kernel, *rest):
+        names.append(kernel.__name__)
+        return compile_kernel(kernel, *rest)
+
+    monkeypatch.setattr(COMPILER, "compile", counted)
+    return names
+
+
+def scaled(factor, **options):
+    @cuda.jit(**options)
+    def kernel(x, y):
+        i = cuda.grid(1)
+        if i < y.size:
+            y[i] = factor * x[i]
+
+    return kernel
+
+
+def cubin_in_a_new_process(kernel, arguments=ARGUMENTS, capability=(9, 0)):
+    numba_cuda_compile._cubins.clear()
+    return numba_cuda_compile.compile_kernel(kernel, arguments, capability)
+
+
+def test_compiled_once(compiled):
+    first = cubin_in_a_new_process(scaled(2))
+    assert cubin_in_a_new_process(scaled(2)) == first
+    assert len(compiled) == 1
+
+
+def test_what_differs_is_compiled(compiled, monkeypatch):
+    doubles = tuple(ArrayType(np.dtype("float64"), 1, x.readonly) for x in ARGUMENTS)
+    cubin_in_a_new_process(scaled(2))
+    cubin_in_a_new_process(scaled(3))
+    cubin_in_a_new_process(scaled(2, fastmath=True))
+    cubin_in_a_new_process(scaled(2), doubles)
+    cubin_in_a_new_process(scaled(2), capability=(8, 0))
+    monkeypatch.setattr(numba_cuda_compile, "_toolchain", lambda: [("nvidia-nvvm", "0")])
+    cubin_in_a_new_process(scaled(2))
+    assert len(compiled) == 6
+
+
+def test_a_damaged_cubin_is_compiled_anew(compiled, folder):
+    cubin_in_a_new_process(scaled(2))
+    (path,) = folder.iterdir()
+    path.write_bytes(path.read_bytes()[:-9])
+    cubin_in_a_new_process(scaled(2))
+    assert len(compiled) == 2
+    assert kernel_cache.load(path.stem) is not None

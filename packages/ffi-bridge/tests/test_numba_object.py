@@ -1,0 +1,180 @@
+"""A second process reads the machine code of a kernel that a first one compiled, and it does the same."""
+
+import subprocess
+import sys
+
+import numba
+import pytest
+
+from ffi_bridge import kernel_cache, numba_object
+
+PROGRAM = """
+import sys
+import jax
+import jax.numpy as jnp
+from ffi_bridge import numba_compile, numba_kernel
+
+compile_kernel, compiled = numba_compile._compile, []
+
+def counted(*arguments):
+    compiled.append(1)
+    return compile_kernel(*arguments)
+
+numba_compile._compile = counted
+for source in sys.argv[1:]:
+    names = {}
+    exec("import numba\\nimport numpy as np\\nfrom numba.extending import overload\\n" + source, names)
+    call = numba_kernel(names["kernel"], jax.ShapeDtypeStruct((4,), jnp.float32))
+    for x in jnp.arange(4, dtype=jnp.float32), jnp.full(4, -1, jnp.float32):
+        try:
+            print(call(x))
+        except Exception as error:
+            print(str(error).splitlines()[0])
+    print(jax.jit(jax.vmap(call))(jnp.ones((2, 4), jnp.float32)))
+print("compiled", len(compiled), file=sys.stderr)
+"""
+
+SERIAL = """
+@numba.njit
+def kernel(x, y):
+    for i in range(x.size):
+        y[i] = 2 * np.exp(x[i])
+"""
+
+PARALLEL = """
+@numba.njit(parallel=True)
+def kernel(x, y):
+    for i in numba.prange(x.size):
+        y[i] = 3 * np.sin(x[i])
+"""
+
+RAISES = """
+@numba.njit
+def kernel(x, y):
+    if x[0] < 0:
+        raise ValueError("negative")
+    y[:] = x
+"""
+
+RAISES_WITH_A_VALUE = RAISES.replace('"negative"', '"negative", i, x[i]').replace(
+    "if x[0]", "i = x.size - 1\n    if x[i]"
+)
+
+RAISES_IN_A_THREAD = """
+@numba.njit
+def checked(x):
+    if x < 0:
+        raise ValueError("negative")
+    return x
+
+@numba.njit(parallel=True)
+def kernel(x, y):
+    for i in numba.prange(x.size):
+        y[i] = checked(x[i])
+"""
+
+ALLOCATES = """
+@numba.njit
+def kernel(x, y):
+    copy = np.empty(x.size, x.dtype)
+    copy[:] = x[::-1]
+    y[:] = np.sort(copy)
+"""
+
+OVERLOADED = """
+def twice(x): ...
+
+@overload(twice)
+def _(x):
+    return lambda x: 2 * x
+
+@numba.njit
+def kernel(x, y):
+    for i in range(x.size):
+        y[i] = twice(x[i])
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def run(*kernels):
+    """What a process prints, and how often it compiled."""
+    command = [sys.executable, "-c", PROGRAM, *kernels]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, int(done.stderr.split()[-1])
+
+
+def test_a_second_process_compiles_nothing_and_does_the_same():
+    kernels = [SERIAL, PARALLEL, RAISES, RAISES_WITH_A_VALUE, RAISES_IN_A_THREAD, ALLOCATES, OVERLOADED]
+    first, compiled = run(*kernels)
+    assert compiled == 2 * len(kernels)  # itself, and in a batch
+    assert run(*kernels) == (first, 0)
+    assert first.count("raised ValueError: ") == 3
+
+
+def test_what_has_changed_is_compiled_anew():
+    before = [SERIAL, RAISES_IN_A_THREAD, OVERLOADED]
+    after = [
+        SERIAL.replace("2 *", "4 *"),
+        RAISES_IN_A_THREAD.replace("return x", "return x + 1"),
+        OVERLOADED.replace("2 * x", "4 * x"),
+        SERIAL.replace("@numba.njit", "@numba.njit(fastmath=True)"),
+    ]
+    first, _ = run(*before)
+    changed, compiled = run(*after)
+    assert compiled == 2 * len(after)
+    assert changed != first
+    assert run(*before) == (first, 0)
+
+
+def test_settings_and_sources_count(monkeypatch):
+    @numba.njit
+    def kernel(x): ...
+
+    before = numba_object.key_of("name", kernel)
+    assert numba_object.key_of("name", kernel) == before
+    assert numba_object.key_of("other", kernel) != before
+    with monkeypatch.context() as changed:
+        changed.setattr(numba.config, "BOUNDSCHECK", 1)
+        assert numba_object.key_of("name", kernel) != before
+    monkeypatch.setattr(kernel_cache, "own_sources", lambda: "edited")
+    assert numba_object.key_of("name", kernel) != before
+
+
+def test_what_refers_to_this_process_is_not_kept(folder):
+    from_ctypes = PARALLEL.replace("3 *", "numba.get_num_threads() *")
+    with_an_array = RAISES.replace('"negative"', '"negative", x')  # it holds a dtype, a Python object
+    assert run(from_ctypes, with_an_array)[1] == 4
+    assert list(folder.iterdir()) == []
+
+
+def test_what_cannot_be_used_is_compiled_anew(folder):
+    first, _ = run(SERIAL)
+    damaged, without_its_function = folder.iterdir()
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    key = without_its_function.stem
+    entry = kernel_cache.load(key)
+    # LLVM ends the process where it finds no such symbol.
+    facts = {**entry.facts, "symbols": [*entry.facts["symbols"], "no_such_function"]}
+    kernel_cache.store(key, kernel_cache.Entry(facts, entry.code))
+    assert run(SERIAL) == (first, 2)
+    assert run(SERIAL) == (first, 0)
+
+
+def test_overloads_of_library_functions_by_others_count(monkeypatch):
+    class Template:
+        key = len
+
+        @staticmethod
+        def _overload_func(x):
+            return lambda x: 1
+
+    before = numba_object._overloads_of_others()
+    registry = numba_object.builtin_registry
+    monkeypatch.setattr(registry, "functions", [*registry.functions, Template])
+    assert len(numba_object._overloads_of_others()) == len(before) + 1
