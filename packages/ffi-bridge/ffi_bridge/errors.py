@@ -10,6 +10,7 @@ FFIBridgeError
 ├── StaticArgumentError (TypeError)         a keyword argument that is traced or not hashable
 ├── MissingRuleError (NotImplementedError)  differentiation that an operator does not declare
 ├── RuleError (TypeError)                   a rule of the wrong arity, or with a wrong result
+├── MissingTargetError (RuntimeError)        an exported program without its machine code
 ├── ShardedInputError (ValueError)          an input split over explicit axes outside shard_map
 └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
@@ -68,6 +69,10 @@ class PythonFallbackWarning(UserWarning):
 
 class ShardedInputError(FFIBridgeError, ValueError):
     """An input is split over explicit mesh axes where only whole arrays are known to be right."""
+
+
+class MissingTargetError(FFIBridgeError, RuntimeError):
+    """An exported program calls machine code that this process does not have."""
 
 
 class UnsupportedPlatformError(FFIBridgeError, RuntimeError):

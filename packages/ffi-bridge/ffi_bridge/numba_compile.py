@@ -19,7 +19,7 @@ from numba.core.dispatcher import _FunctionCompiler  # pyright: ignore[reportAtt
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import from_dtype
 
-from ffi_bridge import kernel_cache, numba_object
+from ffi_bridge import numba_object
 from ffi_bridge.abi import DTYPES, check_platform
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
@@ -117,18 +117,16 @@ def ensure_kernel_target(
     name = f"{kernel}.numba_cpu.{found.digest}"
 
     def build() -> tuple[int, object]:
-        key = numba_object.key_of(name, dispatcher) if found.portable else None
-        kept = kernel_cache.load(key) if key else None
-        if kept and (loaded := numba_object.unpack(kept, name, dispatcher)):
-            return loaded
+        if found.portable and (kept := numba_object.find(name)):
+            return kept
         slot = ExceptionSlot(f"{name}.exceptions")
         compiled = _compile(dispatcher, arrays, layout, noalias, slot)
         threading = _threading(compiled, slot, num_threads)
         compiled.library.enable_object_caching()
         address = emit_handler(compiled, name, layout, threading)
         compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
-        if key and (entry := numba_object.pack(compiled, threading)):
-            kernel_cache.store(key, entry)
+        if found.portable:
+            numba_object.keep(name, compiled, threading)
         return address, (compiled, slot)
 
     with global_compiler_lock:

@@ -19,6 +19,7 @@ from llvmlite import binding as llvm
 from numba.core import config as _config
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment, lookup_environment
+from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 from numba.core.typing.templates import builtin_registry
 
@@ -44,10 +45,24 @@ class Loaded:
     environments: tuple[Environment, ...]
 
 
-def key_of(name: str, dispatcher: Any) -> str | None:
+def find(name: str) -> tuple[int, Loaded] | None:
+    """The address of the handler `name`, from the kernel cache, and what keeps it alive."""
+    key = key_of(name)
+    entry = None if key is None else kernel_cache.load(key)
+    return None if entry is None else unpack(entry, name)
+
+
+def keep(name: str, compiled: CompileResult, threading: Threading | None) -> None:
+    """Store a kernel with its handler `name`, whose name stands for contents alone, in the kernel cache."""
+    key, entry = key_of(name), pack(compiled, threading)
+    if key is not None and entry is not None:
+        kernel_cache.store(key, entry)
+
+
+def key_of(name: str) -> str | None:
     """The key of a target in the kernel cache: its name stands for the kernel; None: not to be kept."""
     versions = (numba.__version__, llvmlite.__version__, np.__version__)
-    machine = dispatcher.targetctx.codegen().magic_tuple()
+    machine = _context().codegen().magic_tuple()
     around = (kernel_cache.own_sources(), versions, machine, kernel_cache.settings_of(config))
     found = fingerprint(name, around, _overloads_of_others())
     return found.digest if found.portable else None
@@ -71,7 +86,7 @@ def pack(compiled: CompileResult, threading: Threading | None) -> Entry | None:
     return Entry(facts, library._get_compiled_object())
 
 
-def unpack(entry: Entry, name: str, dispatcher: Any) -> tuple[int, Loaded] | None:
+def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
     """The address of the handler `name`; None where this process lacks what it refers to."""
     facts = entry.facts
     slot = None
@@ -80,7 +95,7 @@ def unpack(entry: Entry, name: str, dispatcher: Any) -> tuple[int, Loaded] | Non
         if serialises() != facts["serialise"]:
             return None
         slot = ExceptionSlot(facts["slot"])
-    if not _has(facts["symbols"], dispatcher):
+    if not _has(facts["symbols"]):
         return None
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, config.USE_LLVMLITE_MEMORY_MANAGER)
@@ -90,10 +105,14 @@ def unpack(entry: Entry, name: str, dispatcher: Any) -> tuple[int, Loaded] | Non
     return engine.get_function_address(name), Loaded(engine, slot, environments)
 
 
-def _has(symbols: Iterable[str], dispatcher: Any) -> bool:
+def _has(symbols: Iterable[str]) -> bool:
     """Whether LLVM would find every symbol: it ends the process where it does not."""
-    rtsys.initialize(dispatcher.targetctx)
+    rtsys.initialize(_context())
     return all(llvm.address_of_symbol(symbol) for symbol in symbols)
+
+
+def _context() -> Any:
+    return cpu_target.target_context
 
 
 def _constants_of(environment: str) -> list[object]:

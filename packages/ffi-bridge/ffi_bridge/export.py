@@ -1,0 +1,80 @@
+"""`jax.export` for programs that call native kernels: written by one process, read and called by another.
+
+An exported program names the machine code that it calls. `export` lets those names pass `jax.export`'s check;
+`deserialize` finds them in the kernel cache, where the process that exported has left them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax
+
+from ffi_bridge.errors import MissingTargetError
+from ffi_bridge.target import Target, ensure_target, targets
+
+_TARGET: Final = re.compile(r'@"?([^"@\s]+\.(numba_cpu|numba_cuda|numba_cuda_python|warp)\.[0-9a-f]{32})"?')
+
+# Toolchain -> what gives (address, owner) of one of its targets, by name, or None.
+_FINDERS: Final = {"numba_cpu": "ffi_bridge.numba_object:find"}
+
+
+def export(function: Any, **options: Any) -> Callable[..., jax.export.Exported]:
+    """`jax.export.export(function, **options)`, also where the function calls native kernels.
+
+    Args:
+        function: what `jax.jit` gave.
+        options: those of `jax.export.export`.
+
+    Returns:
+        `(*args, **kwargs) -> jax.export.Exported`, as there.
+    """
+    allowed = list(options.pop("disabled_checks", ()))
+
+    def exported(*args: Any, **kwargs: Any) -> jax.export.Exported:
+        names = _named_in(function.lower(*args, **kwargs).as_text())
+        checks = [*allowed, *map(jax.export.DisabledSafetyCheck.custom_call, names)]
+        return jax.export.export(function, disabled_checks=checks, **options)(*args, **kwargs)
+
+    return exported
+
+
+def deserialize(content: bytes | bytearray) -> jax.export.Exported:
+    """`jax.export.deserialize(content)`, with the machine code of the native kernels that it calls.
+
+    Numba's CPU kernels are found in the kernel cache: on the machine, and with the versions, that exported.
+    Those of other toolchains, and of other machines, are there once this process has compiled the exported
+    function, or calls of the same kernels with the same types and options.
+
+    Raises:
+        MissingTargetError: a kernel is neither in the cache nor compiled.
+    """
+    exported = jax.export.deserialize(bytearray(content))
+    for name, toolchain in _named_in(exported.mlir_module()).items():
+        if name not in targets():
+            _find(name, toolchain)
+    return exported
+
+
+def _named_in(program: str) -> dict[str, str]:
+    """Native targets of a program -> their toolchains."""
+    return dict(_TARGET.findall(program))
+
+
+def _find(name: str, toolchain: str) -> Target:
+    def build() -> tuple[int, object]:
+        if toolchain in _FINDERS:
+            module, _, attribute = _FINDERS[toolchain].partition(":")
+            found = getattr(importlib.import_module(module), attribute)(name)
+            if found is not None:
+                return found
+        raise MissingTargetError(
+            f"the program calls {name!r}, which is neither compiled in this process nor in its kernel cache "
+            f"(ffi_bridge.kernel_cache.folder()); first call the kernel {name.partition('.')[0]!r} here with "
+            "the same types and options, or export again with these versions on this machine"
+        )
+
+    return ensure_target(name, build, platform="cpu")

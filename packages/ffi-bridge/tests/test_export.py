@@ -1,0 +1,89 @@
+"""A program that calls native kernels is exported by one process, and called by another."""
+
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+import pytest
+
+import ffi_bridge
+from ffi_bridge import numba_kernel
+from ffi_bridge.errors import MissingTargetError
+
+pytest.importorskip("flatbuffers", reason="jax.export needs flatbuffers to serialise")
+
+CALL = """
+import sys
+import jax
+import jax.numpy as jnp
+from ffi_bridge import export
+try:
+    program = export.deserialize(open(sys.argv[1], "rb").read())
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+print(program.call(jnp.arange(4.0)))
+
+print("ffi_bridge.numba_compile" in sys.modules)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path / "kernels"))
+    return tmp_path
+
+
+def cubed():
+    @numba.njit(parallel=True)
+    def cubes(x, y):
+        for i in numba.prange(x.size):
+            y[i] = x[i] ** 3
+
+    call = numba_kernel(cubes, jax.ShapeDtypeStruct((4,), jnp.float32))
+    return jax.jit(lambda x: call(x) + 1)
+
+
+def call_elsewhere(path):
+    return subprocess.run([sys.executable, "-c", CALL, str(path)], capture_output=True, text=True)
+
+
+def test_another_process_calls_it_and_compiles_no_kernel(folder):
+    program = folder / "program"
+    program.write_bytes(ffi_bridge.export.export(cubed())(jnp.ones(4)).serialize())
+    called = call_elsewhere(program)
+    assert called.returncode == 0, called.stderr
+    assert called.stdout.split("\n")[0] == "[ 1.  2.  9. 28.]"
+    assert called.stdout.split()[-1] == "False"
+
+
+def test_without_the_kernel_cache_it_says_what_is_missing(folder):
+    program = folder / "program"
+    program.write_bytes(ffi_bridge.export.export(cubed())(jnp.ones(4)).serialize())
+    ffi_bridge.kernel_cache.clear()
+    called = call_elsewhere(program)
+    assert called.returncode == 1
+    assert called.stderr.startswith("MissingTargetError: the program calls 'cubes.numba_cpu.")
+    assert "first call the kernel 'cubes' here" in called.stderr
+
+
+def test_in_the_process_that_exported_nothing_is_looked_for(monkeypatch):
+    content = ffi_bridge.export.export(cubed())(jnp.ones(4)).serialize()
+    ffi_bridge.kernel_cache.clear()
+    again = ffi_bridge.export.deserialize(content)
+    np.testing.assert_array_equal(again.call(jnp.full(4, 2.0)), 9)
+
+
+def test_a_kernel_of_another_toolchain_is_named():
+    name = f"spring.warp.{'0' * 32}"
+    with pytest.raises(MissingTargetError, match=r"calls 'spring\.warp\.0+'.*first call the kernel 'spring'"):
+        ffi_bridge.export._find(name, "warp")
+
+
+def test_programs_without_kernels_and_options_pass_through():
+    exported = ffi_bridge.export.export(jax.jit(jnp.sin), platforms=["cpu", "cuda"])(jnp.ones(4))
+    assert exported.platforms == ("cpu", "cuda")
+    again = ffi_bridge.export.deserialize(exported.serialize())
+    np.testing.assert_array_equal(again.call(jnp.zeros(4)), 0)
