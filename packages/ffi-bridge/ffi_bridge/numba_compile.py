@@ -125,9 +125,14 @@ def ensure_kernel_target(
         compiled.library.enable_object_caching()
         address = emit_handler(compiled, name, layout, threading)
         compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
+        entry = numba_object.pack(compiled, threading)
+        if entry is None:
+            return address, (compiled, slot)
         if found.portable:
-            numba_object.keep(name, compiled, threading)
-        return address, (compiled, slot)
+            numba_object.keep(name, entry)
+        # Numba's own engine links functions of earlier modules, which may round otherwise: what runs here is
+        # what a later process reads.
+        return numba_object.unpack(entry, name) or (address, (compiled, slot))
 
     with global_compiler_lock:
         return ensure_target(name, build, platform="cpu")

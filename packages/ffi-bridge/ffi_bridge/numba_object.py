@@ -1,4 +1,4 @@
-"""A compiled Numba kernel with its handler as an object file, and back, for the kernel cache.
+"""A compiled Numba kernel with its handler as an object file, and back: what runs, and what is kept.
 
 An object file refers to what lies outside by name: C functions, Numba's runtime, an exception slot, a mutex.
 What it cannot say by name stays out of the cache: pointers that Numba took from ctypes, large arrays that it
@@ -52,10 +52,9 @@ def find(name: str) -> tuple[int, Loaded] | None:
     return None if entry is None else unpack(entry, name)
 
 
-def keep(name: str, compiled: CompileResult, threading: Threading | None) -> None:
-    """Store a kernel with its handler `name`, whose name stands for contents alone, in the kernel cache."""
-    key, entry = key_of(name), pack(compiled, threading)
-    if key is not None and entry is not None:
+def keep(name: str, entry: Entry) -> None:
+    """Store a kernel with its handler `name`, which stands for contents alone, in the kernel cache."""
+    if (key := key_of(name)) is not None:
         kernel_cache.store(key, entry)
 
 

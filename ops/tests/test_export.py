@@ -1,0 +1,58 @@
+"""Programs with every operator are exported by one process, and called by another that compiles no kernel."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from event_ops.discover import operators
+
+EXPORT = """
+import sys
+from pathlib import Path
+import jax
+import numpy as np
+from event_ops.discover import operators
+from ffi_bridge import export
+
+for operator in operators():
+    case, rng = operator.tagged("conformance")[0], np.random.default_rng(0)
+    arrays, static = case.make(rng, operator.dtypes[0], "int32")
+    call = jax.jit(lambda *xs: operator.function(*xs, backend="numba_cpu", **static))
+    folder = Path(sys.argv[1])
+    (folder / operator.name).write_bytes(export.export(call)(*arrays).serialize())
+    np.savez(folder / f"{operator.name}.in.npz", *arrays)
+    np.savez(folder / f"{operator.name}.out.npz", *jax.tree.leaves(call(*arrays)))
+"""
+
+CALL = """
+import json
+import sys
+from pathlib import Path
+import jax
+import numpy as np
+from ffi_bridge import export
+
+same = []
+for program in sorted(path for path in Path(sys.argv[1]).iterdir() if not path.suffix):
+    exported = export.deserialize(program.read_bytes())
+    inputs, expected = np.load(f"{program}.in.npz"), np.load(f"{program}.out.npz")
+    results = jax.tree.leaves(exported.call(*inputs.values()))
+    if all(np.array_equal(a, b) for a, b in zip(results, expected.values(), strict=True)):
+        same.append(program.name)
+print(json.dumps({"same": same, "compiled": "ffi_bridge.numba_compile" in sys.modules}))
+"""
+
+
+@pytest.mark.slow
+def test_every_operator_exported_here_is_called_elsewhere(tmp_path, monkeypatch):
+    pytest.importorskip("numba", reason="Numba is not installed")
+    pytest.importorskip("flatbuffers", reason="jax.export needs flatbuffers to serialise")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path / "kernels"))
+    subprocess.run([sys.executable, "-c", EXPORT, str(programs)], check=True)
+    called = subprocess.run([sys.executable, "-c", CALL, str(programs)], check=True, capture_output=True)
+    names = [operator.name for operator in operators()]
+    assert json.loads(called.stdout) == {"same": names, "compiled": False}
