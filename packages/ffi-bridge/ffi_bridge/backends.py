@@ -12,6 +12,7 @@ from typing import Any
 import jax
 
 from ffi_bridge.errors import BackendUnavailableError, KernelTypeError, UnknownBackendError
+from ffi_bridge.tuning import Row
 
 # Our platform -> the names JAX lowers it under.
 PLATFORMS: dict[str, tuple[str, ...]] = {"cpu": ("cpu",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
@@ -139,10 +140,10 @@ def platform_of(name: str) -> str:
         ) from None
 
 
-def in_order(names: Iterable[str], platform: str, first: str | None) -> list[str]:
-    """`names` as they are tried: the default, those preferred on `platform`, then as registered."""
+def in_order(names: Iterable[str], platform: str, *first: str | None) -> list[str]:
+    """`names` as they are tried: `first`, those preferred on `platform`, then as registered."""
     names = list(names)
-    ranked = [first, *PREFERENCE[platform], *names]
+    ranked = [*first, *PREFERENCE[platform], *names]
     return [name for name in dict.fromkeys(ranked) if name in names]
 
 
@@ -153,10 +154,12 @@ def choose(
     wanted: str | None,
     first: str | None,
     needs: Sequence[str] = (),
+    tuned: Row | None = None,
 ) -> tuple[Backend, str]:
     """The backend that runs on `device`, and why.
 
-    `wanted` was asked for by name, `first` is the default; `needs`: see `Call.needs`.
+    `wanted` was asked for by name, `first` is the default; `needs`: see `Call.needs`; `tuned` is the row of a
+    tuning table that goes before the default.
     Raises BackendUnavailableError, with every reason, or UnknownBackendError.
     """
     platform = platform_of(device)
@@ -164,10 +167,10 @@ def choose(
     if wanted is not None:
         return _wanted(operator, device, backends, wanted, needs), "asked for by name"
     skipped: list[str] = []
-    for name in in_order(here, platform, first):
+    for name in in_order(here, platform, tuned and tuned.backend, first):
         obstacle = here[name].obstacle(device, needs)
         if obstacle is None:
-            return here[name], _why(name, first, skipped)
+            return here[name], _why(name, first, skipped, tuned)
         skipped.append(f"{name}: {obstacle}")
     raise BackendUnavailableError(
         f"operator {operator!r} cannot run on {platform}. "
@@ -183,10 +186,11 @@ def explain(
     wanted: str | None,
     first: str | None,
     needs: Sequence[str] = (),
+    tuned: Row | None = None,
 ) -> Explanation:
     """`choose`, with a reason for every backend that is not chosen."""
     platform = platform_of(device)
-    chosen, why = choose(operator, device, backends, wanted, first, needs)
+    chosen, why = choose(operator, device, backends, wanted, first, needs, tuned)
     others = [
         (name, backends[platform][name].obstacle(device, needs) or f"{chosen.name} is {why}")
         for name in in_order(backends[platform], platform, first)
@@ -236,7 +240,9 @@ def _wanted(operator: str, device: str, backends: Backends, name: str, needs: Se
     )
 
 
-def _why(name: str, first: str | None, skipped: list[str]) -> str:
+def _why(name: str, first: str | None, skipped: list[str], tuned: Row | None) -> str:
+    if tuned is not None and name == tuned.backend:
+        return str(tuned)
     if name == first:
         return "the default"
     if skipped:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ffi_bridge import selection
 from ffi_bridge.backends import PLATFORMS, Backend, Generator, listing, platform_of
-from ffi_bridge.errors import UnknownBackendError
+from ffi_bridge.errors import KernelTypeError, UnknownBackendError
 from ffi_bridge.jvp import JVP, declared_jvp, per_input_jvp, reference_jvp
 from ffi_bridge.rules import Rule, check_arity
+from ffi_bridge.tuning import Folder
 
 G = TypeVar("G", bound="Generator | str")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +38,7 @@ class Definition:
         self.rules = Rules(reference_jvp)
         self._kernels: dict[str, dict[str, Backend]] = {}
         self._asdefault: dict[str, str] = {}
+        self._tuning: Folder | None = None
         self._lowered = False
         self._lock = threading.RLock()
 
@@ -107,6 +110,26 @@ class Definition:
     def def_triton_kernel(self, generator: G, asdefault: bool = False) -> G:
         """Backend "triton" on gpu."""
         return self.def_kernel("triton", "gpu", generator, asdefault)
+
+    def def_tuning(self, folder: Path | str | None) -> None:
+        """Let tables of measured backends in `folder` decide before `asdefault` and the order of preference.
+
+        Args:
+            folder: a Path; or "package:folder", for data of a package; None: no tables. It has a file per
+                kind of device, see `ffi_bridge.tuning`; what is missing or wrong there breaks no call.
+
+        Raises:
+            KernelTypeError: `folder` is neither.
+        """
+        if not (folder is None or isinstance(folder, Path)) and not all(str(folder).partition(":")):
+            raise KernelTypeError(
+                f"folder of operator {self.name!r} is {folder!r}; expected a pathlib.Path, or package data "
+                'as "package:folder"'
+            )
+        with self._lock:
+            self._tuning = folder
+            if self._lowered:
+                selection.note_definition(self.name)
 
     def def_jvp_rule(self, fun: F) -> F:
         """Declare `fun(primals, tangents, **params) -> (outs, tangents_out)`.

@@ -14,7 +14,8 @@ FFIBridgeError
 ├── ShardedInputError (ValueError)          an input split over explicit axes outside shard_map
 └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
-One warning: PythonFallbackWarning, of a function that runs in Python at every call.
+Two warnings: PythonFallbackWarning, of a function that runs in Python at every call; TuningTableWarning, of a
+table of measured backends that cannot be read.
 
 What a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's name,
 the exception's type and its message.
@@ -65,6 +66,10 @@ class RuleError(FFIBridgeError, TypeError):
 
 class PythonFallbackWarning(UserWarning):
     """A function is run in Python at every call, and no CUDA graph can record it."""
+
+
+class TuningTableWarning(UserWarning):
+    """A tuning table cannot be read, and backends are chosen in the documented order."""
 
 
 class ShardedInputError(FFIBridgeError, ValueError):

@@ -30,6 +30,7 @@ from ffi_bridge.primitive import make_eager, make_jitted, make_primitive
 from ffi_bridge.registry import Place, register
 from ffi_bridge.rules import Flat
 from ffi_bridge.sharding import align_varying
+from ffi_bridge.tuning import Row, Signature, rows_of
 
 # Calls of one operator that differ in outs, static arguments or backend, whose compiled form is
 # kept.
@@ -42,10 +43,11 @@ class XLACustomKernel(Definition):
     """`outs = kernel(*ins, outs=..., **static)`, on the best backend there is.
 
     Which backend runs is decided when a call is compiled: `backend=` of the call, else
-    `use_backend`, else the platform's default, else the order of preference (cpu: numba_cpu, warp,
-    reference; gpu: numba_cuda, warp, triton, pallas, reference; then the rest as registered). A
-    backend that was not asked for by name and whose package is missing is skipped; `explain` says
-    which runs, and why the others do not.
+    `use_backend`, else what `set_default` says, else the row of a tuning table (`def_tuning`), else
+    the definition's default, else the order of preference (cpu: numba_cpu, warp, reference; gpu:
+    numba_cuda, warp, triton, pallas, reference; then the rest as registered). A backend that was
+    not asked for by name and whose package is missing is skipped; `explain` says which runs, and
+    why the others do not.
 
     Works under jit, grad, vmap, scan, while, cond, remat and shard_map. Without a declared jvp rule
     the tangents are those of the reference; without a declared batching rule `jax.vmap` maps the
@@ -101,11 +103,14 @@ class XLACustomKernel(Definition):
         """The outputs of one call, flat."""
         return self._primitive.bind(*align_varying(ins), call=call, batch=())
 
-    def chosen(self, device: str, call: Call) -> Backend:
-        """The backend that `call` runs on, under this JAX platform."""
+    def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
+        """The backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
         with self._lock:  # a definition that comes later has to reach what is compiled now
             self._lowered = True
-        return choose(self.name, device, self._kernels, call.backend, self._first(device), call.needs)[0]
+        first = self._first(device)
+        rows = () if call.backend is not None else self._rows(device)
+        tuned = _holding(rows, Signature.of(dict(call.static), ins, outs)) if rows else None
+        return choose(self.name, device, self._kernels, call.backend, first, call.needs, tuned)[0]
 
     def explain(
         self,
@@ -118,15 +123,17 @@ class XLACustomKernel(Definition):
         """Which backend this call runs on, and why none of the others; it prints well.
 
         Takes what a call takes, plus `platform`; default: the platform of the inputs' devices,
-        where they are committed to one, else JAX's default. Raises what the call raises for a
-        backend that cannot run.
+        where they are committed to one, else JAX's default. Without inputs or `outs` no row of a
+        tuning table is looked for. Raises what the call raises for a backend that cannot run.
         """
         check_static(self.name, static)
         wanted = backend if backend is not None else selection.scoped_choice(self)
         device = platform_of(platform or _platform(ins))
-        dtypes = () if outs is None else Outs.of(outs).dtypes
-        needs = (*dtypes, *needs_of(static))
-        return explain(self.name, device, self._kernels, wanted, self._first(device), needs)
+        flat = () if outs is None else Outs.of(outs).flat
+        needs = (*(str(out.dtype) for out in flat), *needs_of(static))
+        rows = self._rows(device)
+        tuned = _holding(rows, Signature.of(static, list(map(_typed, ins)), flat)) if flat else None
+        return explain(self.name, device, self._kernels, wanted, self._first(device), needs, tuned)
 
     def available_backends(self, platform: str) -> list[str]:
         """The backends that can run on `platform` here, in the order they are tried."""
@@ -137,14 +144,14 @@ class XLACustomKernel(Definition):
 
     @property
     def defaults(self) -> dict[str, str]:
-        """Platform -> the backend that is tried first; a copy."""
+        """Platform -> the backend that is tried first where no tuning table says otherwise; a copy."""
         return {
             platform: in_order(names, platform, self._first(platform))[0]
             for platform, names in self._kernels.items()
         }
 
     def set_default(self, platform: str, backend: str | None) -> None:
-        """Try `backend` first on `platform`; None: back to what the definition says.
+        """Try `backend` first on `platform`, whatever a tuning table says; None: back to the definition.
 
         Takes effect at the next call in every thread, also of functions under `jax.jit` that were
         compiled before. No cache is cleared: the change is part of the caches' keys, so each jitted
@@ -166,12 +173,22 @@ class XLACustomKernel(Definition):
                 f"operator {self.name!r} has no backend {backend!r} on {platform}; "
                 f"there are: {listing(self._kernels)}"
             )
-        undone = backend in in_order(here, platform, self._asdefault.get(platform))[:1]
+        # Where there are tables, to ask for the definition's default is not to ask for nothing.
+        undone = (
+            self._tuning is None and backend in in_order(here, platform, self._asdefault.get(platform))[:1]
+        )
         selection.change_default(self.name, platform, None if undone else backend)
 
     def _first(self, device: str) -> str | None:
         platform = platform_of(device)
         return selection.changed_default(self.name, platform) or self._asdefault.get(platform)
+
+    def _rows(self, device: str) -> tuple[Row, ...]:
+        """The rows of the tuning table, unless the user has set a default."""
+        platform = platform_of(device)
+        if selection.changed_default(self.name, platform) is not None:
+            return ()
+        return rows_of(self._tuning, device, self.name, platform)
 
     def _prepared(self, outs: Any, backend: str | None, static: dict[str, Any]) -> _Prepared:
         leaves, tree = jax.tree.flatten(outs)
@@ -202,6 +219,14 @@ class XLACustomKernel(Definition):
         outs = Outs.of(jax.tree.unflatten(tree, leaves))
         call = Call(self.name, outs, dict(zip(names, values, strict=True)), backend)
         return call, make_eager(self._primitive, call)
+
+
+def _holding(rows: Sequence[Row], call: Signature) -> Row | None:
+    return next((row for row in rows if row.holds(call)), None)
+
+
+def _typed(x: Any) -> Any:
+    return x if isinstance(x, jax.ShapeDtypeStruct) else jax.typeof(x)
 
 
 def _platform(ins: Sequence[Any]) -> str:

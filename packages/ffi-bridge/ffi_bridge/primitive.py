@@ -29,8 +29,8 @@ class Operator(Bindable, Protocol):
 
     jitted: Callable[[Call, Levels], Callable[..., Flat]]  # make_jitted, cached
 
-    def chosen(self, device: str, call: Call) -> Backend:
-        """The backend that `call` runs on, under this JAX platform."""
+    def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
+        """The backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
         ...
 
 
@@ -85,7 +85,8 @@ def _abstract(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:
 
 
 def _lower(operator: Operator, device: str, ctx: Any, *ins: Any, call: Call, batch: Levels) -> Sequence[Any]:
-    function = mapped(concrete(operator.chosen(device, call), call), batch)
+    backend = operator.chosen(device, call, ctx.avals_in, ctx.avals_out)
+    function = mapped(concrete(backend, call), batch)
     return mlir.lower_fun(function, multiple_results=True)(ctx, *ins)
 
 
