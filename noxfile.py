@@ -257,6 +257,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def tune(session: nox.Session) -> None:
+    """Measure which backend is the fastest for which calls, and write this device's tuning table."""
+    install(session, *workspace("numba", "warp"))
+    session.run("python", "-m", "event_ops_harness.bench.tune", *session.posargs)
+
+
+@nox.session(default=False)
 def report(session: nox.Session) -> None:
     """Write `harness/results/report.html` from what `matrix`, `bench` and `gpu` found; `-- --help`."""
     install(session, *workspace())

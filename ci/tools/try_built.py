@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 OUTSIDE = ROOT / "harness" / "examples" / "outside"
 NAMES = ("ffi_bridge", "event_ops", "event_ops_harness")
 CONSTRAINTS = ROOT / "ci" / "constraints" / f"py3.{sys.version_info.minor}.txt"
+TABLES = sorted(path.name for path in ROOT.glob("ops/event_ops/tuning/*.json"))
 CHECK = """
 import importlib.metadata, pathlib, sys
 for name in {names}:
@@ -28,6 +29,9 @@ for name in {names}:
     assert f"{{name}}/py.typed" in files, f"{{name}}: no py.typed"
     assert any(f.endswith("licenses/LICENSE") for f in files), f"{{name}}: no LICENSE"
     print(name, dist.version, "from", "site-packages")
+    if name == "event_ops":
+        missing = [t for t in {tables} if f"event_ops/tuning/{{t}}" not in files]
+        assert not missing, f"no tuning tables: {{missing}}"
 """
 
 
@@ -46,7 +50,7 @@ def run(python: Path, cwd: Path, *args: str) -> None:
 
 def try_installed(python: Path, empty: Path) -> None:
     """Import the three packages and run the program."""
-    run(python, empty, "-c", CHECK.format(names=NAMES))
+    run(python, empty, "-c", CHECK.format(names=NAMES, tables=TABLES))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     run(python, empty, "-c", readme.split("```python\n")[1].split("```")[0])
 

@@ -83,11 +83,15 @@ def write_rows(
 
 
 def command(benchmark: str, options: Sequence[str]) -> str:
-    """The nox command that measures the same again, without the paths of this machine."""
+    """The nox command that measures the same again."""
+    return " ".join(["nox -s bench --", benchmark, *portable(options)])
+
+
+def portable(options: Sequence[str]) -> list[str]:
+    """The options without the paths of this machine."""
     local = {i + k for i, word in enumerate(options) if word in _LOCAL for k in (0, 1)}
     joined = tuple(f"{name}=" for name in _LOCAL)
-    shared = (word for i, word in enumerate(options) if i not in local and not word.startswith(joined))
-    return " ".join(["nox -s bench --", benchmark, *shared])
+    return [word for i, word in enumerate(options) if i not in local and not word.startswith(joined)]
 
 
 def machine() -> dict[str, Any]:

@@ -81,12 +81,16 @@ class Problem:
 def make_problem(operator: Operator, case: Case) -> Problem:
     """The case in the first of the operator's dtypes, with 32-bit indices."""
     args, kwargs = case.make(np.random.default_rng(0), operator.dtypes[0], "int32")
-    names = list(inspect.signature(operator.function).parameters)[: len(args)]
-    places = [i for i, name in enumerate(names) if name in EVENTS]
+    place = event_place(operator, args)
     carried = CARRIED.get(operator.name, {})
-    small = bool(places) and args[places[0]].nbytes <= LARGE
-    varying = places[0] if places and (small or carried) else None
+    varying = place if place is not None and (args[place].nbytes <= LARGE or carried) else None
     return Problem(operator, case, args, kwargs, varying, carried)
+
+
+def event_place(operator: Operator, args: tuple[Any, ...]) -> int | None:
+    """The position of the events among the arguments."""
+    names = list(inspect.signature(operator.function).parameters)[: len(args)]
+    return next((i for i, name in enumerate(names) if name in EVENTS), None)
 
 
 def takes_flags(problem: Problem) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Mapping
+from typing import Any
 
 Work = Callable[[], object]
 Run = Callable[[int], object]  # does its work as often as it is told
@@ -32,7 +33,20 @@ def seconds_per_step(
     at_least: int | None = None,
     compiled: Container[str] = (),
 ) -> dict[str, float]:
-    """Best time of one step of each rival, in seconds, over interleaved rounds.
+    """Best time of one step of each rival, in seconds: the smallest of `times_per_step`."""
+    options: dict[str, Any] = {"rounds": rounds, "budget": budget, "at_least": at_least, "compiled": compiled}
+    return {name: min(times) for name, times in times_per_step(runs, **options).items()}
+
+
+def times_per_step(
+    runs: Mapping[str, Run],
+    *,
+    rounds: int,
+    budget: float,
+    at_least: int | None = None,
+    compiled: Container[str] = (),
+) -> dict[str, list[float]]:
+    """Times of one step of each rival, in seconds, over interleaved rounds.
 
     Args:
         runs: name -> a function that does so many steps to the end; called for one step to warm up.
@@ -44,20 +58,21 @@ def seconds_per_step(
     """
     steps: dict[str, int] = {}
     turns: dict[str, int] = {}
-    best: dict[str, float] = {}
+    times: dict[str, list[float]] = {}
     least = rounds if at_least is None else at_least
     for name, run in runs.items():
         first = _time(run, 1)
         if name in compiled and first > SLOW * budget:
-            steps[name], best[name] = 1, first
+            steps[name], each = 1, first
         else:
-            steps[name], best[name] = _calibrated(run, budget / rounds)
-        turns[name] = min(rounds, max(least, int(budget / max(steps[name] * best[name], 1e-9))))
+            steps[name], each = _calibrated(run, budget / rounds)
+        times[name] = [each]
+        turns[name] = min(rounds, max(least, int(budget / max(steps[name] * each, 1e-9))))
     for turn in range(rounds):
         for name, run in runs.items():
             if turn < turns[name]:
-                best[name] = min(best[name], _time(run, steps[name]))
-    return best
+                times[name].append(_time(run, steps[name]))
+    return times
 
 
 def repeated(work: Work) -> Run:

@@ -38,7 +38,7 @@ class Definition:
         self.rules = Rules(reference_jvp)
         self._kernels: dict[str, dict[str, Backend]] = {}
         self._asdefault: dict[str, str] = {}
-        self._tuning: Folder | None = None
+        self.tuning: Folder | None = None
         self._lowered = False
         self._lock = threading.RLock()
 
@@ -127,7 +127,7 @@ class Definition:
                 'as "package:folder"'
             )
         with self._lock:
-            self._tuning = folder
+            self.tuning = folder
             if self._lowered:
                 selection.note_definition(self.name)
 

@@ -175,7 +175,7 @@ class XLACustomKernel(Definition):
             )
         # Where there are tables, to ask for the definition's default is not to ask for nothing.
         undone = (
-            self._tuning is None and backend in in_order(here, platform, self._asdefault.get(platform))[:1]
+            self.tuning is None and backend in in_order(here, platform, self._asdefault.get(platform))[:1]
         )
         selection.change_default(self.name, platform, None if undone else backend)
 
@@ -188,7 +188,7 @@ class XLACustomKernel(Definition):
         platform = platform_of(device)
         if selection.changed_default(self.name, platform) is not None:
             return ()
-        return rows_of(self._tuning, device, self.name, platform)
+        return rows_of(self.tuning, device, self.name, platform)
 
     def _prepared(self, outs: Any, backend: str | None, static: dict[str, Any]) -> _Prepared:
         leaves, tree = jax.tree.flatten(outs)

@@ -183,8 +183,8 @@ def _row(what: str, given: Any, kind: str) -> Row:
     above, up_to = row["above"], row["up_to"]
     if above < 0 or (up_to is not None and up_to <= above) or not row["ratio"] > 0:
         raise ValueError(
-            f"{what} is above {above}, up to {up_to}, ratio {row['ratio']}; expected 0 <= above < up_to and a "
-            "positive ratio"
+            f"{what} is above {above}, up to {up_to}, ratio {row['ratio']}; expected "
+            "0 <= above < up_to and a positive ratio"
         )
     known: dict[str, Any] = {name: row[name] for name in _FIELDS}
     known["flags"] = tuple(map(str, row["flags"]))

@@ -100,6 +100,7 @@ def alif_step(
 
 kernel = XLACustomKernel("alif_step")
 kernel.def_tags("neuron", "elementwise")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.alif_step.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.alif_step.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.alif_step.numba_cuda:generator")

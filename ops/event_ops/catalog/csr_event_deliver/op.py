@@ -101,6 +101,7 @@ def _check_buffer(buffer: jax.Array, slot: jax.Array, shape: tuple[int, int]) ->
 
 kernel = XLACustomKernel("csr_event_deliver")
 kernel.def_tags("sparse", "event-driven", "synapse")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.csr_event_deliver.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.csr_event_deliver.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_deliver.numba_cuda:generator")

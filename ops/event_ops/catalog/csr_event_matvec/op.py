@@ -73,6 +73,7 @@ def csr_event_matvec(
 
 kernel = XLACustomKernel("csr_event_matvec")
 kernel.def_tags("sparse", "event-driven")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.csr_event_matvec.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.csr_event_matvec.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_matvec.numba_cuda:generator")

@@ -62,6 +62,7 @@ def csr_matmat(
 
 kernel = XLACustomKernel("csr_matmat")
 kernel.def_tags("sparse", "float")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.csr_matmat.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.csr_matmat.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matmat.numba_cuda:generator")

@@ -63,6 +63,7 @@ def csr_matvec(
 
 kernel = XLACustomKernel("csr_matvec")
 kernel.def_tags("sparse", "float")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.csr_matvec.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.csr_matvec.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matvec.numba_cuda:generator")

@@ -81,6 +81,7 @@ def _width(name: str, x: jax.Array, size: int, axis: str) -> int:
 
 kernel = XLACustomKernel("csr_sddmm")
 kernel.def_tags("sparse", "float")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.csr_sddmm.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_sddmm.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_sddmm.numba_cuda:generator")

@@ -65,6 +65,7 @@ def _check(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> Non
 
 kernel = XLACustomKernel("csr_tocsc")
 kernel.def_tags("sparse", "structure")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.csr_tocsc.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.csr_tocsc.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_tocsc.numba_cuda:generator")

@@ -64,6 +64,7 @@ def ell_event_matvec(
 
 kernel = XLACustomKernel("ell_event_matvec")
 kernel.def_tags("sparse", "event-driven")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.ell_event_matvec.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.ell_event_matvec.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.ell_event_matvec.numba_cuda:generator")

@@ -101,6 +101,7 @@ def _per_channel(decay: jax.Array, shape: tuple[int, ...]) -> jax.Array:
 
 kernel = XLACustomKernel("expsyn_step")
 kernel.def_tags("sparse", "event-driven", "synapse")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.expsyn_step.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.expsyn_step.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.expsyn_step.numba_cuda:generator")

@@ -92,6 +92,7 @@ def lif_step(
 
 kernel = XLACustomKernel("lif_step")
 kernel.def_tags("neuron", "elementwise")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.lif_step.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.lif_step.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.lif_step.numba_cuda:generator")

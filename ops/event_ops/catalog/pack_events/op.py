@@ -35,6 +35,7 @@ def pack_events(events: ArrayLike, *, backend: str | None = None) -> jax.Array:
 
 kernel = XLACustomKernel("pack_events")
 kernel.def_tags("event-driven")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.pack_events.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.pack_events.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.pack_events.numba_cuda:generator")

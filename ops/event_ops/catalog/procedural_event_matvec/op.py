@@ -69,6 +69,7 @@ def procedural_event_matvec(
 
 kernel = XLACustomKernel("procedural_event_matvec")
 kernel.def_tags("sparse", "procedural", "event-driven")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.procedural_event_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.procedural_event_matvec.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.procedural_event_matvec.numba_cuda:generator")

@@ -65,6 +65,7 @@ def procedural_matvec(
 
 kernel = XLACustomKernel("procedural_matvec")
 kernel.def_tags("sparse", "procedural", "float")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.procedural_matvec.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.procedural_matvec.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.procedural_matvec.numba_cuda:generator")

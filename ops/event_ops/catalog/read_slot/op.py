@@ -47,6 +47,7 @@ def read_slot(
 # Its derivatives are those of the reference.
 kernel = XLACustomKernel("read_slot")
 kernel.def_tags("synapse")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.read_slot.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.read_slot.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.read_slot.numba_cuda:generator")

@@ -86,6 +86,7 @@ def _check(target: jax.Array, indices: jax.Array, updates: jax.Array) -> None:
 
 kernel = XLACustomKernel("scatter_add")
 kernel.def_tags("scatter")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.scatter_add.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.scatter_add.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.scatter_add.numba_cuda:generator")

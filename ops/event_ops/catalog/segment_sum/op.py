@@ -95,6 +95,7 @@ def _length(num_segments: Any) -> int:
 
 kernel = XLACustomKernel("segment_sum")
 kernel.def_tags("scatter", "segment")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.segment_sum.reference:generator", lacks_on_gpu=ONE_ORDER)
 kernel.def_numba_kernel("event_ops.catalog.segment_sum.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.segment_sum.numba_cuda:generator")

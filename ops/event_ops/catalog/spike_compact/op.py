@@ -49,6 +49,7 @@ def spike_compact(
 
 kernel = XLACustomKernel("spike_compact")
 kernel.def_tags("event-driven")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.spike_compact.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.spike_compact.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.spike_compact.numba_cuda:generator")

@@ -52,6 +52,7 @@ def spike_detect_reset(
 
 kernel = XLACustomKernel("spike_detect_reset")
 kernel.def_tags("neuron", "elementwise")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.spike_detect_reset.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.spike_detect_reset.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.spike_detect_reset.numba_cuda:generator")

@@ -87,6 +87,7 @@ def _check_transpose(
 
 kernel = XLACustomKernel("stdp_on_post")
 kernel.def_tags("sparse", "event-driven", "plasticity")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.stdp_on_post.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.stdp_on_post.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.stdp_on_post.numba_cuda:generator")

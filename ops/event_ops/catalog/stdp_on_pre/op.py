@@ -71,6 +71,7 @@ def stdp_on_pre(
 
 kernel = XLACustomKernel("stdp_on_pre")
 kernel.def_tags("sparse", "event-driven", "plasticity")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.stdp_on_pre.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.stdp_on_pre.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.stdp_on_pre.numba_cuda:generator")

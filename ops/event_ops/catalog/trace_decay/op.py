@@ -60,6 +60,7 @@ def trace_decay(
 
 kernel = XLACustomKernel("trace_decay")
 kernel.def_tags("elementwise", "trace")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_numba_kernel("event_ops.catalog.trace_decay.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.trace_decay.numba_cuda:generator")
 kernel.def_warp_kernel("event_ops.catalog.trace_decay.warp:generator")

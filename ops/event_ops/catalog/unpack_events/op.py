@@ -41,6 +41,7 @@ def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> ja
 
 kernel = XLACustomKernel("unpack_events")
 kernel.def_tags("event-driven")
+kernel.def_tuning("event_ops:tuning")
 kernel.def_reference("event_ops.catalog.unpack_events.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.unpack_events.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.unpack_events.numba_cuda:generator")

@@ -1,0 +1,163 @@
+"""Measure which backend is the fastest for which calls, and write the tuning table of this kind of device.
+
+Every operator of the catalog, its benchmark cases and smaller ones, in its first dtype, with events as they
+are made and at densities of 0.1 %, 1 %, 10 % and 100 %; timed in turns as `bench catalog` does, after each
+result was compared with the reference's. A backend gets a row where it is more than 10 % faster than the
+documented first one beyond noise, by an interval of ranks, in every case and at every density of a size: the
+choice knows a call's size, and not its events. A backend that fails once is not measured further. Not
+measured: first calls, gradients, batches, other dtypes and static arguments, for which no row is written.
+
+The table in the package's folder is written whole, in a source checkout. Elsewhere, and for some operators
+only, `--output` names a file; an operator reads it after `kernel.def_tuning(Path(folder))`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import event_ops
+from event_ops.discover import operators
+from event_ops_harness.bench.results import machine, portable, when
+from event_ops_harness.bench.steps import Problem, make_problem, run_of
+from event_ops_harness.bench.timing import times_per_step
+from event_ops_harness.bench.tuned_cases import at_densities, cases, signature_of
+from event_ops_harness.bench.tuned_rows import Measured, lead, rows_of
+from event_ops_harness.conformance.compare import Mismatch, assert_same
+from ffi_bridge.backends import platform_of
+from ffi_bridge.tuning import FORMAT, slug
+
+PACKAGE: Final = Path(event_ops.__file__).parent
+HOPELESS: Final = 3  # times as long as the first backend in one call, and a millisecond: not timed further
+
+Call = Callable[..., Any]
+Say = Callable[[str], None]
+
+
+def measure(problem: Problem, platform: str, options: argparse.Namespace, say: Say) -> Measured:
+    """Which backends of the operator lead its first one in this case."""
+    operator, kwargs = problem.operator, problem.kwargs
+    first, *others = operator.kernel.available_backends(platform)
+    calls = {
+        name: jax.jit(functools.partial(operator.function, backend=name, **kwargs))
+        for name in (first, *others)
+    }
+    leads: dict[str, dict[str, float]] = {name: {} for name in others}
+    for density, dense in at_densities(problem):
+        able = [name for name in _able(dense, calls, [first, *leads], say) if name != first]
+        times = _times(dense, {name: calls[name] for name in (first, *able)}, options) if able else {}
+        found = {name: lead(times[first], times[name]) for name in able}
+        leads = {name: leads[name] | {density: ratio} for name, ratio in found.items() if ratio is not None}
+        if not leads:
+            break
+    return Measured(operator.name, platform, signature_of(problem), problem.case.name, first, leads)
+
+
+def _able(problem: Problem, calls: dict[str, Call], names: Sequence[str], say: Say) -> list[str]:
+    """Those of `names` that give what the reference gives, and do not take far longer than the first."""
+    rtol = 2 * problem.case.relative_tolerance(problem.operator.dtypes[0])
+    expected = jax.tree.map(np.asarray, calls["reference"](*problem.on_device))
+    able: list[str] = []
+    limit = float("inf")
+    for name in names:
+        try:
+            assert_same(calls[name](*problem.on_device), expected, rtol)
+        except Mismatch as wrong:
+            say(f"{problem.name}: {name} is left out: {wrong}")
+            continue
+        started = time.perf_counter()
+        jax.block_until_ready(calls[name](*problem.on_device))
+        took = time.perf_counter() - started
+        if name == names[0]:
+            limit = HOPELESS * took + 1e-3
+        if took <= limit:
+            able.append(name)
+    return able
+
+
+def _times(problem: Problem, calls: dict[str, Call], options: argparse.Namespace) -> dict[str, list[float]]:
+    runs = {name: run_of(problem, call) for name, call in calls.items()}
+    return times_per_step(runs, rounds=options.rounds, budget=options.budget, at_least=3, compiled=runs)
+
+
+def _measured(options: argparse.Namespace, platform: str, say: Say, status: Say) -> list[Measured]:
+    found: list[Measured] = []
+    for operator in operators():
+        if options.only and operator.name not in options.only:
+            continue
+        for case in cases(operator):
+            status(f"measuring {operator.name} {case.name}")
+            found.append(measure(make_problem(operator, case), platform, options, say))
+    return found
+
+
+def _table(rows: Sequence[dict[str, Any]], kind: str) -> Table:
+    table = Table(title=f"Rows measured on {kind}", title_justify="left")
+    for column in ("operator", "dtypes", "flags", "above", "up to", "backend", "times as fast as"):
+        table.add_column(column, justify="right" if column in ("above", "up to") else "left")
+    for row in rows:
+        up_to = "any" if row["up_to"] is None else str(row["up_to"])
+        faster = f"{row['ratio']:.2f} {row['over']}"
+        flags = ", ".join(row["flags"])
+        table.add_row(row["operator"], row["dtypes"], flags, str(row["above"]), up_to, row["backend"], faster)
+    return table
+
+
+def _parse(argv: Sequence[str] | None, kind: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tune", description=__doc__, allow_abbrev=False)
+    names = [operator.name for operator in operators()]
+    add = parser.add_argument
+    add("--only", nargs="+", default=[], metavar="OPERATOR", choices=names, help="these operators")
+    add("--rounds", type=int, default=8, help="turns of each backend; default: 8")
+    add("--budget", type=float, default=0.1, help="seconds per backend, case and density; default: 0.1")
+    add("--output", type=Path, metavar="FILE", help="JSON; default: that of this device in event_ops/tuning")
+    options = parser.parse_args(argv)
+    if options.rounds < 4 or options.budget <= 0:
+        parser.error("--rounds is at least 4: fewer tell no lead from noise; --budget more than 0")
+    if options.output is None:
+        if options.only or not (PACKAGE.parent / "pyproject.toml").exists():
+            parser.error(
+                "name the file with --output: only in a source checkout, and whole, is the package's written"
+            )
+        options.output = PACKAGE / "tuning" / f"{slug(kind)}.json"
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, show and write; returns the exit status."""
+    kind = jax.local_devices()[0].device_kind
+    options = _parse(argv, kind)
+    console = Console(width=max(Console().width, 165))
+    say = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    with console.status("measuring") as status:
+        rows = rows_of(_measured(options, platform_of(jax.default_backend()), say, status.update))
+    console.print(_table(rows, kind))
+    words = ["nox -s tune", *(["--"] if argv or (argv is None and sys.argv[1:]) else [])]
+    command = " ".join([*words, *portable(sys.argv[1:] if argv is None else argv)])
+    found = {
+        "format": FORMAT,
+        "device_kind": kind,
+        "command": command,
+        **when(),
+        "machine": machine(),
+        "rows": rows,
+    }
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(json.dumps(found, indent=1) + "\n")
+    console.print(f"{len(rows)} rows in {options.output}", markup=False, soft_wrap=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""From measured cases to the rows of a tuning table.
+
+Of two measured sizes of one signature the nearer one decides, by ratio: rows meet at the geometric mean. The
+smallest decides for whatever is smaller, the largest for whatever is larger. A backend has a row at a size if
+it beat the documented first one in every case of that size, at every density; of several such ones, the one
+whose smallest lead is largest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from event_ops_harness.bench.noise import change
+from ffi_bridge.tuning import Signature
+
+MARGIN: Final = 1.1  # how many times as fast a backend must be, beyond noise, to get a row
+ALPHA: Final = 0.05
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One case. `leads`: backend -> density -> how many times as fast as `over`; it has who leads at all."""
+
+    operator: str
+    platform: str
+    signature: Signature
+    case: str
+    over: str
+    leads: Mapping[str, Mapping[str, float]]
+
+
+def lead(first: Sequence[float], other: Sequence[float]) -> float | None:
+    """How many times as fast `other` is, from times of both; None unless by `MARGIN` beyond noise."""
+    found = change(first, other, ALPHA)
+    return 1 / found.ratio if found.high * MARGIN < 1 else None
+
+
+def rows_of(measured: Iterable[Measured]) -> list[dict[str, Any]]:
+    """The rows, in the form of a table's file."""
+    groups: dict[tuple[Any, ...], list[Measured]] = {}
+    for one in measured:
+        key = one.operator, one.platform, one.signature.dtypes, one.signature.flags, one.over
+        groups.setdefault(key, []).append(one)
+    return [row for group in groups.values() for row in _of_signature(group)]
+
+
+def _of_signature(group: Sequence[Measured]) -> list[dict[str, Any]]:
+    by_size: dict[int, list[Measured]] = {}
+    for one in group:
+        by_size.setdefault(one.signature.elements or 0, []).append(one)
+    sizes = sorted(by_size)
+    bounds = [0, *(math.isqrt(a * b) for a, b in pairwise(sizes)), None]
+    rows: list[dict[str, Any]] = []
+    for size, (above, up_to) in zip(sizes, pairwise(bounds), strict=True):
+        backend, leads = _winner(by_size[size])
+        if backend is None:
+            continue
+        row = _row(by_size[size][0], above or 0, up_to, backend, leads)
+        if rows and (rows[-1]["backend"], rows[-1]["up_to"]) == (backend, above):
+            rows[-1] |= {"up_to": up_to, "measured": rows[-1]["measured"] | row["measured"]}
+            rows[-1]["ratio"] = min(rows[-1]["measured"].values())
+        else:
+            rows.append(row)
+    return rows
+
+
+def _winner(cases: Sequence[Measured]) -> tuple[str | None, dict[str, float]]:
+    """The backend that leads in every case, and by how much in each."""
+    able = set.intersection(*(set(case.leads) for case in cases))
+    leads = {
+        backend: {
+            " ".join(filter(None, (case.case, density))): round(ratio, 2)
+            for case in cases
+            for density, ratio in case.leads[backend].items()
+        }
+        for backend in sorted(able)
+    }
+    best = max(leads, key=lambda backend: min(leads[backend].values()), default=None)
+    return best, leads.get(best or "", {})
+
+
+def _row(
+    one: Measured, above: int, up_to: int | None, backend: str, leads: Mapping[str, float]
+) -> dict[str, Any]:
+    return {
+        "operator": one.operator,
+        "platform": one.platform,
+        "dtypes": one.signature.dtypes,
+        "flags": list(one.signature.flags),
+        "above": above,
+        "up_to": up_to,
+        "backend": backend,
+        "over": one.over,
+        "ratio": min(leads.values()),
+        "measured": dict(leads),
+    }
