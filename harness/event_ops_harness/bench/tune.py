@@ -76,14 +76,22 @@ def _able(problem: Problem, calls: dict[str, Call], names: Sequence[str], say: S
         except Mismatch as wrong:
             say(f"{problem.name}: {name} is left out: {wrong}")
             continue
-        started = time.perf_counter()
-        jax.block_until_ready(calls[name](*problem.on_device))
-        took = time.perf_counter() - started
+        took = _seconds(functools.partial(calls[name], *problem.on_device))
         if name == names[0]:
             limit = HOPELESS * took + 1e-3
         if took <= limit:
             able.append(name)
     return able
+
+
+def _seconds(call: Call) -> float:
+    """Of one call; of the best of three, where it is so short that the machine may have been away."""
+    found: list[float] = []
+    while len(found) < 3 and sum(found) < 0.1:
+        started = time.perf_counter()
+        jax.block_until_ready(call())
+        found.append(time.perf_counter() - started)
+    return min(found)
 
 
 def _times(problem: Problem, calls: dict[str, Call], options: argparse.Namespace) -> dict[str, list[float]]:
