@@ -7,6 +7,7 @@ documented first one beyond noise, by an interval of ranks, in every case and at
 choice knows a call's size, and not its events. A backend that fails once is not measured further. Not
 measured: first calls, gradients, batches, other dtypes and static arguments, for which no row is written.
 
+It measures on JAX's default device: a GPU where CUDA wheels are installed and JAX sees one.
 The table in the package's folder is written whole, in a source checkout. Elsewhere, and for some operators
 only, `--output` names a file; an operator reads it after `kernel.def_tuning(Path(folder))`.
 """
