@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from small_operators import adds, multiplies
+import json
+from pathlib import Path
+from typing import Any
 
+import pytest
+from small_operators import Write, adds, multiplies
+
+from ffi_bridge import tuning
 from ffi_bridge.kernel import XLACustomKernel
 
 
@@ -39,3 +44,17 @@ def operator(name: str) -> XLACustomKernel:
     operator = XLACustomKernel(name)
     operator.def_reference(multiplies)
     return operator
+
+
+@pytest.fixture
+def write(tmp_path: Path, name: str) -> Write:
+    """Writes cpu.json with rows about the operator of this test, and gives its folder."""
+
+    def write(*changes: dict[str, Any], **header: Any) -> Path:
+        row = {"operator": name, "platform": "cpu", "dtypes": "float32 -> float32", "flags": []}
+        row |= {"above": 0, "up_to": 8, "backend": "two", "over": "one", "ratio": 1.8}
+        table = {"format": tuning.FORMAT, "device_kind": "cpu", "rows": [row | x for x in changes]} | header
+        (tmp_path / "cpu.json").write_text(json.dumps(table))
+        return tmp_path
+
+    return write

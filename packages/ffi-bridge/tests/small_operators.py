@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 from ffi_bridge.kernel import XLACustomKernel
+
+Write = Callable[..., Path]  # of a tuning table
 
 
 def adds(value: float) -> Callable[..., Any]:
@@ -48,6 +51,12 @@ class Traced:
 
     def __call__(self) -> int:
         return int(self._jitted(jnp.float32(0)))
+
+
+def run(operator: XLACustomKernel, size: int = 1, **options: Any) -> int:
+    """The first element of the result on zeros, so which backend ran."""
+    x = jnp.zeros(size)
+    return int(operator(x, outs=x, **options)[0])
 
 
 def hide(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
