@@ -36,13 +36,15 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def cubed():
-    @numba.njit(parallel=True)
-    def cubes(x, y):
-        for i in numba.prange(x.size):
-            y[i] = x[i] ** 3
+def power(exponent):
+    """A kernel of its own for every exponent: what this process has compiled once, it does not store again."""
 
-    call = numba_kernel(cubes, jax.ShapeDtypeStruct((4,), jnp.float32))
+    @numba.njit(parallel=True)
+    def powers(x, y):
+        for i in numba.prange(x.size):
+            y[i] = x[i] ** exponent
+
+    call = numba_kernel(powers, jax.ShapeDtypeStruct((4,), jnp.float32))
     return jax.jit(lambda x: call(x) + 1)
 
 
@@ -52,7 +54,7 @@ def call_elsewhere(path):
 
 def test_another_process_calls_it_and_compiles_no_kernel(folder):
     program = folder / "program"
-    program.write_bytes(ffi_bridge.export.export(cubed())(jnp.ones(4)).serialize())
+    program.write_bytes(ffi_bridge.export.export(power(3))(jnp.ones(4)).serialize())
     called = call_elsewhere(program)
     assert called.returncode == 0, called.stderr
     assert called.stdout.split("\n")[0] == "[ 1.  2.  9. 28.]"
@@ -61,19 +63,19 @@ def test_another_process_calls_it_and_compiles_no_kernel(folder):
 
 def test_without_the_kernel_cache_it_says_what_is_missing(folder):
     program = folder / "program"
-    program.write_bytes(ffi_bridge.export.export(cubed())(jnp.ones(4)).serialize())
+    program.write_bytes(ffi_bridge.export.export(power(4))(jnp.ones(4)).serialize())
     ffi_bridge.kernel_cache.clear()
     called = call_elsewhere(program)
     assert called.returncode == 1
-    assert called.stderr.startswith("MissingTargetError: the program calls 'cubes.numba_cpu.")
-    assert "first call the kernel 'cubes' here" in called.stderr
+    assert called.stderr.startswith("MissingTargetError: the program calls 'powers.numba_cpu.")
+    assert "first call the kernel 'powers' here" in called.stderr
 
 
 def test_in_the_process_that_exported_nothing_is_looked_for(monkeypatch):
-    content = ffi_bridge.export.export(cubed())(jnp.ones(4)).serialize()
+    content = ffi_bridge.export.export(power(5))(jnp.ones(4)).serialize()
     ffi_bridge.kernel_cache.clear()
     again = ffi_bridge.export.deserialize(content)
-    np.testing.assert_array_equal(again.call(jnp.full(4, 2.0)), 9)
+    np.testing.assert_array_equal(again.call(jnp.full(4, 2.0)), 33)
 
 
 def test_a_kernel_of_another_toolchain_is_named():
