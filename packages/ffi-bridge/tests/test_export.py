@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def power(exponent):
-    """A kernel of its own for every exponent: what this process has compiled once, it does not store again."""
+    """A kernel of its own for every exponent: what this process has compiled it does not store again."""
 
     @numba.njit(parallel=True)
     def powers(x, y):
