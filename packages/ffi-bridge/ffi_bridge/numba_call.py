@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ffi_bridge import debug
 from ffi_bridge.handler.numba_cpu import Layout
 from ffi_bridge.native_call import NativeCall, NativeKernel
 from ffi_bridge.numba_compile import array_type, ensure_kernel_target, parameter_names
@@ -38,7 +39,7 @@ class NumbaKernel(NativeKernel):
             array_type(self.name, name, dtype, ndim, readonly=i < len(ins) and i not in aliased)
             for i, (name, (dtype, ndim)) in enumerate(zip(names, specs, strict=True))
         ]
-        layout = Layout(self.name, names, len(ins), batched)
+        layout = Layout(self.name, names, len(ins), batched, debug.is_on())
         target = ensure_kernel_target(
             self.dispatcher, arrays, layout, noalias=not aliased, num_threads=call.options
         )

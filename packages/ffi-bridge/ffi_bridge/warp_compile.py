@@ -13,6 +13,7 @@ from typing import Any, Final
 import warp as wp
 from warp._src.types import array_t
 
+from ffi_bridge import debug
 from ffi_bridge.abi import check_platform
 from ffi_bridge.buffer_spec import BufferSpec
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
@@ -132,6 +133,7 @@ def ensure_cpu_target(call: WarpCall) -> str:
             call.num_inputs,
             tuple(buffer.with_slots(slots[i], call.sizes) for i, buffer in enumerate(call.buffers)),
             call.sizes,
+            debug.is_on(),
         )
         contents = fingerprint(module.module_hash, concrete.get_mangled_name(), repr(launch), wp.__version__)
         name = f"{call.kernel.key}.warp.{contents.digest}"

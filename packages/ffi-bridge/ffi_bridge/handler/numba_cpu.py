@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype
 
 from ffi_bridge.abi import DTYPES
+from ffi_bridge.handler.canaries import Canaries
 from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded, external
 from ffi_bridge.handler.frame import HANDLER_TYPE, I8, I32, I64, NULL, POINTER, Buffer, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
@@ -32,13 +33,14 @@ class Layout:
     """How the buffers of a frame map to the kernel's arguments.
 
     `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without
-    one is given to every element of that level.
+    one is given to every element of that level. `guarded`: outputs lie between canaries.
     """
 
     kernel: str
     names: tuple[str, ...]
     num_inputs: int
     batched: tuple[tuple[bool, ...], ...]
+    guarded: bool = False
 
     @property
     def levels(self) -> int:
@@ -71,12 +73,18 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     buffers = _checked_buffers(frame, signature, layout)
     for buffer, array in list(zip(buffers, signature.args, strict=True))[layout.num_inputs :]:
         prefer_huge_pages(builder, buffer.data, _size(builder, array, buffer.dims))
+    canaries = Canaries(frame, layout.kernel)
+    if layout.guarded:
+        buffers = _between(canaries, builder, signature, layout, buffers)
     if threading is None:
         _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
+        canaries.check()
+        frame.leave()
     else:
         _enter(frame, threading)
         before = count_recorded(builder, threading.slot)
         _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
+        canaries.check()
         frame.leave()
         after = count_recorded(builder, threading.slot)
         with builder.if_then(builder.icmp_unsigned("!=", before, after), likely=False):
@@ -106,6 +114,19 @@ def _checked_buffers(frame: Frame, signature: Signature, layout: Layout) -> list
     return buffers
 
 
+def _between(
+    canaries: Canaries, builder: Any, signature: Signature, layout: Layout, buffers: list[Buffer]
+) -> list[Buffer]:
+    """The buffers, outputs between canaries."""
+    count = layout.num_inputs
+    inputs = [buffer.data for buffer in buffers[:count]]
+    outputs = zip(buffers[count:], signature.args[count:], layout.names[count:], strict=True)
+    return buffers[:count] + [
+        replace(out, data=canaries.around(name, out.data, _size(builder, array, out.dims), inputs))
+        for out, array, name in outputs
+    ]
+
+
 def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
     """How many bytes an array of this shape takes."""
     size: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
@@ -116,7 +137,7 @@ def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
 
 def _enter(frame: Frame, threading: Threading) -> None:
     """Take the mutex and set the thread count; `frame.leave` undoes both."""
-    undo: list[Callable[[], object]] = []
+    undo: list[Callable[[], object]] = [frame.leave]
     if threading.mutex is not None:
         undo.append(_lock(frame.builder, threading.mutex))
     if threading.num_threads is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from ffi_bridge.handler.canaries import Canaries
 from ffi_bridge.handler.engine import MachineCode, compile_function, new_module
 from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, POINTER, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
@@ -18,12 +19,16 @@ from ffi_bridge.handler.launch import LaunchBuffer, checked_addresses, copied, o
 
 @dataclass(frozen=True)
 class WarpLaunch:
-    """What a handler passes: constant structs (launch bounds first), and the buffers they point at."""
+    """What a handler passes: constant structs (launch bounds first), and the buffers they point at.
+
+    `guarded`: outputs lie between canaries.
+    """
 
     structs: tuple[bytes, ...]
     num_inputs: int
     buffers: tuple[LaunchBuffer, ...]
     batch: tuple[int, ...]
+    guarded: bool = False
 
 
 def emit_handler(entry: int, name: str, launch: WarpLaunch) -> MachineCode:
@@ -37,10 +42,20 @@ def emit_handler(entry: int, name: str, launch: WarpLaunch) -> MachineCode:
     data = checked_addresses(frame, launch.buffers, launch.num_inputs)
     for pointer, buffer in list(zip(data, launch.buffers, strict=True))[launch.num_inputs :]:
         prefer_huge_pages(builder, pointer, ir.Constant(I64, buffer.size))
+    canaries = Canaries(frame, name.partition(".")[0])
+    if launch.guarded:
+        inputs = data[: launch.num_inputs]
+        outputs = list(zip(data, launch.buffers, strict=True))[launch.num_inputs :]
+        data = inputs + [
+            canaries.around(buffer.name, pointer, ir.Constant(I64, buffer.size), inputs)
+            for pointer, buffer in outputs
+        ]
     structs = [copied(builder, content) for content in launch.structs]
     with over_batch(builder, launch.batch, launch.buffers, data) as element:
         write_addresses(builder, structs, launch.buffers, element)
         kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(structs))
         builder.call(builder.inttoptr(ir.Constant(I64, entry), kind.as_pointer()), structs)
+    canaries.check()
+    frame.leave()
     builder.ret(NULL)
     return compile_function(module, name)

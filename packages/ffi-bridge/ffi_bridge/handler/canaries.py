@@ -1,0 +1,114 @@
+"""Outputs between canaries: a kernel writes into memory of ours, which is checked and copied to XLA's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from ffi_bridge.handler.frame import I8, I32, I64, NULL, POINTER, Frame, constant_text
+from ffi_bridge.handler.loop import count_to
+
+GUARD: Final = 64  # bytes of canaries on either side, and the alignment of XLA's buffers
+CANARY: Final = 0xA5
+POISON: Final = 0xFF  # in every byte: NaN as a float, -1 as an integer
+
+
+@dataclass(frozen=True)
+class _Output:
+    name: str
+    data: Any  # XLA's memory
+    size: Any  # bytes
+    block: Any  # where the address of ours is: canaries, the output, canaries; NULL: there is none
+
+
+class Canaries:
+    """The guarded outputs of the handler that `frame` belongs to, and of its kernel."""
+
+    def __init__(self, frame: Frame, kernel: str) -> None:
+        self._frame, self._kernel = frame, kernel
+        self._outputs: list[_Output] = []
+        outer = frame.leave
+
+        def leave() -> None:
+            for output in self._outputs:
+                _call(frame.builder, "free", ir.VoidType(), [frame.builder.load(output.block)])
+            outer()
+
+        frame.leave = leave
+
+    def around(self, name: str, data: Any, size: Any, inputs: Sequence[Any]) -> Any:
+        """Where the kernel writes in place of `data`: `data` itself, if that is one of the `inputs`, too."""
+        builder = self._frame.builder
+        block = cgutils.alloca_once(builder, POINTER, name="block", zfill=True)
+        place = cgutils.alloca_once_value(builder, data, name="place")
+        shared: Any = ir.Constant(ir.IntType(1), 0)
+        for pointer in inputs:
+            shared = builder.or_(shared, builder.icmp_unsigned("==", data, pointer))
+        with builder.if_then(builder.not_(shared)):
+            total = self._total(size)
+            made = _call(builder, "aligned_alloc", POINTER, [ir.Constant(I64, GUARD), total])
+            with builder.if_then(builder.icmp_unsigned("==", made, NULL), likely=False):
+                self._fail(f"no memory to guard output '{name}' of kernel '{self._kernel}'")
+            builder.store(made, block)
+            inside = builder.gep(made, [ir.Constant(I64, GUARD)])
+            _fill(builder, made, CANARY, total)
+            _fill(builder, inside, POISON, size)
+            builder.store(inside, place)
+        self._outputs.append(_Output(name, data, size, block))
+        return builder.load(place)
+
+    def check(self) -> None:
+        """Return an error unless every canary is as it was; else give XLA the outputs."""
+        builder = self._frame.builder
+        for output in self._outputs:
+            block = builder.load(output.block)
+            with builder.if_then(builder.icmp_unsigned("!=", block, NULL)):
+                inside = builder.gep(block, [ir.Constant(I64, GUARD)])
+                behind = builder.gep(inside, [output.size])
+                after = builder.sub(
+                    self._total(output.size), builder.add(output.size, ir.Constant(I64, GUARD))
+                )
+                for side, start, count in (
+                    ("before", block, ir.Constant(I64, GUARD)),
+                    ("behind", behind, after),
+                ):
+                    with builder.if_then(_changed(builder, start, count), likely=False):
+                        self._fail(f"kernel '{self._kernel}' wrote {side} its output '{output.name}'")
+                _call(builder, "memcpy", POINTER, [output.data, inside, output.size])
+
+    def _total(self, size: Any) -> Any:
+        """Bytes of a block: whole multiples of the guard, at least one of them on either side."""
+        builder, guard = self._frame.builder, ir.Constant(I64, GUARD)
+        parts = builder.udiv(builder.add(size, ir.Constant(I64, 3 * GUARD - 1)), guard)
+        return builder.mul(parts, guard)
+
+    def _fail(self, text: str) -> None:
+        builder = self._frame.builder
+        self._frame.leave()
+        message = constant_text(builder.module, text)
+        builder.ret(self._frame.error("XLA_FFI_Error_Code_INTERNAL", message))
+
+
+def _changed(builder: Any, start: Any, count: Any) -> Any:
+    """Whether any of `count` bytes is no canary."""
+    found = cgutils.alloca_once(builder, I8, name="found")
+    builder.store(ir.Constant(I8, 0), found)
+    with count_to(builder, count) as i:
+        byte = builder.load(builder.gep(start, [i]))
+        differs = builder.xor(byte, ir.Constant(I8, CANARY))
+        builder.store(builder.or_(builder.load(found), differs), found)
+    return builder.icmp_unsigned("!=", builder.load(found), ir.Constant(I8, 0))
+
+
+def _fill(builder: Any, start: Any, byte: int, count: Any) -> None:
+    _call(builder, "memset", POINTER, [start, ir.Constant(I32, byte), count])
+
+
+def _call(builder: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
+    """Call a function of the C library."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)

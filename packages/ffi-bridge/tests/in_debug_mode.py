@@ -1,0 +1,96 @@
+"""Kernels that are right and wrong, in a process in the debug mode; prints what came of each, as JSON."""
+
+import json
+import resource
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+import warp as wp
+
+from ffi_bridge import numba_kernel, warp_kernel
+
+X = jnp.arange(5.0)
+FIVE = jax.ShapeDtypeStruct((5,), jnp.float32)
+
+
+@numba.njit
+def right(x, y):
+    y[:] = x
+
+
+@numba.njit
+def unwritten(x, y):
+    y[0] = x[1]
+
+
+@numba.njit
+def behind(x, y):
+    for i in range(x.size + 1):
+        y[i] = x[0]
+
+
+@numba.njit
+def before(x, y):
+    y[-x.size - 1] = 1
+
+
+@numba.njit(parallel=True)
+def in_threads(x, y):
+    for i in numba.prange(x.size + 3):
+        y[i] = 1
+
+
+@numba.njit
+def raises(x, y):
+    raise ValueError("no")
+
+
+@numba.njit
+def in_place(x, y):
+    y[0] = 7
+
+
+@numba.njit
+def integers(x, y, z):
+    y[0] = 1
+
+
+@wp.kernel
+def right_in_warp(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    if i < 3:
+        y[i] = x[i]
+
+
+@wp.kernel
+def behind_in_warp(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i + 1] = x[i]
+
+
+def outcome(call, *ins):
+    try:
+        return np.nan_to_num(np.asarray(call(*ins)), nan=-99).tolist()
+    except Exception as error:
+        return str(error).splitlines()[0]
+
+
+found = {}
+for kernel in (right, unwritten, behind, before, in_threads, raises):
+    call = numba_kernel(kernel, FIVE)
+    found[kernel.__name__] = outcome(call, X)
+    found[kernel.__name__ + " of a batch"] = outcome(jax.jit(jax.vmap(call)), jnp.stack([X, X]))
+found["in_place"] = outcome(jax.jit(numba_kernel(in_place, FIVE, input_output_aliases={0: 0})), X)
+found["empty"] = outcome(numba_kernel(right, jax.ShapeDtypeStruct((0,), jnp.float32)), X[:0])
+kinds = [jax.ShapeDtypeStruct((2,), jnp.int16), jax.ShapeDtypeStruct((2,), jnp.uint8)]
+found["integers"] = [outcome(lambda x, i=i: numba_kernel(integers, kinds)(x)[i], X) for i in range(2)]
+for kernel in (right_in_warp, behind_in_warp):
+    found[kernel.key] = outcome(warp_kernel(kernel, FIVE, launch_dims=5), X)
+million = jax.ShapeDtypeStruct((1_000_000,), jnp.float32)
+leaks, started = numba_kernel(raises, million), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for _ in range(100):
+    outcome(leaks, X)
+found["kilobytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - started
+print(json.dumps(found))

@@ -1,0 +1,63 @@
+"""In the debug mode a kernel that writes beside its outputs, or leaves some unwritten, is found."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ffi_bridge import debug
+
+PROGRAM = Path(__file__).with_name("in_debug_mode.py")
+
+
+@pytest.fixture(scope="module")
+def found():
+    pytest.importorskip("warp", reason="Warp is not installed")
+    environment = {**os.environ, "FFI_BRIDGE_DEBUG": "1"}
+    done = subprocess.run(
+        [sys.executable, PROGRAM], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", ["behind", "in_threads", "behind of a batch", "in_threads of a batch"])
+def test_writes_behind_an_output_are_errors(found, name):
+    kernel = name.split()[0]
+    assert found[name] == f"INTERNAL: kernel '{kernel}' wrote behind its output 'y'"
+
+
+@pytest.mark.parametrize("name", ["before", "before of a batch"])
+def test_writes_before_an_output_are_errors(found, name):
+    assert found[name] == "INTERNAL: kernel 'before' wrote before its output 'y'"
+
+
+def test_warp_kernels_are_guarded_too(found):
+    assert found["behind_in_warp"] == "INTERNAL: kernel 'behind_in_warp' wrote behind its output 'y'"
+    assert found["right_in_warp"] == [0, 1, 2, -99, -99]
+
+
+def test_unwritten_elements_are_nan_or_all_bits_set(found):
+    assert found["unwritten"] == [1, -99, -99, -99, -99]
+    assert found["integers"] == [[1, -1], [255, 255]]
+
+
+def test_what_is_right_stays_right(found):
+    assert found["right"] == [0, 1, 2, 3, 4]
+    assert found["right of a batch"] == [[0, 1, 2, 3, 4]] * 2
+    assert found["in_place"] == [7, 1, 2, 3, 4]
+    assert found["empty"] == []
+
+
+def test_exceptions_arrive_and_leave_no_memory_behind(found):
+    assert found["raises"] == "INTERNAL: kernel 'raises' raised ValueError: no"
+    assert found["kilobytes"] < 100_000  # a hundred outputs of 4 MB
+
+
+@pytest.mark.parametrize(("value", "on"), [("", False), ("0", False), ("1", True)])
+def test_the_environment_decides(monkeypatch, value, on):
+    monkeypatch.setenv("FFI_BRIDGE_DEBUG", value)
+    assert debug.is_on.__wrapped__() is on
