@@ -1,12 +1,16 @@
-"""For every test: strict modes."""
+"""For every test: strict modes; for those of CUDA kernels: a GPU made of Python."""
 
 import os
 import tempfile
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import hypothesis
 import jax
 import pytest
+
+from event_ops.discover import operators
 
 # What JAX would promote or broadcast silently is an error in tests.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -35,3 +39,13 @@ def gpu() -> Any:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     emulated = pytest.importorskip("ffi_bridge.emulated")
     return emulated.emulate_gpu()
+
+
+@pytest.fixture
+def on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operators' CUDA backends on the emulated GPU; its threads run in another order at each launch."""
+    for kernels in (operator.kernel._kernels for operator in operators()):
+        if "numba_cuda" in kernels["gpu"]:
+            backend = replace(kernels["gpu"]["numba_cuda"], platform="cpu")
+            monkeypatch.setitem(kernels["cpu"], "numba_cuda", backend)
+    monkeypatch.setattr(gpu, "turns", Random(0))

@@ -1,7 +1,5 @@
 """Every CUDA backend, compiled for a GPU and run on one made of Python, gives what a plain loop gives."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -41,20 +39,8 @@ CELLS = [
 ]
 
 
-@pytest.fixture
-def on_cpu(gpu, monkeypatch):
-    """Offers an operator's CUDA backend on the CPU, where the emulated GPU launches."""
-
-    def offer(kernel):
-        backend = replace(kernel._kernels["gpu"]["numba_cuda"], platform="cpu")
-        monkeypatch.setitem(kernel._kernels["cpu"], "numba_cuda", backend)
-
-    return offer
-
-
 @pytest.mark.parametrize("cell", CELLS)
-def test_values(on_cpu, cell):
-    on_cpu(cell.operator.kernel)
+def test_values(on_gpu, cell):
     cell.check()
 
 

@@ -1,8 +1,5 @@
 """deterministic=True: the same bits at every call, in whatever order the blocks and threads of a GPU run."""
 
-from dataclasses import replace
-from random import Random
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,16 +24,6 @@ SORTED_CALLS = [
 ]
 
 TAKE_IT = [operator.name for operator in operators() if "deterministic" in (operator.function.__doc__ or "")]
-
-
-@pytest.fixture
-def on_gpu(gpu, monkeypatch):
-    """Every CUDA backend on the emulated GPU; blocks and threads run in another order at each launch."""
-    for operator in operators():
-        kernels = operator.kernel._kernels
-        backend = replace(kernels["gpu"]["numba_cuda"], platform="cpu")
-        monkeypatch.setitem(kernels["cpu"], "numba_cuda", backend)
-    monkeypatch.setattr(gpu, "turns", Random(0))
 
 
 def bits(result):

@@ -1,8 +1,5 @@
 """Products on a CUDA backend, with rows of any length and in every dtype, are those of a plain loop."""
 
-from dataclasses import replace
-from random import Random
-
 import jax
 import numpy as np
 import pytest
@@ -12,7 +9,6 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 import event_ops as eo
 from event_ops.cuda_parts import by_length
 from event_ops.cuda_parts.launch import BLOCK, WARP
-from event_ops.discover import operators
 from event_ops.matrices import numbers, random_events
 from event_ops_harness.conformance.cell import types_of
 
@@ -34,13 +30,8 @@ DTYPES = ("complex64", "complex128", "int8", "uint16", "uint32", "uint64")
 
 
 @pytest.fixture(autouse=True)
-def on_gpu(gpu, monkeypatch):
-    """The CUDA backends on the emulated GPU, whose threads run in another order at each launch."""
-    for operator in operators():
-        kernels = operator.kernel._kernels
-        backend = replace(kernels["gpu"]["numba_cuda"], platform="cpu")
-        monkeypatch.setitem(kernels["cpu"], "numba_cuda", backend)
-    monkeypatch.setattr(gpu, "turns", Random(0))
+def few_steps(on_gpu, monkeypatch):
+    """On the emulated GPU, rows count as long from few entries on."""
     monkeypatch.setattr(by_length, "STEPS", STEPS)
 
 
