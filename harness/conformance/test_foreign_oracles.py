@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from implemented import implementations
+from implemented import backends
 from jax.experimental import sparse
 
 import event_ops as eo
@@ -20,12 +20,6 @@ SHAPES = ((0, 3), (4, 0), (1, 9), (12, 7))
 STORED = 90
 WIDTH = 2
 SMALL = st.integers(-3, 3)
-
-
-def backends(name):
-    return pytest.mark.parametrize(
-        "backend", [p.values[1] for p in implementations() if p.values[0].name == name]
-    )
 
 
 @st.composite

@@ -16,3 +16,9 @@ def implementations() -> list[Any]:
         for operator in operators()
         for backend in operator.kernel.available_backends("cpu")
     ]
+
+
+def backends(name: str) -> pytest.MarkDecorator:
+    """A test for each of one operator's."""
+    found = [p.values[1] for p in implementations() if p.values[0].name == name]
+    return pytest.mark.parametrize("backend", found)

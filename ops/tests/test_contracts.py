@@ -4,15 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from implemented import implementations
+from implemented import backends
 
 from event_ops import csr_event_matvec, csr_matvec, lif_step, scatter_add, spike_compact
 from event_ops.catalog.lif_step.cases import CUBA
-
-
-def backends(name):
-    names = [p.values[1] for p in implementations() if p.values[0].name == name]
-    return pytest.mark.parametrize("backend", names)
 
 
 @backends("csr_matvec")

@@ -5,18 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.sparse
-from implemented import implementations
+from implemented import backends
 from jax.test_util import check_grads
 
 from event_ops import csr_event_matmat, csr_event_matvec, csr_matmat, csr_matvec, csr_sddmm
 from event_ops.matrices import numbers, random_csr
 
 SHAPE, NSE = (17, 23), 120
-
-
-def backends(name):
-    names = [p.values[1] for p in implementations() if p.values[0].name == name]
-    return pytest.mark.parametrize("backend", names)
 
 
 def matrix(dtype="float32"):

@@ -4,15 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from implemented import implementations
+from implemented import backends
 from jax.test_util import check_grads
 from oracles import oracle
 
 from event_ops import csr_event_deliver, read_slot
 from event_ops.matrices import random_csr
-
-BACKENDS = [p.values[1] for p in implementations() if p.values[0].name == "csr_event_deliver"]
-backends = pytest.mark.parametrize("backend", BACKENDS)
 
 NEURONS, SLOTS, STEPS = 12, 5, 23
 OPTIONS = {"shape": (NEURONS, NEURONS)}
@@ -38,7 +35,7 @@ def by_hand(data, indices, indptr, delays, stimuli):
     return np.array(spikes)
 
 
-@backends
+@backends("csr_event_deliver")
 @pytest.mark.parametrize("first", [0, -2, 2**31 - 9])
 def test_a_delayed_network_in_a_scan_is_one_by_hand(backend, first):
     # From the third start the number of the step overflows its int32; until then any will do.
@@ -58,7 +55,7 @@ def test_a_delayed_network_in_a_scan_is_one_by_hand(backend, first):
     np.testing.assert_array_equal(spikes, expected)
 
 
-@backends
+@backends("csr_event_deliver")
 def test_a_delay_of_zero_arrives_at_once_where_slots_are_read_after_delivery(backend):
     synapse = 2.0, np.array([0]), np.array([0, 1]), np.array([0])
     buffer = csr_event_deliver(
@@ -69,7 +66,7 @@ def test_a_delay_of_zero_arrives_at_once_where_slots_are_read_after_delivery(bac
     assert not buffer.any()
 
 
-@backends
+@backends("csr_event_deliver")
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "uint32"])
 def test_a_traced_delay_out_of_range_adds_nothing(backend, dtype):
     data, indices, indptr, delays, _ = network()
@@ -99,7 +96,7 @@ def test_a_known_delay_out_of_range_is_refused_when_traced(delay, jit):
         csr_event_deliver(buffer, data, indices, indptr, delay, stimuli[0], 0, **OPTIONS)
 
 
-@backends
+@backends("csr_event_deliver")
 @pytest.mark.parametrize("size", [8, 40_000])
 def test_a_broken_indptr_stays_inside_the_arrays(backend, size):
     # Its result is not defined, memory outside the arrays is neither read nor written.
@@ -113,7 +110,7 @@ def test_a_broken_indptr_stays_inside_the_arrays(backend, size):
     assert (np.abs(y) <= 4 * size).all()
 
 
-@backends
+@backends("csr_event_deliver")
 def test_derivatives_through_a_scan_of_delays(backend):
     data, indices, indptr, delays, stimuli = network()
     with jax.enable_x64(True):

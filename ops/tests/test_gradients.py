@@ -4,18 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from implemented import implementations
+from implemented import backends
 from jax.test_util import check_grads
 
 from event_ops import csr_event_matvec, expsyn_step, lif_step, trace_decay
 from event_ops.catalog.lif_step.cases import CUBA
 
 
-def backends_of(name):
-    return [p.values[1] for p in implementations() if p.values[0].name == name]
-
-
-@pytest.mark.parametrize("backend", backends_of("trace_decay"))
+@backends("trace_decay")
 @pytest.mark.parametrize("shape", [(), (4,)])
 def test_trace_decay_in_tau_and_dt(backend, shape):
     with jax.enable_x64(True):
@@ -27,7 +23,7 @@ def test_trace_decay_in_tau_and_dt(backend, shape):
         )
 
 
-@pytest.mark.parametrize("backend", backends_of("expsyn_step"))
+@backends("expsyn_step")
 @pytest.mark.parametrize("shape", [(), (2, 1), (2, 3)])
 def test_expsyn_step_in_tau_and_dt(backend, shape):
     with jax.enable_x64(True):
@@ -42,7 +38,7 @@ def test_expsyn_step_in_tau_and_dt(backend, shape):
         )
 
 
-@pytest.mark.parametrize("backend", backends_of("lif_step"))
+@backends("lif_step")
 @pytest.mark.parametrize("method", ["exact", "euler"])
 def test_lif_step_in_its_parameters(backend, method):
     with jax.enable_x64(True):
@@ -60,7 +56,7 @@ def test_lif_step_in_its_parameters(backend, method):
         check_grads(f, values, order=2, modes=("fwd", "rev"), eps=1e-5, atol=1e-3, rtol=1e-3)
 
 
-@pytest.mark.parametrize("backend", backends_of("csr_event_matvec"))
+@backends("csr_event_matvec")
 def test_event_gradient_exists_for_inactive_events(backend):
     data, indices = jnp.array([2.0, 3.0, 5.0]), jnp.array([0, 1, 1])
     indptr = jnp.array([0, 2, 3])
@@ -71,7 +67,7 @@ def test_event_gradient_exists_for_inactive_events(backend):
     np.testing.assert_array_equal(jax.grad(total)(jnp.zeros(2)), [2.0, 8.0])
 
 
-@pytest.mark.parametrize("backend", backends_of("csr_event_matvec"))
+@backends("csr_event_matvec")
 def test_weight_gradient_of_an_inactive_event_is_zero(backend):
     # Also where the cotangent is infinite.
     indices, indptr = jnp.array([0, 1]), jnp.array([0, 2])

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from implemented import implementations
+from implemented import backends, implementations
 
 from event_ops import alif_step, csr_event_matvec, csr_matvec, lif_step, spike_detect_reset
 from event_ops.discover import operators
@@ -27,11 +27,6 @@ NEURON = {"tau_m": 10.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -60.0, "t_ref":
 
 def surrogates():
     return pytest.mark.parametrize("surrogate", FORMULAS, ids=repr)
-
-
-def backends(name):
-    names = [p.values[1] for p in implementations() if p.values[0].name == name]
-    return pytest.mark.parametrize("backend", names)
 
 
 @surrogates()

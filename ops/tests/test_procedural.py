@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from implemented import implementations
+from implemented import backends
 from oracles.generated import philox
 
 from event_ops import (
@@ -19,7 +19,6 @@ from event_ops import (
 from event_ops.bernoulli import CUT_BITS, GAP_BITS, NO_ENTRY, gap_counts, gap_table
 from event_ops.philox import philox2x32
 
-BACKENDS = [p.values[1] for p in implementations() if p.values[0].name == "procedural_matvec"]
 WEIGHTS = {"constant": 0.5, "uniform": (-1.0, 3.0), "normal": (0.25, 2.0)}
 
 # Counter, key and words: the test vectors published with Random123.
@@ -54,7 +53,7 @@ def test_the_table_holds_exactly_the_geometric_distribution(prob):
 
 
 @pytest.mark.parametrize("distribution", WEIGHTS)
-@pytest.mark.parametrize("backend", BACKENDS)
+@backends("procedural_matvec")
 def test_every_backend_orientation_and_dtype_has_the_same_matrix(backend, distribution):
     shape, seed = (40, 300), 2**31 + 5
     given = {"prob": 0.03, "shape": shape, "distribution": distribution}
@@ -81,7 +80,7 @@ def test_every_backend_orientation_and_dtype_has_the_same_matrix(backend, distri
             np.testing.assert_allclose(forward, dense, rtol=1e-6)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@backends("procedural_matvec")
 def test_prob_zero_and_one(backend):
     # More columns than a table has slots.
     given = {"shape": (1, 5000), "transpose": True, "backend": backend}
@@ -112,7 +111,7 @@ def test_a_seed_out_of_range_is_refused(seed):
         procedural_matvec(1.0, seed, np.ones(2, "f"), prob=0.1, shape=(2, 2))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@backends("procedural_matvec")
 @pytest.mark.parametrize("transpose", [False, True])
 def test_inactive_events_hide_a_weight_that_is_not_a_number(backend, transpose):
     static = {"prob": 0.5, "shape": (30, 30), "transpose": transpose, "backend": backend}
@@ -164,7 +163,7 @@ def test_weights_have_their_mean_and_deviation(distribution, mean, std):
     assert abs(third) < 5 * np.sqrt(15 / weights.size)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@backends("procedural_matvec")
 def test_one_matrix_per_seed_under_vmap(backend):
     seeds, v = jnp.arange(3, dtype="uint32"), jnp.ones(50)
     given = {"prob": 0.2, "shape": (20, 50)}

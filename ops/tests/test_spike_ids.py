@@ -4,13 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from implemented import implementations
+from implemented import backends
 
 from event_ops import csr_event_matvec, pack_events, spike_compact
 from event_ops.matrices import random_csr
 
-BACKENDS = [p.values[1] for p in implementations() if p.values[0].name == "csr_event_matvec"]
-backends = pytest.mark.parametrize("backend", BACKENDS)
 orientations = pytest.mark.parametrize("transpose", [False, True])
 
 SHAPE = (150, 130)
@@ -30,7 +28,7 @@ def network(transpose):
     return jnp.round(data * 4), indices, indptr, jnp.asarray(spikes)
 
 
-@backends
+@backends("csr_event_matvec")
 @orientations
 @forms
 def test_products_are_those_of_bools(backend, transpose, form, encoding):
@@ -45,7 +43,7 @@ def test_products_are_those_of_bools(backend, transpose, form, encoding):
     np.testing.assert_array_equal(jax.jit(jax.vmap(lambda s: product(form(s), encoding)))(spikes), expected)
 
 
-@backends
+@backends("csr_event_matvec")
 @orientations
 @forms
 @pytest.mark.parametrize("homogeneous", [False, True])
@@ -63,7 +61,7 @@ def test_weight_gradients_are_those_of_bools(backend, transpose, form, encoding,
     assert np.any(expected)
 
 
-@backends
+@backends("csr_event_matvec")
 @orientations
 @pytest.mark.parametrize("weight", [np.nan, np.inf])
 def test_missing_ids_add_nothing_whatever_the_weight_or_the_cotangent(backend, transpose, weight):
@@ -78,7 +76,7 @@ def test_missing_ids_add_nothing_whatever_the_weight_or_the_cotangent(backend, t
     np.testing.assert_array_equal(pull(jnp.array([np.inf, 3, np.nan]))[0], [0, 6, 0])
 
 
-@backends
+@backends("csr_event_matvec")
 def test_no_ids_and_more_ids_than_neurons(backend):
     parts = np.ones(4, "f"), np.array([0, 1, 0, 1]), np.array([0, 2, 4])
     for transpose in (False, True):
