@@ -7,7 +7,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,6 +15,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from event_ops_harness.bench.revisions import RevisionError, git
 
 # Those that figures depend on, where they are installed.
 _PACKAGES = (
@@ -116,9 +117,7 @@ def when() -> dict[str, str]:
 
 def commit_of(folder: Path) -> str:
     """The commit that is checked out around `folder`, shortened; empty outside of git."""
-    command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError:
+        return git(folder, "rev-parse", "--short", "HEAD")
+    except (OSError, RevisionError):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
