@@ -11,7 +11,7 @@ from catalog_operators import OPERATORS
 
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.properties import GUARDED, cells
-from event_ops_harness.conformance.report import FAILED, SKIPPED
+from event_ops_harness.statuses import FAILED, SKIPPED
 
 ROOT = Path(__file__).parents[2]
 IN_A_PROCESS_OF_THEIR_OWN = ("bounds", "shard_map")

@@ -8,11 +8,10 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 from catalog_operators import OPERATORS
 
 from event_ops.case import CONFORMANCE
-from event_ops_harness.conformance.cell import WIDE, Cell
-from event_ops_harness.conformance.properties import PROPERTIES
+from event_ops_harness.conformance.cell import Cell, index_dtype_of
+from event_ops_harness.conformance.properties import VALUES
 from event_ops_harness.conformance.select import small
 
-(VALUES,) = (wanted for wanted in PROPERTIES if wanted.name == "values")
 ON_GPU = [operator for operator in OPERATORS if "numba_cuda" in operator.kernel.backend_names]
 # A block for each digit of the sort: half a minute in Python for 128 of them.
 MANY_THREADS = {("csr_tocsc", "empty-columns"), ("csr_tocsc", "unsorted")}
@@ -24,9 +23,8 @@ def cells():
             # One dtype of each kind: test_cuda_rows has them all.
             kinds = {np.dtype(dtype).kind: dtype for dtype in reversed(operator.dtypes)}
             for dtype in kinds.values() if case is operator.cases[0] else operator.dtypes[:1]:
-                index = "int64" if dtype in WIDE else "int32"
                 if small(operator, case):
-                    yield Cell(operator, "numba_cuda", case, dtype, index, VALUES)
+                    yield Cell(operator, "numba_cuda", case, dtype, index_dtype_of(dtype), VALUES)
 
 
 CELLS = [

@@ -8,14 +8,13 @@ from devices import gpus
 from order_calls import CALLS
 
 from event_ops.case import CONFORMANCE
-from event_ops_harness.conformance.cell import WIDE, Cell
-from event_ops_harness.conformance.properties import PROPERTIES
+from event_ops_harness.conformance.cell import Cell, index_dtype_of
+from event_ops_harness.conformance.properties import VALUES
 
 pytestmark = pytest.mark.skipif(not gpus(), reason="JAX sees no NVIDIA GPU")
 
-(VALUES,) = (wanted for wanted in PROPERTIES if wanted.name == "values")
 CELLS = [
-    Cell(operator, backend, case, dtype, "int64" if dtype in WIDE else "int32", VALUES)
+    Cell(operator, backend, case, dtype, index_dtype_of(dtype), VALUES)
     for operator in OPERATORS
     for backend in (operator.kernel.available_backends("gpu") if gpus() else ("numba_cuda",))
     for case in operator.tagged(CONFORMANCE)

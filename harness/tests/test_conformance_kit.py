@@ -87,8 +87,9 @@ def test_a_right_kernel_has_every_property(operator):
 
 
 def test_a_row_beside_is_a_wrong_value(operator):
-    report = check_operator(operator(shifted), [twice(5)], properties=["values"])
+    report = check_operator(operator(shifted), [twice(7), twice(5)], properties=["values"])
     assert report.caught_by() == {"values"}
+    assert report.failures[0].cell.case.name == "of-5"  # the smaller first
     text = str(report)
     assert "got" in text and "expected" in text and "input 0: float32[5]" in text
 

@@ -61,8 +61,18 @@ class Cell:
             self.prop.check(_trial(self.operator, self.backend, self.case, self.dtype, self.index_dtype))
 
     def inputs(self) -> Arguments:
-        """Arguments of the call, NumPy arrays, the same at every call."""
-        return self.case.make(np.random.default_rng(SEED), self.dtype, self.index_dtype)
+        """Arguments of the call."""
+        return inputs_of(self.case, self.dtype, self.index_dtype)
+
+
+def inputs_of(case: Case, dtype: str, index_dtype: str) -> Arguments:
+    """Arguments of a call, NumPy arrays, the same at every call."""
+    return case.make(np.random.default_rng(SEED), dtype, index_dtype)
+
+
+def index_dtype_of(dtype: str) -> str:
+    """The usual dtype of indices beside one of values: as wide."""
+    return "int64" if dtype in WIDE else "int32"
 
 
 def types_of(*dtypes: str) -> AbstractContextManager[None]:
@@ -76,7 +86,7 @@ class Trial:
     def __init__(self, operator: Operator, backend: str, case: Case, dtype: str, index_dtype: str) -> None:
         self.operator, self.backend, self.case, self.dtype = operator, backend, case, dtype
         self.types = functools.partial(types_of, dtype, index_dtype)
-        args, self.kwargs = case.make(np.random.default_rng(SEED), dtype, index_dtype)
+        args, self.kwargs = inputs_of(case, dtype, index_dtype)
         self.args = tuple(jax.numpy.asarray(x) for x in args)
         self.jitted = jax.jit(self.f)  # compiled once for all properties
         self.rtol = case.relative_tolerance(dtype)

@@ -18,11 +18,10 @@ from rich.table import Table
 
 from event_ops_harness.bench.results import machine, when
 from event_ops_harness.conformance.properties import PROPERTIES
-from event_ops_harness.conformance.report import FAILED, PASSED, SKIPPED
+from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 from ffi_bridge.backends import PREFERENCE
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "matrix.json"
-_NEEDS: Final = ("run with NUMBA_BOUNDSCHECK", "JAX has 1 device")  # what the second process of a row has
 
 
 def merged(rows: Path, cells: Path) -> dict[str, Any]:
@@ -40,11 +39,14 @@ def merged(rows: Path, cells: Path) -> dict[str, Any]:
 
 
 def _cells_of(name: str, folder: Path) -> list[dict[str, str]]:
-    files = sorted(folder.glob(f"{name}.json")) + sorted(folder.glob(f"{name}-guarded.json"))
-    every = [cell for file in files for cell in json.loads(file.read_text())]
-    # A cell that one process could not look at is the other's.
-    seen = [cell for cell in every if not cell["reason"].startswith(_NEEDS) or cell["status"] != SKIPPED]
-    return sorted(seen, key=_place)
+    first, guarded = (_found(folder / f"{name}{part}.json") for part in ("", "-guarded"))
+    # What the second process looked at, the first had to skip.
+    theirs = {cell["property"] for cell in guarded}
+    return sorted([*(cell for cell in first if cell["property"] not in theirs), *guarded], key=_place)
+
+
+def _found(file: Path) -> list[dict[str, str]]:
+    return json.loads(file.read_text()) if file.exists() else []
 
 
 def _place(cell: dict[str, str]) -> tuple[str, int, int, str, str]:

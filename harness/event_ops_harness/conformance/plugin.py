@@ -17,7 +17,7 @@ import pytest
 from event_ops_harness.conformance.cell import Cell
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.properties import FULL, QUICK, cells
-from event_ops_harness.conformance.report import FAILED, SKIPPED
+from event_ops_harness.statuses import FAILED, SKIPPED
 
 _KEY = "conformance-cell"
 

@@ -12,7 +12,7 @@ import jax
 from event_ops.case import CONFORMANCE, Case
 from event_ops.discover import Operator
 from event_ops_harness.conformance import derivatives, inputs, transforms, values
-from event_ops_harness.conformance.cell import WIDE, Cell, Property
+from event_ops_harness.conformance.cell import Cell, Property, index_dtype_of
 from event_ops_harness.conformance.select import bounded, every, few, first, small, smooth, widest
 
 FULL: Final = "full"
@@ -44,10 +44,12 @@ def _default_only(operator: Operator, case: Case) -> bool:
     return False
 
 
+VALUES: Final = Property("values", values.values, every, bounded)
+
 # In the quick profile other backends are looked at for their values, and for the ways into them: what lies
 # above the choice of a backend is the same for all.
 PROPERTIES: Final = (
-    Property("values", values.values, every, bounded),
+    VALUES,
     Property("jit", values.jit, first, every),
     Property("written", values.written, first, _default_only),
     Property("deterministic", values.deterministic, first, _default_only),
@@ -103,9 +105,9 @@ def _is_wanted(operator: Operator, backend: str, case: Case, wanted: Property, p
 
 
 def _of_dtypes(operator: Operator, backend: str, case: Case, wanted: Property) -> Iterator[Cell]:
-    if wanted.name != "values":
+    if wanted is not VALUES:
         dtype = wanted.dtype or operator.dtypes[0]
-        yield Cell(operator, backend, case, dtype, "int64" if dtype in WIDE else "int32", wanted)
+        yield Cell(operator, backend, case, dtype, index_dtype_of(dtype), wanted)
         return
     for pair in dtype_pairs(operator, backend, case):
         yield Cell(operator, backend, case, *pair, wanted)
@@ -122,7 +124,7 @@ def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[
     dtypes = operator.dtypes if every else operator.dtypes[:1]
     able = [dtype for dtype in dtypes if kernels[backend].obstacle("cpu", (dtype,)) is None]
     for dtype in able:
-        yield dtype, "int64" if dtype in WIDE else "int32"
+        yield dtype, index_dtype_of(dtype)
     indexed = "indices" in inspect.signature(operator.function).parameters
     if able and indexed and every and backend != "reference":
         yield able[0], "uint32"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,10 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.conformance.cell import Cell
+from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 
-PASSED: Final = "passed"
-FAILED: Final = "failed"
-SKIPPED: Final = "skipped"
 SHOWN: Final = 12  # elements of an input
 
 
@@ -44,14 +41,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """Every outcome; the failures with the smallest inputs first."""
+    """Every outcome, in the order of the cells."""
 
     outcomes: tuple[Outcome, ...]
 
     @property
     def failures(self) -> tuple[Outcome, ...]:
-        """Those that failed."""
-        return tuple(outcome for outcome in self.outcomes if outcome.status == FAILED)
+        """Those that failed, by the size of their inputs: the first is the one to read."""
+        failed = (outcome for outcome in self.outcomes if outcome.status == FAILED)
+        return tuple(sorted(failed, key=lambda o: sum(np.size(x) for x in o.cell.inputs()[0])))
 
     def caught_by(self) -> set[str]:
         """The properties that failed."""
@@ -105,8 +103,3 @@ def _described(x: Any) -> str:
     array = np.asarray(x)
     text = np.array2string(array.ravel()[:SHOWN], threshold=SHOWN, max_line_width=200)
     return f"{array.dtype}{list(array.shape)} {text}{' ...' if array.size > SHOWN else ''}"
-
-
-def sort_failures(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """By the size of the inputs, so that the first is the one to read."""
-    return tuple(sorted(outcomes, key=lambda o: sum(np.size(x) for x in o.cell.inputs()[0])))

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-PASSED: Final = "passed"
+from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
+
 PARTIAL: Final = "partly skipped"
-SKIPPED: Final = "skipped"
-FAILED: Final = "failed"
 SIGNS: Final = {PASSED: "✓", PARTIAL: "◐", SKIPPED: "–", FAILED: "✕"}
 EXAMPLES: Final = 5
 REASONS: Final = 20  # of one square; failures often have one each

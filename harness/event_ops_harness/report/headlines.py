@@ -6,10 +6,11 @@ import statistics
 from dataclasses import dataclass
 
 from event_ops_harness.report.comparisons import fastest_rivals
-from event_ops_harness.report.conformance import FAILED, PASSED, SKIPPED, Matrix
+from event_ops_harness.report.conformance import Matrix
 from event_ops_harness.report.figures import duration, ratio, span
 from event_ops_harness.report.inputs import COMMANDS, MATRIX
 from event_ops_harness.report.rows import Group
+from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 
 
 @dataclass(frozen=True)

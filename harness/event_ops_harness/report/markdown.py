@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from event_ops_harness.report import comparisons, tables
-from event_ops_harness.report.conformance import FAILED, PASSED, SKIPPED, Ids, Matrix
+from event_ops_harness.report.conformance import Ids, Matrix
 from event_ops_harness.report.figures import span
 from event_ops_harness.report.inputs import MATRIX, Inputs
 from event_ops_harness.report.page import benchmarks, matrix_of
 from event_ops_harness.report.rows import Group
 from event_ops_harness.report.sections import groups_of
+from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 
 
 def markdown(inputs: Inputs) -> str:
