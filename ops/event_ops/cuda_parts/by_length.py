@@ -16,7 +16,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops.cuda_parts.lanes import ENTRIES_PER_LANE
-from event_ops.cuda_parts.launch import BLOCK, WARP, WARPS
+from event_ops.cuda_parts.launch import BLOCK, WARP, WARPS, next_power_of_two
 
 STEPS = 128  # entries that a thread takes of a row, one after another; rather than more, others help it
 BY_LANES, BY_WARP, BY_BLOCK = 0, 1, 2  # who takes a row: threads as suit the mean, a warp, a block
@@ -30,7 +30,7 @@ def lanes_of(entries: int, rows: int, width: int = 1) -> int:
     length = entries // max(1, rows)
     if length > STEPS * (WARP // width):
         return BLOCK // width
-    return min(WARP // width, 1 << max(0, length // ENTRIES_PER_LANE - 1).bit_length())
+    return next_power_of_two(length // ENTRIES_PER_LANE, WARP // width)
 
 
 def rows_with(width: int, lanes: int, row_of: Any, take_with: Callable[[int], Any]) -> Any:

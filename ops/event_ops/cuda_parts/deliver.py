@@ -14,7 +14,7 @@ from numba import cuda
 
 from event_ops.cuda_parts.access import at, bounded, place
 from event_ops.cuda_parts.encodings import active_event_at, positions_in, row_at
-from event_ops.cuda_parts.launch import BLOCK, WARP, blocks_of
+from event_ops.cuda_parts.launch import BLOCK, WARP, blocks_of, next_power_of_two
 
 BLOCKS = 512  # what keeps a large GPU busy: about four for each multiprocessor
 ENTRIES_PER_PART = 64
@@ -36,7 +36,7 @@ class Delivery(NamedTuple):
         blocks = blocks_of(positions, span)
         parts = max(1, min(BLOCKS // max(1, blocks), length // ENTRIES_PER_PART))
         share = length // (parts * ENTRIES_PER_THREAD)
-        return cls((blocks, parts), span, min(BLOCK, 1 << max(0, share - 1).bit_length()))
+        return cls((blocks, parts), span, next_power_of_two(share, BLOCK))
 
 
 @cuda.jit(device=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, WARPS
+from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, WARPS, next_power_of_two
 
 ENTRIES_PER_LANE = 4  # fewer leave threads idle, more leave memory accesses apart
 
@@ -18,8 +18,7 @@ def lanes_for(entries: int, rows: int, dtype: Any) -> int:
     kind = np.dtype(dtype)
     if kind.kind in "cu" or kind.itemsize < 4:
         return 1
-    wanted = entries // max(1, rows * ENTRIES_PER_LANE)
-    return min(WARP, 1 << max(0, wanted - 1).bit_length())
+    return next_power_of_two(entries // max(1, rows * ENTRIES_PER_LANE), WARP)
 
 
 @cuda.jit(device=True)

@@ -18,6 +18,11 @@ def blocks_of(threads: int, block: int = BLOCK) -> int:
     return -(-threads // block)
 
 
+def next_power_of_two(count: int, most: int) -> int:
+    """The least power of two >= `count`; at most `most`, which is one."""
+    return min(most, 1 << max(0, count - 1).bit_length())
+
+
 @cuda.jit
 def fill(y: Any, value: Any) -> None:
     """y[:] = value for a flat y."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import jax
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.launch import BLOCK, WARP, blocks_of
+from event_ops.cuda_parts.launch import BLOCK, WARP, blocks_of, next_power_of_two
+from ffi_bridge import numba_cuda_callable
 
 MAX_BLOCKS_ACROSS = 65535  # along the second axis of a grid
 
@@ -82,7 +85,7 @@ def launch_add_rows(
 ) -> None:
     """Launch `y[indices[k]] += updates[k]` for matrices; within a function for `numba_cuda_callable`."""
     width = y.shape[1]
-    across = min(WARP, 1 << max(0, width - 1).bit_length())
+    across = next_power_of_two(width, WARP)
     along = BLOCK // across
     grid = blocks_of(indices.size, along * run), min(MAX_BLOCKS_ACROSS, blocks_of(width, across))
     kernel = add_rows_with(mode == "clip", from_end, run, add_for(y.dtype))
@@ -93,3 +96,9 @@ def atomic_dtype(dtype: Any) -> Any:
     """The dtype to add up in: atomics take 32 bits and more, and integers wrap round to the same sums."""
     kind = np.dtype(dtype)
     return np.dtype(np.int32) if kind.itemsize < np.dtype(np.int32).itemsize else kind
+
+
+def adding_callable(function: Any, outs: Any) -> Callable[..., Any]:
+    """`numba_cuda_callable` of a function that clears y, of `atomic_dtype`, and adds to it atomically."""
+    run = numba_cuda_callable(function, jax.ShapeDtypeStruct(outs.shape, atomic_dtype(outs.dtype)))
+    return lambda *arrays: run(*arrays).astype(outs.dtype)

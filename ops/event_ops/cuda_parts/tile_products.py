@@ -14,14 +14,14 @@ from numba.np.numpy_support import from_dtype
 from event_ops.cuda_parts.access import place
 from event_ops.cuda_parts.by_length import rows_with
 from event_ops.cuda_parts.lanes import sum_dtype, sum_over_team
-from event_ops.cuda_parts.launch import OCCUPIED, WARP, WARPS
+from event_ops.cuda_parts.launch import OCCUPIED, WARP, WARPS, next_power_of_two
 from event_ops.cuda_parts.row_products import csr_row
 from event_ops.cuda_parts.scatter import add_for
 
 
 def width_of(columns: int) -> int:
     """How many columns a tile has: a power of two, up to a warp."""
-    return min(WARP, 1 << max(0, columns - 1).bit_length())
+    return next_power_of_two(columns, WARP)
 
 
 @cache

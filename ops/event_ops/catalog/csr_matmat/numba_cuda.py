@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-
 from event_ops.cuda_parts.by_length import lanes_of
 from event_ops.cuda_parts.fixed_order import in_fixed_order
 from event_ops.cuda_parts.launch import BLOCK, blocks_of, clear
 from event_ops.cuda_parts.row_products import of_number
-from event_ops.cuda_parts.scatter import atomic_dtype
+from event_ops.cuda_parts.scatter import adding_callable
 from event_ops.cuda_parts.tile_products import gather_tiles_with, scatter_tiles_with, width_of
 from ffi_bridge import numba_cuda_callable
 
@@ -37,7 +35,4 @@ def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -
         kernel = scatter_tiles_with(width, lanes, y.dtype)
         kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
 
-    if not transpose:
-        return numba_cuda_callable(gather, outs)
-    product = numba_cuda_callable(scatter, jax.ShapeDtypeStruct(outs.shape, atomic_dtype(outs.dtype)))
-    return lambda *arrays: product(*arrays).astype(outs.dtype)
+    return adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)

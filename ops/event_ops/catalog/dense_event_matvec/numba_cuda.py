@@ -10,7 +10,7 @@ from numba import cuda
 
 from event_ops.cuda_parts.access import is_active
 from event_ops.cuda_parts.lanes import sum_over
-from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of, clear
+from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of, clear, next_power_of_two
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 
 GATHER_TILE = 1024  # events of a block where these are along the rows
@@ -122,7 +122,7 @@ def generator(*, outs: Any, transpose: bool, deterministic: bool = False, **_: A
 
     def scatter(weights: Any, events: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
-        across = min(BLOCK, 1 << max(0, y.size - 1).bit_length())
+        across = next_power_of_two(y.size, BLOCK)
         blocks = blocks_of(events.size, SCATTER_TILE) * blocks_of(y.size, across)
         scatter_rows[blocks, (across, BLOCK // across), stream](weights, events, y)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 
 from event_ops.cuda_parts.by_length import lanes_of
 from event_ops.cuda_parts.fixed_order import ell_in_fixed_order
 from event_ops.cuda_parts.launch import BLOCK, blocks_of, clear
 from event_ops.cuda_parts.row_products import ell_row, gather_rows_with, of_number, scatter_rows_with
-from event_ops.cuda_parts.scatter import atomic_dtype
+from event_ops.cuda_parts.scatter import adding_callable
 from ffi_bridge import numba_cuda_callable
 
 
@@ -34,7 +33,4 @@ def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -
         kernel = scatter_rows_with(lanes, ell_row, y.dtype)
         kernel[blocks_of(rows * lanes), BLOCK, stream](data.ravel(), indices.ravel(), per_row, v, y)
 
-    if not transpose:
-        return numba_cuda_callable(gather, outs)
-    product = numba_cuda_callable(scatter, jax.ShapeDtypeStruct(outs.shape, atomic_dtype(outs.dtype)))
-    return lambda *arrays: product(*arrays).astype(outs.dtype)
+    return adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
