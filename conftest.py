@@ -33,6 +33,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(folder.cleanup)
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes the emulated GPU, itself or by another fixture, has the mark `cudasim`."""
+    for item in items:
+        if "gpu" in getattr(item, "fixturenames", ()):
+            item.add_marker("cudasim")
+
+
 @pytest.fixture(scope="session")
 def gpu() -> Any:
     """A GPU made of Python, the same for every test of the process; skips without numba-cuda."""

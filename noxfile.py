@@ -115,6 +115,13 @@ def slow(session: nox.Session) -> None:
     pytest(session, "-m", "slow")
 
 
+@nox.session(default=False)
+def cudasim(session: nox.Session) -> None:
+    """Run CUDA kernels on the GPU made of Python, also in the dtypes that `tests` leaves out."""
+    install(session, *workspace("numba", "warp", "test"))
+    pytest(session, "-m", "cudasim")
+
+
 def rows() -> list[dict]:
     """The rows of ci/matrix.toml, and the name that each is called by."""
     found = tomllib.loads((ROOT / "ci" / "matrix.toml").read_text())["row"]
@@ -171,7 +178,7 @@ def matrix(session: nox.Session) -> None:
 @nox.session(default=False, venv_backend="none")
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
-    for name in ("lint", "types", "slow", "minimums", "build", "seeds", "triton", "gpu"):
+    for name in ("lint", "types", "slow", "cudasim", "minimums", "build", "seeds", "triton", "gpu"):
         session.notify(name)
     for version in HERE:
         session.notify(f"python-{version}")
