@@ -23,6 +23,24 @@ _RELATIVE: Mapping[str, float] = {
 
 
 @dataclass(frozen=True)
+class Rounding:
+    """How far an operator's values may be from the exact ones.
+
+    Args:
+        ulps: units in the last place, of the largest value of an output; 0 where values are only copied,
+            compared or counted.
+        sums: every value is a sum of terms, each a product of inexact inputs: ulps are of the sum of the
+            terms' magnitudes, and what adding n terms in any order may do comes on top.
+    """
+
+    ulps: float
+    sums: bool = False
+
+
+EXACT = Rounding(0)
+
+
+@dataclass(frozen=True)
 class Case:
     """One way to call an operator.
 
@@ -31,7 +49,8 @@ class Case:
         make: `(rng, dtype, index_dtype) -> (args, kwargs)`; NumPy arrays, the same ones for the same `rng`.
         tags: "conformance" (small, an edge or a rule), "benchmark" (a size worth timing), or both.
         differentiable: positions of the arguments to which derivatives at this point exist.
-        tolerance: how many times the dtype's usual rounding error is allowed; more for long sums.
+        tolerance: how many times the dtype's usual rounding error is allowed between two ways to run the
+            operator, and for values where it says nothing by `Rounding`; more for long sums.
         note: why the tolerance is what it is, or what the case is there for.
     """
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from event_ops import catalog
-from event_ops.case import Case, Mistake
+from event_ops.case import Case, Mistake, Rounding
 from ffi_bridge import XLACustomKernel
 
 
@@ -20,7 +20,7 @@ class Operator:
 
     `function(*arrays, backend=..., **static)` is the public one, `kernel` its backends and rules, `dtypes`
     those its cases are made in. `oracle(*arrays, **static)`, in NumPy, says what it must give; where there is
-    none, its reference in 64 bits does.
+    none, its reference in 64 bits does; `rounding` how far values may be off, else `Case.tolerance`.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Operator:
     cases: tuple[Case, ...]
     mistakes: tuple[Mistake, ...] = ()
     oracle: Callable[..., Any] | None = None
+    rounding: Rounding | None = None
 
     def tagged(self, tag: str) -> tuple[Case, ...]:
         """The cases with this tag."""
@@ -53,4 +54,5 @@ def _load(name: str) -> Operator:
         dtypes=cases.DTYPES,
         cases=cases.CASES,
         mistakes=cases.MISTAKES,
+        rounding=cases.ROUNDING,
     )

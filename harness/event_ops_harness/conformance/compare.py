@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -19,32 +20,64 @@ class NotApplicable(Exception):
     """A property that this operator cannot have, and why: skipped, not passed."""
 
 
+class Bound(NamedTuple):
+    """The error that is allowed: so many units in the last place of `scale`, that is, of eps * scale."""
+
+    scale: Any  # one for all values of an output, or one for each
+    ulps: Any
+
+
+def eps_of(x: Any) -> float:
+    """The machine epsilon of an array's dtype; 0 for integers and bools, which are exact."""
+    dtype = np.asarray(x).dtype
+    return float(np.finfo(dtype).eps) if dtype.kind in "fc" else 0.0
+
+
+def largest_of(x: Any) -> float:
+    """The largest magnitude of an array; what is not finite does not count."""
+    values = np.asarray(x)
+    finite = np.abs(values[np.isfinite(values)])
+    return float(finite.max()) if finite.size else 0.0
+
+
 def assert_same(result: Any, expected: Any, rtol: float) -> None:
     """Equal structure, shapes and dtypes; values within `rtol` of the largest magnitude; NaN equals NaN.
 
     A value's error is measured against the largest of its array, since a sum's is.
     """
     results, wanted = jax.tree.leaves(result), jax.tree.leaves(expected)
+    relative = [rtol / eps if (eps := eps_of(x)) else 0.0 for x in results]
+    scales = [np.abs(np.asarray(x)) + largest_of(x) for x in wanted]
+    assert_within(result, expected, list(map(Bound, scales, relative)))
+
+
+def assert_within(result: Any, expected: Any, bounds: Sequence[Bound]) -> None:
+    """The same, where each output has a bound of its own."""
+    results, wanted = jax.tree.leaves(result), jax.tree.leaves(expected)
     if len(results) != len(wanted):
         raise Mismatch(f"got {len(results)} outputs; expected {len(wanted)}")
-    for number, (a, b) in enumerate(zip(map(np.asarray, results), map(np.asarray, wanted), strict=True)):
-        _assert_close(f"output {number}" if len(wanted) > 1 else "the output", a, b, rtol)
+    pairs = zip(map(np.asarray, results), map(np.asarray, wanted), strict=True)
+    for number, ((a, b), bound) in enumerate(zip(pairs, bounds, strict=True)):
+        _assert_close(f"output {number}" if len(wanted) > 1 else "the output", a, b, bound)
 
 
-def _assert_close(what: str, got: np.ndarray, expected: np.ndarray, rtol: float) -> None:
+def _assert_close(what: str, got: np.ndarray, expected: np.ndarray, bound: Bound) -> None:
     if got.shape != expected.shape:
         raise Mismatch(f"{what} has shape {got.shape}; expected {expected.shape}")
     if _KINDS.get(got.dtype.kind) != _KINDS.get(expected.dtype.kind):
         raise Mismatch(f"{what} has dtype {got.dtype}; expected {expected.dtype}")
-    finite = np.abs(expected[np.isfinite(expected)])
-    atol = rtol * float(finite.max()) if finite.size else 0.0
-    wrong = ~np.isclose(got, expected, rtol=rtol, atol=atol, equal_nan=True)
+    scale, ulps = (np.broadcast_to(x, expected.shape) for x in bound)
+    # A scale that is not finite belongs to a value that is not, which has to be the same.
+    unit = np.nan_to_num(eps_of(got) * scale, nan=0.0, posinf=0.0)
+    wrong = ~np.isclose(got, expected, rtol=0.0, atol=ulps * unit, equal_nan=True)
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise Mismatch(
-            f"{what} is wrong at {int(wrong.sum())} of {wrong.size} places, first at {list(place)}: "
-            f"got {got[place]}; expected {expected[place]} within {rtol:.2g} of it and {atol:.2g}"
-        )
+        text = f"{what} is wrong at {int(wrong.sum())} of {wrong.size} places, first at {list(place)}: "
+        text += f"got {got[place]}; expected {expected[place]}"
+        if unit[place]:
+            off = abs(got[place] - expected[place]) / unit[place]
+            text += f": {off:.3g} ulps of {scale[place]:.3g} off; allowed {ulps[place]:.3g}"
+        raise Mismatch(text)
 
 
 def assert_same_bits(result: Any, expected: Any, why: str) -> None:

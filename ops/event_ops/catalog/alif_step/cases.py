@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake
+from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
 from event_ops.surrogate import triangular
 
 DTYPES = ("float32", "float64")
+ROUNDING = Rounding(4)
 
 V_M, ADAPTATION, I_SYN = 0, 2, 3
 

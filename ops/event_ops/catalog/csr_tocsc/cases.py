@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.case import BENCHMARK, EXACT, Arguments, Case, Mistake
 from event_ops.matrices import fixed_degree_csr, random_csr
 
 # Of the indices: there is no other input.
 DTYPES = ("int32", "int64")
+ROUNDING = EXACT
 
 
 def _random(shape: tuple[int, int], nse: int) -> Callable[..., Arguments]:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake, Rounding
 from event_ops.ell_matrices import random_ell
 from event_ops.matrices import numbers, random_events
 
 DTYPES = ("float32", "float64")
+ROUNDING = Rounding(0, sums=True)
 
 DATA, EVENTS = 0, 2
 

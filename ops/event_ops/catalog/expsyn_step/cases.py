@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake, Rounding
 from event_ops.matrices import fixed_degree_csr, numbers, random_csr, random_events
 
 DTYPES = ("float32", "float64")
+ROUNDING = Rounding(3, sums=True)  # exp and its argument
 
 G, DATA, SPIKES = 0, 1, 4
 

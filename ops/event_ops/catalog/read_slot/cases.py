@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.case import BENCHMARK, EXACT, Arguments, Case, Mistake
 from event_ops.matrices import numbers
 
 DTYPES = ("float32", "float64")
+ROUNDING = EXACT
 
 BUFFER = 0
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake, Rounding
 from event_ops.matrices import numbers
 
 DTYPES = ("float32", "float64", "complex64", "int32")
+ROUNDING = Rounding(0, sums=True)
 
 DATA = 0
 

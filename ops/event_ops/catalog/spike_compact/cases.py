@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, Arguments, Case, Mistake
+from event_ops.case import BENCHMARK, EXACT, Arguments, Case, Mistake
 
 DTYPES = ("bool",)
+ROUNDING = EXACT
 
 
 def _random(size: int, rate: float, capacity: int | None = None) -> Callable[..., Arguments]:

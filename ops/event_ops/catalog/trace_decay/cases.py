@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake
+from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
 from event_ops.matrices import numbers, random_events
 
 DTYPES = ("float32", "float64")
+ROUNDING = Rounding(3, sums=True)  # exp and its argument
 
 X, SPIKES = 0, 1
 

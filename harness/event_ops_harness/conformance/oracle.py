@@ -1,0 +1,31 @@
+"""What an operator must give on the inputs of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops_harness.conformance.cell import Trial
+
+_WIDER: Final = {"f": "float64", "c": "complex128"}
+
+
+def oracle(trial: Trial, change: Callable[[Any], Any] = lambda x: x) -> Any:
+    """By its oracle, or by its reference in 64 bits; `change(x)` is in the place of an inexact input x."""
+    operator, arrays = trial.operator, list(map(np.asarray, trial.args))
+    arrays = [change(x) if x.dtype.kind in _WIDER else x for x in arrays]
+    if operator.oracle is not None:
+        return operator.oracle(*arrays, **trial.kwargs)
+    with jax.enable_x64(True):
+        wide = [jnp.asarray(x.astype(_WIDER.get(x.dtype.kind, x.dtype))) for x in arrays]
+        outs = trial.kwargs.get("outs")
+        kwargs = trial.kwargs if outs is None else trial.kwargs | {"outs": jax.tree.map(_wide, outs)}
+        return jax.tree.map(np.asarray, operator.function(*wide, backend="reference", **kwargs))
+
+
+def _wide(out: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(out.shape, _WIDER.get(np.dtype(out.dtype).kind, out.dtype))
