@@ -21,7 +21,11 @@ DISTRIBUTIONS = ("packages/ffi-bridge", "ops", "harness")
 SUPPORTED = ("3.11", "3.12", "3.13")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 # What kernels out of bounds, and operators on several devices, show in.
-GUARDED = {"NUMBA_BOUNDSCHECK": "1", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+GUARDED = {
+    "NUMBA_BOUNDSCHECK": "1",
+    "FFI_BRIDGE_DEBUG": "1",
+    "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+}
 BENCHMARKS = {
     name: f"event_ops_harness.bench.{name.strip('-')}"
     for name in ("call", "catalog", "cold", "cuba", "memory", "scaling", "threads", "--compare")

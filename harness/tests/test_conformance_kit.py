@@ -151,7 +151,7 @@ def test_a_mistake_that_is_not_refused_is_found(operator):
 def test_what_cannot_be_looked_at_is_skipped_and_says_what_is_needed(operator):
     report = check_operator(operator(right), [twice(5)], properties=["bounds"])
     (outcome,) = report.outcomes
-    assert (outcome.status, outcome.reason) == ("skipped", "run with NUMBA_BOUNDSCHECK=1")
+    assert (outcome.status, outcome.reason) == ("skipped", "run with NUMBA_BOUNDSCHECK=1 FFI_BRIDGE_DEBUG=1")
 
 
 def test_no_cases_and_unknown_properties_are_refused(operator):
@@ -176,24 +176,34 @@ def installed():
 
 
 BROKEN = """
+import warp as wp
 from test_conformance_kit import reads_beyond, reference, twice
 from event_ops_harness.conformance import Operator
-from ffi_bridge import XLACustomKernel, numba_kernel
+from ffi_bridge import XLACustomKernel, numba_kernel, warp_kernel
+
+@wp.kernel
+def writes_beyond(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = 2.0 * x[i]
+    y[i + 1] = 0.0
 
 kernel = XLACustomKernel("reads_beyond")
 kernel.def_reference(reference)
 kernel.def_numba_kernel(lambda *, outs, **_: numba_kernel(reads_beyond, outs))
+kernel.def_warp_kernel(lambda *, outs, **_: warp_kernel(writes_beyond, outs))
 OPERATORS = [Operator("reads_beyond", kernel, kernel, ("float32",), (twice(5),))]
 """
 
 
-def test_a_read_out_of_bounds_is_found(tmp_path):
+def test_reads_and_writes_out_of_bounds_are_found(tmp_path):
     (tmp_path / "broken.py").write_text(BROKEN)
     here = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     options = ("--operators", "broken", "--properties", "bounds,shard_map")
     done = run_pytest(tmp_path, *options, **GUARDED, PYTHONPATH=os.pathsep.join([str(tmp_path), here]))
-    assert "2 failed" in done.stdout, done.stdout + done.stderr
+    assert "3 failed" in done.stdout, done.stdout + done.stderr
     assert "reads_beyond-numba_cpu-of-5-float32-bounds" in done.stdout and "IndexError" in done.stdout
+    assert "reads_beyond-warp-of-5-float32-bounds" in done.stdout
+    assert "kernel 'writes_beyond' wrote behind its output 'y'" in done.stdout
 
 
 def test_an_outside_package_is_tested_by_its_name(tmp_path):

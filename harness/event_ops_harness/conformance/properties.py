@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import jax
 
@@ -14,11 +15,14 @@ from event_ops.discover import Operator
 from event_ops_harness.conformance import derivatives, inputs, transforms, values
 from event_ops_harness.conformance.cell import Cell, Property, index_dtype_of
 from event_ops_harness.conformance.select import bounded, every, few, first, small, smooth, widest
+from ffi_bridge import debug
 
 FULL: Final = "full"
 QUICK: Final = "quick"
+BOUNDS_CHECK: Final = "NUMBA_BOUNDSCHECK"
 GUARDED: Final = {
-    "NUMBA_BOUNDSCHECK": "1",
+    BOUNDS_CHECK: "1",
+    debug.VARIABLE: "1",
     "XLA_FLAGS": f"--xla_force_host_platform_device_count={transforms.DEVICES}",
 }
 
@@ -31,8 +35,8 @@ def _needs_devices() -> str | None:
 
 
 def _needs_checks() -> str | None:
-    config: Any = importlib.import_module("numba").config
-    return None if config.BOUNDSCHECK else "run with NUMBA_BOUNDSCHECK=1"
+    missing = [name for name in (BOUNDS_CHECK, debug.VARIABLE) if os.environ.get(name) != GUARDED[name]]
+    return f"run with {' '.join(f'{name}={GUARDED[name]}' for name in missing)}" if missing else None
 
 
 def _needs_flatbuffers() -> str | None:
@@ -70,7 +74,7 @@ PROPERTIES: Final = (
     Property("remat", derivatives.remat, widest, _default_only, dtype="float64"),
     Property("transpose", derivatives.transpose, smooth, _default_only, dtype="float64"),
     Property("mistakes", inputs.mistakes, first, _default_only),
-    Property("bounds", inputs.bounds, bounded, every, _needs_checks, backends=("numba_cpu",)),
+    Property("bounds", inputs.bounds, bounded, every, _needs_checks, backends=("numba_cpu", "warp")),
     Property("shard_map", transforms.shard_map, first, _default_only, _needs_devices),
 )
 

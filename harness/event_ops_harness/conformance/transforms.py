@@ -13,6 +13,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh
 from jax.sharding import PartitionSpec as P
 
+import ffi_bridge
 from event_ops_harness.conformance.cell import Trial
 from event_ops_harness.conformance.compare import Mismatch
 
@@ -102,15 +103,9 @@ def donation(trial: Trial) -> None:
 
 def export(trial: Trial) -> None:
     """A program that was exported, written, read and called."""
-    disabled = [jax.export.DisabledSafetyCheck.custom_call(name) for name in _custom_calls(trial)]
-    exported = jax.export.export(jax.jit(lambda *xs: trial.f(*xs)), disabled_checks=disabled)(*trial.args)
-    again = jax.export.deserialize(exported.serialize())
+    exported = ffi_bridge.export.export(jax.jit(lambda *xs: trial.f(*xs)))(*trial.args)
+    again = ffi_bridge.export.deserialize(exported.serialize())
     trial.same(again.call(*trial.args), trial.f(*trial.args), 2)
-
-
-def _custom_calls(trial: Trial) -> set[str]:
-    text = jax.jit(lambda *xs: trial.f(*xs)).lower(*trial.args).as_text()
-    return {part.split("(", 1)[0] for part in text.split("custom_call @")[1:]}
 
 
 def shard_map(trial: Trial) -> None:
