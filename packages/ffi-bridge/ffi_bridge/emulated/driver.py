@@ -130,7 +130,7 @@ def _arguments(compiler: Compiler, parameters: int, kinds: Sequence[Any]) -> lis
 def _array(kind: ArrayType, address: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
     spans = [max(0, n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
     before, behind = -sum(min(0, span) for span in spans), sum(max(0, span) for span in spans)
-    memory = (ctypes.c_char * (before + behind + kind.dtype.itemsize)).from_address(address - before)
+    memory: Any = (ctypes.c_char * (before + behind + kind.dtype.itemsize)).from_address(address - before)
     array = np.ndarray(shape, kind.dtype, memory, before, strides)
     array.flags.writeable = not kind.readonly
     return array

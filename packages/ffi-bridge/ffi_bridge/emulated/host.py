@@ -33,7 +33,7 @@ class EmulatedHost:
     def array(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """An array over memory of XLA's."""
         size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-        memory = (ctypes.c_char * max(1, size)).from_address(address)
+        memory: Any = (ctypes.c_char * max(1, size)).from_address(address)
         return np.ndarray(shape, dtype, memory).view(DeviceMemory)
 
     def stream(self, handle: int) -> Any:
