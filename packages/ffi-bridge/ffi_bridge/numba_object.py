@@ -62,7 +62,9 @@ def key_of(name: str) -> str | None:
     """The key of a target in the kernel cache: its name stands for the kernel; None: not to be kept."""
     versions = (numba.__version__, llvmlite.__version__, np.__version__)
     machine = _context().codegen().magic_tuple()
-    around = (kernel_cache.own_sources(), versions, machine, kernel_cache.settings_of(config))
+    # numba-cuda adds settings of its own, once it is loaded.
+    settings = {n: v for n, v in kernel_cache.settings_of(config).items() if "CUDA" not in n}
+    around = (kernel_cache.own_sources(), versions, machine, settings)
     found = fingerprint(name, around, _overloads_of_others())
     return found.digest if found.portable else None
 
@@ -122,8 +124,8 @@ def _constants_of(environment: str) -> list[object]:
 def _provide(engine: Any, name: str) -> Environment:
     """What Numba's code wants to see before it raises, empty."""
     environment = Environment({})
-    place = ctypes.c_void_p.from_address(engine.get_global_value_address(name))
-    place.value = id(environment)
+    if place := engine.get_global_value_address(name):  # none, where nothing refers to it
+        ctypes.c_void_p.from_address(place).value = id(environment)
     return environment
 
 

@@ -139,6 +139,8 @@ def test_settings_and_sources_count(monkeypatch):
     with monkeypatch.context() as changed:
         changed.setattr(numba.config, "BOUNDSCHECK", 1)
         assert numba_object.key_of("name") != before
+    monkeypatch.setattr(numba.config, "CUDA_NRT_STATS", "of numba-cuda", raising=False)
+    assert numba_object.key_of("name") == before
     monkeypatch.setattr(kernel_cache, "own_sources", lambda: "edited")
     assert numba_object.key_of("name") != before
 
