@@ -38,34 +38,34 @@ def intervals(*found: Measured) -> list[tuple[Any, ...]]:
     return [(row["backend"], row["above"], row["up_to"], row["ratio"]) for row in tuned_rows.rows_of(found)]
 
 
-def test_rows_meet_between_the_sizes_and_reach_beyond_the_ends():
+def test_rows_meet_between_the_sizes_and_reach_little_beyond_their_own():
     small, large = measured(100, a={"": 2.0}), measured(10_000, b={"": 3.0})
-    assert intervals(large, small) == [("a", 0, 1000, 2.0), ("b", 1000, None, 3.0)]
-    assert intervals(small, measured(10_000)) == [("a", 0, 1000, 2.0)]
-    assert intervals(measured(100), large) == [("b", 1000, None, 3.0)]
+    assert intervals(large, small) == [("a", 25, 400, 2.0), ("b", 2500, 40_000, 3.0)]
+    assert intervals(small, measured(10_000)) == [("a", 25, 400, 2.0)]
     assert intervals(measured(100), measured(400, a={"": 2.0}), measured(1600)) == [("a", 200, 800, 2.0)]
+    assert intervals(small, measured(10_000, a={"": 3.0})) == [("a", 25, 40_000, 2.0)]
 
 
 def test_neighbours_with_one_backend_are_one_row_with_the_smallest_lead():
     rows = tuned_rows.rows_of([measured(100, a={"": 2.0, "density 1": 1.5}), measured(400, a={"": 3.0})])
-    assert [(row["above"], row["up_to"], row["ratio"]) for row in rows] == [(0, None, 1.5)]
+    assert [(row["above"], row["up_to"], row["ratio"]) for row in rows] == [(25, 1600, 1.5)]
     assert rows[0]["measured"] == {"100": 2.0, "100 density 1": 1.5, "400": 3.0}
     assert intervals(measured(1, a={"": 2.0}), measured(4), measured(16, a={"": 2.0})) == [
         ("a", 0, 2, 2.0),
-        ("a", 8, None, 2.0),
+        ("a", 8, 64, 2.0),
     ]
 
 
 def test_every_case_of_a_size_decides_and_the_smallest_lead_counts():
     assert intervals(measured(100, "sparse", a={"": 9.0}), measured(100, "dense")) == []
     both = {"a": {"": 9.0, "density 1": 1.2}, "b": {"": 1.5, "density 1": 1.4}}
-    assert intervals(measured(100, **both)) == [("b", 0, None, 1.4)]
+    assert intervals(measured(100, **both)) == [("b", 25, 400, 1.4)]
 
 
 def test_signatures_have_rows_of_their_own():
     other = measured(10_000)
     other = Measured(**vars(other) | {"signature": tuning.Signature("int32 -> int32", (), 10_000)})
-    assert intervals(measured(100, a={"": 2.0}), other) == [("a", 0, None, 2.0)]
+    assert intervals(measured(100, a={"": 2.0}), other) == [("a", 25, 400, 2.0)]
 
 
 def test_a_lead_is_beyond_noise_and_a_tenth():
@@ -162,13 +162,17 @@ def test_the_bridge_obeys_what_is_written(tmp_path: Path, monkeypatch: pytest.Mo
     assert table["command"] == "nox -s tune -- --rounds 4 --budget 0.01 --only tuned_obeyed"
     assert {"date", "commit", "machine"} <= set(table)
     (row,) = table["rows"]
-    assert (row["above"], row["up_to"], row["backend"], row["over"]) == (0, None, "fast", "reference")
+    assert (row["above"], row["up_to"], row["backend"], row["over"]) == (32, 32768, "fast", "reference")
     assert row["ratio"] == min(row["measured"].values()) and set(row["measured"]) == {"64", "4096"}
-    x = np.zeros(5, np.float32)
+    x = np.zeros(500, np.float32)
     before = operator.kernel.explain(x, outs=x)
     operator.kernel.def_tuning(tmp_path)
     after = operator.kernel.explain(x, outs=x)
-    assert before.backend == "reference" and after.backend == "fast" and after.why.startswith("tuned: any")
+    assert (
+        before.backend == "reference"
+        and after.backend == "fast"
+        and after.why.startswith("tuned: 33 to 32768 elements")
+    )
     assert "sine" not in jax.jit(operator.function).lower(x).as_text()
 
 

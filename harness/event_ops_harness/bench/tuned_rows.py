@@ -1,9 +1,9 @@
 """From measured cases to the rows of a tuning table.
 
-Of two measured sizes of one signature the nearer one decides, by ratio: rows meet at the geometric mean. The
-smallest decides for whatever is smaller, the largest for whatever is larger. A backend has a row at a size if
-it beat the documented first one in every case of that size, at every density; of several such ones, the one
-whose smallest lead is largest.
+Of two measured sizes of one signature the nearer one decides, by ratio: rows meet at the geometric mean. But
+where nothing that was measured lies on the other side, or something else is faster there, a row reaches no
+farther than `REACH` times beyond its own sizes. A backend has a row at a size if it beat the documented first
+one in every case of that size, at every density; of several such ones, that with the largest smallest lead.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
 from event_ops_harness.bench.noise import change
@@ -19,6 +18,7 @@ from ffi_bridge.tuning import Signature
 
 MARGIN: Final = 1.1  # how many times as fast a backend must be, beyond noise, to get a row
 ALPHA: Final = 0.05
+REACH: Final = 4
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,28 @@ def _of_signature(group: Sequence[Measured]) -> list[dict[str, Any]]:
     for one in group:
         by_size.setdefault(one.signature.elements or 0, []).append(one)
     sizes = sorted(by_size)
-    bounds = [0, *(math.isqrt(a * b) for a, b in pairwise(sizes)), None]
+    winners = [_winner(by_size[size]) for size in sizes]
     rows: list[dict[str, Any]] = []
-    for size, (above, up_to) in zip(sizes, pairwise(bounds), strict=True):
-        backend, leads = _winner(by_size[size])
+    for i, (backend, leads) in enumerate(winners):
         if backend is None:
             continue
-        row = _row(by_size[size][0], above or 0, up_to, backend, leads)
-        if rows and (rows[-1]["backend"], rows[-1]["up_to"]) == (backend, above):
-            rows[-1] |= {"up_to": up_to, "measured": rows[-1]["measured"] | row["measured"]}
+        row = _row(by_size[sizes[i]][0], _lower(sizes, i), _upper(sizes, i), backend, leads)
+        if i and winners[i - 1][0] == backend:
+            rows[-1] |= {"up_to": row["up_to"], "measured": rows[-1]["measured"] | row["measured"]}
             rows[-1]["ratio"] = min(rows[-1]["measured"].values())
         else:
             rows.append(row)
     return rows
+
+
+def _lower(sizes: Sequence[int], i: int) -> int:
+    own = sizes[i] // REACH
+    return max(own, math.isqrt(sizes[i - 1] * sizes[i])) if i else own
+
+
+def _upper(sizes: Sequence[int], i: int) -> int:
+    own = sizes[i] * REACH
+    return min(own, math.isqrt(sizes[i] * sizes[i + 1])) if i + 1 < len(sizes) else own
 
 
 def _winner(cases: Sequence[Measured]) -> tuple[str | None, dict[str, float]]:
@@ -83,9 +92,7 @@ def _winner(cases: Sequence[Measured]) -> tuple[str | None, dict[str, float]]:
     return best, leads.get(best or "", {})
 
 
-def _row(
-    one: Measured, above: int, up_to: int | None, backend: str, leads: Mapping[str, float]
-) -> dict[str, Any]:
+def _row(one: Measured, above: int, up_to: int, backend: str, leads: Mapping[str, float]) -> dict[str, Any]:
     return {
         "operator": one.operator,
         "platform": one.platform,
