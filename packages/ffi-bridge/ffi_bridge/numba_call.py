@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ffi_bridge import debug
-from ffi_bridge.handler.numba_cpu import Layout
+from ffi_bridge.handler.layout import Layout
 from ffi_bridge.native_call import NativeCall, NativeKernel
-from ffi_bridge.numba_compile import array_type, ensure_kernel_target, parameter_names
+from ffi_bridge.numba_parameters import array_type, parameter_names
+from ffi_bridge.numba_target import ensure_kernel_target
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,35 +1,25 @@
-"""Compile a Numba dispatcher for the arrays of one call, into a registered XLA FFI target."""
+"""Compile a Numba dispatcher for the arrays of one call, with its handler."""
 
 from __future__ import annotations
 
 import dis
-import inspect
-import sys
 from collections.abc import Sequence
 from types import CodeType
 from typing import Any, Final
 
-import llvmlite
-import numba
-import numpy as np
 from numba.core import types
 from numba.core.compiler import CompileResult, Flags, compile_extra
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core.errors import NumbaError
-from numba.np.numpy_support import from_dtype
 
 from ffi_bridge import numba_object
-from ffi_bridge.abi import DTYPES, check_platform
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.handler.exception import ExceptionSlot
+from ffi_bridge.handler.layout import Layout, Threading
 from ffi_bridge.handler.numba_context import NativeContext
-from ffi_bridge.handler.numba_cpu import Layout, Threading, emit_handler
+from ffi_bridge.handler.numba_cpu import emit_handler
 from ffi_bridge.numba_threads import MUTEX, serialises
-from ffi_bridge.target import Target, ensure_target
 
-_VERSIONS: Final = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
 _PARALLEL_ENTRY: Final = "numba_parallel_for"
 
 
@@ -72,70 +62,34 @@ class _Compiler(_FunctionCompiler):
         return flags
 
 
-def parameter_names(dispatcher: Any, given: int, num_outs: int) -> tuple[str, ...]:
-    """Names of the kernel's parameters; raises KernelTypeError unless there is one per buffer."""
-    parameters = inspect.signature(dispatcher.py_func).parameters.values()
-    name = dispatcher.__name__
-    for parameter in parameters:
-        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            raise KernelTypeError(
-                f"kernel '{name}' has the parameter '{parameter}'; a kernel takes one positional "
-                "parameter per input, then one per output"
-            )
-    if len(parameters) != given + num_outs:
-        raise KernelTypeError(
-            f"kernel '{name}' takes {len(parameters)} arguments "
-            f"({', '.join(p.name for p in parameters)}), but the call has {given} inputs and {num_outs} "
-            f"outputs = {given + num_outs}; give {len(parameters) - num_outs} inputs, or change outs"
-        )
-    return tuple(p.name for p in parameters)
-
-
-def array_type(kernel: str, name: str, dtype: np.dtype[Any], ndim: int, readonly: bool) -> types.Array:
-    """Numba's type of a C-contiguous buffer; raises KernelTypeError for a dtype that kernels cannot have."""
-    if np.dtype(dtype) not in DTYPES:
-        hint = "cast it to float32 before the call" if "float" in str(dtype) else "cast it before the call"
-        raise KernelTypeError(
-            f"kernel '{kernel}': argument '{name}' has dtype {dtype}, which Numba kernels on CPU cannot "
-            f"have; {hint} (supported: {', '.join(map(str, DTYPES))})"
-        )
-    return types.Array(from_dtype(np.dtype(dtype)), ndim, "C", readonly=readonly)
-
-
-def ensure_kernel_target(
+def compile_handler(
     dispatcher: Any,
     arrays: Sequence[types.Array],
     layout: Layout,
+    name: str,
     *,
     noalias: bool,
     num_threads: int | None,
-) -> Target:
-    """The target that runs the kernel on `arrays`; compiled now, unless equal contents were before."""
-    check_platform()
-    kernel = dispatcher.__name__
-    found = fingerprint(dispatcher, tuple(map(str, arrays)), repr(layout), noalias, num_threads, _VERSIONS)
-    name = f"{kernel}.numba_cpu.{found.digest}"
+    keep: bool,
+) -> tuple[int, object]:
+    """The address of the handler `name` of the kernel, and what keeps it alive; `keep`: on disk, too.
 
-    def build() -> tuple[int, object]:
-        if found.portable and (kept := numba_object.find(name)):
-            return kept
-        slot = ExceptionSlot(f"{name}.exceptions")
-        compiled = _compile(dispatcher, arrays, layout, noalias, slot)
-        threading = _threading(compiled, slot, num_threads)
-        compiled.library.enable_object_caching()
-        address = emit_handler(compiled, name, layout, threading)
-        compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
-        entry = numba_object.pack(compiled, threading)
-        if entry is None:
-            return address, (compiled, slot)
-        if found.portable:
-            numba_object.keep(name, entry)
-        # Numba's own engine links functions of earlier modules, which may round otherwise: what runs here is
-        # what a later process reads.
-        return numba_object.unpack(entry, name) or (address, (compiled, slot))
-
-    with global_compiler_lock:
-        return ensure_target(name, build, platform="cpu")
+    The caller holds Numba's compiler lock.
+    """
+    slot = ExceptionSlot(f"{name}.exceptions")
+    compiled = _compile(dispatcher, arrays, layout, noalias, slot)
+    threading = _threading(compiled, slot, num_threads)
+    compiled.library.enable_object_caching()
+    address = emit_handler(compiled, name, layout, threading)
+    compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
+    entry = numba_object.pack(compiled, threading)
+    if entry is None:
+        return address, (compiled, slot)
+    if keep:
+        numba_object.keep(name, entry)
+    # Numba's own engine links functions of earlier modules, which may round otherwise: what runs here is
+    # what a later process reads.
+    return numba_object.unpack(entry, name) or (address, (compiled, slot))
 
 
 def _compile(

@@ -13,9 +13,9 @@ from ffi_bridge.cuda_program import ensure_program_target
 from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.native_call import NativeCall, NativeKernel
-from ffi_bridge.numba_compile import parameter_names
 from ffi_bridge.numba_cuda_compile import compiler_of
 from ffi_bridge.numba_cuda_program import KernelLaunch, View, program_of
+from ffi_bridge.numba_parameters import parameter_names
 
 
 @dataclass(frozen=True, eq=False)

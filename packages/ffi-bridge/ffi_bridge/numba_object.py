@@ -8,6 +8,7 @@ refers to by address, Python objects that a kernel's exceptions hold.
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,17 +21,18 @@ from numba.core import config as _config
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment, lookup_environment
 from numba.core.registry import cpu_target
-from numba.core.runtime.nrt import rtsys
+from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core.typing.templates import builtin_registry
 
 from ffi_bridge import kernel_cache
 from ffi_bridge.fingerprint import fingerprint, is_library_name
 from ffi_bridge.handler.exception import ExceptionSlot
-from ffi_bridge.handler.numba_cpu import Threading
+from ffi_bridge.handler.layout import Threading
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_threads import serialises, start_threads
 
 config: Any = _config  # its constants are made when it runs
+_runtime: Any = _nrt_python  # written in C
 
 _ENVIRONMENT: Final = "_ZN08NumbaEnv"
 _INTRINSIC: Final = "llvm."
@@ -108,8 +110,16 @@ def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
 
 def _has(symbols: Iterable[str]) -> bool:
     """Whether LLVM would find every symbol: it ends the process where it does not."""
-    rtsys.initialize(_context())
+    _name_runtime()
     return all(llvm.address_of_symbol(symbol) for symbol in symbols)
+
+
+@functools.cache
+def _name_runtime() -> None:
+    """Give LLVM the names of Numba's runtime, as Numba does before it compiles something."""
+    _context()  # names the functions of Python and C
+    for name, address in _runtime.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 def _context() -> Any:

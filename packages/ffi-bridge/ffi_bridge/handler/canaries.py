@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from llvmlite import ir
-from numba.core import cgutils
 
+from ffi_bridge.handler.c_code import call_c, count_to, variable
 from ffi_bridge.handler.frame import I8, I32, I64, NULL, POINTER, Frame, constant_text
-from ffi_bridge.handler.loop import count_to
 
 GUARD: Final = 64  # bytes of canaries on either side, and the alignment of XLA's buffers
 CANARY: Final = 0xA5
@@ -35,22 +34,30 @@ class Canaries:
 
         def leave() -> None:
             for output in self._outputs:
-                _call(frame.builder, "free", ir.VoidType(), [frame.builder.load(output.block)])
+                call_c(frame.builder, "free", ir.VoidType(), [frame.builder.load(output.block)])
             outer()
 
         frame.leave = leave
 
-    def around(self, name: str, data: Any, size: Any, inputs: Sequence[Any]) -> Any:
+    def around_outputs(
+        self, names: Sequence[str], data: Sequence[Any], sizes: Sequence[Any], num_inputs: int
+    ) -> list[Any]:
+        """Where the kernel finds all buffers, inputs first, whose outputs XLA has at `data`."""
+        inputs = list(data[:num_inputs])
+        outputs = list(zip(names, data, sizes, strict=True))[num_inputs:]
+        return inputs + [self._around(name, place, size, inputs) for name, place, size in outputs]
+
+    def _around(self, name: str, data: Any, size: Any, inputs: Sequence[Any]) -> Any:
         """Where the kernel writes in place of `data`: `data` itself, if that is one of the `inputs`, too."""
         builder = self._frame.builder
-        block = cgutils.alloca_once(builder, POINTER, name="block", zfill=True)
-        place = cgutils.alloca_once_value(builder, data, name="place")
+        block = variable(builder, NULL, "block")
+        place = variable(builder, data, "place")
         shared: Any = ir.Constant(ir.IntType(1), 0)
         for pointer in inputs:
             shared = builder.or_(shared, builder.icmp_unsigned("==", data, pointer))
         with builder.if_then(builder.not_(shared)):
             total = self._total(size)
-            made = _call(builder, "aligned_alloc", POINTER, [ir.Constant(I64, GUARD), total])
+            made = call_c(builder, "aligned_alloc", POINTER, [ir.Constant(I64, GUARD), total])
             with builder.if_then(builder.icmp_unsigned("==", made, NULL), likely=False):
                 self._fail(f"no memory to guard output '{name}' of kernel '{self._kernel}'")
             builder.store(made, block)
@@ -78,7 +85,7 @@ class Canaries:
                 ):
                     with builder.if_then(_changed(builder, start, count), likely=False):
                         self._fail(f"kernel '{self._kernel}' wrote {side} its output '{output.name}'")
-                _call(builder, "memcpy", POINTER, [output.data, inside, output.size])
+                call_c(builder, "memcpy", POINTER, [output.data, inside, output.size])
 
     def _total(self, size: Any) -> Any:
         """Bytes of a block: whole multiples of the guard, at least one of them on either side."""
@@ -95,8 +102,7 @@ class Canaries:
 
 def _changed(builder: Any, start: Any, count: Any) -> Any:
     """Whether any of `count` bytes is no canary."""
-    found = cgutils.alloca_once(builder, I8, name="found")
-    builder.store(ir.Constant(I8, 0), found)
+    found = variable(builder, ir.Constant(I8, 0), "found")
     with count_to(builder, count) as i:
         byte = builder.load(builder.gep(start, [i]))
         differs = builder.xor(byte, ir.Constant(I8, CANARY))
@@ -105,10 +111,4 @@ def _changed(builder: Any, start: Any, count: Any) -> Any:
 
 
 def _fill(builder: Any, start: Any, byte: int, count: Any) -> None:
-    _call(builder, "memset", POINTER, [start, ir.Constant(I32, byte), count])
-
-
-def _call(builder: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
-    """Call a function of the C library."""
-    kind = ir.FunctionType(result, [argument.type for argument in arguments])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+    call_c(builder, "memset", POINTER, [start, ir.Constant(I32, byte), count])

@@ -12,9 +12,9 @@ import ctypes
 from typing import Any, Final
 
 from llvmlite import binding, ir
-from numba.core import cgutils
 from numba.core.callconv import CPUCallConv
 
+from ffi_bridge.handler.c_code import call_c, variable
 from ffi_bridge.handler.frame import I64, NULL, POINTER, Frame, constant_text
 
 _COUNTER: Final = 0
@@ -74,19 +74,16 @@ def describe_recorded(frame: Frame, context: Any, slot: str) -> Any:
 
 def _take_message(builder: Any, api: Any, kernel: str) -> Any:
     """The pending exception as a new Python string, or NULL; nothing is pending afterwards."""
-    slots = [cgutils.alloca_once(builder, POINTER, name=part) for part in ("kind", "value", "trace")]
+    slots = [variable(builder, NULL, part) for part in ("kind", "value", "trace")]
     api.err_fetch(*slots)
-    normalize = _python(builder, "PyErr_NormalizeException", ir.VoidType(), [slots[0].type] * 3)
-    builder.call(normalize, slots)
-    message = cgutils.alloca_once_value(builder, NULL, name="message")
+    call_c(builder, "PyErr_NormalizeException", ir.VoidType(), slots)
+    message = variable(builder, NULL, "message")
     value = builder.load(slots[1])
     with builder.if_then(builder.icmp_unsigned("!=", value, NULL)):
-        name_of = _python(builder, "PyExceptionClass_Name", POINTER, [POINTER])
-        join = _python(builder, "PyUnicode_FromFormat", POINTER, [POINTER], var_arg=True)
         pattern = constant_text(builder.module, "kernel '%s' raised %s: %S")
-        name = builder.call(name_of, [builder.load(slots[0])])
-        subject = constant_text(builder.module, kernel)
-        builder.store(builder.call(join, [pattern, subject, name, value]), message)
+        name = call_c(builder, "PyExceptionClass_Name", POINTER, [builder.load(slots[0])])
+        parts = [pattern, constant_text(builder.module, kernel), name, value]
+        builder.store(call_c(builder, "PyUnicode_FromFormat", POINTER, parts, variadic_from=1), message)
     for slot in slots:
         api.decref(builder.load(slot))
     api.err_clear()  # the exception's own __str__ may have raised
@@ -96,7 +93,7 @@ def _take_message(builder: Any, api: Any, kernel: str) -> Any:
 def _error_of(frame: Frame, api: Any, message: Any) -> Any:
     builder = frame.builder
     unknown = constant_text(builder.module, "a kernel raised an exception that has no text")
-    text = cgutils.alloca_once_value(builder, unknown, name="text")
+    text = variable(builder, unknown, "text")
     with builder.if_then(builder.icmp_unsigned("!=", message, NULL)):
         builder.store(api.string_as_string(message), text)
     return frame.error("XLA_FFI_Error_Code_INTERNAL", builder.load(text))
@@ -112,8 +109,3 @@ def _word(builder: Any, slot: str, index: int, of_type: Any) -> Any:
     words = external(builder.module, slot, ir.ArrayType(I64, 2))
     place = builder.gep(words, [ir.Constant(I64, 0), ir.Constant(I64, index)])
     return builder.bitcast(place, of_type.as_pointer())
-
-
-def _python(builder: Any, name: str, result: Any, arguments: list[Any], var_arg: bool = False) -> Any:
-    kind = ir.FunctionType(result, arguments, var_arg=var_arg)
-    return cgutils.get_or_insert_function(builder.module, kind, name)

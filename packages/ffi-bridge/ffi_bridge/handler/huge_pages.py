@@ -11,8 +11,8 @@ from mmap import PAGESIZE
 from typing import Any, Final
 
 from llvmlite import ir
-from numba.core import cgutils
 
+from ffi_bridge.handler.c_code import call_c
 from ffi_bridge.handler.frame import I32, I64, POINTER
 
 MIN_BYTES: Final = 4 << 20  # two huge pages on x86: from here the advice costs far less than it saves
@@ -28,6 +28,5 @@ def prefer_huge_pages(builder: Any, data: Any, size: Any) -> None:
         address = builder.ptrtoint(data, I64)
         offset = builder.and_(address, ir.Constant(I64, PAGESIZE - 1))
         page = builder.inttoptr(builder.sub(address, offset), POINTER)
-        kind = ir.FunctionType(I32, [POINTER, I64, I32])
-        madvise = cgutils.get_or_insert_function(builder.module, kind, "madvise")
-        builder.call(madvise, [page, builder.add(size, offset), ir.Constant(I32, MADV_HUGEPAGE)])
+        advice = ir.Constant(I32, MADV_HUGEPAGE)
+        call_c(builder, "madvise", I32, [page, builder.add(size, offset), advice])

@@ -13,8 +13,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from ffi_bridge.handler.c_code import count_to
 from ffi_bridge.handler.frame import I8, I64, POINTER, Frame
-from ffi_bridge.handler.loop import count_to
 
 # Where the address of a buffer goes: (struct, byte offset in it, bytes that are added to the address).
 Slot = tuple[int, int, int]

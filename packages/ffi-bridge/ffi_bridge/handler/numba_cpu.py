@@ -9,55 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.compiler import CompileResult
 from numba.core.typing.templates import Signature
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype
 
 from ffi_bridge.abi import DTYPES
+from ffi_bridge.handler.c_code import call_c, count_to
 from ffi_bridge.handler.canaries import Canaries
 from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded, external
-from ffi_bridge.handler.frame import HANDLER_TYPE, I8, I32, I64, NULL, POINTER, Buffer, Frame
+from ffi_bridge.handler.frame import HANDLER_TYPE, I8, I32, I64, NULL, Buffer, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
-from ffi_bridge.handler.loop import count_to
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How the buffers of a frame map to the kernel's arguments.
-
-    `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without
-    one is given to every element of that level. `guarded`: outputs lie between canaries.
-    """
-
-    kernel: str
-    names: tuple[str, ...]
-    num_inputs: int
-    batched: tuple[tuple[bool, ...], ...]
-    guarded: bool = False
-
-    @property
-    def levels(self) -> int:
-        return len(self.batched[-1])
-
-
-@dataclass(frozen=True)
-class Threading:
-    """What a kernel with parallel regions needs around it.
-
-    `slot`: symbol of its exception slot; `num_threads`: a thread count other than Numba's own;
-    `mutex`: symbol of a pthread mutex, on a threading layer that only one thread may enter.
-    """
-
-    slot: str
-    num_threads: int | None
-    mutex: str | None
+from ffi_bridge.handler.layout import Layout, Threading
 
 
 def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: Threading | None) -> int:
@@ -71,11 +40,13 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     frame.return_unless_execute()
     signature: Signature = compiled.signature
     buffers = _checked_buffers(frame, signature, layout)
-    for buffer, array in list(zip(buffers, signature.args, strict=True))[layout.num_inputs :]:
-        prefer_huge_pages(builder, buffer.data, _size(builder, array, buffer.dims))
+    sizes = [_size(builder, array, x.dims) for array, x in zip(signature.args, buffers, strict=True)]
+    for buffer, size in list(zip(buffers, sizes, strict=True))[layout.num_inputs :]:
+        prefer_huge_pages(builder, buffer.data, size)
     canaries = Canaries(frame, layout.kernel)
     if layout.guarded:
-        buffers = _between(canaries, builder, signature, layout, buffers)
+        data = canaries.around_outputs(layout.names, [x.data for x in buffers], sizes, layout.num_inputs)
+        buffers = [replace(buffer, data=place) for buffer, place in zip(buffers, data, strict=True)]
     if threading is None:
         _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
         canaries.check()
@@ -114,19 +85,6 @@ def _checked_buffers(frame: Frame, signature: Signature, layout: Layout) -> list
     return buffers
 
 
-def _between(
-    canaries: Canaries, builder: Any, signature: Signature, layout: Layout, buffers: list[Buffer]
-) -> list[Buffer]:
-    """The buffers, outputs between canaries."""
-    count = layout.num_inputs
-    inputs = [buffer.data for buffer in buffers[:count]]
-    outputs = zip(buffers[count:], signature.args[count:], layout.names[count:], strict=True)
-    return buffers[:count] + [
-        replace(out, data=canaries.around(name, out.data, _size(builder, array, out.dims), inputs))
-        for out, array, name in outputs
-    ]
-
-
 def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
     """How many bytes an array of this shape takes."""
     size: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
@@ -151,24 +109,17 @@ def _enter(frame: Frame, threading: Threading) -> None:
 
 
 def _lock(builder: Any, symbol: str) -> Callable[[], object]:
-    kind = ir.FunctionType(I32, [POINTER])
     mutex = external(builder.module, symbol, I8)
-    lock = cgutils.get_or_insert_function(builder.module, kind, "pthread_mutex_lock")
-    unlock = cgutils.get_or_insert_function(builder.module, kind, "pthread_mutex_unlock")
-    builder.call(lock, [mutex])
-    return lambda: builder.call(unlock, [mutex])
+    call_c(builder, "pthread_mutex_lock", I32, [mutex])
+    return lambda: call_c(builder, "pthread_mutex_unlock", I32, [mutex])
 
 
 def _mask_threads(builder: Any, count: int) -> Callable[[], object]:
     # Numba's count is thread-local, and XLA may run the handler on the caller's own thread: put it
     # back after the kernel.
-    read = ir.FunctionType(cgutils.intp_t, [])
-    write = ir.FunctionType(ir.VoidType(), [cgutils.intp_t])
-    getter = cgutils.get_or_insert_function(builder.module, read, "get_num_threads")
-    setter = cgutils.get_or_insert_function(builder.module, write, "set_num_threads")
-    before = builder.call(getter, [])
-    builder.call(setter, [ir.Constant(cgutils.intp_t, count)])
-    return lambda: builder.call(setter, [before])
+    before = call_c(builder, "get_num_threads", I64, [])
+    call_c(builder, "set_num_threads", ir.VoidType(), [ir.Constant(I64, count)])
+    return lambda: call_c(builder, "set_num_threads", ir.VoidType(), [before])
 
 
 def _call_over_batch(

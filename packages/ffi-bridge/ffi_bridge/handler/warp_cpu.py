@@ -40,16 +40,13 @@ def emit_handler(entry: int, name: str, launch: WarpLaunch) -> MachineCode:
     frame.answer_metadata()
     frame.return_unless_execute()
     data = checked_addresses(frame, launch.buffers, launch.num_inputs)
-    for pointer, buffer in list(zip(data, launch.buffers, strict=True))[launch.num_inputs :]:
-        prefer_huge_pages(builder, pointer, ir.Constant(I64, buffer.size))
+    sizes = [ir.Constant(I64, buffer.size) for buffer in launch.buffers]
+    for pointer, size in list(zip(data, sizes, strict=True))[launch.num_inputs :]:
+        prefer_huge_pages(builder, pointer, size)
     canaries = Canaries(frame, name.partition(".")[0])
     if launch.guarded:
-        inputs = data[: launch.num_inputs]
-        outputs = list(zip(data, launch.buffers, strict=True))[launch.num_inputs :]
-        data = inputs + [
-            canaries.around(buffer.name, pointer, ir.Constant(I64, buffer.size), inputs)
-            for pointer, buffer in outputs
-        ]
+        names = [buffer.name for buffer in launch.buffers]
+        data = canaries.around_outputs(names, data, sizes, launch.num_inputs)
     structs = [copied(builder, content) for content in launch.structs]
     with over_batch(builder, launch.batch, launch.buffers, data) as element:
         write_addresses(builder, structs, launch.buffers, element)

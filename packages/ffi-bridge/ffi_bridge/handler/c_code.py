@@ -1,0 +1,47 @@
+"""What takes C one line and LLVM several: a call of a C function, a variable, a counted loop.
+
+Of Numba nothing is used here, since Warp kernels have handlers where Numba is not installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+
+
+def call_c(
+    builder: Any, name: str, result: Any, arguments: Sequence[Any], variadic_from: int | None = None
+) -> Any:
+    """Call the C function `name`, whose arguments from number `variadic_from` on stand for its `...`."""
+    fixed = [argument.type for argument in arguments[:variadic_from]]
+    kind = ir.FunctionType(result, fixed, var_arg=variadic_from is not None)
+    known = builder.module.globals.get(name)
+    return builder.call(ir.Function(builder.module, kind, name) if known is None else known, arguments)
+
+
+def variable(builder: Any, initial: Any, name: str) -> Any:
+    """The address of a variable on the stack; in a loop it is one variable, which is set anew."""
+    with builder.goto_entry_block():
+        place = builder.alloca(initial.type, name=name)
+    builder.store(initial, place)
+    return place
+
+
+@contextmanager
+def count_to(builder: Any, extent: Any) -> Generator[Any]:
+    """Emit the body of `for index in range(extent)`; yields the index."""
+    function, start = builder.function, builder.block
+    test, body, done = (function.append_basic_block(f"loop.{part}") for part in ("test", "body", "done"))
+    builder.branch(test)
+    builder.position_at_end(test)
+    index = builder.phi(extent.type)
+    index.add_incoming(ir.Constant(extent.type, 0), start)
+    builder.cbranch(builder.icmp_signed("<", index, extent), body, done)
+    builder.position_at_end(body)
+    yield index
+    index.add_incoming(builder.add(index, ir.Constant(extent.type, 1)), builder.block)
+    builder.branch(test)
+    builder.position_at_end(done)
