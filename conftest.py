@@ -10,8 +10,6 @@ import hypothesis
 import jax
 import pytest
 
-from event_ops.discover import operators
-
 # What JAX would promote or broadcast silently is an error in tests.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -52,7 +50,8 @@ def gpu() -> Any:
 @pytest.fixture
 def on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The operators' CUDA backends on the emulated GPU; its threads run in another order at each launch."""
-    for kernels in (operator.kernel._kernels for operator in operators()):
+    catalog = pytest.importorskip("event_ops.discover")
+    for kernels in (operator.kernel._kernels for operator in catalog.operators()):
         if "numba_cuda" in kernels["gpu"]:
             backend = replace(kernels["gpu"]["numba_cuda"], platform="cpu")
             monkeypatch.setitem(kernels["cpu"], "numba_cuda", backend)

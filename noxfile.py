@@ -91,6 +91,12 @@ def pytest(session: nox.Session, *args: str, **options: Any) -> None:
     session.run("python", "-m", "pytest", *parallel, *args, *session.posargs, **options)
 
 
+def marked(session: nox.Session, mark: str) -> None:
+    """Install everything and run the tests with a mark."""
+    install(session, *workspace("numba", "warp", "test"))
+    pytest(session, "-m", mark)
+
+
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Simulate the CUBA network of 4000 spiking neurons; `-- --help` shows its options."""
@@ -101,29 +107,25 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests under the Python that nox runs on, all but those that take long."""
-    install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "-m", "not slow")
+    marked(session, "not slow")
 
 
 @nox.session(default=False, python=SUPPORTED)
 def python(session: nox.Session) -> None:
     """Run the tests under another Python: `nox -s python-3.12`."""
-    install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "-m", "not slow")
+    marked(session, "not slow")
 
 
 @nox.session(default=False)
 def slow(session: nox.Session) -> None:
     """Run the tests that take long: training, benchmarks in fresh processes, pages in a browser."""
-    install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "-m", "slow")
+    marked(session, "slow")
 
 
 @nox.session(default=False)
 def cudasim(session: nox.Session) -> None:
     """Run CUDA kernels on the GPU made of Python, also in the dtypes that `tests` leaves out."""
-    install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "-m", "cudasim")
+    marked(session, "cudasim")
 
 
 def rows() -> list[dict]:
@@ -166,25 +168,17 @@ def matrix(session: nox.Session) -> None:
     shutil.rmtree(CELLS, ignore_errors=True)
     for row in ON_CPU:
         if row["python"] in HERE:
-            command = (
-                sys.executable,
-                "-m",
-                "nox",
-                "-s",
-                f"conformance({row['name']})",
-                "--",
-                *session.posargs,
-            )
-            session.run(*command, external=True, success_codes=[0, 1])
+            one = (sys.executable, "-m", "nox", "-s", f"conformance({row['name']})", "--")
+            session.run(*one, *session.posargs, external=True, success_codes=[0, 1])
     session.run("python", "-m", "event_ops_harness.conformance.matrix", "ci/matrix.toml", str(CELLS))
 
 
 @nox.session(default=False, venv_backend="none")
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
-    for name in ("lint", "types", "slow", "cudasim", "minimums", "build", "seeds", "triton", "gpu"):
+    for name in ("lint", "types", "tests", "slow", "minimums", "build", "seeds", "triton", "gpu"):
         session.notify(name)
-    for version in HERE:
+    for version in (version for version in HERE if version != RUNNING):
         session.notify(f"python-{version}")
     session.notify("matrix", ["--profile", "full"])
     session.notify("report", [])

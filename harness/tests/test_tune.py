@@ -6,6 +6,7 @@ import argparse
 import functools
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,7 @@ def test_every_case_of_a_size_decides_and_the_smallest_lead_counts():
 
 
 def test_signatures_have_rows_of_their_own():
-    other = measured(10_000)
-    other = Measured(**vars(other) | {"signature": tuning.Signature("int32 -> int32", (), 10_000)})
+    other = replace(measured(10_000), signature=tuning.Signature("int32 -> int32", (), 10_000))
     assert intervals(measured(100, a={"": 2.0}), other) == [("a", 25, 400, 2.0)]
 
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from implemented import backends, implementations
+from implemented import backends
 
 from event_ops import alif_step, csr_event_matvec, csr_matvec, lif_step, spike_detect_reset
 from event_ops.discover import operators
@@ -54,10 +54,11 @@ def test_a_surrogate_with_a_traced_parameter_is_refused():
 def with_surrogate():
     """(operator, backend, case) for the cases that have a surrogate."""
     return [
-        pytest.param(*p.values, case, id=p.id)
-        for p in implementations()
-        for case in p.values[0].cases
+        pytest.param(operator, backend, case, id=f"{operator.name}-{backend}")
+        for operator in operators()
+        for case in operator.cases
         if case.name == "surrogate"
+        for backend in operator.kernel.available_backends("cpu")
     ]
 
 

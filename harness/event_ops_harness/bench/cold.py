@@ -92,9 +92,11 @@ def two_processes(request: Mapping[str, Any], jax_cache: bool, expected: float) 
 
 def caches(folder: Path, jax_cache: bool) -> dict[str, str | None]:
     """The environment in which everything that is kept on disk is kept in `folder`."""
-    in_folder = {"XDG_CACHE_HOME": "cache", "NUMBA_CACHE_DIR": "numba", "WARP_CACHE_PATH": "warp"}
-    own: dict[str, str | None] = {name: str(folder / place) for name, place in in_folder.items()}
-    own["FFI_BRIDGE_CACHE_DIR"] = None  # it is in XDG_CACHE_HOME then
+    in_folder = {
+        **{"XDG_CACHE_HOME": "cache", "FFI_BRIDGE_CACHE_DIR": "kernels"},
+        **{"NUMBA_CACHE_DIR": "numba", "WARP_CACHE_PATH": "warp"},
+    }
+    own = {name: str(folder / place) for name, place in in_folder.items()}
     if not jax_cache:
         return {**own, "JAX_COMPILATION_CACHE_DIR": None}
     everything = {

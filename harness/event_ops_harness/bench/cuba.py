@@ -9,7 +9,6 @@ the shortest it knows, which makes it exchange spikes at every step).
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -22,7 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.bench.results import command, machine
+from event_ops_harness.bench.results import write_rows
 from event_ops_harness.cuba.model import CubaParameters
 from event_ops_harness.cuba.rivals.worker import RIVALS, Rival, Worker, WorkerError
 
@@ -155,8 +154,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             rows += measure(neurons, wanted, options)
     print_result(console, rows)
     asked = sys.argv[1:] if argv is None else argv
-    result = {"command": command("cuba", asked), "machine": machine(), "rows": rows}
-    options.output.write_text(json.dumps(result, indent=1) + "\n")
+    write_rows(options.output, "cuba", asked, rows)
     console.print(f"Written: {options.output.name}")
     return 0
 

@@ -72,27 +72,22 @@ def write_rows(
     path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Mapping[str, Any]], **sections: Any
 ) -> None:
     """The same for rows that are not times."""
-    result = {
-        "command": command(benchmark, options),
-        **when(),
-        "machine": machine(),
-        "rows": rows,
-        **sections,
-    }
+    write_found(path, command("bench", [benchmark, *options]), {"rows": rows, **sections})
+
+
+def write_found(path: Path, command: str, found: Mapping[str, Any]) -> None:
+    """Write what was found, with the command that finds it again, the time and the machine."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    result = {"command": command, **when(), "machine": machine(), **found}
     path.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def command(benchmark: str, options: Sequence[str]) -> str:
-    """The nox command that measures the same again."""
-    return " ".join(["nox -s bench --", benchmark, *portable(options)])
-
-
-def portable(options: Sequence[str]) -> list[str]:
-    """The options without the paths of this machine."""
+def command(session: str, options: Sequence[str]) -> str:
+    """The nox command that measures the same again, without the paths of this machine."""
     local = {i + k for i, word in enumerate(options) if word in _LOCAL for k in (0, 1)}
     joined = tuple(f"{name}=" for name in _LOCAL)
-    return [word for i, word in enumerate(options) if i not in local and not word.startswith(joined)]
+    shared = [word for i, word in enumerate(options) if i not in local and not word.startswith(joined)]
+    return " ".join(["nox -s", session, *(["--", *shared] if shared else [])])
 
 
 def machine() -> dict[str, Any]:

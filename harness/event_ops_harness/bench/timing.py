@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Mapping
-from typing import Any
 
 Work = Callable[[], object]
 Run = Callable[[int], object]  # does its work as often as it is told
@@ -34,8 +33,8 @@ def seconds_per_step(
     compiled: Container[str] = (),
 ) -> dict[str, float]:
     """Best time of one step of each rival, in seconds: the smallest of `times_per_step`."""
-    options: dict[str, Any] = {"rounds": rounds, "budget": budget, "at_least": at_least, "compiled": compiled}
-    return {name: min(times) for name, times in times_per_step(runs, **options).items()}
+    times = times_per_step(runs, rounds=rounds, budget=budget, at_least=at_least, compiled=compiled)
+    return {name: min(each) for name, each in times.items()}
 
 
 def times_per_step(

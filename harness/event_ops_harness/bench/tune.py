@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -30,7 +29,7 @@ from rich.table import Table
 
 import event_ops
 from event_ops.discover import operators
-from event_ops_harness.bench.results import machine, portable, when
+from event_ops_harness.bench.results import command, write_found
 from event_ops_harness.bench.steps import Problem, make_problem, run_of
 from event_ops_harness.bench.timing import times_per_step
 from event_ops_harness.bench.tuned_cases import at_densities, cases, signature_of
@@ -116,10 +115,8 @@ def _table(rows: Sequence[dict[str, Any]], kind: str) -> Table:
     for column in ("operator", "dtypes", "flags", "above", "up to", "backend", "times as fast as"):
         table.add_column(column, justify="right" if column in ("above", "up to") else "left")
     for row in rows:
-        up_to = "any" if row["up_to"] is None else str(row["up_to"])
-        faster = f"{row['ratio']:.2f} {row['over']}"
-        flags = ", ".join(row["flags"])
-        table.add_row(row["operator"], row["dtypes"], flags, str(row["above"]), up_to, row["backend"], faster)
+        size, faster = (str(row["above"]), str(row["up_to"])), f"{row['ratio']:.2f} {row['over']}"
+        table.add_row(row["operator"], row["dtypes"], ", ".join(row["flags"]), *size, row["backend"], faster)
     return table
 
 
@@ -152,18 +149,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with console.status("measuring") as status:
         rows = rows_of(_measured(options, platform_of(jax.default_backend()), say, status.update))
     console.print(_table(rows, kind))
-    words = ["nox -s tune", *(["--"] if argv or (argv is None and sys.argv[1:]) else [])]
-    command = " ".join([*words, *portable(sys.argv[1:] if argv is None else argv)])
-    found = {
-        "format": FORMAT,
-        "device_kind": kind,
-        "command": command,
-        **when(),
-        "machine": machine(),
-        "rows": rows,
-    }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(found, indent=1) + "\n")
+    asked = command("tune", sys.argv[1:] if argv is None else argv)
+    write_found(options.output, asked, {"format": FORMAT, "device_kind": kind, "rows": rows})
     console.print(f"{len(rows)} rows in {options.output}", markup=False, soft_wrap=True)
     return 0
 

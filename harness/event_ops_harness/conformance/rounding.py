@@ -25,23 +25,18 @@ def check_values(trial: Trial, result: Any) -> None:
     if rounding is None:
         trial.same(result, expected)
     elif rounding.sums and np.dtype(trial.dtype).kind in "fc":
-        assert_within(result, expected, _of_sums(trial, rounding, result))
+        # The operator of magnitudes gives the sums of magnitudes; of ones, how many terms these have.
+        terms = oracle(trial, lambda x: (x != 0).astype("float64"))
+        assert_within(result, expected, _bounds(rounding, result, oracle(trial, np.abs), terms))
     else:
-        assert_within(result, expected, _of_values(rounding, result, expected))
+        scales = jax.tree.map(largest_of, expected)
+        assert_within(result, expected, _bounds(rounding, result, scales, jax.tree.map(lambda _: 0, scales)))
 
 
-def _of_values(rounding: Rounding, result: Any, expected: Any) -> list[Bound]:
+def _bounds(rounding: Rounding, result: Any, scales: Any, terms: Any) -> list[Bound]:
     # Where outputs are missing, `assert_within` says so.
-    pairs = zip(map(eps_of, jax.tree.leaves(result)), jax.tree.leaves(expected), strict=False)
-    return [Bound(largest_of(y), rounding.ulps * (1 + _ORACLE / eps) if eps else 0.0) for eps, y in pairs]
-
-
-def _of_sums(trial: Trial, rounding: Rounding, result: Any) -> list[Bound]:
-    """The operator of magnitudes gives the sums of magnitudes; of ones, how many terms these have."""
-    magnitudes = jax.tree.leaves(oracle(trial, np.abs))
-    terms = jax.tree.leaves(oracle(trial, lambda x: (x != 0).astype("float64")))
-    leaves = zip(map(eps_of, jax.tree.leaves(result)), magnitudes, terms, strict=False)
-    return [Bound(scale, _ulps_of(np.ceil(n), rounding.ulps, eps)) for eps, scale, n in leaves]
+    leaves = zip(*map(jax.tree.leaves, (result, scales, terms)), strict=False)
+    return [Bound(scale, _ulps_of(np.ceil(n), rounding.ulps, eps_of(x))) for x, scale, n in leaves]
 
 
 def _ulps_of(n: Any, more: float, eps: float) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.bench.results import machine, when
+from event_ops_harness.bench.results import write_found
 from event_ops_harness.gpu.device import gpu
 
 ROOT: Final = Path(__file__).parents[3]
@@ -108,15 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if results[name]["status"] != "passed":
             console.print(results[name]["tail"], markup=False, highlight=False)
     _show(console, results)
-    written = {
-        "command": "ci/gpu.sh",
-        **when(),
-        "device": device.device_kind,
-        "machine": machine(),
-        "steps": results,
-    }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(written, indent=1) + "\n")
+    write_found(options.output, "ci/gpu.sh", {"device": device.device_kind, "steps": results})
     return sum(result["status"].startswith("failed") for result in results.values())
 
 

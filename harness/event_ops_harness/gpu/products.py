@@ -117,17 +117,13 @@ def events() -> dict[str, Any]:
         row = f"csr_event_matvec at {rate:.1%}"
         found[f"{row}, us"] = queued(lambda: ours(spikes))  # noqa: B023
         found[f"{row}, deterministic us"] = queued(lambda: ordered(spikes))  # noqa: B023
-        found |= measured(f"{row}, BrainEvent us", lambda: _event_us(rival(), spikes))  # noqa: B023
+        found |= measured(f"{row}, BrainEvent us", lambda: queued(partial(rival(), spikes)))  # noqa: B023
     if (xp := cupy()) is not None:
         module = importlib.import_module("cupyx.scipy.sparse")
         AT = module.csr_matrix(tuple(map(xp.asarray, parts)), shape=(n, n)).T.tocsr()
         w = xp.ones(n, xp.float32)
         found["full product, cuSPARSE us"] = cupy_us(xp, lambda: AT @ w)
     return found
-
-
-def _event_us(deliver: Callable[[Any], Any], spikes: jax.Array) -> float:
-    return queued(lambda: deliver(spikes))
 
 
 def scatter() -> dict[str, Any]:

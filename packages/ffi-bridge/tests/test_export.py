@@ -71,7 +71,7 @@ def test_without_the_kernel_cache_it_says_what_is_missing(folder):
     assert "first call the kernel 'powers' here" in called.stderr
 
 
-def test_in_the_process_that_exported_nothing_is_looked_for(monkeypatch):
+def test_in_the_process_that_exported_nothing_is_looked_for():
     content = ffi_bridge.export.export(power(5))(jnp.ones(4)).serialize()
     ffi_bridge.kernel_cache.clear()
     again = ffi_bridge.export.deserialize(content)

@@ -9,9 +9,8 @@ import jax
 
 from event_ops.cuda_parts.fixed_order import rounds, summed_at_places
 from event_ops.cuda_parts.launch import clear
-from event_ops.cuda_parts.scatter import atomic_dtype, launch_add_rows
+from event_ops.cuda_parts.scatter import adding_callable, atomic_dtype, launch_add_rows
 from event_ops.modes import places, refuse_error
-from ffi_bridge import numba_cuda_callable
 
 RUN = 8  # data of a thread where ids ascend: as many as lie in one sector of memory
 
@@ -35,7 +34,7 @@ def generator(
             return summed_at_places(places(segment_ids, outs.shape[0], mode), rows, matrix).reshape(
                 outs.shape
             )
-        y = numba_cuda_callable(add, matrix)(rows, segment_ids)
-        return y.astype(outs.dtype).reshape(outs.shape)
+        y = adding_callable(add, jax.ShapeDtypeStruct(matrix.shape, outs.dtype))(rows, segment_ids)
+        return y.reshape(outs.shape)
 
     return call
