@@ -111,8 +111,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     names = [operator.name for operator in operators()]
     add("--only", nargs="+", default=[], metavar="OPERATOR", choices=names, help="these operators")
     add("--threads", type=int, default=cores(), help="beside one; default: as many as cores")
-    add("--rounds", type=int, default=3, help="processes of each count; default: 3")
-    add("--budget", type=float, default=0.5, help="seconds of measuring per process; default: 0.5")
+    add("--rounds", type=int, default=2, help="processes of each count; default: 2")
+    add("--budget", type=float, default=0.3, help="seconds of measuring per process; default: 0.3")
     add("--footprint", type=int, default=triad.beyond_cache(), metavar="BYTES", help="of the triad's arrays")
     add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
     options = parser.parse_args(argv)
