@@ -6,17 +6,27 @@ header of the installed jaxlib and compares every number below with it.
 
 from __future__ import annotations
 
+import functools
+import re
 import struct
+import warnings
+from pathlib import Path
 from typing import Any, Final
 
+import jax
 import ml_dtypes
 import numpy as np
 
-from ffi_bridge.errors import UnsupportedPlatformError
+from ffi_bridge.errors import UnknownAPIWarning, UnsupportedPlatformError
 
 # Every jaxlib in our range accepts a handler of this version; a version newer than the framework's
 # is refused.
 API_VERSION: Final = (0, 1)
+
+# The newest version whose header was compared with the numbers below.
+COMPARED: Final = (0, 5)
+_HEADER: Final = "xla/ffi/api/c_api.h"
+_DECLARED: Final = re.compile(r"^#define XLA_FFI_API_(?:MAJOR|MINOR) (\d+)$", re.MULTILINE)
 
 # Name of the C struct -> field -> byte offset.
 OFFSETS: Final[dict[str, dict[str, int]]] = {
@@ -76,9 +86,36 @@ HALF_DTYPES: Final[dict[np.dtype[Any], tuple[str, int]]] = {
 }
 
 
+@functools.cache
 def check_platform() -> None:
-    """Raise UnsupportedPlatformError where the offsets above do not hold."""
+    """Raise UnsupportedPlatformError where the offsets above do not hold, once; see `check_version`."""
     if (bits := 8 * struct.calcsize("P")) != 64:
         raise UnsupportedPlatformError(
             f"native handlers need 64-bit pointers, this Python has {bits}-bit ones; use a 64-bit Python"
         )
+    header = Path(jax.ffi.include_dir(), _HEADER)
+    if header.is_file():
+        check_version(header.read_text())
+
+
+def check_version(header: str) -> None:
+    """Refuse, or warn of, a jaxlib that declares a version of XLA FFI newer than those compared.
+
+    Raises UnsupportedPlatformError for another major version, whose structs may be others. A minor one may
+    add fields behind those above, so that it works: UnknownAPIWarning.
+    """
+    version = tuple(map(int, _DECLARED.findall(header)))
+    if len(version) != 2 or version <= COMPARED:
+        return
+    found, known = (f"XLA FFI {major}.{minor}" for major, minor in (version, COMPARED))
+    if version[0] != COMPARED[0]:
+        raise UnsupportedPlatformError(
+            f"the installed jaxlib has {found}, and ffi_bridge knows the structs up to {known}; "
+            "install a newer ffi-bridge, or an older jax"
+        )
+    warnings.warn(
+        f"the installed jaxlib has {found}, and ffi_bridge was compared with {known} at most; structs may only "
+        "grow, so that it should work; look for a newer ffi-bridge",
+        UnknownAPIWarning,
+        stacklevel=2,
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ffi_bridge.abi import check_platform
 from ffi_bridge.buffer_spec import BufferSpec
 from ffi_bridge.cuda_driver import Driver
 from ffi_bridge.handler.cuda import CudaLaunch, CudaProgram, emit_handler
@@ -60,7 +59,6 @@ class ProgramBuilder:
 
 def ensure_program_target(name: str, driver: Driver, build: Callable[[], CudaProgram]) -> str:
     """The target `name`, which runs a program; built and registered now if it is new."""
-    check_platform()
     return ensure_target(
         name,
         lambda: ((code := emit_handler(name, build(), driver.functions())).address, code),

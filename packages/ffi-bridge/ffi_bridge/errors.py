@@ -14,8 +14,8 @@ FFIBridgeError
 ├── ShardedInputError (ValueError)          an input split over explicit axes outside shard_map
 └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
-Two warnings: PythonFallbackWarning, of a function that runs in Python at every call; TuningTableWarning, of a
-table of measured backends that cannot be read.
+Three warnings: PythonFallbackWarning, of a function that runs in Python at every call; TuningTableWarning, of
+a table of measured backends that cannot be read; UnknownAPIWarning, of a jaxlib newer than those compared.
 
 What a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's name,
 the exception's type and its message.
@@ -70,6 +70,10 @@ class PythonFallbackWarning(UserWarning):
 
 class TuningTableWarning(UserWarning):
     """A tuning table cannot be read, and backends are chosen in the documented order."""
+
+
+class UnknownAPIWarning(UserWarning):
+    """The installed jaxlib has a version of XLA FFI that is newer than those that were compared."""
 
 
 class ShardedInputError(FFIBridgeError, ValueError):

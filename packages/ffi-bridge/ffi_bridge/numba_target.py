@@ -13,7 +13,6 @@ from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 
 from ffi_bridge import numba_object
-from ffi_bridge.abi import check_platform
 from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.handler.layout import Layout
 from ffi_bridge.target import Target, ensure_target
@@ -32,7 +31,6 @@ def ensure_kernel_target(
     num_threads: int | None,
 ) -> Target:
     """The target that runs the kernel on `arrays`; compiled now, unless equal contents were before."""
-    check_platform()
     found = fingerprint(dispatcher, tuple(map(str, arrays)), repr(layout), noalias, num_threads, _VERSIONS)
     name = f"{dispatcher.__name__}.numba_cpu.{found.digest}"
 

@@ -16,6 +16,8 @@ from typing import Final
 
 import jax
 
+from ffi_bridge.abi import check_platform
+
 
 @dataclass(frozen=True)
 class Target:
@@ -40,6 +42,7 @@ def ensure_target(name: str, build: Callable[[], tuple[int, object]], *, platfor
     with _registering:
         if (known := _targets.get(name)) is not None:
             return known
+        check_platform()
         address, owner = build()
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform=platform)
         _targets[name] = Target(name, address, owner)

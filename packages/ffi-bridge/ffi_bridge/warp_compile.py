@@ -14,7 +14,6 @@ import warp as wp
 from warp._src.types import array_t
 
 from ffi_bridge import debug
-from ffi_bridge.abi import check_platform
 from ffi_bridge.buffer_spec import BufferSpec
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
@@ -119,7 +118,6 @@ class WarpCall:
 
 def ensure_cpu_target(call: WarpCall) -> str:
     """The target that launches the kernel, or its adjoint, on these buffers; compiled now if it is new."""
-    check_platform()
     types = call.types()
     with compiling:
         concrete, module = _compiled(call.kernel, types)

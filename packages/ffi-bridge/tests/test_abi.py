@@ -7,6 +7,10 @@ import jax.ffi
 import pytest
 
 from ffi_bridge import abi
+from ffi_bridge.errors import UnknownAPIWarning, UnsupportedPlatformError
+from ffi_bridge.target import ensure_target, targets
+
+pytestmark = pytest.mark.promise(7)
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
@@ -51,5 +55,34 @@ def test_every_number_is_the_headers(tmp_path):
     assert dict(zip(expected, map(int, printed.split()), strict=True)) == expected
 
 
-def test_platform_is_64_bit():
-    abi.check_platform()
+def header(major, minor):
+    return f"// ...\n#define XLA_FFI_API_MAJOR {major}\n#define XLA_FFI_API_MINOR {minor}\n"
+
+
+def test_this_platform_is_known():
+    abi.check_platform.__wrapped__()
+
+
+@pytest.mark.parametrize("known", [header(0, 1), header(*abi.COMPARED), "", "#define XLA_FFI_API_MINOR x"])
+def test_versions_that_were_compared_say_nothing(known):
+    abi.check_version(known)
+
+
+def test_a_newer_minor_version_is_warned_of():
+    with pytest.warns(UnknownAPIWarning, match=r"has XLA FFI 0\.6.*compared with XLA FFI 0\.5"):
+        abi.check_version(header(0, 6))
+
+
+def test_another_major_version_is_refused():
+    with pytest.raises(UnsupportedPlatformError, match=r"has XLA FFI 1\.0.*install a newer ffi-bridge"):
+        abi.check_version(header(1, 0))
+
+
+def test_nothing_is_registered_where_the_structs_are_unknown(monkeypatch):
+    def refuse():
+        raise UnsupportedPlatformError("unknown")
+
+    monkeypatch.setattr("ffi_bridge.target.check_platform", refuse)
+    with pytest.raises(UnsupportedPlatformError, match="unknown"):
+        ensure_target("never", lambda: (0, None), platform="cpu")
+    assert "never" not in targets()
