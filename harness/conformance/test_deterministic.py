@@ -15,6 +15,8 @@ from event_ops.discover import operators
 from event_ops.matrices import random_csr
 from ffi_bridge.errors import BackendUnavailableError
 
+pytestmark = pytest.mark.promise(10)
+
 RUNS = 20
 SORTED = 3  # runs where entries are sorted, which takes seconds in Python; on a GPU they are RUNS, too
 WITHOUT_SORT = ("csr_todense", "dense_event_matvec")

@@ -34,6 +34,8 @@ import jax
 import numpy as np
 from ffi_bridge import export
 
+pytestmark = pytest.mark.promise(9)
+
 same = []
 for program in sorted(path for path in Path(sys.argv[1]).iterdir() if not path.suffix):
     exported = export.deserialize(program.read_bytes())

@@ -52,6 +52,7 @@ def test_the_table_holds_exactly_the_geometric_distribution(prob):
         assert abs(counts[gap] - expected) <= 1
 
 
+@pytest.mark.promise(10)
 @pytest.mark.parametrize("distribution", WEIGHTS)
 @backends("procedural_matvec")
 def test_every_backend_orientation_and_dtype_has_the_same_matrix(backend, distribution):

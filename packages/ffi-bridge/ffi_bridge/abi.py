@@ -114,8 +114,8 @@ def check_version(header: str) -> None:
             "install a newer ffi-bridge, or an older jax"
         )
     warnings.warn(
-        f"the installed jaxlib has {found}, and ffi_bridge was compared with {known} at most; structs may only "
-        "grow, so that it should work; look for a newer ffi-bridge",
+        f"the installed jaxlib has {found}, and ffi_bridge was compared with {known} at most; structs may "
+        "only grow, so that it should work; look for a newer ffi-bridge",
         UnknownAPIWarning,
         stacklevel=2,
     )

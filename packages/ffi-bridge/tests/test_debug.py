@@ -10,6 +10,8 @@ import pytest
 
 from ffi_bridge import debug
 
+pytestmark = pytest.mark.promise(4)
+
 PROGRAM = Path(__file__).with_name("in_debug_mode.py")
 
 

@@ -20,6 +20,8 @@ import sys
 import jax
 import jax.numpy as jnp
 from ffi_bridge import export
+
+pytestmark = pytest.mark.promise(9)
 try:
     program = export.deserialize(open(sys.argv[1], "rb").read())
 except Exception as error:

@@ -13,6 +13,8 @@ from numba.extending import intrinsic
 
 from ffi_bridge.fingerprint import fingerprint
 
+pytestmark = pytest.mark.promise(6)
+
 SCALE = 2.0
 settings = types.ModuleType("settings")
 settings.gain = 1.0

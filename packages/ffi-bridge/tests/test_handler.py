@@ -13,6 +13,8 @@ from ffi_bridge import numba_kernel
 from ffi_bridge.abi import API_VERSION, CODES
 from ffi_bridge.target import targets
 
+pytestmark = pytest.mark.promise(4)
+
 
 @numba.njit
 def framed_add(x, y, out):

@@ -11,6 +11,8 @@ from ffi_bridge import kernel_cache, numba_cuda_compile
 from ffi_bridge.numba_cuda_by_llvm import COMPILER
 from ffi_bridge.numba_cuda_compiler import ArrayType
 
+pytestmark = pytest.mark.promise(6)
+
 ARGUMENTS = (ArrayType(np.dtype("float32"), 1, True), ArrayType(np.dtype("float32"), 1, False))
 
 

@@ -9,6 +9,8 @@ import pytest
 from ffi_bridge import kernel_cache
 from ffi_bridge.kernel_cache import Entry
 
+pytestmark = pytest.mark.promise(6)
+
 ENTRY = Entry({"entry": "f", "symbols": ["sqrt", "Δ"]}, bytes(range(256)) * 9)
 
 

@@ -49,12 +49,14 @@ def test_another_module_may_not_take_the_name(tmp_path: Path) -> None:
         runpy.run_path(str(script), run_name="other_module")
 
 
+@pytest.mark.promise(6, 8)
 def test_the_same_line_run_again_redefines() -> None:
     first, second = (XLACustomKernel("registry_loop") for _ in range(2))
     assert get_kernel("registry_loop") is second
     assert first is not second
 
 
+@pytest.mark.promise(6, 8)
 def test_a_notebook_cell_run_again_redefines_even_when_edited() -> None:
     namespace = {"__name__": "__main__"}
     exec(compile(DEFINE + "k = XLACustomKernel('registry_cell')", "<cell 1>", "exec"), namespace)
@@ -63,6 +65,7 @@ def test_a_notebook_cell_run_again_redefines_even_when_edited() -> None:
     assert get_kernel("registry_cell") is namespace["k"]
 
 
+@pytest.mark.promise(6, 8)
 def test_a_file_edited_and_reloaded_redefines(tmp_path: Path) -> None:
     script = tmp_path / "edited.py"
     script.write_text(DEFINE + "k = XLACustomKernel('registry_edited')\n")
