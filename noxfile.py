@@ -128,6 +128,13 @@ def cudasim(session: nox.Session) -> None:
     marked(session, "cudasim")
 
 
+@nox.session(default=False)
+def reliability(session: nox.Session) -> None:
+    """Run all that keeps the promises of SECURITY.md, quick and slow, and print what was tried and what failed."""
+    install(session, *workspace("numba", "warp", "test"))
+    pytest(session, "-p", "event_ops_harness.reliability", "-m", "promise")
+
+
 def rows() -> list[dict]:
     """The rows of ci/matrix.toml, and the name that each is called by."""
     found = tomllib.loads((ROOT / "ci" / "matrix.toml").read_text())["row"]
@@ -228,12 +235,14 @@ def types(session: nox.Session) -> None:
 
 @nox.session(default=False, reuse_venv=False)
 def build(session: nox.Session) -> None:
-    """Build wheels and sdists, install them in a fresh environment, run the README's program."""
+    """Build wheels and sdists twice, to the same bytes; install them in a fresh environment, run the README's program."""
     install(session, *group("build"), "pytest>=8.3")
-    dist = ROOT / "dist"
-    shutil.rmtree(dist, ignore_errors=True)
-    for folder in DISTRIBUTIONS:
-        session.run("python", "-m", "build", "--outdir", str(dist), folder)
+    dist, again = ROOT / "dist", Path(session.create_tmp()) / "again"
+    for built in (dist, again):
+        shutil.rmtree(built, ignore_errors=True)
+        for folder in DISTRIBUTIONS:
+            session.run("python", "-m", "build", "--outdir", str(built), folder)
+    session.run("python", "ci/tools/same_builds.py", str(dist), str(again))
     session.run("python", "ci/tools/try_built.py", str(dist), *session.posargs)
 
 

@@ -1,4 +1,4 @@
-"""Resident memory that calls, wrappers and kernels leave behind; prints bytes per one.
+"""Resident memory that calls, wrappers and kernels leave behind; prints bytes.
 
 `python memory_growth.py calls 1000`
 """
@@ -65,12 +65,12 @@ def resident():
 
 
 def growth(what, count):
-    """Bytes per one of `count`, after a tenth of them has warmed up what is filled once."""
+    """Bytes that `count` of them add, after a tenth has filled what is filled once."""
     what(max(1, count // 10))
     before = resident()
     y, factor = what(count)
     assert y.tolist() == (factor * X).tolist()
-    return (resident() - before) / count
+    return resident() - before
 
 
 if __name__ == "__main__":

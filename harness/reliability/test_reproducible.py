@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from event_ops import procedural_matvec, procedural_todense
 from event_ops.discover import operators
+from ffi_bridge.registry import get_kernel
 
 pytestmark = pytest.mark.promise(10)
 
@@ -19,8 +22,14 @@ NAMES = [operator.name for operator in operators()]
 # Threads have sums of their own, which are added up at the end: SECURITY.md names these operators.
 SHARED_SUMS: set[str] = set()
 
-# Shape, probability and seed of a generated matrix -> the digest of where it has entries, and of its weights.
-GOLDEN = {}
+# Seed and probability of a generated matrix -> digests: where it has entries, uniform weights, a product.
+SHAPE = (40, 300)
+GOLDEN = {
+    (0, 0.03): ["c08103b6364a53a9", "b507eef2d7bba44c", "efea70f481af1f2f"],
+    (2**31 + 5, 0.5): ["ca8c1e950b96e02c", "00372c74f93f0047", "6f391804ec1ab223"],
+    (2**32 - 1, 0.001): ["86804e414b7b252d", "e1d2f276ab4f4c94", "d2155f35baf35667"],
+}
+KERNEL = get_kernel("procedural_matvec")
 
 
 def digests(threads):
@@ -55,3 +64,27 @@ def test_another_thread_count_changes_sums_that_threads_share_and_nothing_else(f
 
 def digest(array):
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+
+
+def product(backend, seed, prob):
+    """Of the matrix with 1 for every entry and whole numbers, so that every order gives the same bits."""
+    v = jnp.asarray(np.random.default_rng(0).integers(-1000, 1000, SHAPE[1]), jnp.float32)
+    return procedural_matvec(1.0, seed, v, prob=prob, shape=SHAPE, backend=backend)
+
+
+@pytest.mark.parametrize(("seed", "prob"), GOLDEN)
+def test_generated_matrices_are_those_of_the_first_release(seed, prob):
+    dense = np.asarray(procedural_todense((-1.0, 3.0), seed, prob=prob, shape=SHAPE, distribution="uniform"))
+    assert [digest(dense != 0), digest(dense)] == GOLDEN[seed, prob][:2]
+
+
+@pytest.mark.parametrize("backend", KERNEL.available_backends("cpu"))
+def test_every_backend_generates_the_same(backend, record_property):
+    record_property("tried", len(GOLDEN))
+    for given in GOLDEN:
+        assert digest(product(backend, *given)) == GOLDEN[given][2]
+
+
+def test_a_cuda_kernel_generates_the_same(on_gpu):
+    given = next(iter(GOLDEN))
+    assert digest(product("numba_cuda", *given)) == GOLDEN[given][2]

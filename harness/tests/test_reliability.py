@@ -10,7 +10,9 @@ from event_ops_harness import reliability
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
-TESTS = [path for folder in ("packages", "ops", "harness") for path in (ROOT / folder).rglob("test_*.py")]
+TESTS = [
+    path for folder in ("packages", "ops", "harness", "ci") for path in (ROOT / folder).rglob("test_*.py")
+]
 MARK = "promise"
 
 DOCUMENT = """
