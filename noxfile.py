@@ -130,7 +130,7 @@ def cudasim(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def reliability(session: nox.Session) -> None:
-    """Run all that keeps the promises of SECURITY.md, quick and slow, and print what was tried and what failed."""
+    """Run what keeps the promises of SECURITY.md, and print what was tried and what failed."""
     install(session, *workspace("numba", "warp", "test"))
     pytest(session, "-p", "event_ops_harness.reliability", "-m", "promise")
 
@@ -235,7 +235,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session(default=False, reuse_venv=False)
 def build(session: nox.Session) -> None:
-    """Build wheels and sdists twice, to the same bytes; install them in a fresh environment, run the README's program."""
+    """Build wheels and sdists twice, to the same bytes, and try them in a fresh environment."""
     install(session, *group("build"), "pytest>=8.3")
     dist, again = ROOT / "dist", Path(session.create_tmp()) / "again"
     for built in (dist, again):
