@@ -28,6 +28,8 @@ from event_ops.catalog.stdp_on_pre.op import stdp_on_pre as stdp_on_pre
 from event_ops.catalog.trace_decay.op import trace_decay as trace_decay
 from event_ops.catalog.unpack_events.op import unpack_events as unpack_events
 from event_ops.csr import CSR as CSR
+from event_ops.csr_sharded import ShardedCSR as ShardedCSR
+from event_ops.csr_sharded import shard_csr as shard_csr
 from event_ops.events import Events as Events
 from event_ops.procedural import procedural_tocsr as procedural_tocsr
 from event_ops.procedural import procedural_todense as procedural_todense
