@@ -9,9 +9,12 @@
 | network.py      | what happens in one time step, built from catalog operators       |
 | fused.py        | the same step as one kernel of the user's own                     |
 | simulation.py   | the jitted loop, in chunks, and what it records                   |
+| sharded.py      | the same network over several devices                             |
+| processes.py    | one simulation in several processes                               |
 | analysis.py     | rates and interval statistics from recorded spikes                |
 | figure.py       | raster, population rate, membrane potential                       |
 | report.py       | the table at the end                                              |
-| cli.py          | options, errors, progress bar                                     |
+| options.py      | the command line, and what is wrong with it                       |
+| cli.py          | a run from options to figure, errors, progress bar                |
 | rivals/         | the same network in Brian2 and NEST, for the benchmark            |
 """

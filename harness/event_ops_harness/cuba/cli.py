@@ -1,15 +1,12 @@
-"""Command line: simulate the CUBA network, print a table, draw a figure."""
+"""Simulate the CUBA network, print a table, draw a figure."""
 
 import argparse
 import importlib
-import math
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import NoReturn
 
+import jax
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -22,92 +19,22 @@ from event_ops_harness.cuba.connectivity import (
 from event_ops_harness.cuba.figure import save_figure
 from event_ops_harness.cuba.model import CubaParameters
 from event_ops_harness.cuba.network import State, Step, catalog_step, initial_state
+from event_ops_harness.cuba.options import BAD_INPUT, check_together, make_parser
+from event_ops_harness.cuba.processes import (
+    DevicesError,
+    check_devices,
+    join,
+    leave,
+    prepare_devices,
+    start,
+)
 from event_ops_harness.cuba.report import Summary, explanations, table_of
-from event_ops_harness.cuba.simulation import simulate
+from event_ops_harness.cuba.sharded import Blocks, mesh_of, simulate_sharded
+from event_ops_harness.cuba.simulation import Recording, simulate
 from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
 
 DEFAULT_NEURONS = 4000
-FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
-BAD_INPUT = 2
 INTERRUPTED = 130
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """Argparse whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: error: {message} (see --help)\n")
-
-
-def make_parser() -> argparse.ArgumentParser:
-    parser = OneLineParser(prog="cuba", description=__doc__, allow_abbrev=False)
-    add = parser.add_argument
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--neurons", type=positive_int, metavar="N", help="default: 4000")
-    source.add_argument(
-        "--matrix",
-        type=Path,
-        metavar="FILE",
-        help="connectivity instead of a random one: .mtx (Matrix Market) or .npz (scipy.sparse), "
-        "square, rows = source, columns = target, entries in mV; > 0 excites, < 0 inhibits",
-    )
-    add("--weight-scale", type=finite, metavar="X", help="mV per unit of the matrix; default: 1")
-    add("--seconds", type=positive, default=10.0, metavar="S", help="model time; default: 10")
-    add("--seed", type=seed, default=1, metavar="K", help="default: 1")
-    add("--backend", metavar="NAME", help="run the operators on this one; default: they choose")
-    add("--fused", action="store_true", help="the step as one Numba kernel (cuba/fused.py)")
-    add("--output", type=figure_path, default=Path("cuba.png"), metavar="FILE", help="the figure")
-    add("--no-progress", action="store_true", help="no progress bar")
-    return parser
-
-
-def positive_int(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
-    return int(text)
-
-
-def seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
-
-
-def finite(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
-    return value
-
-
-def positive(text: str) -> float:
-    value = finite(text)
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not greater than 0")
-    return value
-
-
-def figure_path(text: str) -> Path:
-    """Checked before the simulation, not after it."""
-    path = Path(text)
-    if path.suffix.lower() not in FIGURE_SUFFIXES:
-        expected = ", ".join(FIGURE_SUFFIXES)
-        raise argparse.ArgumentTypeError(f"{text!r} has no known suffix; expected {expected}")
-    if not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"folder {str(path.parent)!r} does not exist")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise argparse.ArgumentTypeError(f"{text!r} cannot be written")
-    return path
-
-
-def check_together(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    if options.weight_scale is not None and options.matrix is None:
-        parser.error("--weight-scale needs --matrix")
-    if options.fused and options.backend is not None:
-        parser.error("--fused is a Numba kernel of its own; leave --backend out")
 
 
 def connectivity_of(options: argparse.Namespace, model: CubaParameters) -> Connectivity:
@@ -138,16 +65,43 @@ def progress_bar(steps: int, *, hidden: bool) -> Iterator[Callable[[int], None]]
         yield lambda done: progress.update(task, completed=done)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Simulate as asked, print the table, save the figure."""
-    model, console = CubaParameters(), Console()
-    backends = [] if options.fused else explanations(options.backend)
-    connectivity = connectivity_of(options, model)
-    step, state = network_of(options, connectivity, model)
+def blocks_of(options: argparse.Namespace, neurons: int) -> Blocks | None:
+    """The devices that share the neurons, of this process and those it joins; None: one device."""
+    processes = options.processes or 1
+    devices = options.devices or processes
+    if devices == 1 and options.devices is None:
+        return None
+    prepare_devices(devices // processes)
+    if options.coordinator is not None:
+        join(options.coordinator, processes, options.process_id)
+    check_devices(devices // processes)
+    return Blocks(neurons, mesh_of(devices, processes))
+
+
+def record(
+    options: argparse.Namespace, connectivity: Connectivity, model: CubaParameters, blocks: Blocks | None
+) -> Recording:
+    """Simulate as asked."""
     steps = model.steps(options.seconds)
-    with progress_bar(steps, hidden=options.no_progress) as on_chunk:
-        recording = simulate(connectivity, model, step, state, steps=steps, on_chunk=on_chunk)
-    console.print(table_of(Summary.of(recording, connectivity, model), connectivity, backends))
+    hidden = options.no_progress or bool(options.process_id)
+    with progress_bar(steps, hidden=hidden) as on_chunk:
+        if blocks is None:
+            step, state = network_of(options, connectivity, model)
+            return simulate(connectivity, model, step, state, steps=steps, on_chunk=on_chunk)
+        asked = {"seed": options.seed, "backend": options.backend, "steps": steps}
+        return simulate_sharded(connectivity, model, blocks, **asked, on_chunk=on_chunk)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Simulate as asked; the first process prints the table and saves the figure."""
+    model, console = CubaParameters(), Console()
+    connectivity = connectivity_of(options, model)
+    blocks = blocks_of(options, connectivity.neurons)
+    backends = [] if options.fused else explanations(options.backend)
+    recording = record(options, connectivity, model, blocks)
+    if options.process_id:
+        return
+    console.print(table_of(Summary.of(recording, connectivity, model), connectivity, backends, blocks))
     if recording.lost:
         console.print(f"{recording.lost:,} spikes of crowded steps are counted, but not in the raster.")
     save_figure(options.output, recording, connectivity.excitatory, model)
@@ -156,13 +110,20 @@ def run(options: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser()
-    options = parser.parse_args(argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    options = parser.parse_args(arguments)
     check_together(parser, options)
     try:
+        if options.processes and options.coordinator is None:
+            return start(arguments, options.processes)
         run(options)
-    except (ConnectivityError, UnknownBackendError, BackendUnavailableError) as error:
+    except (ConnectivityError, DevicesError, UnknownBackendError, BackendUnavailableError) as error:
         print(f"{parser.prog}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return BAD_INPUT
+    except jax.errors.JaxRuntimeError as error:
+        if options.coordinator is None:
+            raise
+        leave(options.process_id, options.processes, error)
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0

@@ -68,21 +68,34 @@ def held_time(model: CubaParameters) -> float:
     return max(0.0, model.t_ref - model.dt)
 
 
-def catalog_step(connectivity: Connectivity, model: CubaParameters, backend: str | None) -> Step:
-    """Integrate, let the drives decay and deliver the spikes to them, list the spikes."""
+def unchanged(spikes: jax.Array) -> jax.Array:
+    """All spikes there are: the neurons are on one device."""
+    return spikes
+
+
+def catalog_step(
+    connectivity: Connectivity,
+    model: CubaParameters,
+    backend: str | None,
+    exchange: Callable[[jax.Array], jax.Array] = unchanged,
+) -> Step:
+    """Integrate, let the drives decay and deliver the spikes to them, list the spikes.
+
+    The state may be that of a part of the neurons, with the synapses onto them: `exchange` then makes the
+    spikes of all neurons of those of the part.
+    """
     gain_ex, gain_in = drive_gains(connectivity, model)
     neuron = {k: getattr(model, k) for k in ("tau_m", "E_L", "V_th", "V_reset", "dt")}
     tau_syn = np.array([[model.tau_syn_ex], [model.tau_syn_in]])  # one per channel
     lif_step = partial(event_ops.lif_step, **neuron, t_ref=held_time(model), backend=backend)
-    expsyn_step = partial(
-        event_ops.expsyn_step, shape=connectivity.shape, tau=tau_syn, dt=model.dt, backend=backend
-    )
+    expsyn_step = partial(event_ops.expsyn_step, tau=tau_syn, dt=model.dt, backend=backend)
     compact = partial(event_ops.spike_compact, capacity=capacity_of(connectivity.neurons), backend=backend)
 
     def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
         V_m, refractory, g = state
-        V_m, refractory, spikes = lif_step(V_m, refractory, gain_ex * g[0] + gain_in * g[1])
-        g = expsyn_step(g, *synapses, spikes)
+        V_m, refractory, own = lif_step(V_m, refractory, gain_ex * g[0] + gain_in * g[1])
+        spikes = exchange(own)
+        g = expsyn_step(g, *synapses, spikes, shape=(connectivity.neurons, g.size))
         return State(V_m, refractory, g), Spikes(*compact(spikes))
 
     return step

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import jax
 import numpy as np
 from rich.markup import escape
 from rich.table import Table
@@ -12,6 +13,7 @@ from event_ops_harness.cuba.analysis import interval_cv, mean_rate
 from event_ops_harness.cuba.connectivity import Connectivity
 from event_ops_harness.cuba.model import CubaParameters
 from event_ops_harness.cuba.network import OPERATORS
+from event_ops_harness.cuba.sharded import Blocks
 from event_ops_harness.cuba.simulation import Recording
 from ffi_bridge.backends import Explanation
 
@@ -59,7 +61,9 @@ def explanations(backend: str | None) -> list[Explanation]:
     return [ffi_bridge.registry.get_kernel(name).explain(backend=backend) for name in OPERATORS]
 
 
-def table_of(summary: Summary, connectivity: Connectivity, backends: list[Explanation]) -> Table:
+def table_of(
+    summary: Summary, connectivity: Connectivity, backends: list[Explanation], blocks: Blocks | None = None
+) -> Table:
     """Two columns: quantity and value. No explanations: the step was one kernel of its own."""
     table = Table(title="CUBA network", show_header=False, title_justify="left")
     table.add_column(style="bold", no_wrap=True)
@@ -75,6 +79,9 @@ def table_of(summary: Summary, connectivity: Connectivity, backends: list[Explan
         "real-time factor": f"{summary.real_time_factor:.3f} (wall clock / model time)",
         "synaptic events": f"{summary.events_per_second / 1e6:,.1f} million per second",
     }
+    if blocks:
+        rows["devices"] = f"{blocks.devices} (processes: {jax.process_count()})"
+        rows["exchange per step"] = f"all-gather of spikes, {blocks.exchanged_bytes:,} bytes to each device"
     for name, value in rows.items():
         table.add_row(name, value)
     table.add_section()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -71,14 +71,28 @@ def simulate(
     Compilation is not part of `Recording.seconds`.
     """
     n = connectivity.neurons
-    recording = Recording(n, stride=-(-n // RECORDED_NEURONS))
     synapses, buffers = on_device(connectivity), make_buffers(n, model)
     run = compile_chunk(step, record_step, state, synapses, buffers)
+    return record(run, state, synapses, buffers, neurons=n, steps=steps, on_chunk=on_chunk)
+
+
+def record(
+    run: Callable[..., tuple[State, Buffers]],
+    state: State,
+    synapses: Any,
+    buffers: Buffers,
+    *,
+    neurons: int,
+    steps: int,
+    on_chunk: Callable[[int], None],
+) -> Recording:
+    """Call a compiled chunk until so many steps are done."""
+    recording = Recording(neurons, stride=-(-neurons // RECORDED_NEURONS))
     done, start = 0, time.perf_counter()
     while done < steps:
         todo = min(CHUNK_STEPS, steps - done)
         state, buffers = run(np.int32(todo), state, synapses, buffers)
-        keep(recording, buffers, done, todo, capacity_of(n))
+        keep(recording, buffers, done, todo, capacity_of(neurons))
         done += todo
         on_chunk(done)
     recording.seconds = time.perf_counter() - start
@@ -102,6 +116,17 @@ def compile_chunk(
     step: Step, write: Write, state: State, synapses: Synapses, buffers: Buffers
 ) -> Callable[..., tuple[State, Buffers]]:
     """The loop over the steps of one chunk, compiled; state and buffers are updated in place."""
+    return compiled(chunk_loop(step, write), state, synapses, buffers)
+
+
+def compiled(run: Callable[..., Any], state: State, synapses: Any, buffers: Buffers) -> Callable[..., Any]:
+    """A chunk compiled for arguments like these."""
+    jitted = jax.jit(run, donate_argnames=("state", "buffers"))
+    return jitted.lower(np.int32(0), state, synapses, buffers).compile()
+
+
+def chunk_loop(step: Step, write: Write) -> Callable[..., tuple[State, Buffers]]:
+    """The loop over the steps of one chunk, as many of them as its first argument says."""
 
     def run(todo: jax.Array, state: State, synapses: Synapses, buffers: Buffers):
         def body(t, carry):
@@ -111,8 +136,7 @@ def compile_chunk(
         empty = buffers._replace(filled=jnp.zeros((), jnp.int32))
         return jax.lax.fori_loop(0, todo, body, (state, empty))
 
-    jitted = jax.jit(run, donate_argnames=("state", "buffers"))
-    return jitted.lower(np.int32(0), state, synapses, buffers).compile()
+    return run
 
 
 def record_step(buffers: Buffers, t: jax.Array, state: State, spikes: Spikes) -> Buffers:

@@ -1,0 +1,83 @@
+"""Promise 11: over several devices and processes a matrix has the products that it has on one."""
+
+import json
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from scale_out_start import ENDLESS, PRODUCTS, kill, on_loopback, outputs, started
+
+from event_ops_harness.cuba.processes import FAILED, HEARTBEAT_SECONDS
+
+pytestmark = pytest.mark.promise(11)
+
+SHORT, ALL = 2, 6
+slow = pytest.mark.slow
+
+
+def check_reports(texts, devices, record_property):
+    reports = [json.loads(text.splitlines()[-1]) for text in texts]
+    assert all(report["devices"] == devices and report["tried"] > 0 for report in reports)
+    for failure in ("different", "other collectives"):
+        assert [report[failure] for report in reports] == [[]] * len(reports)
+    record_property("tried", sum(report["tried"] for report in reports))
+
+
+@pytest.mark.parametrize(
+    ("devices", "cases"),
+    [(2, SHORT), pytest.param(4, ALL, marks=slow), pytest.param(8, ALL, marks=slow)],
+)
+def test_devices_of_one_process_give_the_product_of_one_device(devices, cases, record_property):
+    check_reports(outputs([(PRODUCTS, devices, cases)]), devices, record_property)
+
+
+@pytest.mark.parametrize(
+    ("processes", "devices", "cases"),
+    [(2, 2, SHORT), pytest.param(2, 4, ALL, marks=slow), pytest.param(4, 4, ALL, marks=slow)],
+)
+def test_processes_give_the_product_of_one_device(processes, devices, cases, record_property):
+    coordinator, numbers = on_loopback(processes)
+    commands = [(PRODUCTS, devices, cases, coordinator, processes, k) for k in numbers]
+    check_reports(outputs(commands), devices, record_property)
+
+
+# Lost connections are seen at once, a lost heartbeat after its timeout; then the way out takes as much again.
+BOUND_SECONDS = 3 * HEARTBEAT_SECONDS
+
+
+def ended_clearly(k, code, errors, victim):
+    """By a line of the demo; or, where process 0 is lost, by JAX, which aborts without its service."""
+    if victim == 0 and code == -signal.SIGABRT:
+        return "the JAX distributed service detected fatal errors" in errors
+    return code == FAILED and f"cuba: error: process {k} of" in errors and "lost another process" in errors
+
+
+@pytest.mark.parametrize(
+    ("processes", "victim"), [(2, 1), pytest.param(2, 0, marks=slow), pytest.param(4, 2, marks=slow)]
+)
+def test_a_killed_process_ends_the_others_with_an_error(processes, victim, tmp_path, record_property):
+    coordinator, numbers = on_loopback(processes)
+    words = (ENDLESS, "--neurons", "400", "--seconds", "100000", "--processes", processes)
+    figure = ("--output", tmp_path / "a.png", "--coordinator", coordinator)
+    with started([(*words, *figure, "--process-id", k) for k in numbers]) as children:
+        for child in children:
+            assert any(line.startswith("1000 of") for line in child.stdout), child.stderr.read()
+        began = kill(children[victim])
+        for k, child in enumerate(children):
+            if k != victim:
+                _, errors = child.communicate(timeout=BOUND_SECONDS)
+                assert ended_clearly(k, child.returncode, errors, victim), (child.returncode, errors)
+        assert time.monotonic() - began < BOUND_SECONDS
+    record_property("tried", len(numbers) - 1)
+
+
+def test_the_program_of_the_page_runs(tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "scale-out.md"
+    program, *_ = re.findall(
+        r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    (tmp_path / "program.py").write_text(program)
+    (shown,) = outputs([(tmp_path / "program.py",)])
+    assert shown == "ShardedCSR(1000 x 1000, 1 shards along 'devices') 9.0\n"
