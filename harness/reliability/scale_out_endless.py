@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from event_ops_harness.cuba import cli
+from event_ops_harness.cuba import cli, simulation
 
 
 @contextmanager
@@ -13,5 +13,5 @@ def printed(steps: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
     yield lambda done: print(f"{done} of {steps}", flush=True)
 
 
-cli.progress_bar = printed
+cli.progress_bar, simulation.CHUNK_STEPS = printed, 50
 sys.exit(cli.main(sys.argv[1:]))

@@ -46,7 +46,7 @@ BAD = [
     "--output a.txt", "--output /no/such/folder/a.png", "--matrix missing.mtx", "--matrix a.csv",
     "--matrix a.mtx --neurons 5", "--weight-scale 2", "--matrix a.mtx --weight-scale nan",
     "--devices 0", "--devices 3 --processes 2", "--fused --devices 2", "--coordinator 127.0.0.1:1",
-    "--process-id 0", "--processes 2 --coordinator 127.0.0.1:1 --process-id 2", "--devices 100000",
+    "--process-id 0", "--processes 2 --coordinator 127.0.0.1:1 --process-id 2", "--neurons 4 --devices 5",
     "--fused --backend reference", "--neurons 100000000", "--frobnicate", "extra",
 ]  # fmt: skip
 

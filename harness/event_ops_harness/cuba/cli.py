@@ -71,6 +71,8 @@ def blocks_of(options: argparse.Namespace, neurons: int) -> Blocks | None:
     devices = options.devices or processes
     if devices == 1 and options.devices is None:
         return None
+    if devices > neurons:
+        raise DevicesError(f"{devices} devices for {neurons} neurons; expected at most one for each")
     prepare_devices(devices // processes)
     if options.coordinator is not None:
         join(options.coordinator, processes, options.process_id)

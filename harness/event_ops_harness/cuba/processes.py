@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 import jax
 
@@ -99,7 +99,7 @@ def start(arguments: Sequence[str], processes: int) -> int:
     with tempfile.TemporaryFile() as errors:
         try:
             for k in range(processes):
-                streams = {} if k == 0 else {"stdout": subprocess.DEVNULL, "stderr": errors}
+                streams: dict[str, Any] = {} if k == 0 else {"stdout": subprocess.DEVNULL, "stderr": errors}
                 children.append(subprocess.Popen([*command, "--process-id", str(k)], **streams))
             return wait(children, errors)
         finally:

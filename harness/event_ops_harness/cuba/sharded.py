@@ -30,7 +30,7 @@ from event_ops_harness.cuba.simulation import (
 )
 
 AXIS = "devices"
-STATE = State(P(AXIS), P(AXIS), P(None, AXIS))
+STATE: Any = State._make((P(AXIS), P(AXIS), P(None, AXIS)))  # how its arrays are split
 
 
 @dataclass(frozen=True)
