@@ -95,7 +95,7 @@ def start(arguments: Sequence[str], processes: int) -> int:
     """
     coordinator = f"{LOOPBACK}:{free_port()}"
     command = [sys.executable, "-m", "event_ops_harness.cuba", *arguments, "--coordinator", coordinator]
-    children: list[subprocess.Popen[bytes]] = []
+    children: list[subprocess.Popen[Any]] = []
     with tempfile.TemporaryFile() as errors:
         try:
             for k in range(processes):
@@ -108,7 +108,7 @@ def start(arguments: Sequence[str], processes: int) -> int:
                 child.wait()
 
 
-def wait(children: Sequence[subprocess.Popen[bytes]], errors: IO[bytes]) -> int:
+def wait(children: Sequence[subprocess.Popen[Any]], errors: IO[bytes]) -> int:
     """0 once all have ended well, or the code of the first that did not, after a line that names it."""
     while True:
         codes = [child.poll() for child in children]
