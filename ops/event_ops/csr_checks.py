@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from event_ops.checks import (
 def matrix_shape(shape: Any) -> tuple[int, int]:
     """`shape` as two Python integers."""
     try:
-        rows, columns = (int(size) for size in shape)
+        rows, columns = map(operator.index, shape)
     except (TypeError, ValueError):
         raise ValueError(
             f"shape is {shape!r}; expected two integers, (rows, columns), known when the call is traced"
