@@ -4,6 +4,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from ffi_bridge import debug as debug
 from ffi_bridge import export as export
 from ffi_bridge import kernel_cache as kernel_cache
 from ffi_bridge.graph import graph_options as graph_options
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "XLACustomKernel",
+    "debug",
     "export",
     "graph_options",
     "jaxinfo_to_warpinfo",

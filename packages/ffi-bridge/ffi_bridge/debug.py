@@ -8,14 +8,38 @@ Numba's own check of every index is `NUMBA_BOUNDSCHECK=1`.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+from collections.abc import Generator
 from typing import Final
+
+import jax
 
 VARIABLE: Final = "FFI_BRIDGE_DEBUG"
 
+# A part of `jax.jit`'s keys: a function that was compiled without guards is compiled again for them.
+_GUARDED: Final = jax.make_user_context(False)
+
+
+@contextlib.contextmanager
+def guarded() -> Generator[None]:
+    """Within the block, in this thread, what is compiled has guarded outputs, as in the debug mode."""
+    with _GUARDED(True):
+        yield
+
+
+def turn_on() -> None:
+    """The debug mode for the whole process, from here on."""
+    _GUARDED.set_global(True)
+
+
+def is_on() -> bool:
+    """Whether handlers that are made now guard their outputs."""
+    return bool(_GUARDED.value) or set_by_environment()
+
 
 @functools.cache
-def is_on() -> bool:
-    """Whether handlers that are made now guard their outputs; the same for the life of the process."""
+def set_by_environment() -> bool:
+    """Whether the process was started in the debug mode; the same for its life."""
     return os.environ.get(VARIABLE, "") not in ("", "0")

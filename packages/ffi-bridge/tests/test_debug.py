@@ -62,4 +62,4 @@ def test_exceptions_arrive_and_leave_no_memory_behind(found):
 @pytest.mark.parametrize(("value", "on"), [("", False), ("0", False), ("1", True)])
 def test_the_environment_decides(monkeypatch, value, on):
     monkeypatch.setenv("FFI_BRIDGE_DEBUG", value)
-    assert debug.is_on.__wrapped__() is on
+    assert debug.set_by_environment.__wrapped__() is on
