@@ -38,10 +38,16 @@ def test_the_kernel_of_ones_own_runs(tmp_path):
 
 
 def test_the_matrix_of_the_operators_readme_runs(tmp_path):
-    (program,) = programs(ROOT / "ops/README.md")
+    program, _ = programs(ROOT / "ops/README.md")
     shown, learn = run(program, tmp_path).split("\n", 1)
     assert shown.startswith("CSR(1000 x 1000, 999 entries")
     assert learn == "[  0 100 200 300 400 500 600 700 800 900]\n"
+
+
+def test_what_is_wrong_is_shown_as_the_operators_readme_says(tmp_path):
+    _, program = programs(ROOT / "ops/README.md")
+    said = re.search(r"# (.*); \.\.\.", program)[1]
+    assert run(program, tmp_path).startswith(said)
 
 
 def test_the_operators_readme_names_every_operator():

@@ -33,5 +33,6 @@ from event_ops.csr_sharded import shard_csr as shard_csr
 from event_ops.events import Events as Events
 from event_ops.procedural import procedural_tocsr as procedural_tocsr
 from event_ops.procedural import procedural_todense as procedural_todense
+from event_ops.validation import validate as validate
 
 __version__ = "0.1.0"

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import (
     FLOATS,
     INTEGERS,
@@ -21,10 +22,12 @@ from event_ops.checks import (
 from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.ring_buffer import arrival_places, check_delays, check_slot
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.registry import get_kernel
 
 
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"), delays=contracts.delays)
 def csr_event_deliver(
     buffer: ArrayLike,
     data: ArrayLike,

@@ -9,15 +9,18 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import FLOATS, as_array
 from event_ops.csr_checks import check_csr, check_event_vector, event_weights, matrix_shape
 from event_ops.entries import one_each
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.folding import fold_into
 from event_ops.linear import product_transpose, tangent_in
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 
 
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"), events=contracts.spike_ids)
 def csr_event_matvec(
     data: ArrayLike,
     indices: ArrayLike,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
 from event_ops.csr_checks import check_csr, check_operand, matrix_shape
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.folding import fold_into
 from event_ops.linear import product_transpose, tangent_in
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 
 
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
 def csr_matvec(
     data: ArrayLike,
     indices: ArrayLike,

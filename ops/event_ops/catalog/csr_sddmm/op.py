@@ -8,13 +8,16 @@ import jax
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import FLOATS, NUMBERS, as_array, check_dtype, check_same_dtype
 from event_ops.csr_checks import check_structure, matrix_shape
 from event_ops.linear import tangent_in
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.registry import get_kernel
 
 
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
 def csr_sddmm(
     indices: ArrayLike,
     indptr: ArrayLike,

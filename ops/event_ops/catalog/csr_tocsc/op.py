@@ -6,11 +6,14 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import as_array
 from event_ops.csr_checks import check_structure, matrix_shape
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 
 
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
 def csr_tocsc(
     indices: ArrayLike,
     indptr: ArrayLike,

@@ -7,15 +7,18 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import NUMBERS, as_array
 from event_ops.csr_checks import check_csr, event_weights, matrix_shape
 from event_ops.dense_lookup import dense_at
 from event_ops.entries import rows_of
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.linear import tangent_in
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 
 
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
 def csr_todense(
     data: ArrayLike,
     indices: ArrayLike,

@@ -9,14 +9,17 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import FLOATS, as_array, check_dtype, check_positive, check_same_dtype
 from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
 from event_ops.decay import decay_factor
 from event_ops.fixed_order import ONE_ORDER
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.registry import get_kernel
 
 
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
 def expsyn_step(
     g: ArrayLike,
     data: ArrayLike,

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import (
     INTEGERS,
     NUMBERS,
@@ -20,9 +21,11 @@ from event_ops.checks import (
 )
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.modes import resolved_mode, values_at_places
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 
 
+@contract(indices=contracts.target_indices)
 def scatter_add(
     target: ArrayLike,
     indices: ArrayLike,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import INDICES, as_array, check_dtype, check_rank, check_shape
 from event_ops.csr_checks import matrix_shape
 from event_ops.plasticity import check_spikes, check_trace, check_weights, rate_and_bounds
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 
 
+@contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation)
 def stdp_on_post(
     w: ArrayLike,
     rows: ArrayLike,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import FLOATS, as_array
 from event_ops.csr_checks import check_csr, matrix_shape
 from event_ops.plasticity import check_spikes, check_trace, check_weights, rate_and_bounds
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 
 
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
 def stdp_on_pre(
     w: ArrayLike,
     indices: ArrayLike,
