@@ -1,0 +1,263 @@
+"""Calls of operators with corrupt structure, as hypothesis strategies: what is drawn are the data alone.
+
+Sizes come from a small pool, so that thousands of calls run few compiled programs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+# Powers of two add up and multiply without rounding, in any order.
+VALUES = (0.0, 1.0, -1.0, 0.5, 2.0, np.nan, np.inf, -np.inf)
+FAR = (-1, -2, 2**31 - 1, -(2**31), 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**63 - 1, -(2**63), -(2**32) + 1)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of a matrix: rows, columns, entries; and the width of what it is multiplied with."""
+
+    rows: int
+    columns: int
+    nse: int
+    width: int
+
+
+# Of the first, what has one element per row, column or entry fills whole cache lines: see guarded_inputs.
+SIZES = (Sizes(15, 16, 16, 3), Sizes(3, 2, 40, 1), Sizes(33, 40, 12, 9), Sizes(4, 0, 5, 2), Sizes(0, 3, 1, 4))
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: arrays by name; static arguments; whether its result is defined; which end has a guard."""
+
+    operator: str
+    arrays: dict[str, np.ndarray]
+    static: dict[str, Any]
+    defined: bool
+    at_end: bool
+
+
+class Draw:
+    """Draws the arguments of one call."""
+
+    def __init__(self, draw: Callable[[Any], Any], sizes: Sizes, index_dtype: str) -> None:
+        self.draw, self.sizes, self.index_dtype = draw, sizes, index_dtype
+        self.defined = True
+        self.transpose = draw(st.booleans())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.sizes.rows, self.sizes.columns
+
+    @property
+    def operand(self) -> int:
+        """How many elements a vector has that the matrix, or its transpose, multiplies."""
+        return self.shape[0 if self.transpose else 1]
+
+    @property
+    def result(self) -> int:
+        return self.shape[1 if self.transpose else 0]
+
+    def _filled(self, values: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        size = int(np.prod(shape))
+        chosen = self.draw(st.lists(st.sampled_from(values), min_size=size, max_size=size))
+        return np.array(chosen, dtype).reshape(shape)
+
+    def floats(self, *shape: int) -> np.ndarray:
+        return self._filled(VALUES, shape, np.float32)
+
+    def bools(self, *shape: int) -> np.ndarray:
+        return self._filled((False, True), shape, bool)
+
+    def events(self, *shape: int) -> np.ndarray:
+        return self.bools(*shape) if self.draw(st.booleans()) else self.floats(*shape)
+
+    def ids(self, size: int, *shape: int, dtype: str = "") -> np.ndarray:
+        """Ids below `size` among such that are not."""
+        limits = np.iinfo(dtype or self.index_dtype)
+        pool = (*range(size), *range(size), -size, -size - 1, size, size + 1, *FAR)
+        return self._filled([i for i in pool if limits.min <= i <= limits.max], shape, limits.dtype)
+
+    def indptr(self, rows: int, nse: int) -> np.ndarray:
+        """One that rises, within the entries or beyond, or anything."""
+        ends = self.ids(nse + 1, rows + 1)
+        if self.draw(st.booleans()):
+            ends = np.sort(np.abs(ends) % (nse + 4)).astype(ends.dtype)
+        exact = [int(x) for x in ends]
+        self.defined &= exact == sorted(exact) and exact[0] >= 0
+        return ends
+
+    def structure(self) -> dict[str, np.ndarray]:
+        sizes = self.sizes
+        return {
+            "indices": self.ids(sizes.columns, sizes.nse), "indptr": self.indptr(sizes.rows, sizes.nse)
+        }  # fmt: skip
+
+    def weights(self, *shape: int) -> np.ndarray:
+        return self.floats(*shape) if self.draw(st.booleans()) else self.floats()
+
+
+Made = tuple[dict[str, np.ndarray], dict[str, Any]]
+
+
+def csr_matvec(d: Draw) -> Made:
+    arrays = {"data": d.floats(d.sizes.nse), **d.structure(), "v": d.floats(d.operand)}
+    return arrays, {"shape": d.shape, "transpose": d.transpose}
+
+
+def csr_matmat(d: Draw) -> Made:
+    arrays = {"data": d.floats(d.sizes.nse), **d.structure(), "B": d.floats(d.operand, d.sizes.width)}
+    return arrays, {"shape": d.shape, "transpose": d.transpose}
+
+
+def csr_sddmm(d: Draw) -> Made:
+    width = d.sizes.width
+    return {**d.structure(), "X": d.floats(d.shape[0], width), "Y": d.floats(d.shape[1], width)}, {
+        "shape": d.shape
+    }
+
+
+def csr_tocsc(d: Draw) -> Made:
+    return d.structure(), {"shape": d.shape}
+
+
+def csr_todense(d: Draw) -> Made:
+    return {"data": d.weights(d.sizes.nse), **d.structure()}, {"shape": d.shape}
+
+
+def csr_event_matvec(d: Draw) -> Made:
+    encoding = d.draw(st.sampled_from(["flags", "ids", "bits"]))
+    events = {
+        "flags": d.events,
+        "ids": lambda n: d.ids(n, 9, dtype="int32"),
+        "bits": lambda n: d._filled((0, 1, 5, 2**31, 2**32 - 1), (-(-n // 32),), np.uint32),
+    }[encoding](d.operand)
+    static = {"shape": d.shape, "transpose": d.transpose, "encoding": encoding}
+    return {"data": d.weights(d.sizes.nse), **d.structure(), "events": events}, static
+
+
+def csr_event_matmat(d: Draw) -> Made:
+    events = d.events(d.operand, d.sizes.width)
+    static = {"shape": d.shape, "transpose": d.transpose}
+    return {"data": d.weights(d.sizes.nse), **d.structure(), "events": events}, static
+
+
+def csr_event_deliver(d: Draw) -> Made:
+    delays = d.ids(3, d.sizes.nse, dtype=d.draw(st.sampled_from(["int8", "int32", "int64", "uint64"])))
+    arrays = {
+        "buffer": d.floats(3, d.shape[1]), "data": d.weights(d.sizes.nse), **d.structure(),
+        "delays": delays, "spikes": d.events(d.shape[0]), "slot": d.ids(3, dtype="int32"),
+    }  # fmt: skip
+    return arrays, {"shape": d.shape}
+
+
+def expsyn_step(d: Draw) -> Made:
+    arrays = {"g": d.floats(d.shape[1]), "data": d.weights(d.sizes.nse), **d.structure()}
+    # A decay of exactly 0: no factor that backends round in different ways.
+    return arrays | {"spikes": d.events(d.shape[0])}, {"shape": d.shape, "tau": 1e-3, "dt": 1.0}
+
+
+def ell_matvec(d: Draw) -> Made:
+    rows, per_row = d.shape[0], 3
+    arrays = {"data": d.floats(rows, per_row), "indices": d.ids(d.shape[1], rows, per_row)}
+    return arrays | {"v": d.floats(d.operand)}, {"shape": d.shape, "transpose": d.transpose}
+
+
+def ell_event_matvec(d: Draw) -> Made:
+    rows, per_row = d.shape[0], 3
+    arrays = {"data": d.weights(rows, per_row), "indices": d.ids(d.shape[1], rows, per_row)}
+    return arrays | {"events": d.events(d.operand)}, {"shape": d.shape, "transpose": d.transpose}
+
+
+def scatter_add(d: Draw) -> Made:
+    row = d.draw(st.sampled_from([(), (d.sizes.width,)]))
+    dtype = d.draw(st.sampled_from(["int8", "uint8", d.index_dtype, "uint64"]))
+    arrays = {
+        "target": d.floats(d.shape[1], *row), "indices": d.ids(d.shape[1], d.sizes.nse, dtype=dtype),
+        "updates": d.floats(d.sizes.nse, *row),
+    }  # fmt: skip
+    return arrays, {"mode": d.draw(st.sampled_from(["drop", "clip"]))}
+
+
+def segment_sum(d: Draw) -> Made:
+    row = d.draw(st.sampled_from([(), (d.sizes.width,)]))
+    dtype = d.draw(st.sampled_from(["int8", "uint8", d.index_dtype, "uint64"]))
+    ids = d.ids(d.shape[0], d.sizes.nse, dtype=dtype)
+    ascending = d.draw(st.booleans())
+    d.defined &= not ascending or bool((ids[1:] >= ids[:-1]).all())
+    static = {
+        "num_segments": d.shape[0],
+        "indices_are_sorted": ascending,
+        "mode": d.draw(st.sampled_from(["drop", "clip"])),
+    }
+    return {"data": d.floats(d.sizes.nse, *row), "segment_ids": ids}, static
+
+
+def stdp_on_pre(d: Draw) -> Made:
+    arrays = {"w": d.floats(d.sizes.nse), **d.structure(), "spikes_pre": d.events(d.shape[0])}
+    static = {"shape": d.shape, "A_minus": 0.5, "w_min": -1.0, "w_max": 2.0}
+    return arrays | {"x_post": d.floats(d.shape[1])}, static
+
+
+def stdp_on_post(d: Draw) -> Made:
+    nse = d.sizes.nse
+    permutation = d.ids(nse, nse)
+    if d.draw(st.booleans()):
+        permutation = d.draw(st.permutations(range(nse)))
+        permutation = np.array(permutation, d.index_dtype)
+    inside = permutation[(permutation >= 0) & (permutation < nse)]
+    d.defined &= np.unique(inside).size == inside.size
+    arrays = {
+        "w": d.floats(nse), "rows": d.ids(d.shape[0], nse), "indptr": d.indptr(d.shape[1], nse),
+        "permutation": permutation, "spikes_post": d.events(d.shape[1]), "x_pre": d.floats(d.shape[0]),
+    }  # fmt: skip
+    return arrays, {"shape": d.shape, "A_plus": 0.5, "w_min": -1.0, "w_max": 2.0}
+
+
+def dense_event_matvec(d: Draw) -> Made:
+    return {"weights": d.floats(*d.shape), "events": d.events(d.operand)}, {"transpose": d.transpose}
+
+
+def procedural_event_matvec(d: Draw) -> Made:
+    arrays = {"weight": np.float32(0.5), "seed": d.ids(9), "events": d.events(d.operand)}
+    return arrays, {"prob": 0.3, "shape": d.shape, "transpose": d.transpose}
+
+
+def read_slot(d: Draw) -> Made:
+    return {"buffer": d.floats(3, d.shape[1]), "slot": d.ids(3, dtype="int32")}, {}
+
+
+def spike_compact(d: Draw) -> Made:
+    capacity = d.draw(st.sampled_from([None, 0, 2, 70]))
+    return {"spikes": d.bools(d.sizes.nse)}, {"capacity": capacity}
+
+
+def pack_events(d: Draw) -> Made:
+    return {"events": d.bools(d.sizes.nse)}, {}
+
+
+def unpack_events(d: Draw) -> Made:
+    n = d.sizes.nse
+    return {"words": d._filled((0, 1, 2**31, 2**32 - 1), (-(-n // 32),), np.uint32)}, {"n": n}
+
+
+# Operator -> how to draw a call of it.
+OPERATORS = {
+    name: make
+    for name, make in list(globals().items())
+    if inspect.isfunction(make) and inspect.get_annotations(make).get("return") == "Made"
+}
+
+
+@st.composite
+def calls(draw: Any, operator: str, sizes: tuple[Sizes, ...], index_dtypes: tuple[str, ...]) -> Call:
+    """A call of one operator, its data corrupt or not."""
+    drawn = Draw(draw, draw(st.sampled_from(sizes)), draw(st.sampled_from(index_dtypes)))
+    arrays, static = OPERATORS[operator](drawn)
+    return Call(operator, arrays, static, drawn.defined, draw(st.booleans()))

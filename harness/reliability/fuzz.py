@@ -1,0 +1,88 @@
+"""Makes corrupt calls in this process: `fuzz.py BACKEND CALLS PROFILE RECORD`; prints how many, as JSON.
+
+Before every call it is written to the file RECORD, so that of a process that dies the last call is known.
+PROFILE is "quick" (one size and dtype), "full", or "threads": full, with every kernel on all threads.
+"""
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from corrupt_calls import OPERATORS, SIZES, Call, calls
+from guarded_inputs import beside_guards
+from hypothesis import HealthCheck, given, settings
+
+import event_ops
+from event_ops.discover import operators
+
+KERNELS = {operator.name: operator.kernel for operator in operators()}
+
+
+@functools.cache
+def jitted(operator: str, backend: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    """The operator as a function of its arrays: what it closes over is no data, so nothing is known early."""
+    function = getattr(event_ops, operator)
+    return jax.jit(lambda arrays: function(**arrays, **dict(static), backend=backend))
+
+
+def outputs(call: Call, backend: str) -> list[np.ndarray]:
+    """What the call gives; that its inputs are as they were is looked at, too."""
+    before = {name: x.copy() for name, x in call.arrays.items()}
+    run = jitted(call.operator, backend, tuple(call.static.items()))
+    given_arrays = {name: beside_guards(x, at_end=call.at_end) for name, x in call.arrays.items()}
+    found = [np.asarray(x) for x in jax.tree.leaves(jax.block_until_ready(run(given_arrays)))]
+    for name, x in before.items():
+        np.testing.assert_array_equal(call.arrays[name], x, err_msg=f"the input {name} was written")
+        np.testing.assert_array_equal(given_arrays[name], x, err_msg=f"the array {name} was written")
+    return found
+
+
+def fuzz(operator: str, backend: str, count: int, profile: str, record: Path) -> int:
+    """Make about `count` calls; return how many were made."""
+    made = 0
+    pool = (SIZES[:1], ("int64",)) if profile == "quick" else (SIZES, ("int32", "int64", "uint32"))
+
+    @settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(calls(operator, *pool))
+    def one(call: Call) -> None:
+        nonlocal made
+        made += 1
+        record.write_text(repr(call))
+        found = outputs(call, backend)
+        if call.defined:
+            for one, other in zip(found, outputs(call, "reference"), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+    one()
+    return made
+
+
+def use_all_threads() -> None:
+    """Have every operator choose its parallel kernel; to be called before any of them is loaded."""
+    for module, name in (
+        ("split", "MIN_PARALLEL"),
+        ("deliver", "MIN_ENTRIES_PARALLEL"),
+        ("matmat", "MIN_TERMS_PARALLEL"),
+        ("bernoulli_inputs", "MIN_DRAWS_PARALLEL"),
+    ):
+        part = __import__(f"event_ops.numba_parts.{module}", fromlist=[name])
+        assert hasattr(part, name)
+        setattr(part, name, 0)
+
+
+def main(backend: str, count: str, profile: str, record: str) -> None:
+    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_disable_most_optimizations", True)  # thousands of calls, and hundreds of programs
+    if profile == "threads":
+        use_all_threads()
+    wanted = [name for name in OPERATORS if backend in KERNELS[name].available_backends("cpu")]
+    tried = {name: fuzz(name, backend, int(count), profile, Path(record)) for name in wanted}
+    print(json.dumps(tried))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,82 @@
+"""Corrupt data never make a kernel write or read beside its arrays, and give what the contract says."""
+
+import importlib.util
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from corrupt_calls import OPERATORS
+
+from event_ops.discover import operators
+
+pytestmark = pytest.mark.promise(4)
+
+PROGRAM = Path(__file__).with_name("fuzz.py")
+CHECKS = {
+    "canaries": {"FFI_BRIDGE_DEBUG": "1"},
+    "bounds": {"FFI_BRIDGE_DEBUG": "1", "NUMBA_BOUNDSCHECK": "1"},
+}
+
+# What says where memory is read or written.
+CORRUPTIBLE = {"indices", "indptr", "rows", "segment_ids", "events", "spikes_pre", "slot", "words"}
+
+
+def run(tmp_path, backend, checks, profile, count):
+    """Fuzz every operator in a process of its own; return how many calls of each were made."""
+    if importlib.util.find_spec({"numba_cpu": "numba"}.get(backend, backend)) is None:
+        pytest.skip(f"{backend} cannot run here")
+    record = tmp_path / "last_call"
+    command = [sys.executable, PROGRAM, backend, str(count), profile, record]
+    environment = {**os.environ, **CHECKS[checks], "PYTHONFAULTHANDLER": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    last = record.read_text() if record.exists() else "none"
+    if done.returncode < 0:
+        pytest.fail(f"died of {signal.Signals(-done.returncode).name} in {last}\n{done.stderr}")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\nlast call: {last}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_every_operator_with_such_arguments_is_fuzzed():
+    takes = {
+        operator.name
+        for operator in operators()
+        if CORRUPTIBLE & set(inspect.signature(operator.function).parameters)
+    }
+    assert takes - set(OPERATORS) == set()
+
+
+def test_corrupt_calls_under_canaries(tmp_path, record_property):
+    tried = run(tmp_path, "numba_cpu", "canaries", "quick", 20)
+    record_property("tried", sum(tried.values()))
+    assert set(tried) == set(OPERATORS)
+    assert sum(tried.values()) >= 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("backend", "checks", "profile", "count"),
+    [
+        ("numba_cpu", "canaries", "full", 600),
+        ("numba_cpu", "bounds", "full", 400),
+        ("numba_cpu", "canaries", "threads", 100),
+        ("warp", "canaries", "full", 100),
+    ],
+)
+def test_thousands_of_corrupt_calls(tmp_path, record_property, backend, checks, profile, count):
+    tried = run(tmp_path, backend, checks, profile, count)
+    record_property("tried", sum(tried.values()))
+    assert sum(tried.values()) >= 0.8 * count * len(tried)
+
+
+@pytest.mark.parametrize(("read", "dies"), [("15", False), ("16", True), ("-1", True)])
+def test_a_read_beside_an_input_would_be_seen(read, dies):
+    pytest.importorskip("numba", reason="Numba is not installed")
+    program = PROGRAM.with_name("read_beside.py")
+    done = subprocess.run([sys.executable, program, read], capture_output=True, text=True, check=False)
+    assert (done.returncode == -signal.SIGSEGV) is dies, done.stderr
+    assert dies or float(done.stdout) == 15
