@@ -28,8 +28,15 @@ class Sizes:
     width: int
 
 
-# Of the first, what has one element per row, column or entry fills whole cache lines: see guarded_inputs.
-SIZES = (Sizes(15, 16, 16, 3), Sizes(3, 2, 40, 1), Sizes(33, 40, 12, 9), Sizes(4, 0, 5, 2), Sizes(0, 3, 1, 4))
+# With the dtype of what points into it. Of the first, what has one element per row, column or entry fills
+# whole cache lines: see guarded_inputs.
+SIZES = (
+    (Sizes(15, 16, 16, 3), "int64"),
+    (Sizes(3, 2, 40, 1), "int32"),
+    (Sizes(33, 40, 12, 9), "uint32"),
+    (Sizes(4, 0, 5, 2), "int64"),
+    (Sizes(0, 3, 1, 4), "int32"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,12 +51,17 @@ class Call:
 
 
 class Draw:
-    """Draws the arguments of one call."""
+    """Draws the arguments of one call; `quick`: one program for each operator."""
 
-    def __init__(self, draw: Callable[[Any], Any], sizes: Sizes, index_dtype: str) -> None:
-        self.draw, self.sizes, self.index_dtype = draw, sizes, index_dtype
+    def __init__(self, draw: Callable[[Any], Any], quick: bool) -> None:
+        self.draw, self.quick = draw, quick
+        self.sizes, self.index_dtype = self.one_of(*SIZES)
+        self.transpose = self.one_of(True, False)
         self.defined = True
-        self.transpose = draw(st.booleans())
+
+    def one_of(self, *options: Any) -> Any:
+        """What decides which program runs."""
+        return options[0] if self.quick else self.draw(st.sampled_from(options))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -76,7 +88,7 @@ class Draw:
         return self._filled((False, True), shape, bool)
 
     def events(self, *shape: int) -> np.ndarray:
-        return self.bools(*shape) if self.draw(st.booleans()) else self.floats(*shape)
+        return self.bools(*shape) if self.one_of(True, False) else self.floats(*shape)
 
     def ids(self, size: int, *shape: int, dtype: str = "") -> np.ndarray:
         """Ids below `size` among such that are not."""
@@ -100,7 +112,7 @@ class Draw:
         }  # fmt: skip
 
     def weights(self, *shape: int) -> np.ndarray:
-        return self.floats(*shape) if self.draw(st.booleans()) else self.floats()
+        return self.floats(*shape) if self.one_of(True, False) else self.floats()
 
 
 Made = tuple[dict[str, np.ndarray], dict[str, Any]]
@@ -132,7 +144,7 @@ def csr_todense(d: Draw) -> Made:
 
 
 def csr_event_matvec(d: Draw) -> Made:
-    encoding = d.draw(st.sampled_from(["flags", "ids", "bits"]))
+    encoding = d.one_of("ids", "flags", "bits")
     events = {
         "flags": d.events,
         "ids": lambda n: d.ids(n, 9, dtype="int32"),
@@ -149,7 +161,7 @@ def csr_event_matmat(d: Draw) -> Made:
 
 
 def csr_event_deliver(d: Draw) -> Made:
-    delays = d.ids(3, d.sizes.nse, dtype=d.draw(st.sampled_from(["int8", "int32", "int64", "uint64"])))
+    delays = d.ids(3, d.sizes.nse, dtype=d.one_of("int64", "int8", "uint64"))
     arrays = {
         "buffer": d.floats(3, d.shape[1]), "data": d.weights(d.sizes.nse), **d.structure(),
         "delays": delays, "spikes": d.events(d.shape[0]), "slot": d.ids(3, dtype="int32"),
@@ -176,25 +188,25 @@ def ell_event_matvec(d: Draw) -> Made:
 
 
 def scatter_add(d: Draw) -> Made:
-    row = d.draw(st.sampled_from([(), (d.sizes.width,)]))
-    dtype = d.draw(st.sampled_from(["int8", "uint8", d.index_dtype, "uint64"]))
+    row = d.one_of((), (d.sizes.width,))
+    dtype = d.one_of(d.index_dtype, "int8", "uint8", "uint64")
     arrays = {
         "target": d.floats(d.shape[1], *row), "indices": d.ids(d.shape[1], d.sizes.nse, dtype=dtype),
         "updates": d.floats(d.sizes.nse, *row),
     }  # fmt: skip
-    return arrays, {"mode": d.draw(st.sampled_from(["drop", "clip"]))}
+    return arrays, {"mode": d.one_of("drop", "clip")}
 
 
 def segment_sum(d: Draw) -> Made:
-    row = d.draw(st.sampled_from([(), (d.sizes.width,)]))
-    dtype = d.draw(st.sampled_from(["int8", "uint8", d.index_dtype, "uint64"]))
+    row = d.one_of((), (d.sizes.width,))
+    dtype = d.one_of(d.index_dtype, "int8", "uint8", "uint64")
     ids = d.ids(d.shape[0], d.sizes.nse, dtype=dtype)
-    ascending = d.draw(st.booleans())
+    ascending = d.one_of(False, True)
     d.defined &= not ascending or bool((ids[1:] >= ids[:-1]).all())
     static = {
         "num_segments": d.shape[0],
         "indices_are_sorted": ascending,
-        "mode": d.draw(st.sampled_from(["drop", "clip"])),
+        "mode": d.one_of("drop", "clip"),
     }
     return {"data": d.floats(d.sizes.nse, *row), "segment_ids": ids}, static
 
@@ -234,7 +246,7 @@ def read_slot(d: Draw) -> Made:
 
 
 def spike_compact(d: Draw) -> Made:
-    capacity = d.draw(st.sampled_from([None, 0, 2, 70]))
+    capacity = d.one_of(None, 0, 2, 70)
     return {"spikes": d.bools(d.sizes.nse)}, {"capacity": capacity}
 
 
@@ -256,8 +268,8 @@ OPERATORS = {
 
 
 @st.composite
-def calls(draw: Any, operator: str, sizes: tuple[Sizes, ...], index_dtypes: tuple[str, ...]) -> Call:
+def calls(draw: Any, operator: str, quick: bool) -> Call:
     """A call of one operator, its data corrupt or not."""
-    drawn = Draw(draw, draw(st.sampled_from(sizes)), draw(st.sampled_from(index_dtypes)))
+    drawn = Draw(draw, quick)
     arrays, static = OPERATORS[operator](drawn)
     return Call(operator, arrays, static, drawn.defined, draw(st.booleans()))
