@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 # Powers of two add up and multiply without rounding, in any order.
 VALUES = (0.0, 1.0, -1.0, 0.5, 2.0, np.nan, np.inf, -np.inf)
-FAR = (-1, -2, 2**31 - 1, -(2**31), 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**63 - 1, -(2**63), -(2**32) + 1)
+FEW = 20  # values that are drawn one by one
+FAR = (-1, -2, 2**31 - 1, -(2**31), 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**63 - 1, -(2**63), 2**63, 2**64 - 1)
 
 
 @dataclass(frozen=True)
@@ -72,20 +73,19 @@ class Draw:
         """How many elements a vector has that the matrix, or its transpose, multiplies."""
         return self.shape[0 if self.transpose else 1]
 
-    @property
-    def result(self) -> int:
-        return self.shape[1 if self.transpose else 0]
-
-    def _filled(self, values: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        size = int(np.prod(shape))
-        chosen = self.draw(st.lists(st.sampled_from(values), min_size=size, max_size=size))
-        return np.array(chosen, dtype).reshape(shape)
+    def filled(self, values: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        # Drawn one by one, a thousand values take longer than the call; from a seed they shrink less.
+        size, pool = int(np.prod(shape)), np.array(values, dtype)
+        if size > FEW:
+            return np.random.default_rng(self.draw(st.integers(0, 2**32 - 1))).choice(pool, shape)
+        chosen = st.lists(st.integers(0, pool.size - 1), min_size=size, max_size=size)
+        return pool[np.array(self.draw(chosen), int)].reshape(shape)
 
     def floats(self, *shape: int) -> np.ndarray:
-        return self._filled(VALUES, shape, np.float32)
+        return self.filled(VALUES, shape, np.float32)
 
     def bools(self, *shape: int) -> np.ndarray:
-        return self._filled((False, True), shape, bool)
+        return self.filled((False, True), shape, bool)
 
     def events(self, *shape: int) -> np.ndarray:
         return self.bools(*shape) if self.one_of(True, False) else self.floats(*shape)
@@ -94,7 +94,7 @@ class Draw:
         """Ids below `size` among such that are not."""
         limits = np.iinfo(dtype or self.index_dtype)
         pool = (*range(size), *range(size), -size, -size - 1, size, size + 1, *FAR)
-        return self._filled([i for i in pool if limits.min <= i <= limits.max], shape, limits.dtype)
+        return self.filled([i for i in pool if limits.min <= i <= limits.max], shape, limits.dtype)
 
     def indptr(self, rows: int, nse: int) -> np.ndarray:
         """One that rises, within the entries or beyond, or anything."""
@@ -148,7 +148,7 @@ def csr_event_matvec(d: Draw) -> Made:
     events = {
         "flags": d.events,
         "ids": lambda n: d.ids(n, 9, dtype="int32"),
-        "bits": lambda n: d._filled((0, 1, 5, 2**31, 2**32 - 1), (-(-n // 32),), np.uint32),
+        "bits": lambda n: d.filled((0, 1, 5, 2**31, 2**32 - 1), (-(-n // 32),), np.uint32),
     }[encoding](d.operand)
     static = {"shape": d.shape, "transpose": d.transpose, "encoding": encoding}
     return {"data": d.weights(d.sizes.nse), **d.structure(), "events": events}, static
@@ -256,7 +256,7 @@ def pack_events(d: Draw) -> Made:
 
 def unpack_events(d: Draw) -> Made:
     n = d.sizes.nse
-    return {"words": d._filled((0, 1, 2**31, 2**32 - 1), (-(-n // 32),), np.uint32)}, {"n": n}
+    return {"words": d.filled((0, 1, 2**31, 2**32 - 1), (-(-n // 32),), np.uint32)}, {"n": n}
 
 
 # Operator -> how to draw a call of it.
