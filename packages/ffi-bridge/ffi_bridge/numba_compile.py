@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Sequence
 from types import CodeType
-from typing import Any, Final
+from typing import Any
 
 from numba.core import types
 from numba.core.compiler import CompileResult, Flags, compile_extra
@@ -18,9 +18,7 @@ from ffi_bridge.handler.exception import ExceptionSlot
 from ffi_bridge.handler.layout import Layout, Threading
 from ffi_bridge.handler.numba_context import NativeContext
 from ffi_bridge.handler.numba_cpu import emit_handler
-from ffi_bridge.numba_threads import MUTEX, serialises
-
-_PARALLEL_ENTRY: Final = "numba_parallel_for"
+from ffi_bridge.numba_threads import ENTRY, start_threads
 
 
 class _Compiler(_FunctionCompiler):
@@ -158,9 +156,10 @@ def _written_inputs(
 
 def _threading(compiled: CompileResult, slot: ExceptionSlot, num_threads: int | None) -> Threading | None:
     """None unless the machine code enters Numba's thread pool, itself or in a function it calls."""
-    if not any(function.name == _PARALLEL_ENTRY for function in _linked_functions(compiled)):
+    if not any(function.name == ENTRY for function in _linked_functions(compiled)):
         return None
-    return Threading(slot.symbol, num_threads, MUTEX if serialises() else None)
+    start_threads()
+    return Threading(slot.symbol, num_threads)
 
 
 def _linked_functions(compiled: CompileResult) -> list[Any]:

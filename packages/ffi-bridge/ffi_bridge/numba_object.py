@@ -1,6 +1,6 @@
 """A compiled Numba kernel with its handler as an object file, and back: what runs, and what is kept.
 
-An object file refers to what lies outside by name: C functions, Numba's runtime, an exception slot, a mutex.
+An object file refers to what lies outside by name: C functions, Numba's runtime, an exception slot.
 What it cannot say by name stays out of the cache: pointers that Numba took from ctypes, large arrays that it
 refers to by address, Python objects that a kernel's exceptions hold.
 """
@@ -29,7 +29,7 @@ from ffi_bridge.fingerprint import fingerprint, is_library_name
 from ffi_bridge.handler.exception import ExceptionSlot
 from ffi_bridge.handler.layout import Threading
 from ffi_bridge.kernel_cache import Entry
-from ffi_bridge.numba_threads import serialises, start_threads
+from ffi_bridge.numba_threads import start_threads
 
 config: Any = _config  # its constants are made when it runs
 _runtime: Any = _nrt_python  # written in C
@@ -84,7 +84,6 @@ def pack(compiled: CompileResult, threading: Threading | None) -> Entry | None:
         "symbols": [name for name in outside if not name.startswith(_INTRINSIC)],
         "environments": environments,
         "slot": None if threading is None else threading.slot,
-        "serialise": threading is not None and threading.mutex is not None,
     }
     return Entry(facts, library._get_compiled_object())
 
@@ -95,8 +94,6 @@ def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
     slot = None
     if facts["slot"] is not None:
         start_threads()
-        if serialises() != facts["serialise"]:
-            return None
         slot = ExceptionSlot(facts["slot"])
     if not _has(facts["symbols"]):
         return None

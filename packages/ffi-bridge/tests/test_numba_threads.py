@@ -54,6 +54,7 @@ def run(program, timeout=120, **env):
     return done.stdout
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_concurrent_calls_of_parallel_kernels(layer):
     program = """
@@ -72,6 +73,7 @@ def test_concurrent_calls_of_parallel_kernels(layer):
     assert printed.strip() == layer
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("axis_type", ["Auto", "Explicit"])
 @pytest.mark.parametrize("layer", LAYERS)
 def test_eight_devices_under_shard_map(layer, axis_type):
@@ -95,6 +97,7 @@ def test_eight_devices_under_shard_map(layer, axis_type):
     run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4", XLA_FLAGS=flags)
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_parallel_regions_in_a_called_function_are_as_safe(layer):
     program = """
@@ -112,6 +115,44 @@ def test_parallel_regions_in_a_called_function_are_as_safe(layer):
     run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
 
 
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_parallel_region_inside_of_another(layer):
+    program = """
+    @numba.njit(parallel=True)
+    def nested(x, y, out):
+        for part in numba.prange(8):
+            add(x[part::8], y[part::8], out[part::8])
+    n = 80_000
+    f = jax.jit(numba_kernel(nested, struct(n)))
+    x = jnp.arange(n, dtype=jnp.float32)
+    def work(i):
+        for _ in range(20):
+            np.testing.assert_array_equal(f(x, x + i)[::999], (x + (x + i))[::999])
+    in_threads(4, work)
+    """
+    run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
+
+
+@pytest.mark.promise(1)
+def test_calls_of_numba_itself_beside_ours_on_workqueue():
+    program = """
+    n = 50_000
+    f = jax.jit(numba_kernel(add, struct(n)))
+    x, own = np.ones(n, "f"), np.empty(n, "f")
+    f(x, x)
+    def work(i):
+        for _ in range(300):
+            if i:
+                assert (np.asarray(f(x, x)) == 2).all()
+            else:
+                add(x, x, own)
+    in_threads(4, work)
+    """
+    run(program, NUMBA_THREADING_LAYER="workqueue", NUMBA_NUM_THREADS="4")
+
+
+@pytest.mark.promise(1)
 def test_a_machine_without_libgomp_falls_back():
     program = """
     f = numba_kernel(add, struct(10))
@@ -140,6 +181,7 @@ def test_the_thread_count_is_honoured_and_left_alone(layer):
     run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
 
 
+@pytest.mark.promise(1)
 def test_first_compilation_from_many_threads_gives_one_target():
     program = """
     barrier = threading.Barrier(16)
@@ -153,6 +195,7 @@ def test_first_compilation_from_many_threads_gives_one_target():
     run(program)
 
 
+@pytest.mark.promise(2)
 @pytest.mark.parametrize("options", ["", "parallel=True"])
 def test_a_kernel_runs_while_another_thread_keeps_the_gil(options):
     program = f"""
@@ -179,6 +222,7 @@ def test_a_kernel_runs_while_another_thread_keeps_the_gil(options):
     run(program, JAX_CPU_ENABLE_ASYNC_DISPATCH="1")
 
 
+@pytest.mark.promise(5)
 def test_an_exception_needs_no_luck_to_be_seen():
     program = """
     @numba.njit

@@ -28,10 +28,8 @@ class Layout:
 class Threading:
     """What a kernel with parallel regions needs around it.
 
-    `slot`: symbol of its exception slot; `num_threads`: a thread count other than Numba's own;
-    `mutex`: symbol of a pthread mutex, on a threading layer that only one thread may enter.
+    `slot`: symbol of its exception slot; `num_threads`: a thread count other than Numba's own.
     """
 
     slot: str
     num_threads: int | None
-    mutex: str | None

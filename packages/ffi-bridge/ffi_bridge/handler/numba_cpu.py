@@ -23,8 +23,8 @@ from numba.np.numpy_support import as_dtype
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.handler.c_code import call_c, count_to
 from ffi_bridge.handler.canaries import Canaries
-from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded, external
-from ffi_bridge.handler.frame import HANDLER_TYPE, I8, I32, I64, NULL, Buffer, Frame
+from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded
+from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, Buffer, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
 from ffi_bridge.handler.layout import Layout, Threading
 
@@ -94,24 +94,16 @@ def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
 
 
 def _enter(frame: Frame, threading: Threading) -> None:
-    """Take the mutex and set the thread count; `frame.leave` undoes both."""
-    undo: list[Callable[[], object]] = [frame.leave]
-    if threading.mutex is not None:
-        undo.append(_lock(frame.builder, threading.mutex))
-    if threading.num_threads is not None:
-        undo.append(_mask_threads(frame.builder, threading.num_threads))
+    """Set the thread count; `frame.leave` undoes it."""
+    if threading.num_threads is None:
+        return
+    outer, unmask = frame.leave, _mask_threads(frame.builder, threading.num_threads)
 
     def leave() -> None:
-        for step in reversed(undo):
-            step()
+        unmask()
+        outer()
 
     frame.leave = leave
-
-
-def _lock(builder: Any, symbol: str) -> Callable[[], object]:
-    mutex = external(builder.module, symbol, I8)
-    call_c(builder, "pthread_mutex_lock", I32, [mutex])
-    return lambda: call_c(builder, "pthread_mutex_unlock", I32, [mutex])
 
 
 def _mask_threads(builder: Any, count: int) -> Callable[[], object]:
