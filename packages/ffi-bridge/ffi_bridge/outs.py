@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
+from jax import export
 
 from ffi_bridge.errors import KernelDefinitionError
 
 _CONFIG: Any = jax.config  # its attributes are not declared
+_ADDRESSES: Final = 2**63  # XLA counts bytes in 64 bits, with a sign
 
 
 @dataclass(frozen=True)
@@ -57,4 +59,16 @@ def _struct(leaf: Any) -> jax.ShapeDtypeStruct:
                 f"outs asks for {dtype} while 64-bit types are off; "
                 'call jax.config.update("jax_enable_x64", True) or use a 32-bit dtype'
             )
+    _check_shape(leaf, dtype.itemsize)
     return jax.ShapeDtypeStruct(tuple(leaf.shape), dtype)
+
+
+def _check_shape(leaf: Any, num_bytes: int) -> None:
+    for extent in leaf.shape:
+        if export.is_symbolic_dim(extent):
+            continue
+        if not isinstance(extent, int | np.integer) or extent < 0:
+            raise KernelDefinitionError(f"outs holds {leaf!r}; expected a shape of integers >= 0")
+        num_bytes *= int(extent)
+    if num_bytes >= _ADDRESSES:
+        raise KernelDefinitionError(f"outs holds {leaf!r}; expected a shape that fits into memory")

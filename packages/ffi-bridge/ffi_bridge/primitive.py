@@ -112,13 +112,21 @@ def _batch(
     if operator.rules.batching is not None and not batch:
         declared = operator.rules.batching(tuple(ins), tuple(axes), **call.for_rule())
         if declared is not NotImplemented:
-            return _flat_batch(call, *declared)
+            size = next(x.shape[axis] for x, axis in zip(ins, axes, strict=True) if axis is not None)
+            return _declared_batch(call, declared, size)
     moved, level = add_level(ins, axes)
     outs = primitive.bind(*moved, call=call, batch=(*batch, level))
     return outs, [0] * len(outs)
 
 
-def _flat_batch(call: Call, outs: Any, out_axes: Any) -> tuple[Flat, Sequence[int | None]]:
+def _declared_batch(call: Call, declared: Any, size: int) -> tuple[Flat, Sequence[int | None]]:
+    """What a batching rule returned, flat; RuleError unless it fits `outs`."""
+    if not (isinstance(declared, tuple) and len(declared) == 2):
+        raise RuleError(
+            f"operator {call.operator!r}: the batching rule returned {type(declared).__name__}; expected a "
+            "pair (outs, out_axes), or NotImplemented"
+        )
+    outs, out_axes = declared
     flat = jax.tree.leaves(outs)
     if out_axes is None or isinstance(out_axes, int):
         flat_axes = [out_axes] * len(flat)
@@ -129,4 +137,23 @@ def _flat_batch(call: Call, outs: Any, out_axes: Any) -> tuple[Flat, Sequence[in
             f"operator {call.operator!r}: the batching rule returned {len(flat)} outputs and "
             f"{len(flat_axes)} axes; expected {len(call.outs.flat)} of each, or one axis for all"
         )
+    for i, (x, axis) in enumerate(zip(flat, flat_axes, strict=True)):
+        _check_batched(call, i, jax.typeof(x), axis, size)
     return flat, flat_axes
+
+
+def _check_batched(call: Call, i: int, given: Any, axis: Any, size: int) -> None:
+    out = call.outs.flat[i]
+    shape = list(out.shape)
+    if axis is not None:
+        if not (isinstance(axis, int) and 0 <= axis <= len(shape)):
+            raise RuleError(
+                f"operator {call.operator!r}: the batching rule gave axis {axis!r} for output {i}; expected "
+                f"None, or 0 to {len(shape)}"
+            )
+        shape.insert(axis, size)
+    if (list(given.shape), given.dtype) != (shape, out.dtype):
+        raise RuleError(
+            f"operator {call.operator!r}: the batching rule returned {given.dtype}{list(given.shape)} as "
+            f"output {i} with axis {axis}; expected {out.dtype}{shape}"
+        )

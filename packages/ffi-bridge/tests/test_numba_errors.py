@@ -72,6 +72,11 @@ class TestAtWrapTime:
         with pytest.raises(KernelDefinitionError, match="ShapeDtypeStruct"):
             numba_kernel(copy, [(3,)])
 
+    @pytest.mark.parametrize("extent", [-1, 2.5, "n", 2**62])
+    def test_outs_of_a_shape_that_cannot_be(self, extent):
+        with pytest.raises(KernelDefinitionError, match=r"outs holds ShapeDtypeStruct.*expected a"):
+            numba_kernel(copy, jax.ShapeDtypeStruct((3, extent), jnp.float32))
+
     def test_64_bit_outputs_need_x64(self):
         with pytest.raises(KernelDefinitionError, match="jax_enable_x64"):
             numba_kernel(copy, jax.ShapeDtypeStruct((3,), np.float64))
@@ -179,6 +184,7 @@ CASES = [
 ]
 
 
+@pytest.mark.promise(5)
 @pytest.mark.parametrize(("kernel", "message"), CASES, ids=[k.__name__ for k, _ in CASES])
 class TestWhenRun:
     def test_eager_jit_and_scan(self, kernel, message, capfd):
