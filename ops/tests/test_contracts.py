@@ -55,6 +55,7 @@ def test_a_number_is_a_homogeneous_weight(backend):
     np.testing.assert_array_equal(y, [0.1])
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("product", [csr_matvec, csr_event_matvec])
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("size", [8, 40_000])

@@ -78,6 +78,7 @@ def test_check_finds_planned_weights_that_were_left_behind():
         stale.check()
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("backend", ["reference", "numba_cpu"])
 def test_a_broken_indptr_stays_inside_the_arrays(backend):
     # Its result is not defined, memory outside the arrays is neither read nor written.

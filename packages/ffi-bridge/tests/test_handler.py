@@ -40,6 +40,7 @@ def test_a_right_frame_runs(address):
     np.testing.assert_array_equal(out, 2)
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize(
     ("ins", "outs", "message"),
     [

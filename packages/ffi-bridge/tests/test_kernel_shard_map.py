@@ -6,12 +6,16 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 CASES = Path(__file__).parent / "on_8_devices.py"
 
 
-def test_on_8_devices() -> None:
+@pytest.mark.promise(1)
+def test_on_8_devices(record_property: Callable[[str, object], None]) -> None:
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(CASES)]
     done = subprocess.run(
@@ -22,4 +26,6 @@ def test_on_8_devices() -> None:
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"\d+ passed", done.stdout), done.stdout
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed, done.stdout
+    record_property("tried", int(passed[1]))

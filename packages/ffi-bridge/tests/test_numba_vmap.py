@@ -44,6 +44,7 @@ def reference(x, y):
 X, Y = (2,), (3,)
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("method", [None, "sequential"])
 @pytest.mark.parametrize(
     ("axes", "shapes"),
@@ -74,6 +75,7 @@ def test_the_kernel_sees_its_own_ranks(method, axes, shapes):
             np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("in_axes", [(0, 0), (0, None), (None, 0)])
 def test_every_method_gives_the_same(method, in_axes):
@@ -102,6 +104,7 @@ def test_native_batching_is_one_call_in_the_program():
     assert "broadcast" not in text
 
 
+@pytest.mark.promise(5)
 def test_a_raise_in_one_element_of_a_batch_is_an_error():
     @numba.njit
     def positive(x, out):
