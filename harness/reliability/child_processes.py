@@ -1,0 +1,56 @@
+"""Programs beside this file, each in a process of its own: a crash or a hang there is a failure here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+_HERE: Final = Path(__file__).parent
+_NO_LAYER: Final = "No threading layer could be loaded"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: `code` is negative after a signal."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def by_signal(self) -> bool:
+        return self.code < 0
+
+    def __str__(self) -> str:
+        return f"exit {self.code}\n{self.out[-4000:]}\n{self.err[-8000:]}"
+
+
+def run(program: str, *arguments: str, limit: float, **env: str) -> Ended:
+    """What came of `program`; a process that has not ended after `limit` seconds fails the test."""
+    command = [sys.executable, "-X", "faulthandler", str(_HERE / program), *arguments]
+    try:
+        done = subprocess.run(
+            command, env={**os.environ, **env}, timeout=limit, capture_output=True, text=True, check=False
+        )
+    except subprocess.TimeoutExpired as hung:
+        pytest.fail(
+            f"{program} {' '.join(arguments)} did not end within {limit} s\n{hung.stdout}\n{hung.stderr}"
+        )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def succeed(program: str, *arguments: str, limit: float, **env: str) -> str:
+    """What `program` printed; it must end with 0. Skips where Numba's threading layer cannot be loaded."""
+    ended = run(program, *arguments, limit=limit, **env)
+    if _NO_LAYER in ended.err:
+        pytest.skip(
+            f"Numba's threading layer {env['NUMBA_THREADING_LAYER']} cannot be loaded on this machine"
+        )
+    assert ended.code == 0, str(ended)
+    return ended.out

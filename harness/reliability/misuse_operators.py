@@ -1,0 +1,64 @@
+"""Every mistake that an operator documents, with known arrays and with traced ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from misuse import Misuse
+
+from event_ops.case import Mistake
+from event_ops.discover import Operator, operators
+
+
+def _traced(operator: Operator, mistake: Mistake) -> None:
+    """Shapes and dtypes are refused under jit as well; values cannot be seen there, and change no shape."""
+    args, kwargs = mistake.make()
+    arrays = {i: x for i, x in enumerate(args) if isinstance(x, np.ndarray)}
+
+    def call(traced: dict[int, Any]) -> Any:
+        return operator.function(*(traced.get(i, x) for i, x in enumerate(args)), **kwargs)
+
+    try:
+        results = jax.jit(call)(arrays)
+    except mistake.error:
+        return
+    assert jax.tree.all(jax.tree.map(lambda x: x.size >= 0, jax.block_until_ready(results)))
+
+
+def _known(operator: Operator, mistake: Mistake) -> Any:
+    args, kwargs = mistake.make()
+    return operator.function(*args, **kwargs)
+
+
+def _act(operator: Operator, mistake: Mistake) -> Callable[[], object]:
+    def act() -> object:
+        _traced(operator, mistake)
+        return _known(operator, mistake)
+
+    return act
+
+
+def _no_backend(operator: Operator) -> object:
+    args, kwargs = operator.cases[0].make(np.random.default_rng(0), operator.dtypes[0], "int32")
+    return operator.function(*args, **kwargs, backend="fortran")
+
+
+CASES = (
+    *(
+        Misuse(f"{operator.name}: {mistake.name}", _act(operator, mistake), mistake.match, mistake.error)
+        for operator in operators()
+        for mistake in operator.mistakes
+    ),
+    *(
+        Misuse(
+            f"{operator.name}: a backend that nobody has",
+            partial(_no_backend, operator),
+            "fortran.*numba_cpu",
+        )
+        for operator in operators()
+    ),
+)

@@ -1,0 +1,19 @@
+"""Many Python threads call jitted kernels, serial and parallel, on every threading layer of Numba."""
+
+from __future__ import annotations
+
+import pytest
+from child_processes import succeed
+
+pytestmark = pytest.mark.promise(1)
+
+
+@pytest.mark.parametrize("layer", ["workqueue", "omp", "tbb"])
+@pytest.mark.parametrize(
+    ("calls", "limit"), [(100, 60), pytest.param(2000, 600, marks=pytest.mark.slow)], ids=["100", "2000"]
+)
+def test_16_threads_call_serial_and_parallel_kernels(layer, calls, limit, record_property):
+    env = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "4"}
+    printed = succeed("calls_in_child.py", "16", str(calls), limit=limit, **env)
+    record_property("tried", 16 * calls)
+    assert printed.split() == [layer, str(16 * calls)]
