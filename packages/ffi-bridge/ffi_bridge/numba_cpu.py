@@ -11,6 +11,7 @@ import numba
 from jax.typing import ArrayLike
 from numba.core.dispatcher import Dispatcher
 
+from ffi_bridge.input_names import describe_as
 from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.numba_call import NumbaKernel
 from ffi_bridge.outs import Outs
@@ -78,7 +79,7 @@ def _njit_function(kernel: Any) -> Any:
 
 def _jitted(spec: NumbaKernel, outs: Outs, num_threads: int | None) -> Callable[..., Any]:
     @functools.partial(jax.jit, inline=True)
-    @functools.wraps(spec.dispatcher.py_func)
+    @describe_as(spec.dispatcher.py_func, len(outs.flat))
     def call(*ins: ArrayLike) -> Any:
         return outs.restore(call_kernel(spec, NativeCall(outs.flat, num_threads), ins))
 
@@ -89,7 +90,7 @@ def _parallel(spec: NumbaKernel, outs: Outs) -> Callable[..., Any]:
     """One jitted function per thread count in force, since a count is baked into the handler."""
     for_count = functools.cache(functools.partial(_jitted, spec, outs))
 
-    @functools.wraps(spec.dispatcher.py_func)
+    @describe_as(spec.dispatcher.py_func, len(outs.flat))
     def call(*ins: ArrayLike) -> Any:
         return for_count(numba.get_num_threads())(*ins)
 

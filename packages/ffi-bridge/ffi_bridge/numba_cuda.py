@@ -11,6 +11,7 @@ import jax
 from jax.typing import ArrayLike
 
 from ffi_bridge.errors import PythonFallbackWarning
+from ffi_bridge.input_names import describe_as
 from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.numba_cuda_call import NumbaCudaCallable, NumbaCudaKernel
@@ -84,7 +85,7 @@ def numba_cuda_kernel(
     spec.check(structure)
 
     @functools.partial(jax.jit, inline=True)
-    @functools.wraps(kernel.py_func)
+    @describe_as(kernel.py_func, len(structure.flat))
     def call(*ins: ArrayLike) -> Any:
         return structure.restore(call_kernel(spec, NativeCall(structure.flat, None), ins))
 
@@ -140,7 +141,7 @@ def numba_cuda_callable(
     spec.check(structure)
 
     @functools.partial(jax.jit, inline=True)
-    @functools.wraps(func)
+    @describe_as(func, len(structure.flat) + 1)  # the stream, too
     def call(*ins: ArrayLike) -> Any:
         arrays = [jax.numpy.asarray(x) for x in ins]
         try:

@@ -12,6 +12,7 @@ import warp as wp
 from jax.typing import ArrayLike
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.input_names import describe_as
 from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.outs import Outs
 from ffi_bridge.warp_adjoint import differentiable_call
@@ -131,7 +132,7 @@ def _callable(
         arrays = [x for i, x in enumerate(ins) if i not in static]
         return outs.restore(function(spec, NativeCall(outs.flat, launch), arrays))
 
-    @functools.wraps(spec.kernel.func)
+    @describe_as(spec.kernel.func, len(spec.parameters) - len(given))
     def call(*ins: ArrayLike) -> Any:
         if len(ins) != len(given):
             names = ", ".join(spec.parameters[i].name for i in given)

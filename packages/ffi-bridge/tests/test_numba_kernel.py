@@ -1,5 +1,7 @@
 """numba_kernel: outputs, shapes, dtypes, identity, aliases, JAX's control flow."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numba
@@ -213,3 +215,20 @@ class TestControlFlow:
         )(jnp.ones(3), jnp.ones(3))
         again = jax.export.deserialize(exported.serialize())
         np.testing.assert_array_equal(again.call(jnp.ones(3), jnp.ones(3)), 2)
+
+
+@pytest.mark.parametrize("options", [{}, {"parallel": True}], ids=["serial", "parallel"])
+def test_the_signature_is_that_of_the_inputs(options):
+    @numba.njit(**options)
+    def scale(x, factor, out, twice):
+        out[:] = x * factor
+        twice[:] = 2 * x * factor
+
+    f = numba_kernel(scale, [jax.ShapeDtypeStruct((3,), jnp.float32)] * 2)
+    assert list(inspect.signature(f).parameters) == ["x", "factor"]
+    differentiable = jax.custom_vjp(f)  # binds its arguments to the signature
+    differentiable.defvjp(
+        lambda x, factor: (f(x, factor), factor), lambda factor, ct: (factor * ct[0], 0 * factor)
+    )
+    slope = jax.grad(lambda x: differentiable(x, jnp.full(3, 4.0))[0].sum())(jnp.ones(3))
+    np.testing.assert_array_equal(slope, 4)
