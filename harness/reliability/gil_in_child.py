@@ -18,7 +18,7 @@ import numpy as np
 
 from ffi_bridge import numba_kernel
 
-LANES, STEPS = 8, 60_000_000
+LANES, STEPS = 8, 20_000_000
 
 
 @numba.njit

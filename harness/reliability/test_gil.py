@@ -8,17 +8,20 @@ from child_processes import succeed
 pytestmark = pytest.mark.promise(2)
 
 
-@pytest.mark.parametrize("dispatch", ["0", "1"], ids=["on the caller's thread", "dispatched"])
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.parametrize(
-    ("kernel", "way"),
+    ("kernel", "way", "dispatch"),
     [
-        ("spin_serial", "eager"),
-        ("spin_serial", "scan"),
-        ("spin_parallel", "jit"),
-        pytest.param("spin_and_raise", "jit", marks=pytest.mark.slow),
-        pytest.param("spin_serial", "jit", marks=pytest.mark.slow),
-        pytest.param("spin_parallel", "eager", marks=pytest.mark.slow),
-        pytest.param("spin_parallel", "scan", marks=pytest.mark.slow),
+        ("spin_serial", "eager", "0"),  # on the thread that calls
+        ("spin_parallel", "jit", "1"),  # on one of XLA's, where it likes to
+        *(
+            pytest.param(kernel, way, dispatch, marks=SLOW)
+            for kernel in ("spin_serial", "spin_parallel", "spin_and_raise")
+            for way in ("eager", "jit", "scan")
+            for dispatch in "01"
+        ),
     ],
 )
 def test_another_python_thread_goes_on_while_a_kernel_runs(kernel, way, dispatch):

@@ -36,7 +36,9 @@ def test_callbacks_in_the_same_program(kind, layer, dispatch, record_property):
     assert int(seen) == 3 * CALLS[kind]
 
 
-@pytest.mark.parametrize("layer", ["omp", "workqueue", pytest.param("tbb", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "layer", ["workqueue", *(pytest.param(x, marks=pytest.mark.slow) for x in ("omp", "tbb"))]
+)
 def test_children_spawned_after_first_use(layer, record_property):
     printed = succeed("spawned_in_child.py", limit=180, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
     record_property("tried", int(printed))

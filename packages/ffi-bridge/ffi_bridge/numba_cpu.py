@@ -54,7 +54,8 @@ def numba_kernel(
         KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a
             kernel that does not compile, writes into an input, or returns a value.
         jax.errors.JaxRuntimeError: when run: the kernel raised; the text has its name and the
-        exception.
+            exception. Inside a parallel region: every call of the kernel that was under way then
+            fails, in whichever thread.
     """
     dispatcher = _njit_function(kernel)
     spec = NumbaKernel(vmap_method, tuple(sorted((input_output_aliases or {}).items())), dispatcher)
