@@ -70,7 +70,7 @@ def _call(kernel: Any, way: str, size: int) -> Callable[[], object]:
 
 
 CASES = tuple(
-    Misuse(f"{kernel.__name__}, {way}", _call(kernel, way, size), match, RUN_ERRORS)
+    Misuse(f"{kernel.__name__}, {way}", _call(kernel, way, size), match, RUN_ERRORS, slow=way == "jit")
     for kernel, (match, size) in WRONG.items()
     for way in WAYS
 )

@@ -25,6 +25,6 @@ def _without_libgomp(kernel: Any) -> None:
 
 
 CASES = tuple(
-    Misuse(kernel.__name__, partial(_without_libgomp, kernel), error=None)
+    Misuse(kernel.__name__, partial(_without_libgomp, kernel), error=None, slow=kernel is two_regions)
     for kernel in (add_parallel, two_regions, region_in_region)
 )

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numba
 from misuse import RUN_ERRORS, Misuse
-from raising_kernels import BAD, GOOD, TEXTS, WAYS, function_of
+from raising_kernels import BAD, GOOD, TEXTS, WAYS, function_of, indexes, raises_in_prange, raises_own
 
 from ffi_bridge import numba_kernel
 
@@ -44,6 +44,9 @@ def _raises_a_long_text(x, out):
 LONG = "long " * 20_000
 
 
+QUICK = (raises_own, indexes, raises_in_prange)
+
+
 def _always(kernel: Any) -> Callable[[], object]:
     return lambda: numba_kernel(kernel, jax.ShapeDtypeStruct((3,), jnp.float32))(GOOD)
 
@@ -55,7 +58,7 @@ CASES = (
             _raises(kernel, way),
             text,
             RUN_ERRORS,
-            slow=way != "vmap",
+            slow=way != "vmap" or kernel not in QUICK,
         )
         for kernel, text in TEXTS.items()
         for way in WAYS

@@ -20,6 +20,7 @@ METHODS = (None, "sequential", "expand_dims", "broadcast_all")
 IN_AXES = ((0, 0), (0, None), (None, 0), (1, 0), (None, -1))
 SIZES = (4, 2, 5)  # of the levels, the innermost first
 INNER = (3,)
+QUICK = ((1, 0), (0, None))
 
 
 @numba.njit
@@ -106,7 +107,7 @@ CASES = (
             f"method {method}, axes {axes}, {depth} deep",
             _is_right(product, method, axes, depth),
             error=None,
-            slow=depth != 2,
+            slow=depth != 2 or axes not in QUICK[: 1 if method else 2],
         )
         for method in METHODS
         for axes in IN_AXES
@@ -117,7 +118,7 @@ CASES = (
             f"a kernel of vectors alone, method {method}, axes {axes}",
             _is_right(product_of_vectors, method, axes, 2),
             error=None,
-            slow=method is not None,
+            slow=method is not None or axes != (None, -1),
         )
         for method in (None, "sequential")
         for axes in IN_AXES
@@ -131,8 +132,14 @@ CASES = (
         )
         for method in ("expand_dims", "broadcast_all")
     ),
-    *(Misuse(f"levels of their own, method {method}", _mixed(method), error=None) for method in METHODS),
-    *(Misuse(f"no elements, method {method}", _empty(method), error=None) for method in METHODS),
+    *(
+        Misuse(f"levels of their own, method {method}", _mixed(method), error=None, slow=method is not None)
+        for method in METHODS
+    ),
+    *(
+        Misuse(f"no elements, method {method}", _empty(method), error=None, slow=method is not None)
+        for method in METHODS
+    ),
     Misuse("sizes that differ", _refused(MANY, np.ones((5, 3), "f"), 0), "inconsistent sizes", ValueError),
     Misuse("an axis that is not there", _refused(MANY, MANY, 2), "axis|dimension", ValueError),
     Misuse("no axis at all", _refused(ONE, ONE, None), "at least one", ValueError),

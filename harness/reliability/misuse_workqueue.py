@@ -104,7 +104,12 @@ QUICK: Final = ("six at once", "in eight threads")
 
 CASES = (
     *(
-        Misuse(f"{kernel.__name__}, {name}", partial(use, kernel), error=None, slow=name not in QUICK)
+        Misuse(
+            f"{kernel.__name__}, {name}",
+            partial(use, kernel),
+            error=None,
+            slow=not (name in QUICK and kernel in (add_parallel, region_in_region)),
+        )
         for kernel in KERNELS
         for name, use in USES.items()
     ),

@@ -13,6 +13,7 @@ CALLS = {
     "ordered_io_callback": 50 * 2,
     "debug_callback": 50 * (2 + 4),
 }
+QUICK = ("pure_callback", "ordered_io_callback")
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,9 @@ CALLS = {
         pytest.param("tbb", "1", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize(
+    "kind", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in CALLS]
+)
 def test_callbacks_in_the_same_program(kind, layer, dispatch, record_property):
     env = {
         "NUMBA_THREADING_LAYER": layer,
