@@ -1,10 +1,11 @@
 """Makes corrupt calls in this process: `fuzz.py BACKEND CALLS PROFILE RECORD`; prints how many, as JSON.
 
 Before every call it is written to the file RECORD, so that of a process that dies the last call is known.
-PROFILE is "quick" (one size and dtype), "full", or "threads": full, with every kernel on all threads.
+PROFILE is "quick" (one size and dtype), "full", or "threads": full, with kernels that use all threads.
 """
 
 import functools
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -61,14 +62,14 @@ def fuzz(operator: str, backend: str, count: int, profile: str, record: Path) ->
 
 
 def use_all_threads() -> None:
-    """Have every operator choose its parallel kernel; to be called before any of them is loaded."""
+    """Have operators choose their parallel kernels, before one is loaded; csr_todense has a bound of its own."""
     for module, name in (
         ("split", "MIN_PARALLEL"),
         ("deliver", "MIN_ENTRIES_PARALLEL"),
         ("matmat", "MIN_TERMS_PARALLEL"),
         ("bernoulli_inputs", "MIN_DRAWS_PARALLEL"),
     ):
-        part = __import__(f"event_ops.numba_parts.{module}", fromlist=[name])
+        part = importlib.import_module(f"event_ops.numba_parts.{module}")
         assert hasattr(part, name)
         setattr(part, name, 0)
 
