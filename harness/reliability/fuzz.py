@@ -62,7 +62,7 @@ def fuzz(operator: str, backend: str, count: int, profile: str, record: Path) ->
 
 
 def use_all_threads() -> None:
-    """Have operators choose their parallel kernels, before one is loaded; csr_todense has a bound of its own."""
+    """Have operators choose their parallel kernels; before one is loaded. csr_todense has its own bound."""
     for module, name in (
         ("split", "MIN_PARALLEL"),
         ("deliver", "MIN_ENTRIES_PARALLEL"),
