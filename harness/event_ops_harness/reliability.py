@@ -64,8 +64,9 @@ def outcomes(reports: Iterable[tuple[str, pytest.TestReport]]) -> dict[int, Outc
     """Number of a promise -> what came of its tests, from reports and the categories they are in."""
     found: dict[int, Outcome] = {}
     for category, report in reports:
-        tried = sum(value for name, value in report.user_properties if name == _TRIED) or 1
-        for number in (value for name, value in report.user_properties if name == _PROMISE):
+        properties: list[tuple[str, Any]] = report.user_properties
+        tried = sum(value for name, value in properties if name == _TRIED) or 1
+        for number in (value for name, value in properties if name == _PROMISE):
             outcome = found.setdefault(number, Outcome())
             outcome.tests += 1
             outcome.seconds += report.duration

@@ -8,6 +8,8 @@ import pytest
 
 from event_ops.discover import operators
 
+pytestmark = pytest.mark.promise(9)
+
 EXPORT = """
 import sys
 from pathlib import Path
@@ -33,9 +35,6 @@ from pathlib import Path
 import jax
 import numpy as np
 from ffi_bridge import export
-
-pytestmark = pytest.mark.promise(9)
-
 same = []
 for program in sorted(path for path in Path(sys.argv[1]).iterdir() if not path.suffix):
     exported = export.deserialize(program.read_bytes())

@@ -8,15 +8,14 @@ import pytest
 
 from event_ops.discover import operators
 
+pytestmark = pytest.mark.promise(6)
+
 PROGRAM = """
 import json
 import jax
 import numpy as np
 from event_ops.discover import operators
 from ffi_bridge import numba_compile
-
-pytestmark = pytest.mark.promise(6)
-
 jax.config.update("jax_disable_most_optimizations", True)
 compile_kernel, compiled = numba_compile._compile, set()
 

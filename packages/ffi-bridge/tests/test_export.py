@@ -15,13 +15,13 @@ from ffi_bridge.errors import MissingTargetError
 
 pytest.importorskip("flatbuffers", reason="jax.export needs flatbuffers to serialise")
 
+pytestmark = pytest.mark.promise(9)
+
 CALL = """
 import sys
 import jax
 import jax.numpy as jnp
 from ffi_bridge import export
-
-pytestmark = pytest.mark.promise(9)
 try:
     program = export.deserialize(open(sys.argv[1], "rb").read())
 except Exception as error:

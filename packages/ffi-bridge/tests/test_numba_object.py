@@ -8,14 +8,13 @@ import pytest
 
 from ffi_bridge import kernel_cache, numba_object
 
+pytestmark = pytest.mark.promise(6)
+
 PROGRAM = """
 import sys
 import jax
 import jax.numpy as jnp
 from ffi_bridge import numba_compile, numba_kernel
-
-pytestmark = pytest.mark.promise(6)
-
 compile_kernel, compiled = numba_compile._compile, []
 
 def counted(*arguments):
