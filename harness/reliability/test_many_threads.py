@@ -10,7 +10,9 @@ pytestmark = pytest.mark.promise(1)
 
 @pytest.mark.parametrize("layer", ["workqueue", "omp", "tbb"])
 @pytest.mark.parametrize(
-    ("calls", "limit"), [(100, 120), pytest.param(2000, 900, marks=pytest.mark.slow)], ids=["100", "2000"]
+    ("calls", "limit"),
+    [(2000, 300), pytest.param(20_000, 900, marks=pytest.mark.slow)],
+    ids=["2000", "20000"],
 )
 def test_16_threads_call_serial_and_parallel_kernels(layer, calls, limit, record_property):
     env = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "4"}
