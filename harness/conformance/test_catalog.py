@@ -36,6 +36,7 @@ def test_every_operator_has_cases_of_different_names_and_mistakes(operator):
     assert operator.mistakes
 
 
+@pytest.mark.slow
 def test_kernels_stay_in_bounds_and_run_on_8_devices():
     options = ("-q", "-rs", "-p", "no:cacheprovider", "--properties", ",".join(IN_A_PROCESS_OF_THEIR_OWN))
     known = any(point.name == "event_ops_harness" for point in entry_points(group="pytest11"))

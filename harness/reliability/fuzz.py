@@ -1,4 +1,4 @@
-"""Makes corrupt calls in this process: `fuzz.py BACKEND CALLS PROFILE RECORD`; prints how many, as JSON.
+"""Makes corrupt calls: `fuzz.py BACKEND CALLS PROFILE RECORD [OPERATOR ...]`; prints how many, as JSON.
 
 Before every call it is written to the file RECORD, so that of a process that dies the last call is known.
 PROFILE is "quick" (one size and dtype), "full", or "threads": full, with kernels that use all threads.
@@ -74,12 +74,12 @@ def use_all_threads() -> None:
         setattr(part, name, 0)
 
 
-def main(backend: str, count: str, profile: str, record: str) -> None:
+def main(backend: str, count: str, profile: str, record: str, *names: str) -> None:
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_disable_most_optimizations", True)  # thousands of calls, and hundreds of programs
     if profile == "threads":
         use_all_threads()
-    wanted = [name for name in OPERATORS if backend in KERNELS[name].available_backends("cpu")]
+    wanted = [name for name in names or OPERATORS if backend in KERNELS[name].available_backends("cpu")]
     tried = {name: fuzz(name, backend, int(count), profile, Path(record)) for name in wanted}
     print(json.dumps(tried))
 

@@ -16,6 +16,7 @@ from event_ops.discover import operators
 
 pytestmark = pytest.mark.promise(4)
 
+KERNELS = {operator.name: operator.kernel for operator in operators()}
 PROGRAM = Path(__file__).with_name("fuzz.py")
 CHECKS = {
     "canaries": {"FFI_BRIDGE_DEBUG": "1"},
@@ -26,12 +27,16 @@ CHECKS = {
 CORRUPTIBLE = {"indices", "indptr", "rows", "segment_ids", "events", "spikes_pre", "slot", "words"}
 
 
-def run(tmp_path, backend, checks, profile, count):
-    """Fuzz every operator in a process of its own; return how many calls of each were made."""
+# One of each kind of structure; to compile all of them for their guarded outputs takes minutes.
+SOME = ("csr_event_matvec", "csr_tocsc", "ell_matvec", "scatter_add", "segment_sum")
+
+
+def run(tmp_path, backend, checks, profile, count, *names):
+    """Fuzz operators, all if none is named, in a process; return how many calls of each were made."""
     if importlib.util.find_spec({"numba_cpu": "numba"}.get(backend, backend)) is None:
         pytest.skip(f"{backend} cannot run here")
     record = tmp_path / "last_call"
-    command = [sys.executable, PROGRAM, backend, str(count), profile, record]
+    command = [sys.executable, PROGRAM, backend, str(count), profile, record, *names]
     environment = {**os.environ, **CHECKS[checks], "PYTHONFAULTHANDLER": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     last = record.read_text() if record.exists() else "none"
@@ -51,10 +56,10 @@ def test_every_operator_with_such_arguments_is_fuzzed():
 
 
 def test_corrupt_calls_under_canaries(tmp_path, record_property):
-    tried = run(tmp_path, "numba_cpu", "canaries", "quick", 20)
+    tried = run(tmp_path, "numba_cpu", "canaries", "quick", 40, *SOME)
     record_property("tried", sum(tried.values()))
-    assert set(tried) == set(OPERATORS)
-    assert sum(tried.values()) >= 200
+    assert set(tried) == set(SOME)
+    assert sum(tried.values()) >= 150
 
 
 @pytest.mark.slow
@@ -70,6 +75,7 @@ def test_corrupt_calls_under_canaries(tmp_path, record_property):
 def test_thousands_of_corrupt_calls(tmp_path, record_property, backend, checks, profile, count):
     tried = run(tmp_path, backend, checks, profile, count)
     record_property("tried", sum(tried.values()))
+    assert set(tried) == {name for name in OPERATORS if backend in KERNELS[name].available_backends("cpu")}
     assert sum(tried.values()) >= 0.8 * count * len(tried)
 
 

@@ -19,8 +19,11 @@ pytestmark = pytest.mark.promise(10)
 
 PROGRAM = Path(__file__).with_name("operator_digests.py")
 NAMES = [operator.name for operator in operators()]
-# Threads have sums of their own, which are added up at the end: SECURITY.md names these operators.
-SHARED_SUMS: set[str] = set()
+# Threads have sums of their own, which are added up at the end.
+SHARED_SUMS = {
+    *(f"{name} transposed" for name in ("csr_matmat", "csr_matvec", "ell_matvec", "procedural_matvec")),
+    *("scatter_add", "segment_sum"),
+}
 
 # Seed and probability of a generated matrix -> digests: where it has entries, uniform weights, a product.
 SHAPE = (40, 300)
@@ -50,16 +53,16 @@ def found():
 
 @pytest.mark.slow
 def test_a_thread_count_gives_the_same_bits_at_every_call_and_in_every_process(found, record_property):
-    record_property("tried", 3 * 5 * len(NAMES))
-    assert list(found["2"]) == NAMES
-    assert [name for name in NAMES for run in found.values() if len(run[name]) > 1] == []
+    record_property("tried", 3 * 5 * len(found["2"]))
+    assert {name.partition(" ")[0] for name in found["2"]} == set(NAMES)
+    assert [name for run in found.values() for name in run if len(run[name]) > 1] == []
     assert found["2"] == found["2 again"]
 
 
 @pytest.mark.slow
 def test_another_thread_count_changes_sums_that_threads_share_and_nothing_else(found, record_property):
-    record_property("tried", len(NAMES))
-    assert {name for name in NAMES if found["1"][name] != found["2"][name]} == SHARED_SUMS
+    record_property("tried", len(found["1"]))
+    assert {name for name in found["1"] if found["1"][name] != found["2"][name]} == SHARED_SUMS
 
 
 def digest(array):
