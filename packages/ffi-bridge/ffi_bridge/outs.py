@@ -64,11 +64,11 @@ def _struct(leaf: Any) -> jax.ShapeDtypeStruct:
 
 
 def _check_shape(leaf: Any, num_bytes: int) -> None:
-    for extent in leaf.shape:
-        if export.is_symbolic_dim(extent):
-            continue
-        if not isinstance(extent, int | np.integer) or extent < 0:
+    extents: tuple[Any, ...] = leaf.shape
+    for extent in extents:
+        if isinstance(extent, int | np.integer) and extent >= 0:
+            num_bytes *= int(extent)
+        elif not export.is_symbolic_dim(extent):
             raise KernelDefinitionError(f"outs holds {leaf!r}; expected a shape of integers >= 0")
-        num_bytes *= int(extent)
     if num_bytes >= _ADDRESSES:
         raise KernelDefinitionError(f"outs holds {leaf!r}; expected a shape that fits into memory")
