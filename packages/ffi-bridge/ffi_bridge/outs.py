@@ -64,11 +64,12 @@ def _struct(leaf: Any) -> jax.ShapeDtypeStruct:
 
 
 def _check_shape(leaf: Any, num_bytes: int) -> None:
-    extents: tuple[Any, ...] = leaf.shape
-    for extent in extents:
-        if isinstance(extent, int | np.integer) and extent >= 0:
-            num_bytes *= int(extent)
-        elif not export.is_symbolic_dim(extent):
+    for extent in leaf.shape:
+        if isinstance(extent, int | np.integer):
+            valid, num_bytes = extent >= 0, num_bytes * int(extent)
+        else:
+            valid = export.is_symbolic_dim(extent)
+        if not valid:
             raise KernelDefinitionError(f"outs holds {leaf!r}; expected a shape of integers >= 0")
     if num_bytes >= _ADDRESSES:
         raise KernelDefinitionError(f"outs holds {leaf!r}; expected a shape that fits into memory")
