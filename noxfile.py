@@ -237,7 +237,7 @@ def types(session: nox.Session) -> None:
 def build(session: nox.Session) -> None:
     """Build wheels and sdists twice, to the same bytes, and try them in a fresh environment."""
     install(session, *group("build"), "pytest>=8.3")
-    dist, again = ROOT / "dist", Path(session.create_tmp()) / "again"
+    dist, again = ROOT / "dist", ROOT / ".nox" / "built-again"
     for built in (dist, again):
         shutil.rmtree(built, ignore_errors=True)
         for folder in DISTRIBUTIONS:
