@@ -15,8 +15,10 @@ from event_ops_harness.statuses import FAILED, SKIPPED
 
 ROOT = Path(__file__).parents[2]
 IN_A_PROCESS_OF_THEIR_OWN = ("bounds", "shard_map")
+# The longest to compile; `nox -s conformance`, a row of CI, looks at them, too.
+LONG = ("second", "threads", "vmap_grad")
 CELLS = [
-    pytest.param(cell, id=cell.id)
+    pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if cell.prop.name in LONG else [])
     for cell in cells(OPERATORS)
     if cell.prop.name not in IN_A_PROCESS_OF_THEIR_OWN
 ]

@@ -18,7 +18,7 @@ KILOBYTE, MEGABYTE = 1 << 10, 1 << 20
 ALL = 12 * MEGABYTE
 EACH = {"calls": 0, "wrappers": 4 * KILOBYTE, "kernels": 3 * MEGABYTE}
 
-QUICK = {"calls": 20_000, "wrappers": 300, "kernels": 10}
+QUICK = {"calls": 20_000, "wrappers": 100, "kernels": 10}
 FULL = {"calls": 100_000, "wrappers": 10_000, "kernels": 1000}
 
 

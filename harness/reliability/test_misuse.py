@@ -62,7 +62,10 @@ def problems(chapter: str, names: Sequence[str], limit: float) -> dict[str, str]
     return {name: problem for name, problem in found.items() if problem}
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize(
+    "chapter",
+    [pytest.param(name, marks=[pytest.mark.slow] if name == "misuse_vmap" else []) for name in CHAPTERS],
+)
 def test_misuse_ends_in_an_exception_or_a_documented_result(chapter, record_property):
     names = [case.name for case in catalogue(chapter) if not case.slow]
     record_property("tried", len(names))

@@ -38,6 +38,7 @@ def test_ratios_are_to_brian2_in_the_same_rounds():
     assert "ratio_min" not in rows[2]
 
 
+@pytest.mark.slow
 def test_result_file(tmp_path, capsys):
     output = tmp_path / "cuba.json"
     words = ["--sizes", "200", "--rounds", "2", "--only", "catalog", "--output", str(output)]
