@@ -10,6 +10,7 @@ from event_ops_harness.report.curves import curves
 from event_ops_harness.report.figures import count, duration, percent, ratio, short, span
 from event_ops_harness.report.rows import Group, Timing
 from event_ops_harness.report.svg.bars import Amount, amount_bars, ratio_bars, ratio_scale
+from event_ops_harness.report.svg.lines import style
 from event_ops_harness.report.svg.scale import LogScale
 
 STYLE = (Path(event_ops_harness.report.__file__).parent / "templates" / "style.css").read_text()
@@ -72,6 +73,12 @@ def test_curves_need_three_sizes_and_take_exponents_from_rows_or_fits():
         ["", "exponent 1.50 ± 0.25"],
     )
     assert found.series[0].points == ((1, 2), (4, 8), (16, 32))
+
+
+def test_eleven_curves_are_told_apart_and_the_first_has_its_colour_alone():
+    styles = [style(position) for position in range(11)]
+    assert len(set(styles)) == 11
+    assert [kind for kind, _ in styles].count("s0") == 1
 
 
 def palette(text: str) -> dict[str, str]:

@@ -24,8 +24,10 @@ SHAPES = (
 
 
 def style(position: int) -> tuple[str, str]:
-    """The class and the shape of the series at `position`."""
-    return f"s{position % len(SHAPES)}", SHAPES[position % len(SHAPES)]
+    """Class and shape at `position`: eleven pairs, of which only the first one's has its class."""
+    turn, kinds = position // len(SHAPES), len(SHAPES) - 1
+    kind = position if not turn else 1 + (position - len(SHAPES)) % kinds
+    return f"s{kind}", SHAPES[(position + 2 * turn) % len(SHAPES)]
 
 
 def lines(curves: Curves) -> Markup:
