@@ -91,10 +91,10 @@ def pytest(session: nox.Session, *args: str, **options: Any) -> None:
     session.run("python", "-m", "pytest", *parallel, *args, *session.posargs, **options)
 
 
-def marked(session: nox.Session, mark: str) -> None:
+def marked(session: nox.Session, mark: str, *args: str) -> None:
     """Install everything and run the tests with a mark."""
     install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "-m", mark)
+    pytest(session, "-m", mark, *args)
 
 
 @nox.session(default=False)
@@ -131,8 +131,7 @@ def cudasim(session: nox.Session) -> None:
 @nox.session(default=False)
 def reliability(session: nox.Session) -> None:
     """Run what keeps the promises of SECURITY.md, and print what was tried and what failed."""
-    install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "-p", "event_ops_harness.reliability", "-m", "promise")
+    marked(session, "promise", "-p", "event_ops_harness.reliability")
 
 
 def rows() -> list[dict]:

@@ -5,24 +5,13 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 from catalog_operators import OPERATORS
+from value_cells import value_cells
 
-from event_ops.case import CONFORMANCE
-from event_ops_harness.conformance.cell import Cell, index_dtype_of
-from event_ops_harness.conformance.properties import VALUES
 from event_ops_harness.conformance.select import small
 
 ON_GPU = [operator for operator in OPERATORS if "numba_cuda" in operator.kernel.backend_names]
 # A block for each digit of the sort: half a minute in Python for 128 of them.
 MANY_THREADS = {("csr_tocsc", "empty-columns"), ("csr_tocsc", "unsorted")}
-
-
-def cells():
-    """Every case in the operator's first dtype, its first case in all of them."""
-    for operator in ON_GPU:
-        for case in operator.tagged(CONFORMANCE):
-            for dtype in operator.dtypes if case is operator.cases[0] else operator.dtypes[:1]:
-                if small(operator, case):
-                    yield Cell(operator, "numba_cuda", case, dtype, index_dtype_of(dtype), VALUES)
 
 
 def takes_long(cell):
@@ -32,7 +21,10 @@ def takes_long(cell):
 
 
 CELLS = [
-    pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if takes_long(cell) else []) for cell in cells()
+    pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if takes_long(cell) else [])
+    for operator in ON_GPU
+    for cell in value_cells(operator, "numba_cuda")
+    if small(operator, cell.case)
 ]
 
 

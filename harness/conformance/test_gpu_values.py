@@ -6,19 +6,15 @@ import pytest
 from catalog_operators import OPERATORS
 from devices import gpus
 from order_calls import CALLS
-
-from event_ops.case import CONFORMANCE
-from event_ops_harness.conformance.cell import Cell, index_dtype_of
-from event_ops_harness.conformance.properties import VALUES
+from value_cells import value_cells
 
 pytestmark = pytest.mark.skipif(not gpus(), reason="JAX sees no NVIDIA GPU")
 
 CELLS = [
-    Cell(operator, backend, case, dtype, index_dtype_of(dtype), VALUES)
+    cell
     for operator in OPERATORS
     for backend in (operator.kernel.available_backends("gpu") if gpus() else ("numba_cuda",))
-    for case in operator.tagged(CONFORMANCE)
-    for dtype in (operator.dtypes if case is operator.cases[0] else operator.dtypes[:1])
+    for cell in value_cells(operator, backend)
 ]
 
 

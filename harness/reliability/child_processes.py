@@ -23,29 +23,23 @@ class Ended:
     out: str
     err: str
 
-    @property
-    def by_signal(self) -> bool:
-        return self.code < 0
-
     def __str__(self) -> str:
         return f"exit {self.code}\n{self.out[-4000:]}\n{self.err[-8000:]}"
 
 
-def run(program: str, *arguments: str, limit: float, **env: str) -> Ended:
+def run(program: str, *arguments: object, limit: float, **env: str) -> Ended:
     """What came of `program`; a process that has not ended after `limit` seconds fails the test."""
-    command = [sys.executable, "-X", "faulthandler", str(_HERE / program), *arguments]
+    command = [sys.executable, "-X", "faulthandler", str(_HERE / program), *map(str, arguments)]
     try:
         done = subprocess.run(
             command, env={**os.environ, **env}, timeout=limit, capture_output=True, text=True, check=False
         )
     except subprocess.TimeoutExpired as hung:
-        pytest.fail(
-            f"{program} {' '.join(arguments)} did not end within {limit} s\n{hung.stdout}\n{hung.stderr}"
-        )
+        pytest.fail(f"{' '.join(command[3:])} did not end within {limit} s\n{hung.stdout}\n{hung.stderr}")
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def succeed(program: str, *arguments: str, limit: float, **env: str) -> str:
+def succeed(program: str, *arguments: object, limit: float, **env: str) -> str:
     """What `program` printed; it must end with 0. Skips where Numba's threading layer cannot be loaded."""
     ended = run(program, *arguments, limit=limit, **env)
     if _NO_LAYER in ended.err:

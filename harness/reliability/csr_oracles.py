@@ -64,40 +64,33 @@ def _potentiated(k: Array, col: Array, row: Array) -> Array:
     return out
 
 
-def _matvec(transpose: bool, events: bool) -> Operator:
-    function = eo.csr_event_matvec if events else eo.csr_matvec
-    x = (ON_ROWS if events else U) if transpose else (ON_COLUMNS if events else V)
+def _product(function: Callable[..., Any], x: Array, transpose: bool) -> Operator:
+    """Of the matrix, or its transpose, and a vector or the columns of x."""
 
     def call(indices: Any, indptr: Any, backend: str) -> Any:
         return function(DATA, indices, indptr, x, shape=SHAPE, transpose=transpose, backend=backend)
 
     def expected(k: Array, row: Array, col: Array) -> Array:
         to, of, size = (col, row, COLUMNS) if transpose else (row, col, ROWS)
-        return _added((size,), to, DATA[k] * x[of])
+        weights = DATA[k].reshape(-1, *[1] * (x.ndim - 1))
+        return _added((size, *x.shape[1:]), to, weights * x[of])
 
     return Operator(f"{function.__name__}{', transposed' * transpose}", call, expected)
 
 
-def _matmat(transpose: bool, events: bool) -> Operator:
-    function = eo.csr_event_matmat if events else eo.csr_matmat
-    x = C if transpose else B
-    if events:
-        x = x > 3
-
-    def call(indices: Any, indptr: Any, backend: str) -> Any:
-        return function(DATA, indices, indptr, x, shape=SHAPE, transpose=transpose, backend=backend)
-
-    def expected(k: Array, row: Array, col: Array) -> Array:
-        to, of, size = (col, row, COLUMNS) if transpose else (row, col, ROWS)
-        return _added((size, 3), to, DATA[k, None] * x[of])
-
-    return Operator(f"{function.__name__}{', transposed' * transpose}", call, expected)
-
-
+PRODUCTS: Final = {
+    eo.csr_matvec: (V, U),
+    eo.csr_event_matvec: (ON_COLUMNS, ON_ROWS),
+    eo.csr_matmat: (B, C),
+    eo.csr_event_matmat: (B > 3, C > 3),
+}
 PLACES: Final = _rng.permutation(NSE).astype(np.int32)
 OPERATORS: Final = (
-    *(_matvec(transpose, events) for events in (False, True) for transpose in (False, True)),
-    *(_matmat(transpose, events) for events in (False, True) for transpose in (False, True)),
+    *(
+        _product(function, x, transpose)
+        for function, operands in PRODUCTS.items()
+        for transpose, x in zip((False, True), operands, strict=True)
+    ),
     Operator(
         "csr_todense",
         lambda i, p, backend: eo.csr_todense(DATA, i, p, shape=SHAPE, backend=backend),

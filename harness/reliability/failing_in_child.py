@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 import jax
@@ -13,6 +11,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 from misuse import RUN_ERRORS
+from resident import resident
 
 from ffi_bridge import numba_kernel
 
@@ -39,12 +38,6 @@ def checked(value):
 def raises_in_prange(x, out):
     for i in numba.prange(out.size):
         out[i] = checked(x[0])
-
-
-def resident() -> int:
-    """Bytes of this process that are in memory now."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * resource.getpagesize()
 
 
 def fail(call: Callable[[Any], Any], times: int) -> None:

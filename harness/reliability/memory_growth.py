@@ -3,21 +3,18 @@
 `python memory_growth.py calls 1000`
 """
 
-import gc
 import itertools
-import json
-import os
 import sys
 
 import jax
 import jax.numpy as jnp
 import numba
+from resident import resident
 
 from ffi_bridge import numba_kernel
 
 X = jnp.arange(8, dtype=jnp.float32)
 OUT = jax.ShapeDtypeStruct(X.shape, X.dtype)
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @numba.njit
@@ -58,12 +55,6 @@ def kernels(count):
     return y, factor
 
 
-def resident():
-    gc.collect()
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * PAGE
-
-
 def growth(what, count):
     """Bytes that `count` of them add, after a tenth has filled what is filled once."""
     what(max(1, count // 10))
@@ -75,4 +66,4 @@ def growth(what, count):
 
 if __name__ == "__main__":
     what, count = sys.argv[1:]
-    print(json.dumps(growth({"calls": calls, "wrappers": wrappers, "kernels": kernels}[what], int(count))))
+    print(growth({"calls": calls, "wrappers": wrappers, "kernels": kernels}[what], int(count)))

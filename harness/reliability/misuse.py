@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 
@@ -42,6 +43,20 @@ class Misuse:
         if not isinstance(error, self.error):
             return f"expected {self.error}, got {text}"
         return "" if re.search(self.match, str(error), re.DOTALL) else f"expected {self.match!r} in {text}"
+
+
+def called(make: Callable[[], Callable[..., Any]], *ins: Any) -> Callable[[], object]:
+    """An act: what `make` gives is called without jit and under it; both have to raise."""
+
+    def act() -> object:
+        call = make()
+        try:
+            call(*ins)
+        except Exception:
+            return jax.jit(lambda: call(*ins))()
+        return "the call without jit was served"
+
+    return act
 
 
 # What a kernel raises while it runs; JAX raises the second, with the same text, where dispatch meets it.

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numba
 import numpy as np
-from misuse import Misuse
+from misuse import Misuse, called
 
 from ffi_bridge import numba_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
@@ -102,17 +102,7 @@ def _define(kernel: Any = copy, outs: Any = OUT, **options: Any) -> Callable[[],
 
 
 def _call(kernel: Any, *ins: Any, outs: Any = OUT, **options: Any) -> Callable[[], object]:
-    """Without jit and under it: both have to raise."""
-
-    def act() -> object:
-        call = numba_kernel(kernel, outs, **options)
-        try:
-            call(*ins)
-        except Exception:
-            return jax.jit(lambda: call(*ins))()
-        return "the call without jit was served"
-
-    return act
+    return called(lambda: numba_kernel(kernel, outs, **options), *ins)
 
 
 def _of(shape: Any, dtype: Any = jnp.float32) -> Any:

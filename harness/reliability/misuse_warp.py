@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import warp as wp
-from misuse import Misuse
+from misuse import Misuse, called
 
 from ffi_bridge import warp_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
@@ -41,17 +41,7 @@ def _define(kernel: Any = product, outs: Any = EIGHT, **options: Any) -> Callabl
 
 
 def _call(kernel: Any, *ins: Any, outs: Any = EIGHT, **options: Any) -> Callable[[], object]:
-    """Without jit and under it: both have to raise."""
-
-    def act() -> object:
-        call = warp_kernel(kernel, outs, **options)
-        try:
-            call(*ins)
-        except Exception:
-            return jax.jit(lambda: call(*ins))()
-        return "the call without jit was served"
-
-    return act
+    return called(lambda: warp_kernel(kernel, outs, **options), *ins)
 
 
 def _vmapped(axes: Any, depth: int) -> Callable[[], None]:

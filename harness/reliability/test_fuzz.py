@@ -3,12 +3,9 @@
 import importlib.util
 import inspect
 import json
-import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
+import child_processes
 import pytest
 from corrupt_calls import OPERATORS
 
@@ -17,7 +14,6 @@ from event_ops.discover import operators
 pytestmark = pytest.mark.promise(4)
 
 KERNELS = {operator.name: operator.kernel for operator in operators()}
-PROGRAM = Path(__file__).with_name("fuzz.py")
 CHECKS = {
     "canaries": {"FFI_BRIDGE_DEBUG": "1"},
     "bounds": {"FFI_BRIDGE_DEBUG": "1", "NUMBA_BOUNDSCHECK": "1"},
@@ -36,14 +32,12 @@ def run(tmp_path, backend, checks, profile, count, *names):
     if importlib.util.find_spec({"numba_cpu": "numba"}.get(backend, backend)) is None:
         pytest.skip(f"{backend} cannot run here")
     record = tmp_path / "last_call"
-    command = [sys.executable, PROGRAM, backend, str(count), profile, record, *names]
-    environment = {**os.environ, **CHECKS[checks], "PYTHONFAULTHANDLER": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    ended = child_processes.run(
+        "fuzz.py", backend, count, profile, record, *names, limit=3600, **CHECKS[checks]
+    )
     last = record.read_text() if record.exists() else "none"
-    if done.returncode < 0:
-        pytest.fail(f"died of {signal.Signals(-done.returncode).name} in {last}\n{done.stderr}")
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\nlast call: {last}"
-    return json.loads(done.stdout.splitlines()[-1])
+    assert ended.code == 0, f"{ended}\nlast call: {last}"
+    return json.loads(ended.out.splitlines()[-1])
 
 
 def test_every_operator_with_such_arguments_is_fuzzed():
@@ -82,7 +76,6 @@ def test_thousands_of_corrupt_calls(tmp_path, record_property, backend, checks, 
 @pytest.mark.parametrize(("read", "dies"), [("15", False), ("16", True), ("-1", True)])
 def test_a_read_beside_an_input_would_be_seen(read, dies):
     pytest.importorskip("numba", reason="Numba is not installed")
-    program = PROGRAM.with_name("read_beside.py")
-    done = subprocess.run([sys.executable, program, read], capture_output=True, text=True, check=False)
-    assert (done.returncode == -signal.SIGSEGV) is dies, done.stderr
-    assert dies or float(done.stdout) == 15
+    ended = child_processes.run("read_beside.py", read, limit=300)
+    assert (ended.code == -signal.SIGSEGV) is dies, str(ended)
+    assert dies or float(ended.out) == 15

@@ -1,18 +1,14 @@
 """JAX's own cache on disk holds programs with native kernels: other processes call them, never old ones."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from child_processes import succeed
 
 from event_ops.discover import operators
 
 pytestmark = pytest.mark.promise(9)
 
-PROGRAM = Path(__file__).with_name("kept_programs.py")
 NAMES = [operator.name for operator in operators()]
 
 
@@ -20,7 +16,6 @@ NAMES = [operator.name for operator in operators()]
 def run(tmp_path):
     pytest.importorskip("numba", reason="the kernels are Numba's")
     environment = {
-        **os.environ,
         "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "programs"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -28,10 +23,7 @@ def run(tmp_path):
 
     def run(factor, *names, kernels="kernels"):
         own = environment | {"FFI_BRIDGE_CACHE_DIR": str(tmp_path / kernels)}
-        command = [sys.executable, PROGRAM, str(factor), *names]
-        done = subprocess.run(command, capture_output=True, text=True, env=own, check=False)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        return json.loads(succeed("kept_programs.py", factor, *names, limit=900, **own))
 
     return run
 

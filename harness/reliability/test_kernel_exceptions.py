@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from child_processes import succeed
 from misuse import RUN_ERRORS
+from parallel_kernels import in_threads
 from raising_kernels import BAD, GOOD, TEXTS, WAYS, function_of, raises_in_prange, raises_value
 
 from ffi_bridge import XLACustomKernel
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.promise(5)
 SERIAL_AND_PARALLEL = pytest.mark.parametrize(
     "kernel", [raises_value, raises_in_prange], ids=["serial", "parallel"]
 )
-QUICK = (raises_value, raises_in_prange)
+QUICK_KERNELS, QUICK_WAYS = (raises_value, raises_in_prange), ("eager", "jit", "scan")
 MEGABYTE = 2**20
 
 
@@ -49,11 +49,18 @@ def with_declared_rules(f: Callable[[Any], Any], name: str) -> Callable[[Any], A
     return lambda x: operator(x, outs=like)
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    "kernel",
-    [k if k in QUICK else pytest.param(k, marks=pytest.mark.slow) for k in TEXTS],
-    ids=lambda kernel: kernel.__name__,
+    ("kernel", "way"),
+    [
+        pytest.param(
+            kernel,
+            way,
+            id=f"{kernel.__name__}-{way}",
+            marks=[] if kernel in QUICK_KERNELS or way in QUICK_WAYS else [pytest.mark.slow],
+        )
+        for kernel in TEXTS
+        for way in WAYS
+    ],
 )
 def test_exceptions_of_every_kind_arrive(kernel, way, capfd):
     assert_raises(WAYS[way](function_of(kernel)), kernel)
@@ -117,11 +124,7 @@ def test_exceptions_arrive_in_the_thread_that_called(kernel, record_property):
                 if bad or (found != GOOD).any():
                     wrong.append(f"thread {thread}: {found}")
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, work)
     record_property("tried", 8 * calls)
     assert wrong == []
     np.testing.assert_array_equal(program(GOOD), GOOD)

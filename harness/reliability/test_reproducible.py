@@ -2,14 +2,11 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from child_processes import succeed
 
 from event_ops import procedural_matvec, procedural_todense
 from event_ops.discover import operators
@@ -17,7 +14,6 @@ from ffi_bridge.registry import get_kernel
 
 pytestmark = pytest.mark.promise(10)
 
-PROGRAM = Path(__file__).with_name("operator_digests.py")
 NAMES = [operator.name for operator in operators()]
 # Threads have sums of their own, which are added up at the end.
 SHARED_SUMS = {
@@ -36,12 +32,7 @@ KERNEL = get_kernel("procedural_matvec")
 
 
 def digests(threads):
-    environment = {**os.environ, "NUMBA_NUM_THREADS": str(threads)}
-    done = subprocess.run(
-        [sys.executable, PROGRAM], capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(succeed("operator_digests.py", limit=900, NUMBA_NUM_THREADS=str(threads)))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,15 @@
+"""Which cells say whether a backend's values are right, where not all cells can be looked at."""
+
+from collections.abc import Iterator
+
+from event_ops.case import CONFORMANCE
+from event_ops.discover import Operator
+from event_ops_harness.conformance.cell import Cell, index_dtype_of
+from event_ops_harness.conformance.properties import VALUES
+
+
+def value_cells(operator: Operator, backend: str) -> Iterator[Cell]:
+    """Every case in the operator's first dtype, its first case in all of them."""
+    for case in operator.tagged(CONFORMANCE):
+        for dtype in operator.dtypes if case is operator.cases[0] else operator.dtypes[:1]:
+            yield Cell(operator, backend, case, dtype, index_dtype_of(dtype), VALUES)
