@@ -2,8 +2,9 @@
 
 Each figure is the slope, by least squares, of a fresh process's resident memory over the number of synapses,
 so that what every process needs (Python, libraries, compiled programs) is not in it. Peaks count the matrix
-itself. While building there are NumPy's arrays too, of which the matrix is made. Per row of the matrix a few
-vectors are counted as well: with the default 1000 synapses in a row a few hundredths of a byte.
+itself; those of products are of a second call. While building there are NumPy's arrays too, of which the
+matrix is made. Per row of the matrix a few vectors are counted as well: with the default 1000 synapses in a
+row a few hundredths of a byte.
 Events: `Events(e) @ A`, 1 % active; with a plan, and for BCSR, which has no other product, `A @ e`; SciPy and
 BCSR take them as floats. Measured through /proc, so on Linux only. Not measured: memory on a GPU, gradients.
 """
@@ -55,9 +56,10 @@ def measure(
 
 
 def _sizes(kind: str, options: argparse.Namespace) -> Found:
-    """One process per size."""
+    """One process per size, after one that fills the kernel cache: compiling leaves memory behind."""
     sizes = [{"rows": n // options.per_row, "per_row": options.per_row} for n in options.synapses]
-    return {"sizes": [ask("memory", {"kind": kind, **size}, _ENVIRONMENT) for size in sizes]}
+    _, *found = [ask("memory", {"kind": kind, **size}, _ENVIRONMENT) for size in (sizes[0], *sizes)]
+    return {"sizes": found}
 
 
 def _row(stage: str, kind: str, rounds: Sequence[Found], synapses: Sequence[int]) -> dict[str, Any]:
