@@ -52,7 +52,7 @@ def prefetch_targets(
         flat, slots, columns = y.reshape(-1), np.uintp(y.shape[0]), np.uintp(y.shape[1])
         for k in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
             place = ending(now, np.uintp(at(steps, k)), slots) * columns + np.uintp(indices[k])
-            prefetch(flat, place)  # pyright: ignore[reportCallIssue]  # Numba supplies the context
+            prefetch(flat, place)
 
 
 @njit(fastmath=REORDER)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
 from numba.np.numpy_support import as_dtype
 
-# Numba supplies the first argument of an intrinsic, which its own annotations do not say.
-_intrinsic: Any = intrinsic(prefer_literal=True)
+from event_ops.numba_parts.instructions import instruction
 
 CONTRACT = ("contract",)  # a product and a sum may become one instruction
 
@@ -38,7 +38,7 @@ class LanesModel(models.PrimitiveModel):
         super().__init__(manager, lanes, ir.VectorType(element, lanes.width * parts))
 
 
-@_intrinsic
+@instruction(lambda like, width: np.zeros(width, like.dtype))
 def zeros(context: Any, like: Any, width: Any) -> Any:
     """`width` zeros of the dtype of the array `like`."""
     lanes = Lanes(like.dtype, width.literal_value)
@@ -49,7 +49,7 @@ def zeros(context: Any, like: Any, width: Any) -> Any:
     return lanes(like, width), emit
 
 
-@_intrinsic
+@instruction(lambda array, place, width: array.reshape(-1)[place : place + width].copy())
 def load(context: Any, array: Any, place: Any, width: Any) -> Any:
     """`width` elements of a C-contiguous array from `place` on, counted as if it were flat: unchecked."""
     lanes = Lanes(array.dtype, width.literal_value)
@@ -61,7 +61,11 @@ def load(context: Any, array: Any, place: Any, width: Any) -> Any:
     return lanes(array, place, width), emit
 
 
-@_intrinsic
+def _store(array: Any, place: Any, lanes: Any) -> None:
+    array.reshape(-1)[place : place + lanes.size] = lanes
+
+
+@instruction(_store)
 def store(context: Any, array: Any, place: Any, lanes: Any) -> Any:
     """The inverse of `load`."""
 
@@ -73,7 +77,7 @@ def store(context: Any, array: Any, place: Any, lanes: Any) -> Any:
     return types.void(array, place, lanes), emit
 
 
-@_intrinsic
+@instruction(lambda total, weight, values: total + weight * values)
 def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
     """total + weight * values."""
 
@@ -91,7 +95,7 @@ def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
     return total(total, weight, values), emit
 
 
-@_intrinsic
+@instruction(lambda total, weight, events: total + np.where(events, weight * events, total.dtype.type(0)))
 def add_weighted(context: Any, total: Any, weight: Any, events: Any) -> Any:
     """total + weight * events, and exactly 0 from inactive ones; events are bool or real."""
 

@@ -34,7 +34,7 @@ def prefetch_entries(w: Any, indices: Any, indptr: Any, places: Any, ids: Any, p
         if position + np.uintp(1) < np.uintp(ids.size):
             i, nse = np.uintp(ids[position + np.uintp(1)]), np.uintp(indices.size)
             for p in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
-                prefetch(w, np.uintp(places[p]))  # pyright: ignore[reportCallIssue]  # Numba supplies the context
+                prefetch(w, np.uintp(places[p]))
 
 
 @njit

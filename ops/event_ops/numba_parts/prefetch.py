@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 from numba.np.numpy_support import as_dtype
 
+from event_ops.numba_parts.instructions import instruction
 from event_ops.numba_parts.jit import njit
 
 CACHE_LINE: Final = 64
@@ -26,11 +27,8 @@ CLOSE_BYTES: Final = np.uintp(1 << 20)
 
 _READ, _KEEP, _DATA = 0, 3, 1
 
-# Numba supplies the first argument of an intrinsic, which its own annotations do not say.
-_intrinsic: Any = intrinsic
 
-
-@_intrinsic
+@instruction(lambda array, i: None)
 def prefetch(context: Any, array: Any, i: Any) -> Any:
     """Ask for the cache line of element i of an array laid flat: no exception, no fault, whatever i is."""
 

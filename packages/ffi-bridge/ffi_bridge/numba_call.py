@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from numba.core import types
 
 from ffi_bridge import debug
 from ffi_bridge.handler.layout import Layout
@@ -26,22 +28,35 @@ class NumbaKernel(NativeKernel):
     def name(self) -> str:
         return self.dispatcher.__name__
 
+    @property
+    def function(self) -> Callable[..., None]:
+        """The kernel as a function of Python."""
+        return self.dispatcher.py_func
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether it may have parallel regions."""
+        return bool(self.dispatcher.targetoptions.get("parallel"))
+
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        return parameter_names(self.dispatcher, num_inputs, num_outs)
+        return parameter_names(self.function, num_inputs, num_outs)
 
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
-        batched = call.batched(len(ins))
+        arrays = self.array_types(ins, call, names)
+        layout = Layout(self.name, names, len(ins), call.batched(len(ins)), debug.is_on())
+        target = ensure_kernel_target(
+            self.dispatcher, arrays, layout, noalias=not self.aliases, num_threads=call.options
+        )
+        return target.name
+
+    def array_types(self, ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[types.Array]:
+        """Numba's types of the parameters; raises KernelTypeError for a dtype that kernels cannot have."""
         aliased = dict(self.aliases)
-        specs = [(x.dtype, x.ndim - sum(axes)) for x, axes in zip(ins, batched, strict=False)]
+        specs = [(x.dtype, x.ndim - sum(axes)) for x, axes in zip(ins, call.batched(len(ins)), strict=False)]
         specs += [(out.dtype, len(out.shape)) for out in call.outs]
-        arrays = [
+        return [
             array_type(self.name, name, dtype, ndim, readonly=i < len(ins) and i not in aliased)
             for i, (name, (dtype, ndim)) in enumerate(zip(names, specs, strict=True))
         ]
-        layout = Layout(self.name, names, len(ins), batched, debug.is_on())
-        target = ensure_kernel_target(
-            self.dispatcher, arrays, layout, noalias=not aliased, num_threads=call.options
-        )
-        return target.name

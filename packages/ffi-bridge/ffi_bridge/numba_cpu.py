@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import numba
 from jax.typing import ArrayLike
+from numba.core import config
 from numba.core.dispatcher import Dispatcher
 
 from ffi_bridge.input_names import describe_as
 from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.numba_call import NumbaKernel
+from ffi_bridge.numba_python import NumbaPython
 from ffi_bridge.outs import Outs
+
+_CONFIG: Any = config  # its attributes are not declared
 
 
 def numba_kernel(
@@ -26,6 +31,9 @@ def numba_kernel(
 ) -> Callable[..., Any]:
     """`f(*ins) = outs` where the Numba kernel `kernel(*ins, *outs)` writes `outs`; no Python, no
     GIL at call time.
+
+    In a process with NUMBA_DISABLE_JIT=1 kernels are called as Python functions of NumPy arrays, slowly:
+    `breakpoint()`, `print` and debuggers work within them.
 
     Args:
         kernel: a function decorated with `@numba.njit`; takes one array per input, then one per
@@ -57,11 +65,14 @@ def numba_kernel(
             exception. Inside a parallel region: every call of the kernel that was under way then
             fails, in whichever thread.
     """
-    dispatcher = _njit_function(kernel)
-    spec = NumbaKernel(vmap_method, tuple(sorted((input_output_aliases or {}).items())), dispatcher)
+    aliases = tuple(sorted((input_output_aliases or {}).items()))
+    if _CONFIG.DISABLE_JIT and inspect.isfunction(kernel):
+        spec = NumbaPython(vmap_method, aliases, kernel)
+    else:
+        spec = NumbaKernel(vmap_method, aliases, _njit_function(kernel))
     structure = Outs.of(outs)
     spec.check(structure)
-    if dispatcher.targetoptions.get("parallel"):
+    if spec.is_parallel:
         return _parallel(spec, structure)
     return _jitted(spec, structure, None)
 
@@ -80,7 +91,7 @@ def _njit_function(kernel: Any) -> Any:
 
 def _jitted(spec: NumbaKernel, outs: Outs, num_threads: int | None) -> Callable[..., Any]:
     @functools.partial(jax.jit, inline=True)
-    @describe_as(spec.dispatcher.py_func, len(outs.flat))
+    @describe_as(spec.function, len(outs.flat))
     def call(*ins: ArrayLike) -> Any:
         return outs.restore(call_kernel(spec, NativeCall(outs.flat, num_threads), ins))
 
@@ -91,7 +102,7 @@ def _parallel(spec: NumbaKernel, outs: Outs) -> Callable[..., Any]:
     """One jitted function per thread count in force, since a count is baked into the handler."""
     for_count = functools.cache(functools.partial(_jitted, spec, outs))
 
-    @describe_as(spec.dispatcher.py_func, len(outs.flat))
+    @describe_as(spec.function, len(outs.flat))
     def call(*ins: ArrayLike) -> Any:
         return for_count(numba.get_num_threads())(*ins)
 

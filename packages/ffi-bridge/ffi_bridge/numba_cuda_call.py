@@ -90,7 +90,7 @@ class NumbaCudaKernel(LaunchedKernel):
         return self.dispatcher.__name__
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        return parameter_names(self.dispatcher, num_inputs, num_outs)
+        return parameter_names(self.dispatcher.py_func, num_inputs, num_outs)
 
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
         views = tuple(View.whole(i, spec) for i, spec in enumerate(buffers))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ffi_bridge.buffer_spec import BufferSpec, buffers_of
+from ffi_bridge.buffer_spec import buffers_of
 from ffi_bridge.cuda_driver import cuda_driver
 from ffi_bridge.cuda_program import REGISTERED_AS
 from ffi_bridge.fingerprint import fingerprint, references
-from ffi_bridge.frame_reader import HANDLER, FrameReader
+from ffi_bridge.frame_reader import FrameReader
 from ffi_bridge.native_call import NativeCall
 from ffi_bridge.numba_cuda_call import FunctionKernel
 from ffi_bridge.numba_cuda_compile import compiler_of, compilers, is_dispatcher
+from ffi_bridge.python_handler import elements, python_handler
 from ffi_bridge.target import ensure_target
 
 
@@ -62,35 +62,14 @@ class NumbaCudaPython(FunctionKernel):
         sizes = tuple(size for size, _ in call.levels)
         host = driver.python_host() or NumbaHost.of(self.function)
 
-        def build() -> tuple[int, object]:
-            handler = HANDLER(lambda address: self._run(FrameReader(address), host, buffers, sizes))
-            return ctypes.cast(handler, ctypes.c_void_p).value or 0, handler
+        def work(frame: FrameReader) -> None:
+            stream = host.stream(frame.stream())
+            with host.session():
+                for places in elements(frame, buffers, sizes):
+                    self.function(*(host.array(*place) for place in places), stream)
 
         contents = fingerprint(self.function, repr((self.aliases, buffers, sizes)))
         name = f"{self.name}.numba_cuda_python.{contents.digest}"
-        return ensure_target(name, build, platform=REGISTERED_AS[driver.platform]).name
-
-    def _run(
-        self, frame: FrameReader, host: Any, buffers: Sequence[BufferSpec], sizes: tuple[int, ...]
-    ) -> int | None:
-        if frame.answer_metadata() or not frame.is_execution:
-            return None
-        try:
-            addresses, stream = frame.addresses(), host.stream(frame.stream())
-            with host.session():
-                for element in np.ndindex(*sizes):
-                    places = zip(addresses, buffers, strict=True)
-                    arrays = [_array(host, *of_one, element, sizes) for of_one in places]
-                    self.function(*arrays, stream)
-        except Exception as error:  # a callback of C cannot raise: XLA does, with this text
-            return frame.error(f"'{self.name}' raised {type(error).__name__}: {error}")
-        return None
-
-
-def _array(
-    host: Any, address: int, spec: BufferSpec, element: tuple[int, ...], sizes: tuple[int, ...]
-) -> Any:
-    """The array of one element of a batch."""
-    own = (index for index, has in zip(element, spec.batched, strict=True) if has)
-    offset = sum(index * stride for index, stride in zip(own, spec.batch_strides(sizes), strict=True))
-    return host.array(address + offset, spec.shape, np.dtype(spec.dtype))
+        return ensure_target(
+            name, lambda: python_handler(work, f"'{self.name}'"), platform=REGISTERED_AS[driver.platform]
+        ).name

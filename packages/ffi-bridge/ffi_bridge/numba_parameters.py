@@ -13,10 +13,10 @@ from ffi_bridge.abi import DTYPES
 from ffi_bridge.errors import KernelTypeError
 
 
-def parameter_names(dispatcher: Any, given: int, num_outs: int) -> tuple[str, ...]:
+def parameter_names(function: Any, given: int, num_outs: int) -> tuple[str, ...]:
     """Names of the kernel's parameters; raises KernelTypeError unless there is one per buffer."""
-    parameters = inspect.signature(dispatcher.py_func).parameters.values()
-    name = dispatcher.__name__
+    parameters = inspect.signature(function).parameters.values()
+    name = function.__name__
     for parameter in parameters:
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             raise KernelTypeError(

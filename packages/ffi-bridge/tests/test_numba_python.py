@@ -1,0 +1,57 @@
+"""With NUMBA_DISABLE_JIT=1 a kernel is called as a function of Python, wherever its call stands."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("in_python.py")
+
+
+@pytest.fixture(scope="module")
+def found():
+    pytest.importorskip("numba", reason="Numba is not installed")
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, PROGRAM], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("way", "expected"),
+    [
+        ("eager", [[0, 2, 4], 6]),
+        ("jit", [[0, 2, 4], 6]),
+        ("scan", [[0, 8, 16]]),
+        ("nested vmap", [[[[x + 3 * b + s for x in range(3)] for b in range(2)] for s in range(4)]]),
+        ("sequential", [[[1, 2, 3], [4, 5, 6]]]),
+        ("in place", [[2, 3, 4]]),
+        ("nothing", [[]]),
+        ("goes on", [[0, 1, 2]]),
+    ],
+)
+def test_it_gives_what_machine_code_gives(found, way, expected):
+    assert found[way] == expected
+
+
+def test_it_is_python(found):
+    assert found["seen"] == ["ndarray"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("raises", "kernel 'raises' raised ValueError: ('x must not be negative', -1)"),
+        ("writes input", "kernel 'writes_input' raised ValueError: assignment destination is read-only"),
+        ("float16", "KernelTypeError: kernel 'raises': argument 'x' has dtype float16"),
+        ("number of inputs", "kernel 'raises' takes 2 arguments (x, y), but the call has 2 inputs"),
+        ("no function", "TypeError: numba_kernel needs a Numba CPU kernel, got 3"),
+    ],
+)
+def test_errors_are_those_of_machine_code(found, name, text):
+    assert text in found[name]
