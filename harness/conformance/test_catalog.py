@@ -10,15 +10,22 @@ import pytest
 from catalog_operators import OPERATORS
 
 from event_ops_harness.conformance.check import look_at
-from event_ops_harness.conformance.properties import GUARDED, cells
+from event_ops_harness.conformance.properties import GUARDED, VALUES, cells
 from event_ops_harness.statuses import FAILED, SKIPPED
 
 ROOT = Path(__file__).parents[2]
 IN_A_PROCESS_OF_THEIR_OWN = ("bounds", "shard_map")
 # The longest to compile; `nox -s conformance`, a row of CI, looks at them, too.
 LONG = ("second", "threads", "vmap_grad")
+
+
+def takes_long(cell):
+    """Each dtype is compiled anew."""
+    return cell.prop.name in LONG or (cell.prop is VALUES and cell.dtype != cell.operator.dtypes[0])
+
+
 CELLS = [
-    pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if cell.prop.name in LONG else [])
+    pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if takes_long(cell) else [])
     for cell in cells(OPERATORS)
     if cell.prop.name not in IN_A_PROCESS_OF_THEIR_OWN
 ]

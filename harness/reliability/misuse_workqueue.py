@@ -34,7 +34,8 @@ def _alone(kernel: Any) -> None:
 
 
 def _at_once(kernel: Any) -> None:
-    many_at_once(adds(kernel))
+    f = adds(kernel)
+    in_threads(4, lambda _: many_at_once(f))
 
 
 def _in_threads(kernel: Any) -> None:
@@ -108,7 +109,7 @@ CASES = (
             f"{kernel.__name__}, {name}",
             partial(use, kernel),
             error=None,
-            slow=not (name in QUICK and kernel in (add_parallel, region_in_region)),
+            slow=not (name in QUICK and kernel in (add_parallel, through_a_function, region_in_region)),
         )
         for kernel in KERNELS
         for name, use in USES.items()

@@ -27,6 +27,7 @@ CHAPTERS: Final = {
     "misuse_csr": 300,
     "misuse_guarded": 150,
     "misuse_workqueue": 150,
+    "misuse_omp": 150,
     "misuse_no_libgomp": 150,
 }
 QUICKLY_COMPILED: Final = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}

@@ -156,7 +156,7 @@ def test_a_vector_is_a_matrix_of_one_column(backend):
         np.testing.assert_array_equal(result, results[0])
 
 
-@pytest.mark.parametrize(("size", "n"), [(8, 3), (40_000, 70)])
+@pytest.mark.parametrize(("size", "n"), [(8, 3), pytest.param(40_000, 70, marks=pytest.mark.slow)])
 def test_a_broken_indptr_stays_inside_the_arrays(size, n):
     # Results are not defined; memory outside the arrays is neither read nor written, all of out is written.
     lowest, highest = np.iinfo(np.int32).min, np.iinfo(np.int32).max

@@ -66,9 +66,14 @@ def define(name: str, generator: Any, declared: bool) -> XLACustomKernel:
 
 @pytest.fixture(
     params=[
-        (generator, declared) for generator in (reference, callback, numba_cpu) for declared in (True, False)
-    ],
-    ids=lambda p: f"{p[0].__name__}-{'rules' if p[1] else 'reference'}",
+        pytest.param(
+            (generator, declared),
+            id=f"{generator.__name__}-{'rules' if declared else 'reference'}",
+            marks=[pytest.mark.slow] if generator is callback else [],
+        )
+        for generator in (reference, callback, numba_cpu)
+        for declared in (True, False)
+    ]
 )
 def operator(request: pytest.FixtureRequest) -> XLACustomKernel:
     generator, declared = request.param
@@ -102,7 +107,9 @@ def exact(x: Any, y: Any) -> Any:
     return x * jnp.tile(y**3, 8)
 
 
-@pytest.mark.parametrize("check_vma", [True, False], ids=["vma", "no vma"])
+@pytest.mark.parametrize(
+    "check_vma", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["vma", "no vma"]
+)
 @pytest.mark.parametrize("jitted", [True, False], ids=["jit", "eager"])
 def test_values_and_gradients_in_scan(
     operator: XLACustomKernel, mesh: Any, check_vma: bool, jitted: bool

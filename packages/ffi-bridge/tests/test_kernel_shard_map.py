@@ -15,9 +15,12 @@ CASES = Path(__file__).parent / "on_8_devices.py"
 
 
 @pytest.mark.promise(1)
-def test_on_8_devices(record_property: Callable[[str, object], None]) -> None:
+@pytest.mark.parametrize(
+    "mark", ["not slow", pytest.param("slow", marks=pytest.mark.slow)], ids=["quick", "slow"]
+)
+def test_on_8_devices(mark: str, record_property: Callable[[str, object], None]) -> None:
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(CASES)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, str(CASES)]
     done = subprocess.run(
         command,
         env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},

@@ -56,110 +56,26 @@ def run(program, timeout=120, **env):
 
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("layer", LAYERS)
-def test_concurrent_calls_of_parallel_kernels(layer):
+def test_eight_devices_under_shard_map(layer):
     program = """
-    n = 200_000
-    f = numba_kernel(add, struct(n))
-    x = jnp.arange(n, dtype=jnp.float32)
-    many = jax.jit(lambda x: [f(x + i, x) for i in range(6)])
-    def work(_):
-        for _ in range(40):
-            for i, out in enumerate(many(x)):
-                np.testing.assert_array_equal(out[::1000], (x + i + x)[::1000])
-    in_threads(8, work)
-    print(numba.threading_layer())
-    """
-    printed = run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
-    assert printed.strip() == layer
-
-
-@pytest.mark.promise(1)
-@pytest.mark.parametrize("axis_type", ["Auto", "Explicit"])
-@pytest.mark.parametrize("layer", LAYERS)
-def test_eight_devices_under_shard_map(layer, axis_type):
-    program = f"""
     from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
     assert jax.device_count() == 8
-    mesh = jax.make_mesh((8,), ("i",), axis_types=(AxisType.{axis_type},))
     n = 80_000
     f = numba_kernel(add, struct(n // 8))
-    x = jax.device_put(jnp.arange(n, dtype=jnp.float32), NamedSharding(mesh, P("i")))
-    part = jax.device_put(jnp.arange(n // 8, dtype=jnp.float32), NamedSharding(mesh, P()))
     def body(x, y):
         return jax.lax.scan(lambda c, _: (f(c, y), None), x, None, length=5)[0]
-    mapped = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=(P("i"), P("i")), out_specs=P("i")))
-    for _ in range(20):
-        np.testing.assert_array_equal(mapped(x, x), 6 * np.asarray(x))
-    same = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=(P("i"), P()), out_specs=P("i")))
-    np.testing.assert_array_equal(same(x, part), np.asarray(x) + np.tile(part, 8))
+    for axis_type in AxisType.Auto, AxisType.Explicit:
+        mesh = jax.make_mesh((8,), ("i",), axis_types=(axis_type,))
+        x = jax.device_put(jnp.arange(n, dtype=jnp.float32), NamedSharding(mesh, P("i")))
+        part = jax.device_put(jnp.arange(n // 8, dtype=jnp.float32), NamedSharding(mesh, P()))
+        mapped = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=(P("i"), P("i")), out_specs=P("i")))
+        for _ in range(20):
+            np.testing.assert_array_equal(mapped(x, x), 6 * np.asarray(x))
+        same = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=(P("i"), P()), out_specs=P("i")))
+        np.testing.assert_array_equal(same(x, part), np.asarray(x) + np.tile(part, 8))
     """
     flags = "--xla_force_host_platform_device_count=8"
     run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4", XLA_FLAGS=flags)
-
-
-@pytest.mark.promise(1)
-@pytest.mark.parametrize("layer", LAYERS)
-def test_parallel_regions_in_a_called_function_are_as_safe(layer):
-    program = """
-    @numba.njit
-    def through(x, y, out):
-        add(x, y, out)
-    n = 100_000
-    f = jax.jit(numba_kernel(through, struct(n)))
-    x = jnp.ones(n)
-    def work(_):
-        for _ in range(100):
-            assert float(f(x, x)[-1]) == 2
-    in_threads(8, work)
-    """
-    run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
-
-
-@pytest.mark.promise(1)
-@pytest.mark.parametrize("layer", LAYERS)
-def test_a_parallel_region_inside_of_another(layer):
-    program = """
-    @numba.njit(parallel=True)
-    def nested(x, y, out):
-        for part in numba.prange(8):
-            add(x[part::8], y[part::8], out[part::8])
-    n = 80_000
-    f = jax.jit(numba_kernel(nested, struct(n)))
-    x = jnp.arange(n, dtype=jnp.float32)
-    def work(i):
-        for _ in range(20):
-            np.testing.assert_array_equal(f(x, x + i)[::999], (x + (x + i))[::999])
-    in_threads(4, work)
-    """
-    run(program, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="4")
-
-
-@pytest.mark.promise(1)
-def test_calls_of_numba_itself_beside_ours_on_workqueue():
-    program = """
-    n = 50_000
-    f = jax.jit(numba_kernel(add, struct(n)))
-    x, own = np.ones(n, "f"), np.empty(n, "f")
-    f(x, x)
-    def work(i):
-        for _ in range(300):
-            if i:
-                assert (np.asarray(f(x, x)) == 2).all()
-            else:
-                add(x, x, own)
-    in_threads(4, work)
-    """
-    run(program, NUMBA_THREADING_LAYER="workqueue", NUMBA_NUM_THREADS="4")
-
-
-@pytest.mark.promise(1)
-def test_a_machine_without_libgomp_falls_back():
-    program = """
-    f = numba_kernel(add, struct(10))
-    np.testing.assert_array_equal(f(jnp.ones(10), jnp.ones(10)), 2)
-    print(numba.threading_layer())
-    """
-    assert run(program, NUMBA_THREADING_LAYER_PRIORITY="workqueue tbb omp").strip() == "workqueue"
 
 
 @pytest.mark.parametrize("layer", LAYERS)
