@@ -28,7 +28,7 @@ GUARDED = {
 }
 BENCHMARKS = {
     name: f"event_ops_harness.bench.{name.strip('-')}"
-    for name in ("call", "catalog", "cold", "cuba", "memory", "scaling", "threads", "--compare")
+    for name in ("call", "catalog", "cold", "cuba", "devices", "memory", "scaling", "threads", "--compare")
 }
 
 nox.needs_version = ">=2025.5"
@@ -38,6 +38,7 @@ nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # skipped by name; RUNNING is never missing
 nox.options.sessions = ["lint", "types", "tests"]
 os.environ["UV_PYTHON_DOWNLOADS"] = "never"
+os.environ["UV_COMPILE_BYTECODE"] = "1"  # tests start a hundred processes, which import JAX each
 
 
 def select_pyenv_versions() -> None:
@@ -85,16 +86,16 @@ def group(name: str) -> list[str]:
     return list(nox.project.dependency_groups(nox.project.load_toml(ROOT / "pyproject.toml"), name))
 
 
-def pytest(session: nox.Session, *args: str, **options: Any) -> None:
-    """Run pytest on two to four processes; posargs come last and so win."""
+def pytest(session: nox.Session, *args: str, under: tuple[str, ...] = (), **options: Any) -> None:
+    """Run pytest on two to four processes, `under` a program; posargs come last and so win."""
     parallel = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
-    session.run("python", "-m", "pytest", *parallel, *args, *session.posargs, **options)
+    session.run("python", *under, "-m", "pytest", *parallel, *args, *session.posargs, **options)
 
 
-def marked(session: nox.Session, mark: str, *args: str) -> None:
+def marked(session: nox.Session, mark: str) -> None:
     """Install everything and run the tests with a mark."""
     install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "-m", mark, *args)
+    pytest(session, "-m", mark)
 
 
 @nox.session(default=False)
@@ -123,6 +124,21 @@ def slow(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def coverage(session: nox.Session) -> None:
+    """Measure what the tests reach, kernels as Python functions; 95 % of lines, 90 % of branches."""
+    install(session, *workspace("numba", "warp", "test"), *group("coverage"))
+    # Kernels are called by the thread that traces, not by one of XLA's.
+    env = {"WORKSPACE": str(ROOT), "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0"}
+    session.run("coverage", "erase", env=env)
+    for selected in (("-m", "not slow"), ("harness/conformance/test_python_forms.py",)):
+        pytest(session, *selected, under=("-m", "coverage", "run"), env=env)
+    found = str(Path(session.create_tmp()).resolve() / "coverage.json")
+    for command in (("combine", "--quiet"), ("report", "--skip-covered"), ("json", "--quiet", "-o", found)):
+        session.run("coverage", *command, env=env)
+    session.run("python", "ci/tools/covered.py", found)
+
+
+@nox.session(default=False)
 def cudasim(session: nox.Session) -> None:
     """Run CUDA kernels on the GPU made of Python, also in the dtypes that `tests` leaves out."""
     marked(session, "cudasim")
@@ -131,7 +147,21 @@ def cudasim(session: nox.Session) -> None:
 @nox.session(default=False)
 def reliability(session: nox.Session) -> None:
     """Run what keeps the promises of SECURITY.md, and print what was tried and what failed."""
-    marked(session, "promise", "-p", "event_ops_harness.reliability")
+    install(session, *workspace("numba", "warp", "test"), *group("layers"))
+    library = Path(session.virtualenv.location).resolve() / "lib"  # where pip puts TBB, and nobody looks
+    pytest(
+        session,
+        *("-p", "event_ops_harness.reliability", "-m", "promise"),
+        env={"LD_LIBRARY_PATH": str(library), "NUMBA_THREADING_LAYER_PRIORITY": "omp workqueue tbb"},
+    )
+
+
+@nox.session(default=False)
+def audit(session: nox.Session) -> None:
+    """Look up the pinned versions in the database of known vulnerabilities; needs a network."""
+    install(session, *group("audit"))
+    for pinned in sorted(CONSTRAINTS.glob("py*.txt")):
+        session.run("pip-audit", "--no-deps", "--disable-pip", "-r", str(pinned), *session.posargs)
 
 
 def rows() -> list[dict]:
@@ -182,7 +212,7 @@ def matrix(session: nox.Session) -> None:
 @nox.session(default=False, venv_backend="none")
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
-    for name in ("lint", "types", "tests", "slow", "minimums", "build", "seeds", "triton", "gpu"):
+    for name in ("lint", "types", "tests", "slow", "coverage", "minimums", "build", "seeds", "triton", "gpu"):
         session.notify(name)
     for version in (version for version in HERE if version != RUNNING):
         session.notify(f"python-{version}")

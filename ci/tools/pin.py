@@ -5,6 +5,7 @@ A file holds names and versions only: no hashes, no index, no path.
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +37,8 @@ def pin(name: str, what: str, command: list[str]) -> None:
 def main() -> int:
     """Write every file."""
     FOLDER.mkdir(exist_ok=True)
-    groups = [w for g in ("build", "lint", "types") for w in ("--group", f"pyproject.toml:{g}")]
+    names = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    groups = [word for name in names for word in ("--group", f"pyproject.toml:{name}")]
     everything = ("numba", "warp", "test", "bench")
     for python in ("3.11", "3.12", "3.13"):
         what = f"The newest versions for Python {python}"

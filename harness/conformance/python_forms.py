@@ -1,18 +1,23 @@
-"""Every Numba kernel of the catalog as a function of Python: `NUMBA_DISABLE_JIT=1 python python_forms.py`.
+"""The catalog's Numba kernels as functions of Python: `NUMBA_DISABLE_JIT=1 python python_forms.py [threads]`.
 
-Prints how many small cells each operator has, all of which gave what its oracle gives.
+Prints how many small cells each operator has, all of which gave what its oracle gives; with `threads`, of the
+kernels that share their work between threads.
 """
 
 import json
+import sys
 
 from catalog_operators import OPERATORS
 from value_cells import value_cells
 
+from event_ops_harness.conformance.all_threads import use_all_threads
 from event_ops_harness.conformance.select import small
 
 BACKEND = "numba_cpu"
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["threads"]:
+        use_all_threads()
     looked_at = {}
     for operator in OPERATORS:
         cells = [cell for cell in value_cells(operator, BACKEND) if small(operator, cell.case)]

@@ -5,7 +5,6 @@ PROFILE is "quick" (one size and dtype), "full", or "threads": full, with kernel
 """
 
 import functools
-import importlib
 import json
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 
 import event_ops
 from event_ops.discover import operators
+from event_ops_harness.conformance.all_threads import use_all_threads
 
 KERNELS = {operator.name: operator.kernel for operator in operators()}
 
@@ -59,19 +59,6 @@ def fuzz(operator: str, backend: str, count: int, profile: str, record: Path) ->
 
     one()
     return made
-
-
-def use_all_threads() -> None:
-    """Have operators choose their parallel kernels; before one is loaded. csr_todense has its own bound."""
-    for module, name in (
-        ("split", "MIN_PARALLEL"),
-        ("deliver", "MIN_ENTRIES_PARALLEL"),
-        ("matmat", "MIN_TERMS_PARALLEL"),
-        ("bernoulli_inputs", "MIN_DRAWS_PARALLEL"),
-    ):
-        part = importlib.import_module(f"event_ops.numba_parts.{module}")
-        assert hasattr(part, name)
-        setattr(part, name, 0)
 
 
 def main(backend: str, count: str, profile: str, record: str, *names: str) -> None:

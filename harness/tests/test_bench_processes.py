@@ -1,4 +1,4 @@
-"""The benchmarks in fresh processes, `cold`, `memory` and `threads`, write figures that hold together."""
+"""The benchmarks in fresh processes (`cold`, `devices`, `memory`, `threads`) write figures that fit."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from event_ops_harness.bench import cold, memory, threads
+from event_ops_harness.bench import cold, devices, memory, threads
 from event_ops_harness.bench.fresh import ProcessError
 from event_ops_harness.bench.workers import cold as cold_worker
 from event_ops_harness.bench.workers import memory as memory_worker
@@ -170,3 +170,25 @@ def test_bad_options_stop_with_exit_code_2(main: Any, words: list[str]):
     with pytest.raises(SystemExit) as stop:
         main(words)
     assert stop.value.code == 2
+
+
+@pytest.mark.slow
+def test_every_split_of_the_network_has_the_same_spikes(tmp_path: Path):
+    words = ("--neurons", "300", "--counts", "2", "--seconds", "0.05", "--rounds", "1")
+    result = run(devices.main, tmp_path / "devices.json", *words)
+    rows = {row["rival"]: row for row in result["rows"]}
+    assert list(rows) == ["1 device", "2 devices", "2 processes"]
+    assert len({row["spikes"] for row in rows.values()}) == 1
+    assert rows["1 device"]["spikes"] > 0 and rows["1 device"]["ratio"] == 1
+    assert result["skipped"] == {}
+
+
+def test_a_split_with_other_spikes_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    def ask(worker: str, request: dict[str, Any], env: Any) -> dict[str, Any]:
+        return {"seconds": 1.0, "spikes": 9 - request.get("processes", 1), "synapses": 5}
+
+    monkeypatch.setattr(devices, "ask", ask)
+    words = ("--neurons", "300", "--counts", "2", "--rounds", "1")
+    result = run(devices.main, tmp_path / "devices.json", *words)
+    assert [row["rival"] for row in result["rows"]] == ["1 device", "2 devices"]
+    assert result["skipped"] == {"300 neurons, 2 processes": "7 spikes; one device has 8"}

@@ -17,6 +17,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "cuba": "nox -s bench -- cuba",
     "scaling": "nox -s bench -- scaling",
     "threads": "nox -s bench -- threads",
+    "devices": "nox -s bench -- devices",
     "memory": "nox -s bench -- memory",
     "cold": "nox -s bench -- cold",
     "gpu": "nox -s gpu",
