@@ -125,17 +125,25 @@ def slow(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
-    """Measure what the tests reach, kernels as Python functions; 95 % of lines, 90 % of branches."""
+    """Measure what the tests of the libraries reach: at least 95 % of lines, 90 % of branches."""
     install(session, *workspace("numba", "warp", "test"), *group("coverage"))
     # Kernels are called by the thread that traces, not by one of XLA's.
     env = {"WORKSPACE": str(ROOT), "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0"}
     session.run("coverage", "erase", env=env)
-    for selected in (("-m", "not slow"), ("harness/conformance/test_python_forms.py",)):
+    quick = ("-m", "not slow", "packages/ffi-bridge/tests", "ops/tests", "harness/conformance")
+    for selected in (quick, ("harness/conformance/test_python_forms.py",)):
         pytest(session, *selected, under=("-m", "coverage", "run"), env=env)
     found = str(Path(session.create_tmp()).resolve() / "coverage.json")
     for command in (("combine", "--quiet"), ("report", "--skip-covered"), ("json", "--quiet", "-o", found)):
         session.run("coverage", *command, env=env)
     session.run("python", "ci/tools/covered.py", found)
+
+
+@nox.session(default=False)
+def mutation(session: nox.Session) -> None:
+    """Change the code in one place at a time, and print what no test noticed: `-- abi`, `handler`, `csr`."""
+    install(session, *workspace("numba", "warp", "test"), *group("mutation"))
+    session.run("python", "ci/tools/mutate.py", *(session.posargs or ("abi",)))
 
 
 @nox.session(default=False)

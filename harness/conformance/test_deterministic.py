@@ -21,7 +21,7 @@ RUNS = 20
 SORTED = 3  # runs where entries are sorted, which takes seconds in Python; on a GPU they are RUNS, too
 WITHOUT_SORT = ("csr_todense", "dense_event_matvec")
 # The others sort in the same way, or are made of these.
-OF_EVERY_KIND = ("csr_matvec", "scatter_add", *WITHOUT_SORT)
+OF_EVERY_KIND = ("csr_matvec", *WITHOUT_SORT)
 SORTED_CALLS = [
     pytest.param(name, marks=[] if name in OF_EVERY_KIND else [pytest.mark.slow]) for name in CALLS
 ]

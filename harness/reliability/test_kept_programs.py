@@ -39,6 +39,7 @@ def test_a_second_process_calls_the_kept_program(run, names, record_property):
     assert first["results"][0] == [1, 3, 5, 7]
 
 
+@pytest.mark.slow
 def test_it_does_so_where_the_kernels_were_not_kept(run):
     first, second = run(2), run(2, kernels="elsewhere")
     assert second["hits"] and first["results"] == second["results"]

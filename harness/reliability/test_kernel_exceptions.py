@@ -134,7 +134,7 @@ def test_exceptions_arrive_in_the_thread_that_called(kernel, record_property):
     ("kernel", "way"),
     [
         (raises_value, "jit"),
-        (raises_in_prange, "eager"),
+        pytest.param(raises_in_prange, "eager", marks=pytest.mark.slow),
         pytest.param(raises_value, "eager", marks=pytest.mark.slow),
         pytest.param(raises_in_prange, "jit", marks=pytest.mark.slow),
     ],

@@ -30,6 +30,7 @@ CHAPTERS: Final = {
     "misuse_omp": 150,
     "misuse_no_libgomp": 150,
 }
+LONG: Final = ("misuse_vmap", "misuse_csr")
 QUICKLY_COMPILED: Final = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 pytestmark = pytest.mark.promise(1)
 
@@ -65,7 +66,7 @@ def problems(chapter: str, names: Sequence[str], limit: float) -> dict[str, str]
 
 @pytest.mark.parametrize(
     "chapter",
-    [pytest.param(name, marks=[pytest.mark.slow] if name == "misuse_vmap" else []) for name in CHAPTERS],
+    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CHAPTERS],
 )
 def test_misuse_ends_in_an_exception_or_a_documented_result(chapter, record_property):
     names = [case.name for case in catalogue(chapter) if not case.slow]

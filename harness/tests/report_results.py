@@ -160,6 +160,9 @@ def write_all(folder: Path) -> Path:
             row("STREAM triad", "2 threads", 8, 0.8, threads=2, efficiency=0.625),
             serial=["g"],
         ),
+        devices=benchmark(
+            row("500 neurons", "1 device", 10, 1.0), row("500 neurons", "2 processes", 7, 0.7), skipped={}
+        ),
         memory=benchmark({"group": "kept", "rival": "event_ops.CSR", "bytes_per_synapse": 8.0, "ratio": 1.0}),
         cold=benchmark(
             row("import", "jax", 6e5, 1.0), row("import", "event_ops", 6e4, 0.1), skipped={"MKL": "gone"}

@@ -41,7 +41,7 @@ def test_rows_without_figures_do_not_stop_the_page(tmp_path: Path):
     ]
     odd += [row("g", "c", float("inf"), float("nan")), {"neurons": "many", "us_median": "fast"}]
     files = dict.fromkeys(
-        ("catalog", "call", "cuba", "scaling", "threads", "memory", "cold"), benchmark(*odd)
+        ("catalog", "call", "cuba", "scaling", "threads", "devices", "memory", "cold"), benchmark(*odd)
     )
     folder = write(tmp_path, **files, matrix={"rows": [{}], "cells": [{}, {"status": "odd"}]})
     assert "status 'odd'" in text_of(rendered(folder))

@@ -42,7 +42,7 @@ def first_row(indptr: Any, part: int, parts: int) -> int:
 @njit
 def parts_for(work: int, size: int) -> int:
     """How many private sums of `size` elements pay for themselves when `work` entries are added up."""
-    return max(1, min(num_threads(), 1 + 2 * work // max(size, 1)))
+    return max(1, min(num_threads(), 1 + work // max(size, 1)))
 
 
 @njit

@@ -53,7 +53,7 @@ class NumbaPython(NumbaKernel):
 def _array(place: Place, writeable: bool) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any] = np.empty(place.shape, place.dtype)
     if array.size:  # XLA gives no address for nothing
-        memory = (ctypes.c_char * array.nbytes).from_address(place.address)
-        array = np.ndarray(place.shape, place.dtype, memory)
+        memory = (ctypes.c_ubyte * array.nbytes).from_address(place.address)
+        array = np.ctypeslib.as_array(memory).view(place.dtype).reshape(place.shape)
     array.flags.writeable = writeable
     return array
