@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from event_ops.alias import alias_table, outcome
 from event_ops.philox import philox2x32
 
 # A table of 2**GAP_BITS slots of equal probability: 16 KiB, which stay in the first cache.
@@ -50,36 +51,8 @@ def gap_counts(prob: float) -> list[int]:
 
 @functools.lru_cache(64)
 def gap_table(prob: float) -> np.ndarray:
-    """(2**GAP_BITS,), uint32: an alias table of `gap_counts`, with two outcomes per slot.
-
-    A word's top bits choose the slot; its other bits, if below the slot's top bits, choose the outcome with
-    the slot's number, else the one in the slot's low bits. One lookup, no search.
-
-    Source: Vose, "A linear algorithm for generating random numbers with a given distribution", IEEE
-    Transactions on Software Engineering 17(9), 1991, in integers.
-    """
-    counts, full = gap_counts(prob), 1 << CUT_BITS
-    table = list(range(len(counts)))
-    short = [slot for slot, count in enumerate(counts) if count < full]
-    rich = [slot for slot, count in enumerate(counts) if count >= full]
-    while short:
-        slot, donor = short.pop(), rich[-1]
-        table[slot] = counts[slot] << GAP_BITS | donor
-        counts[donor] -= full - counts[slot]
-        if counts[donor] < full:
-            short.append(rich.pop())
-    packed = np.array(table, np.uint32)
-    packed.setflags(write=False)  # cached
-    return packed
-
-
-def outcome(table: Any, word: Any) -> Any:
-    """What a word chooses: a gap, or NO_ENTRY."""
-    slot = word >> np.uint32(CUT_BITS)
-    entry = table[slot]
-    alias = entry & np.uint32(NO_ENTRY)
-    own = word & np.uint32((1 << CUT_BITS) - 1) < entry >> np.uint32(GAP_BITS)
-    return alias + own.astype(np.uint32) * (slot - alias)
+    """(2**GAP_BITS,), uint32: the alias table of `gap_counts`."""
+    return alias_table(gap_counts(prob))
 
 
 def unit_uniform(word: jax.Array, dtype: Any) -> jax.Array:
@@ -118,7 +91,7 @@ def fold_entries(
     def step(state: Any) -> Any:
         draw, column, total = state
         gaps, words = philox2x32(draw, rows, seed)
-        gaps = outcome(table, gaps)
+        gaps = outcome(table, gaps, GAP_BITS)
         column = column + gaps
         found = gaps != np.uint32(NO_ENTRY)
         total = add(total, found & (column < end), rows, column, words)

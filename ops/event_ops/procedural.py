@@ -10,7 +10,8 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
-from event_ops.bernoulli import NO_ENTRY, gap_table, outcome, weights_at
+from event_ops.alias import outcome
+from event_ops.bernoulli import GAP_BITS, NO_ENTRY, gap_table, weights_at
 from event_ops.philox import philox2x32
 from event_ops.procedural_checks import (
     check_prob,
@@ -87,7 +88,7 @@ def _entries(seed: np.ndarray, prob: float, shape: tuple[int, int]) -> tuple[np.
     draw = np.zeros(1, np.uint32)
     while rows.size and end:
         gaps, words = philox2x32(draw, rows, seed)
-        gaps = outcome(table, gaps)
+        gaps = outcome(table, gaps, GAP_BITS)
         column = column + gaps
         inside = column < end
         rows, column, gaps, words = rows[inside], column[inside], gaps[inside], words[inside]

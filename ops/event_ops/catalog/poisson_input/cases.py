@@ -1,0 +1,62 @@
+"""Cases of `poisson_input`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.matrices import numbers
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(1)
+
+WEIGHT = 0
+
+
+def _random(size: int, means: Any, *, each: bool = False, step: Any = 5) -> Callable[..., Arguments]:
+    """Neurons that take turns in the means; `each`: with a weight of its own."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        weight = numbers(rng, size if each else (), dtype)
+        mean = np.resize(np.asarray(means, float), size)
+        return (weight, np.uint32(77), np.int32(step)), {"mean": mean}
+
+    return make
+
+
+CASES = (
+    Case("random", _random(133, (0.3, 1.28, 2.32), each=True), differentiable=(WEIGHT,)),
+    Case("one-weight", _random(70, (1.5,)), differentiable=(WEIGHT,)),
+    Case("extremes", _random(64, (0.0, 100.0, 1e-9), step=-1), differentiable=(WEIGHT,)),
+    Case("half-a-block", _random(32, (4.0,))),
+    Case("no-neurons", _random(0, (1.0,)), differentiable=(WEIGHT,)),
+    Case("threads", _random(10_001, (1.28, 2.32))),
+    Case("4k", _random(4000, (1.28, 2.32)), frozenset({BENCHMARK})),
+    Case("100k", _random(100_000, (1.28, 2.32)), frozenset({BENCHMARK})),
+    Case("1M", _random(1_000_000, (1.28, 2.32)), frozenset({BENCHMARK})),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, Any] = {"weight": np.float32(1), "seed": np.uint32(1), "step": np.int32(0)}
+        parts |= {"mean": np.ones(3)} | changes
+        return tuple(parts.pop(name) for name in ("weight", "seed", "step")), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("half", _wrong(weight=np.float16(1)), TypeError, "weight has dtype float16"),
+    Mistake("short-weight", _wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\)"),
+    Mistake("float-step", _wrong(step=np.float32(1)), TypeError, "step has dtype float32"),
+    Mistake("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
+    Mistake("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
+    Mistake("negative-mean", _wrong(mean=np.array([0.5, -0.1])), ValueError, "mean is or contains -0.1"),
+    Mistake("large-mean", _wrong(mean=np.array([101.0])), ValueError, "mean is or contains 101"),
+    Mistake("one-mean", _wrong(mean=0.5), ValueError, r"mean has shape \(\)"),
+    Mistake("flags", _wrong(mean=np.ones(2, bool)), TypeError, "mean has dtype bool"),
+)

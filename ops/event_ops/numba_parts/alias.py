@@ -1,0 +1,20 @@
+"""Looking up a word in an alias table inside Numba kernels: see event_ops/alias.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from event_ops.numba_parts.jit import njit
+
+
+@njit(inline="always")
+def chosen(table: Any, first: Any, word: Any, bits: Any) -> Any:
+    """The outcome that `word` chooses in the table of 2**bits slots that begins at `first`; all uint32."""
+    cut = np.uint32(np.uint32(32) - bits)
+    slot = np.uint32(word >> cut)
+    entry = table[np.uintp(first) + np.uintp(slot)]
+    alias = np.uint32(entry & np.uint32((np.uint32(1) << bits) - np.uint32(1)))
+    own = np.uint32(word & np.uint32((np.uint32(1) << cut) - np.uint32(1))) < np.uint32(entry >> bits)
+    return slot if own else alias

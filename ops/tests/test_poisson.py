@@ -1,0 +1,64 @@
+"""`poisson_input`: the distribution of its numbers, and what they depend on."""
+
+import math
+
+import jax
+import numpy as np
+import pytest
+import scipy.stats
+from implemented import backends
+
+from event_ops import poisson_input
+from event_ops.poisson import poisson_counts
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e-9, 0.5, 2.32, 100.0])
+def test_words_are_shared_out_by_the_distribution(mean):
+    counts = poisson_counts(mean)
+    assert sum(counts) == 2**32 and min(counts) >= 0
+    wanted = scipy.stats.poisson.pmf(np.arange(256), mean)
+    np.testing.assert_allclose(np.array(counts) / 2**32, wanted, atol=1.01 * 2**-32, rtol=1e-12)
+    # No word chooses a number that is as good as impossible.
+    assert counts[255] == 0
+
+
+@backends("poisson_input")
+def test_numbers_have_the_distribution_asked_for(backend):
+    means = np.repeat([0.3, 2.32], 4000)
+    draw = jax.jit(lambda step: poisson_input(np.float32(1), 7, step, mean=means, backend=backend))
+    found = np.stack([np.asarray(draw(np.int32(step))) for step in range(20)])
+    for mean, numbers in ((0.3, found[:, :4000]), (2.32, found[:, 4000:])):
+        seen = np.bincount(numbers.astype(int).ravel(), minlength=20)
+        wanted = scipy.stats.poisson.pmf(np.arange(20), mean) * numbers.size
+        common = wanted > 10
+        assert scipy.stats.chisquare(seen[common], wanted[common] * seen[common].sum() / wanted[common].sum()
+                                     ).pvalue > 1e-3  # fmt: skip
+        # Independent from step to step and from neuron to neuron: variances of sums are sums of variances.
+        assert numbers.sum(axis=0).var() == pytest.approx(20 * mean, rel=0.1)
+        assert abs(np.corrcoef(numbers[0], numbers[1])[0, 1]) < 4 / math.sqrt(4000)
+        assert abs(np.corrcoef(numbers[:, :2000].ravel(), numbers[:, 2000:].ravel())[0, 1]) < 4 / 200
+
+
+def test_a_neuron_draws_the_same_in_every_population():
+    few, many = (poisson_input(np.float32(1), 7, 3, mean=np.full(n, 1.5)) for n in (70, 500))
+    np.testing.assert_array_equal(few, many[:70])
+    for other in (poisson_input(np.float32(1), 8, 3, mean=np.full(70, 1.5)),
+                  poisson_input(np.float32(1), 7, 4, mean=np.full(70, 1.5))):  # fmt: skip
+        assert (np.asarray(few) != np.asarray(other)).any()
+
+
+def test_a_traced_mean_is_refused():
+    with pytest.raises(TypeError, match="mean is traced; expected numbers known when the call is traced"):
+        jax.jit(lambda mean: poisson_input(np.float32(1), 7, 3, mean=mean))(np.ones(4))
+
+
+def test_too_many_different_means_are_refused():
+    with pytest.raises(ValueError, match="mean has 70000 different values; expected at most 65536"):
+        poisson_input(np.float32(1), 7, 3, mean=np.linspace(0, 1, 70_000))
+
+
+def test_vmap_over_seeds_and_weights():
+    seeds, mean = np.arange(3, dtype=np.uint32), np.full(70, 1.5)
+    batch = jax.vmap(lambda seed: poisson_input(np.float32(2), seed, 3, mean=mean))(seeds)
+    for seed, row in zip(seeds, batch, strict=True):
+        np.testing.assert_array_equal(row, poisson_input(np.float32(2), seed, 3, mean=mean))
