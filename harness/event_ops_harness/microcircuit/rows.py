@@ -1,0 +1,131 @@
+"""Drawing the synapses of a neuron: from a counter-based generator, so that any thread may draw any row.
+
+A fixed total number of synapses with both ends drawn at random is the same as: out-degrees are a multinomial
+sample, and the targets of each synapse are independent of them. So the sources are drawn first, only to be
+counted, and then every row by itself. Streams of `philox2x32(x, y, key)`:
+
+| y                    | x              | words                                        |
+|----------------------|----------------|----------------------------------------------|
+| SOURCES + projection | n              | the sources of synapses 2n and 2n + 1        |
+| source neuron        | e              | target and delay of its synapse e            |
+| source neuron        | NORMALS + n    | normal deviates of its synapses 2n and 2n + 1|
+"""
+
+import math
+from itertools import pairwise
+from typing import Any, Final
+
+import numba
+import numpy as np
+from numba import prange
+
+from event_ops.alias import alias_table
+from event_ops.numba_parts.alias import chosen
+from event_ops.numba_parts.philox import philox2x32
+
+SOURCES: Final = np.uint64(1 << 31)
+NORMALS: Final = np.uint64(1 << 31)
+SLOTS: Final = 64  # of the ring buffer: delays are below it
+DELAY_BITS: Final = np.uint32(6)
+
+_WORD_BITS: Final = np.uint64(32)
+_UNIT: Final = 2.0**-32
+
+
+def delay_counts(mean: float, sd: float) -> list[int]:
+    """How many of the 2**32 words choose each delay of 0, 1, ..., 63 steps.
+
+    round(x) for normal x, drawn again unless 1/2 <= x < 63.5, as NEST rounds and draws again.
+    """
+    edges = [-math.inf, *(k + 0.5 for k in range(SLOTS))]
+    below = [0.5 * (1 + math.erf((edge - mean) / (sd * math.sqrt(2)))) for edge in edges]
+    first, last = below[1], below[-1]
+    thresholds = [0, *(round((b - first) / (last - first) * 2**32) for b in below[1:])]
+    return [high - low for low, high in pairwise(thresholds)]
+
+
+def delay_table(mean: float, sd: float) -> np.ndarray:
+    """(64,), uint32: the alias table of `delay_counts`; mean and sd in steps."""
+    return alias_table(delay_counts(mean, sd))
+
+
+@numba.njit(parallel=True)
+def count_sources(key: Any, projection: Any, synapses: Any, counts: Any) -> None:
+    """counts[part, i] += how many of a part of the synapses of a projection begin at its source i."""
+    parts, sources = counts.shape[0], np.uint64(counts.shape[1])
+    pairs = (synapses + 1) // 2
+    for part in prange(parts):
+        mine = counts[part]
+        for pair in range(np.uint64(pairs * part // parts), np.uint64(pairs * (part + 1) // parts)):
+            first, second = philox2x32(pair, SOURCES + np.uint64(projection), key)
+            mine[first * sources >> _WORD_BITS] += 1
+            if np.uint64(2) * pair + np.uint64(1) < np.uint64(synapses):
+                mine[second * sources >> _WORD_BITS] += 1
+
+
+@numba.njit(inline="always")
+def two_normals(key: Any, row: Any, pair: Any) -> Any:
+    """Two standard normal deviates, by Box and Muller; below 6.7 in size."""
+    first, second = philox2x32(NORMALS + pair, row, key)
+    radius = math.sqrt(-2.0 * math.log((np.float64(first) + 1.0) * _UNIT))
+    angle = 2.0 * math.pi * _UNIT * np.float64(second)
+    return radius * math.cos(angle), radius * math.sin(angle)
+
+
+@numba.njit
+def draw_ends(
+    key: Any, row: Any, degrees: Any, starts: Any, sizes: Any, table: Any, targets: Any, steps: Any
+) -> None:
+    """Target and delay of every synapse of a row: degrees[p] of them in population p."""
+    e = np.uint64(0)
+    for p in range(degrees.size):
+        start, size = np.uint64(starts[p]), np.uint64(sizes[p])
+        for _ in range(degrees[p]):
+            first, second = philox2x32(e, row, key)
+            targets[e] = np.int32(start + (first * size >> _WORD_BITS))
+            steps[e] = chosen(table, np.uint32(0), np.uint32(second), DELAY_BITS)
+            e += np.uint64(1)
+
+
+@numba.njit
+def draw_weights(key: Any, row: Any, degrees: Any, means: Any, sds: Any, weights: Any) -> None:
+    """The weight of every synapse of a row; means and sds by the population of the target."""
+    e, spare = np.uint64(0), 0.0
+    for p in range(degrees.size):
+        for _ in range(degrees[p]):
+            normal = spare
+            if e % np.uint64(2) == 0:
+                normal, spare = two_normals(key, row, e // np.uint64(2))
+            weights[e] = means[p] + sds[p] * normal
+            e += np.uint64(1)
+
+
+@numba.njit
+def places_by_delay(steps: Any, places: Any) -> None:
+    """Where each synapse of a row goes when they are in the order of their delays."""
+    next_place = np.zeros(SLOTS + 1, np.int64)
+    for e in range(steps.size):
+        next_place[steps[e] + 1] += 1
+    for slot in range(SLOTS):
+        next_place[slot + 1] += next_place[slot]
+    for e in range(steps.size):
+        places[e] = next_place[steps[e]]
+        next_place[steps[e]] += 1
+
+
+@numba.njit(parallel=True)
+def fill_rows(
+    low: Any, high: Any, key: Any, indptr: Any, degrees: Any, source_population: Any, starts: Any, sizes: Any,
+    means: Any, sds: Any, tables: Any, data: Any, indices: Any, delays: Any,
+) -> None:  # fmt: skip
+    """Rows low to high of the matrix, each in the order of its delays."""
+    for row in prange(low, high):
+        first, end, source = indptr[row], indptr[row + 1], source_population[row]
+        targets, steps = np.empty(end - first, np.int32), np.empty(end - first, np.uint8)
+        weights, places = np.empty(end - first, np.float32), np.empty(end - first, np.int64)
+        draw_ends(key, row, degrees[row], starts, sizes, tables[source], targets, steps)
+        draw_weights(key, row, degrees[row], means[source], sds[source], weights)
+        places_by_delay(steps, places)
+        for e in range(end - first):
+            k = first + places[e]
+            data[k], indices[k], delays[k] = weights[e], targets[e], steps[e]
