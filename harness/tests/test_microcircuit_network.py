@@ -1,0 +1,236 @@
+"""The microcircuit's step: spikes computed by hand, by NumPy, by NEST; recording; checkpoints."""
+
+import math
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
+
+from event_ops_harness.microcircuit.checkpoint import (
+    CheckpointError,
+    load_checkpoint,
+    save_checkpoint,
+)
+from event_ops_harness.microcircuit.connectivity import (
+    Connectivity,
+    recurrent_connectivity,
+    thalamic_connectivity,
+)
+from event_ops_harness.microcircuit.model import Microcircuit
+from event_ops_harness.microcircuit.network import (
+    State,
+    catalog_step,
+    initial_state,
+    pulse_of,
+    wiring_of,
+)
+from event_ops_harness.microcircuit.simulation import SpikesLostError, simulate
+
+# No background: nothing happens unless a test makes it happen.
+SILENT = Microcircuit(N_scaling=0.001, drive="dc", bg_rate=0.0)
+BUSY = Microcircuit(N_scaling=0.001, K_scaling=0.01, drive="dc", bg_rate=12.0)
+
+
+def synapses(*entries: tuple[int, int, float, int]) -> Connectivity:
+    """From (source, target, pA, steps)."""
+    rows, columns, weights, delays = zip(*sorted(entries), strict=True)
+    indptr = np.searchsorted(rows, np.arange(SILENT.neurons + 1))
+    return Connectivity(
+        np.array(weights, np.float32),
+        np.array(columns, np.int32),
+        indptr.astype(np.int32),
+        np.array(delays, np.uint8),
+        SILENT.neurons,
+    )
+
+
+def resting(model: Microcircuit, *above: int) -> State:
+    """All at rest but some above threshold, which spike in step 0."""
+    V = np.full(model.neurons, model.E_L, np.float32)
+    V[list(above)] = model.V_th + 5
+    return initial_state(model, 1)._replace(V_m=jax.numpy.asarray(V))
+
+
+def spikes_of(model, connectivity, state, steps, backend=None):
+    """[(step, neuron), ...]"""
+    step, wiring = catalog_step(model, backend), wiring_of(connectivity, 1)
+    _, recording = simulate(model, step, state, wiring, steps=steps)
+    return list(zip(recording.times.tolist(), recording.ids.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("backend", [None, "reference"])
+@pytest.mark.parametrize("delay", [1, 2, 40, 63])
+def test_one_synapse(backend, delay):
+    # A spike of step 0 arrives at the end of step `delay`; 1 pA moves V by 3.6067e-4 mV in the next one:
+    # 50,000 pA by 18 mV, above the 15 that are needed; 30,000 by 10.8, and one step later to 19.6.
+    state = resting(SILENT, 0)
+    found = spikes_of(SILENT, synapses((0, 1, 5e4, delay), (0, 2, 3e4, delay)), state, 80, backend)
+    assert found == [(0, 0), (delay + 1, 1), (delay + 2, 2)]
+
+
+def test_just_below_and_just_above_threshold():
+    # 15 mV / 3.6067e-4 mV per pA = 41,589 pA for a spike at once; the peak of a PSP is 1 mV per 585.4 pA,
+    # so 8781 pA for one at all.
+    gain = SILENT.drive_gain() * (1 - math.exp(-SILENT.dt / SILENT.tau_m))
+    at_once, at_all = 15 / gain, 15 * SILENT.PSC_over_PSP
+    assert at_once == pytest.approx(41589, rel=1e-3)
+    weights = (at_once * 1.0001, at_once * 0.9999, at_all * 1.01, at_all * 0.99)
+    entries = [(0, i, w, 1) for i, w in enumerate(weights, start=1)]
+    found = {i: t for t, i in spikes_of(SILENT, synapses(*entries), resting(SILENT, 0), 60)}
+    assert (found[1], found[2]) == (2, 3)
+    assert 10 < found[3] < 22
+    assert 4 not in found
+
+
+def test_held_for_twenty_steps():
+    # 1e7 pA arrive at the end of step 1: a spike in step 2, one as soon as V may move, in step 23, when
+    # 1e7 exp(-0.2 * 21) = 150,000 pA are left, and none in step 44, where 2250 pA move V by 0.8 mV.
+    found = spikes_of(SILENT, synapses((0, 1, 1e7, 1)), resting(SILENT, 0), 60)
+    assert found == [(0, 0), (2, 1), (23, 1)]
+
+
+@pytest.mark.parametrize(("delay", "second"), [(2, False), (21, False), (22, True)])
+def test_input_while_refractory_only_leaves_its_current(delay, second):
+    # Neuron 1 spikes in step 2 and is held in steps 3 to 22. What arrives at the end of step 22 moves V in
+    # step 23 as a whole; of what arrives one step before, 50,000 exp(-0.2) pA = 14.8 mV are left.
+    found = spikes_of(SILENT, synapses((0, 1, 5e4, 1), (0, 1, 4.2e4, delay)), resting(SILENT, 0), 24)
+    assert ((23, 1) in found) == second
+
+
+def test_inhibition_and_sums():
+    weights = (3e4, 2e4, -1e4)
+    entries = [(i, 3, w, 4) for i, w in enumerate(weights)]
+    two, three = (synapses(*entries[:n]) for n in (2, 3))
+    state = lambda: resting(SILENT, 0, 1, 2)  # noqa: E731
+    assert (5, 3) in spikes_of(SILENT, two, state(), 8)
+    assert (5, 3) not in spikes_of(SILENT, three, state(), 8)
+
+
+def simulate_with_numpy(model: Microcircuit, connectivity: Connectivity, steps: int) -> list:
+    """NEST's order of operations, in float64."""
+    n = model.neurons
+    decay_m, decay_syn = math.exp(-model.dt / model.tau_m), math.exp(-model.dt / model.tau_syn)
+    gain = model.drive_gain() * (1 - decay_m)
+    drive = model.per_neuron(model.I_dc) * model.tau_m / model.C_m * (1 - decay_m)
+    V = np.asarray(initial_state(model, 5).V_m, np.float64) - model.E_L
+    current, held, arriving, found = np.zeros(n), np.zeros(n, int), np.zeros((steps + 64, n)), []
+    for t in range(steps):
+        V = np.where(held > 0, V, V * decay_m + gain * current + drive)
+        current = current * decay_syn + arriving[t]
+        spikes = (held == 0) & (model.V_th - model.E_L <= V)
+        held = np.where(spikes, round(model.t_ref / model.dt), np.maximum(held - 1, 0))
+        V[spikes] = model.V_reset - model.E_L
+        for i in np.flatnonzero(spikes):
+            found.append((t, int(i)))
+            own = slice(connectivity.indptr[i], connectivity.indptr[i + 1])
+            np.add.at(arriving, (t + connectivity.delays[own].astype(int), connectivity.indices[own]),
+                      connectivity.data[own])  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("backend", [None, "reference"])
+def test_a_network_agrees_with_plain_numpy(backend):
+    connectivity = recurrent_connectivity(BUSY, 2)
+    wanted = simulate_with_numpy(BUSY, connectivity, 1000)
+    assert len(wanted) > 100
+    assert spikes_of(BUSY, connectivity, initial_state(BUSY, 5), 1000, backend) == wanted
+
+
+def spikes_in_nest(
+    nest, model: Microcircuit, connectivity: Connectivity, V_m: np.ndarray, steps: int
+) -> list:
+    nest.ResetKernel()
+    nest.set(resolution=model.dt, rng_seed=1)
+    fields = ("C_m", "tau_m", "E_L", "V_th", "V_reset", "t_ref")
+    tau = {"tau_syn_ex": model.tau_syn, "tau_syn_in": model.tau_syn}
+    group = nest.Create("iaf_psc_exp", model.neurons, {k: getattr(model, k) for k in fields} | tau)
+    group.set({"V_m": V_m.astype(float).tolist(), "I_e": model.per_neuron(model.I_dc).tolist()})
+    first = group[0].global_id
+    sources = np.repeat(np.arange(model.neurons), np.diff(connectivity.indptr))
+    nest.Connect(
+        sources + first,
+        connectivity.indices + first,
+        "one_to_one",
+        {"weight": connectivity.data.astype(float), "delay": connectivity.delays * model.dt,
+         "synapse_model": "static_synapse"},
+    )  # fmt: skip
+    recorder = nest.Create("spike_recorder")
+    nest.Connect(group, recorder)
+    nest.Simulate(steps * model.dt)
+    events = recorder.events
+    # NEST's time of a spike is the end of its step.
+    times = np.round(np.asarray(events["times"]) / model.dt).astype(int) - 1
+    return sorted(zip(times.tolist(), (np.asarray(events["senders"]) - first).tolist(), strict=True))
+
+
+def test_small_networks_agree_with_nest():
+    nest = pytest.importorskip("nest", reason="nest-simulator is not installed")
+    nest.verbosity = nest.VerbosityLevel.ERROR
+    small = synapses((0, 1, 5e4, 7), (0, 2, 3e4, 1), (1, 1, 1e7, 1), (2, 3, -4e4, 3), (1, 3, 9e4, 5))
+    state = resting(SILENT, 0)
+    wanted = spikes_in_nest(nest, SILENT, small, np.asarray(state.V_m), 100)
+    assert len(wanted) > 4
+    assert spikes_of(SILENT, small, state, 100) == [s for s in wanted if s[0] < 100]
+    connectivity, state = recurrent_connectivity(BUSY, 2), initial_state(BUSY, 5)
+    wanted = spikes_in_nest(nest, BUSY, connectivity, np.asarray(state.V_m), 1000)
+    assert len(wanted) > 100
+    assert spikes_of(BUSY, connectivity, state, 1000) == [s for s in wanted if s[0] < 1000]
+
+
+def test_a_crowded_step_is_an_error_that_names_it():
+    connectivity = synapses((0, 1, 5e4, 7), (0, 2, 5e4, 7))
+    step = catalog_step(SILENT, None, capacity=1)
+    with pytest.raises(SpikesLostError, match=r"step 8 had 2 spikes; the buffer takes 1 of one step"):
+        simulate(SILENT, step, resting(SILENT, 0), wiring_of(connectivity, 1), steps=20, capacity=1)
+
+
+POISSON = Microcircuit(N_scaling=0.002, K_scaling=0.05)
+
+
+def poisson_run(state: State, steps: int):
+    wiring = wiring_of(recurrent_connectivity(POISSON, 2), 2)
+    return simulate(POISSON, catalog_step(POISSON, None), state, wiring, steps=steps)
+
+
+def test_a_checkpoint_goes_on_to_the_same_spikes(tmp_path):
+    _, whole = poisson_run(initial_state(POISSON, 2), 300)
+    state, first = poisson_run(initial_state(POISSON, 2), 130)
+    save_checkpoint(tmp_path / "a.npz", state, POISSON, 2)
+    _, second = poisson_run(load_checkpoint(tmp_path / "a.npz", POISSON, 2), 170)
+    assert whole.ids.size > 10
+    np.testing.assert_array_equal(np.concatenate([first.times, second.times]), whole.times)
+    np.testing.assert_array_equal(np.concatenate([first.ids, second.ids]), whole.ids)
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    save_checkpoint(path, initial_state(POISSON, 2), POISSON, 2)
+    with pytest.raises(CheckpointError, match="seed 2, not 3"):
+        load_checkpoint(path, POISSON, 3)
+    with pytest.raises(CheckpointError, match=r"drive poisson, not dc"):
+        load_checkpoint(path, replace(POISSON, drive="dc"), 2)
+    path.write_bytes(b"no checkpoint")
+    with pytest.raises(CheckpointError, match="not a checkpoint of this program"):
+        load_checkpoint(path, POISSON, 2)
+    with pytest.raises(CheckpointError, match="not a checkpoint of this program"):
+        load_checkpoint(tmp_path / "missing.npz", POISSON, 2)
+
+
+def test_a_thalamic_pulse_excites_its_targets():
+    # No other source of current: what a neuron receives has come from the thalamus.
+    model = Microcircuit(N_scaling=0.01, K_scaling=0.5, drive="dc", bg_rate=0.0, thalamic_rate=2000.0)
+    empty, ends = np.zeros(0), np.zeros(model.neurons + 1, np.int32)
+    parts = empty.astype(np.float32), empty.astype(np.int32), ends, empty.astype(np.uint8)
+    wiring = wiring_of(Connectivity(*parts, model.neurons), 1, thalamic_connectivity(model, 1))
+    step = catalog_step(model, None, pulse=pulse_of(model, 1, 5.0, None))
+    state, _ = simulate(model, step, initial_state(model, 1), wiring, steps=49)
+    before = np.asarray(state.I_syn).copy()
+    state, _ = simulate(model, step, state, wiring, steps=80)
+    reached = np.asarray(state.I_syn) > 0
+    assert not before.any()
+    excited = [reached[a:b].mean() for a, b in zip(model.first, model.first[1:], strict=False)]
+    assert min(excited[i] for i in (2, 3, 6)) > 0.5
+    assert max(excited[i] for i in (0, 1, 4, 5)) == 0
