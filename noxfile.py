@@ -105,6 +105,13 @@ def demo(session: nox.Session) -> None:
     session.run("python", "-m", "event_ops_harness.cuba", *session.posargs)
 
 
+@nox.session(default=False)
+def microcircuit(session: nox.Session) -> None:
+    """Simulate the Potjans-Diesmann microcircuit at scale 0.1; `-- --help` shows its options."""
+    install(session, *workspace("numba"))
+    session.run("python", "-m", "event_ops_harness.microcircuit", *session.posargs)
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests under the Python that nox runs on, all but those that take long."""

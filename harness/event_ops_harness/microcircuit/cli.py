@@ -1,0 +1,115 @@
+"""A run from options to table and figure."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from event_ops_harness.microcircuit.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from event_ops_harness.microcircuit.connectivity import (
+    Connectivity,
+    recurrent_connectivity,
+    thalamic_connectivity,
+)
+from event_ops_harness.microcircuit.figure import save_figure
+from event_ops_harness.microcircuit.model import Microcircuit, ModelError
+from event_ops_harness.microcircuit.network import (
+    State,
+    Step,
+    Wiring,
+    catalog_step,
+    initial_state,
+    pulse_of,
+    wiring_of,
+)
+from event_ops_harness.microcircuit.options import make_parser
+from event_ops_harness.microcircuit.report import Costs, backends, costs_table, populations_table
+from event_ops_harness.microcircuit.simulation import Recording, SpikesLostError, simulate
+from event_ops_harness.microcircuit.statistics import Spikes
+from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+WRONG = (ModelError, CheckpointError, SpikesLostError, UnknownBackendError, BackendUnavailableError)
+
+
+@contextmanager
+def progress_bar(what: str, total: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
+    columns = TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
+def build(options: argparse.Namespace, model: Microcircuit) -> tuple[Connectivity, float]:
+    """The recurrent synapses, and how many seconds they took."""
+    start, total = time.perf_counter(), int(model.synapses.sum())
+    with progress_bar("building", total, hidden=options.no_progress) as on_progress:
+        return recurrent_connectivity(model, options.seed, on_progress), time.perf_counter() - start
+
+
+def network_of(
+    options: argparse.Namespace, model: Microcircuit, recurrent: Connectivity
+) -> tuple[Step, State, Wiring]:
+    """The step, the state to begin with, and what the step reads."""
+    pulsed = options.pulse is not None
+    pulse = pulse_of(model, options.seed, options.pulse * 1e3, options.backend) if pulsed else None
+    thalamic = thalamic_connectivity(model, options.seed) if pulsed else None
+    step = catalog_step(model, options.backend, pulse=pulse)
+    if options.resume is None:
+        state = initial_state(model, options.seed)
+    else:
+        state = load_checkpoint(options.resume, model, options.seed)
+    return step, state, wiring_of(recurrent, options.seed, thalamic)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Simulate as asked, print the tables, save what is to be saved."""
+    model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
+    backends(options.backend)  # what cannot run is said before anything is built
+    recurrent, build_seconds = build(options, model)
+    step, state, wiring = network_of(options, model, recurrent)
+    discarded = 0 if options.resume else round(options.discard * 1e3 / model.dt)
+    steps = discarded + model.steps(options.seconds)
+    with progress_bar("simulating", steps, hidden=options.no_progress) as on_chunk:
+        state, recording = simulate(model, step, state, wiring, steps=steps, on_chunk=on_chunk)
+    spikes = spikes_of(recording).after(recording.first_step + discarded)
+    console = Console()
+    console.print(populations_table(spikes, model))
+    console.print(costs_table(Costs.of(recording, recurrent, model, build_seconds), options.backend))
+    save(options, model, state, recording)
+    save_figure(options.output, spikes, model)
+    console.print(f"Figure: {options.output}", soft_wrap=True)
+
+
+def spikes_of(recording: Recording) -> Spikes:
+    end = recording.first_step + recording.steps
+    return Spikes(recording.times, recording.ids, recording.first_step, end)
+
+
+def save(options: argparse.Namespace, model: Microcircuit, state: State, recording: Recording) -> None:
+    """The files that were asked for."""
+    if options.npz_out is not None:
+        first = {"first_step": recording.first_step, "steps": recording.steps, "dt": model.dt}
+        np.savez(options.npz_out, times=recording.times, ids=recording.ids, sizes=model.sizes, **first)
+    if options.checkpoint is not None:
+        save_checkpoint(options.checkpoint, state, model, options.seed)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = make_parser()
+    options = parser.parse_args(sys.argv[1:] if argv is None else argv)
+    try:
+        run(options)
+    except WRONG as error:
+        print(f"{parser.prog}: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0

@@ -1,0 +1,59 @@
+"""The command line of the microcircuit: tables, figure, files; bad input is one line and exit code 2."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
+
+from event_ops_harness.microcircuit.cli import main
+
+PNG = b"\x89PNG\r\n\x1a\n"
+TINY = ("--scale", "0.01", "--discard", "0.02", "--no-progress")
+
+
+def test_run_prints_the_tables_and_draws_the_figure(tmp_path, capsys):
+    files = ("--output", str(tmp_path / "a.png"), "--npz-out", str(tmp_path / "a.npz"))
+    assert main([*TINY, *files, "--seconds", "0.08", "--checkpoint", str(tmp_path / "state.npz")]) == 0
+    assert (tmp_path / "a.png").read_bytes().startswith(PNG)
+    text = capsys.readouterr().out
+    for word in ("L23E", "L6I", "NEST, full", "real-time factor", "synaptic events", "bytes per synapse"):
+        assert word in text
+    with np.load(tmp_path / "a.npz") as found:
+        assert found["steps"] == 1000 and found["sizes"].sum() == 767
+        assert found["times"].size == found["ids"].size > 0
+        assert found["ids"].max() < 767 and found["times"].max() < 1000
+    again = (
+        "--resume",
+        str(tmp_path / "state.npz"),
+        "--output",
+        str(tmp_path / "b.pdf"),
+        "--seconds",
+        "0.01",
+    )
+    assert main([*TINY, *again]) == 0
+
+
+def test_dc_drive_and_pulse(tmp_path, capsys):
+    options = ("--drive", "dc", "--pulse", "0.005", "--seconds", "0.02", "--output", str(tmp_path / "a.png"))
+    assert main([*TINY, *options]) == 0
+    assert "dc drive" in capsys.readouterr().out
+
+
+BAD = [
+    "--scale 0", "--scale 1.5", "--scale x", "--scale 0.0001", "--seconds 0", "--drive ac", "--seed -1",
+    "--backend nonsense", "--npz-out a.txt", "--npz-out /no/such/folder/a.npz", "--output a.txt",
+    "--scale 0.002 --resume missing.npz", "--discard -1", "extra",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", BAD)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, options):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main([*options.split(), "--no-progress"])
+    except SystemExit as stop:
+        code = stop.code
+    captured = capsys.readouterr()
+    assert code == 2
+    assert captured.err.startswith("microcircuit: error: ") and captured.err.count("\n") == 1
+    assert captured.out == "" and not list(tmp_path.iterdir())
