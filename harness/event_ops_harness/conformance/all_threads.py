@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-# Modules of event_ops.numba_parts, and the size from which on they are parallel. csr_todense has its own.
+# Modules of event_ops.numba_parts, and the size from which on they are parallel. csr_todense and
+# poisson_input have their own.
 _BOUNDS: Final = {
     "split": "MIN_PARALLEL",
     "deliver": "MIN_ENTRIES_PARALLEL",

@@ -34,7 +34,9 @@ def save_figure(path: Path, spikes: Spikes, model: Microcircuit) -> None:
         draw_raster(raster, spikes, model)
         found = distributions(spikes, model)
         draw_boxes(rates, [found[name]["rate"] for name in POPULATIONS])
-        rates.plot(FULL_RATES, range(len(POPULATIONS)), "D", ms=5, color="k", label="mean, NEST at full scale")
+        rates.plot(
+            FULL_RATES, range(len(POPULATIONS)), "D", ms=5, color="k", label="mean, NEST at full scale"
+        )
         rates.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2, borderpad=0)
         rates.set_xlabel("Rate (Hz)")
         rates.set_xlim(left=0)
