@@ -277,6 +277,19 @@ def types(session: nox.Session) -> None:
     session.run("pyright", "-p", "harness")
 
 
+@nox.session(default=False)
+def docs(session: nox.Session) -> None:
+    """Build the site into build/docs, its tutorials executed, and look at it; warnings are errors."""
+    install(session, *workspace("numba", "warp", "test"), *group("docs"))
+    site, doctrees = ROOT / "build" / "docs", ROOT / "build" / "doctrees"
+    shutil.rmtree(site, ignore_errors=True)
+    kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
+    options = ("-W", "--keep-going", "-E", "-d", str(doctrees))
+    session.run("python", "-m", "sphinx", *options, "docs", str(site), env=kernels)
+    session.run("python", "docs/_ext/links.py", str(site))
+    session.run("python", "-m", "pytest", "docs/tests", *session.posargs, env=kernels)
+
+
 @nox.session(default=False, reuse_venv=False)
 def build(session: nox.Session) -> None:
     """Build wheels and sdists twice, to the same bytes, and try them in a fresh environment."""

@@ -1,0 +1,94 @@
+"""Look at a built site: every link and reference leads somewhere, and nothing is loaded from a network."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+LOADING = {("script", "src"), ("link", "href"), ("img", "src"), ("source", "src"), ("iframe", "src")}
+ROLES = ("py-func", "py-class", "py-mod", "py-meth")  # of references that a page writes itself
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a page links to, what can be linked to in it, and the references that found nothing."""
+
+    links: list[tuple[str, str]] = field(default_factory=list)  # (tag, address)
+    ids: set[str] = field(default_factory=set)
+    unresolved: list[str] = field(default_factory=list)
+    _open: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Gather addresses and ids."""
+        found = {name: value or "" for name, value in attrs}
+        if "id" in found:
+            self.ids.add(found["id"])
+        for name in ("href", "src"):
+            if name in found:
+                self.links.append((tag, found[name]))
+        classes = found.get("class", "").split()
+        if tag == "code" and "xref" in classes and "a" not in self._open:
+            self.unresolved += [role for role in ROLES if role in classes]
+        if tag in ("a", "code"):
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave a link."""
+        if tag in self._open:
+            self._open.remove(tag)
+
+
+def problems(site: Path) -> Iterator[str]:
+    """A line for everything that is wrong."""
+    pages = {path: read(path) for path in sorted(site.rglob("*.html"))}
+    if not pages:
+        yield f"{site} holds no pages: build it by `nox -s docs`"
+    for path, page in pages.items():
+        name = path.relative_to(site)
+        for role in page.unresolved:
+            yield f"{name}: a reference by {role} finds nothing"
+        for tag, address in page.links:
+            if problem := _problem(tag, address, path, pages):
+                yield f"{name}: {address} {problem}"
+
+
+def read(path: Path) -> Page:
+    """Parse a page."""
+    page = Page()
+    page.feed(path.read_text(encoding="utf-8"))
+    return page
+
+
+def _problem(tag: str, address: str, path: Path, pages: dict[Path, Page]) -> str | None:
+    parts = urlsplit(address)
+    if parts.scheme == "data":
+        return None
+    if parts.scheme or parts.netloc:
+        loads = any(tag == name for name, _ in LOADING)
+        return "is loaded from a network" if loads else None
+    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if not target.is_file():
+        return "is not there"
+    anchor = unquote(parts.fragment)
+    if anchor and target in pages and anchor not in pages[target].ids:
+        return "has no such place"
+    return None
+
+
+def main(argv: list[str]) -> int:
+    """Print what is wrong; 1 if anything is."""
+    site = Path(argv[0]).resolve()
+    found = list(problems(site))
+    print("\n".join(found) or f"{site.name}: every link leads somewhere")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""A page for each operator of the catalog, made of its docstring, its definition, and what was found about it.
+
+They are written to `reference/operators` before Sphinx reads its sources, and are not part of git.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from operator_tables import Results, backends, conformance, measured
+
+from event_ops.discover import Operator, operators
+
+ROOT = Path(__file__).parents[2]
+FAMILIES = {  # in this order: an operator belongs to the first family that one of its tags names
+    "Neurons and synapses": ("neuron", "synapse"),
+    "Traces and plasticity": ("trace", "plasticity"),
+    "Spikes, and products with them": ("event-driven",),
+    "Sparse matrices": ("sparse", "structure"),
+    "Scatter and segments": ("scatter", "segment"),
+}
+OTHERS = "Others"
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Write the pages first."""
+    app.connect("builder-inited", lambda app: write(Path(app.srcdir) / "reference" / "operators"))
+    return {"parallel_read_safe": True}
+
+
+def write(folder: Path) -> None:
+    """Write what has changed, and remove pages of operators that are no more."""
+    results = Results.read(ROOT / "harness" / "results")
+    pages = {operator.name: page(operator, results) for operator in operators()}
+    pages["index"] = index(operators())
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.md"):
+        if old.stem not in pages:
+            old.unlink()
+    for name, text in pages.items():
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def page(operator: Operator, results: Results) -> str:
+    """MyST Markdown."""
+    name = operator.name
+    parts = [
+        f"# {name}",
+        f"```{{eval-rst}}\n.. autofunction:: event_ops.{name}\n```",
+        "## Backends",
+        facts(operator),
+        backends(operator),
+        "## Definition",
+        f"The reference, in pure JAX, is the definition; every backend agrees with it, within rounding.\n\n"
+        f"```{{literalinclude}} {source(name, 'reference.py')}\n:language: python\n```",
+        "## Conformance",
+        conformance(name, results.matrix),
+        "## Measured",
+        measured(name, results.catalog),
+        "## Source",
+        sources(name),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def facts(operator: Operator) -> str:
+    """Dtypes, tags, and whether there are derivatives."""
+    dtypes = ", ".join(f"`{dtype}`" for dtype in operator.dtypes)
+    tags = ", ".join(sorted(operator.kernel.tags))
+    smooth = sorted({place for case in operator.cases for place in case.differentiable})
+    found = "none" if not smooth else ", ".join(f"{place}" for place in smooth)
+    return f"Tested dtypes: {dtypes}. Tags: {tags}. Arguments whose derivatives are tested, counted from 0: {found}."
+
+
+def sources(name: str) -> str:
+    """Every file of the operator's folder, to read."""
+    folder = ROOT / "ops" / "event_ops" / "catalog" / name
+    files = [path.name for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    listed = [f"- {{download}}`{file} <{source(name, file)}>`" for file in files]
+    return f"`ops/event_ops/catalog/{name}/` in the repository:\n\n" + "\n".join(listed)
+
+
+def source(name: str, file: str) -> str:
+    """Where a page finds a file of an operator."""
+    return f"../../../ops/event_ops/catalog/{name}/{file}"
+
+
+def index(every: Iterable[Operator]) -> str:
+    """The list of operators by family, each in the first one that one of its tags names."""
+    families: dict[str, list[Operator]] = {family: [] for family in (*FAMILIES, OTHERS)}
+    for operator in every:
+        families[family_of(operator)].append(operator)
+    parts = ["# Operators", f"{sum(map(len, families.values()))} operators, a page for each."]
+    for family, members in families.items():
+        if members:
+            rows = [f"- [`{o.name}`]({o.name}.md): {first_sentence(o)}" for o in members]
+            parts += [f"## {family}", "\n".join(rows)]
+    names = "\n".join(operator.name for members in families.values() for operator in members)
+    parts.append(f"```{{toctree}}\n:hidden:\n\n{names}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def family_of(operator: Operator) -> str:
+    """Its heading in the list."""
+    return next((f for f, tags in FAMILIES.items() if operator.kernel.tags & set(tags)), OTHERS)
+
+
+def first_sentence(operator: Operator) -> str:
+    """The docstring's first line, which holds the formula."""
+    return (operator.function.__doc__ or "").strip().splitlines()[0]

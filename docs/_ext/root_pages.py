@@ -1,0 +1,40 @@
+"""Pages that are files of the repository's root: copied, with links to each other as pages.
+
+They are written to `project` before Sphinx reads its sources, and are not part of git.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    "SECURITY.md": "promises.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
+}
+ELSEWHERE = {"README.md#add-an-operator": "../how-to/add-an-operator.md"}
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Write the pages first."""
+    app.connect("builder-inited", lambda app: write(Path(app.srcdir) / "project"))
+    return {"parallel_read_safe": True}
+
+
+def write(folder: Path) -> None:
+    """Write what has changed."""
+    for file, page in PAGES.items():
+        text = linked((ROOT / file).read_text(encoding="utf-8"))
+        path = folder / page
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def linked(text: str) -> str:
+    """`text` with the links between files of the root as links between pages."""
+    for file, page in (PAGES | ELSEWHERE).items():
+        text = text.replace(f"]({file})", f"]({page})")
+    return text

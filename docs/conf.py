@@ -1,0 +1,64 @@
+"""The site's settings.
+
+Sphinx, because its autodoc makes the reference from docstrings; MyST-NB, because its notebooks are text that is
+executed when the site is built; Furo, because it reads well on a phone, and in the dark.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import ffi_bridge
+
+sys.path.insert(0, str(Path(__file__).with_name("_ext")))
+
+# The same pages wherever they are built; a browser's own process does the same.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+project = "event-ops"
+author = copyright = "the contributors of event-ops"
+version = release = ffi_bridge.__version__
+language = "en"
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "docstrings",
+    "operator_pages",
+    "root_pages",
+    "completeness",
+]
+exclude_patterns = ["README.md", "_ext"]
+suppress_warnings: list[str] = []
+
+# Notebooks: always executed, and anything unexpected is an error, since warnings are.
+nb_execution_mode = os.environ.get("DOCS_EXECUTE", "force")
+nb_execution_timeout = 240
+nb_execution_raise_on_error = False  # a warning for each page that fails, so all are seen
+nb_execution_show_tb = True
+nb_output_stderr = "error"
+nb_merge_streams = True
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # nothing is loaded from a network
+
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # docstrings say more: shapes, dtypes, units
+autodoc_default_options = {"members": False}
+default_role = "py:obj"  # `name` is a link where the reference has that name, else code
+napoleon_numpy_docstring = False
+napoleon_use_param = False  # "grid, block: ..." are two arguments, not a type and one
+napoleon_custom_sections = [("Outputs", "params_style")]
+python_display_short_literal_types = True
+add_module_names = False
+viewcode_line_numbers = True
+
+html_theme = "furo"
+html_title = f"event-ops {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False

@@ -1,0 +1,62 @@
+"""What makes the site: pages of operators, docstrings, the check that the reference is complete."""
+
+import importlib
+
+import operator_pages
+import pytest
+from docstrings import with_returns, with_source
+from operator_tables import Results
+
+import event_ops
+from event_ops.discover import operators
+
+RESULTS = Results.read(operator_pages.ROOT / "harness" / "results")
+
+
+@pytest.mark.parametrize("operator", operators(), ids=lambda operator: operator.name)
+def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
+    text = operator_pages.page(operator, RESULTS)
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    expected = ["Backends", "Definition", "Conformance", "Measured", "Source"]
+    assert headings == [f"# {operator.name}", *(f"## {name}" for name in expected)]
+    assert f".. autofunction:: event_ops.{operator.name}\n" in text
+    for backend in operator.kernel.backend_names:
+        assert f"| `{backend}`" in text
+    assert "✓" in text and "✕" not in text  # its row of the matrix, in which nothing failed
+    assert "× " in text or "×, " in text  # rivals, or our other backends, in times as long
+    for file in ("op.py", "reference.py", "cases.py"):
+        assert f"catalog/{operator.name}/{file}>`" in text
+
+
+def test_pages_of_operators_that_are_gone_are_removed(tmp_path):
+    (tmp_path / "gone.md").write_text("# gone\n")
+    operator_pages.write(tmp_path)
+    assert {path.stem for path in tmp_path.iterdir()} == {"index", *(o.name for o in operators())}
+
+
+def test_every_operator_is_in_one_family():
+    text = operator_pages.index(operators())
+    for operator in operators():
+        assert text.count(f"- [`{operator.name}`]({operator.name}.md)") == 1
+
+
+def test_values_with_names_are_listed_and_others_are_a_paragraph():
+    named = ["Returns:", "    V_m, refractory: as before.", "    spikes: bool,", "        or floats.", "", "Raises:"]
+    assert with_returns(named) == ["Outputs:", *named[1:]]
+    plain = ["Returns:", "    A function: of arrays,", "    jitted.", "", "Raises:"]
+    assert with_returns(plain) == ["", ":Returns: A function: of arrays,", "    jitted.", "", "Raises:"]
+    assert with_returns(["Nothing."]) == ["Nothing."]
+
+
+def test_a_source_of_several_lines_is_one_field():
+    lines = ["Raises:", "    ValueError: no.", "", "Source: A (2018), B 1, 2;", "    C (2020)."]
+    assert with_source(lines)[2:] == ["", "", ":Source: A (2018), B 1, 2;", "    C (2020).", ""]
+
+
+def test_a_public_name_without_an_entry_is_found():
+    pytest.importorskip("sphinx", reason="the group docs is not installed")
+    completeness = importlib.import_module("completeness")
+    every = completeness.missing([])
+    assert {"event_ops.CSR", "event_ops.surrogate", "ffi_bridge.numba_kernel"} <= set(every)
+    assert {name.rpartition(".")[2] for name in every if name.startswith("event_ops.")} <= set(vars(event_ops))
+    assert completeness.missing(set(every) - {"event_ops.CSR"}) == ["event_ops.CSR"]

@@ -1,0 +1,50 @@
+"""The sources of the site: what is run, and what every tutorial has."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1]
+PAGES = {str(path.relative_to(DOCS)): path for path in DOCS.rglob("*.md") if "operators" not in path.parts}
+TUTORIALS = sorted(name for name in PAGES if name.startswith("tutorials/") and "index" not in name)
+# Programs that are not cells: the first is run by harness/reliability/test_scale_out.py, the other is the line
+# that harness/conformance/test_add_operator.py adds.
+NOT_CELLS = {"scale-out.md", "how-to/add-an-operator.md"}
+
+
+def test_programs_are_cells_which_the_build_runs():
+    shown = {name for name, path in PAGES.items() if re.search(r"^```python$", path.read_text(), re.MULTILINE)}
+    assert shown == NOT_CELLS
+
+
+def test_the_line_that_exports_an_operator_is_the_one_that_is_tested():
+    tested = (DOCS.parent / "harness/conformance/test_add_operator.py").read_text()
+    (line,) = re.findall(r'^LINE = "(.*)"$', tested, re.MULTILINE)
+    assert line in PAGES["how-to/add-an-operator.md"].read_text()
+
+
+@pytest.mark.parametrize("name", [name for name, path in PAGES.items() if "{code-cell}" in path.read_text()])
+def test_a_page_with_cells_is_a_notebook(name):
+    assert PAGES[name].read_text().startswith("---\njupytext:\n")
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_begins_with_a_problem_and_ends_with_exercises(name):
+    text = PAGES[name].read_text().split("---\n", 2)[2].strip()
+    title, problem, *_ = text.split("\n\n")
+    assert title.startswith("# ") and problem.startswith("**The problem.**")
+    assert text.split("\n## ")[-1].startswith("Exercises\n\n1. ")
+    assert "plt." in text
+
+
+def test_the_six_tutorials_are_there():
+    assert [Path(name).stem for name in TUTORIALS] == [
+        *("many-backends", "numba-cpu", "numba-cuda"),
+        *("spiking-network", "training", "warp"),
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_pages_say_nothing_of_a_figure_on_a_gpu(name):
+    assert not re.search(r"\b(H100|H200|A100|RTX)\b", PAGES[name].read_text())
