@@ -227,7 +227,9 @@ def matrix(session: nox.Session) -> None:
 @nox.session(default=False, venv_backend="none")
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
-    for name in ("lint", "types", "tests", "slow", "coverage", "minimums", "build", "seeds", "triton", "gpu"):
+    for name in ("lint", "types", "tests", "docs", "slow", "reliability", "coverage", "cudasim", "minimums"):
+        session.notify(name)
+    for name in ("build", "seeds", "triton", "gpu"):
         session.notify(name)
     for version in (version for version in HERE if version != RUNNING):
         session.notify(f"python-{version}")

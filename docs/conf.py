@@ -1,7 +1,7 @@
 """The site's settings.
 
-Sphinx, because its autodoc makes the reference from docstrings; MyST-NB, because its notebooks are text that is
-executed when the site is built; Furo, because it reads well on a phone, and in the dark.
+Sphinx, because its autodoc makes the reference of docstrings; MyST-NB, because its notebooks are text that
+is executed when the site is built; Furo, because it reads well on a phone, and in the dark.
 """
 
 import os
@@ -12,8 +12,16 @@ import ffi_bridge
 
 sys.path.insert(0, str(Path(__file__).with_name("_ext")))
 
-# The same pages wherever they are built; a browser's own process does the same.
+# The same pages wherever they are built.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+# Notebooks show what cells print, not what libraries of C write: Warp remarks that there is no GPU.
+profile = Path(__file__).parents[1] / "build" / "ipython" / "profile_default"
+profile.mkdir(parents=True, exist_ok=True)
+profile.joinpath("ipython_kernel_config.py").write_text(
+    "c = get_config()\nc.IPKernelApp.capture_fd_output = False\nc.IPKernelApp.log_level = 'ERROR'\n"
+)
+os.environ["IPYTHONDIR"] = str(profile.parent)
 
 project = "event-ops"
 author = copyright = "the contributors of event-ops"

@@ -1,4 +1,4 @@
-"""Our docstrings as Napoleon and reStructuredText take them: what `Returns:` and `Source:` hold becomes fields."""
+"""Our docstrings as Napoleon takes them: what `Returns:` and `Source:` hold becomes fields."""
 
 from __future__ import annotations
 

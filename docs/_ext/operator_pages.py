@@ -1,10 +1,11 @@
-"""A page for each operator of the catalog, made of its docstring, its definition, and what was found about it.
+"""A page for each operator of the catalog: its docstring, its definition, and what was found about it.
 
 They are written to `reference/operators` before Sphinx reads its sources, and are not part of git.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -71,9 +72,11 @@ def facts(operator: Operator) -> str:
     """Dtypes, tags, and whether there are derivatives."""
     dtypes = ", ".join(f"`{dtype}`" for dtype in operator.dtypes)
     tags = ", ".join(sorted(operator.kernel.tags))
-    smooth = sorted({place for case in operator.cases for place in case.differentiable})
-    found = "none" if not smooth else ", ".join(f"{place}" for place in smooth)
-    return f"Tested dtypes: {dtypes}. Tags: {tags}. Arguments whose derivatives are tested, counted from 0: {found}."
+    names = list(inspect.signature(operator.function).parameters)
+    places = sorted({place for case in operator.cases for place in case.differentiable})
+    found = ", ".join(f"`{names[place]}`" for place in places) or "none"
+    derivatives = f"Derivatives are tested with respect to: {found}."
+    return f"Tested dtypes: {dtypes}. Tags: {tags}. {derivatives}"
 
 
 def sources(name: str) -> str:

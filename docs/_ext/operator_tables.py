@@ -12,6 +12,7 @@ from event_ops.discover import Operator
 from event_ops_harness.report.conformance import Ids, Matrix, matrix
 from event_ops_harness.report.figures import duration, ratio
 from event_ops_harness.report.rows import Group, groups, timings
+from event_ops_harness.statuses import SKIPPED
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,9 @@ def _square(square: Any) -> str:
 
 
 def _ran(content: Mapping[str, Any]) -> str:
-    done = [f"Python {row['python']} with jax {row['jax']}" for row in content["rows"] if row["status"] != "skipped"]
-    absent = [f"{row['name']} ({row['reason']})" for row in content["rows"] if row["status"] == "skipped"]
+    rows = content["rows"]
+    done = [f"Python {row['python']} with jax {row['jax']}" for row in rows if row["status"] != SKIPPED]
+    absent = [f"{row['name']} ({row['reason']})" for row in rows if row["status"] == SKIPPED]
     ran = f"`{content['command']}` of {content['date']}, revision {content['commit']}: {'; '.join(done)}."
     return ran + (f" Not run: {', '.join(absent)}." if absent else "")
 
@@ -80,7 +82,8 @@ def measured(name: str, found: tuple[Sequence[Group], Mapping[str, Any]]) -> str
     ]
     machine = found[1]["machine"]
     where = f"`{found[1]['command']}` on {machine['cores']} cores ({machine['cpu']}), jax {machine['jax']}."
-    remark = "Times as long as ours: above 1, ours is faster. [How to read this](../../how-to/read-benchmarks.md)."
+    guide = "[How to read this](../../how-to/read-benchmarks.md)."
+    remark = f"Times as long as ours: above 1, ours is faster. {guide}"
     return "\n\n".join([f"{where} {remark}", table(["case", "ours", "times as long"], rows)])
 
 

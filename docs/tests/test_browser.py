@@ -24,7 +24,8 @@ addEventListener("load", () => {
   root.dataset.overflow = root.scrollWidth - innerWidth;
   const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g);
   root.dataset.light = (Number(r) + Number(g) + Number(b)) / 765;
-  root.dataset.outside = performance.getEntriesByType("resource").filter(x => x.name.startsWith("http")).length;
+  const loaded = performance.getEntriesByType("resource");
+  root.dataset.outside = loaded.filter(x => x.name.startsWith("http")).length;
   root.dataset.broken = [...document.images].filter(x => x.complete && x.naturalWidth == 0).length;
 });
 </script>"""
@@ -49,7 +50,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(SITE, copy)
     for name in PAGES.values():
         page = copy / name
-        page.write_text(page.read_text(encoding="utf-8").replace("</body>", f"{PROBE}</body>"), encoding="utf-8")
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace("</body>", f"{PROBE}</body>"), encoding="utf-8")
     return copy
 
 

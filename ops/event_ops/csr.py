@@ -43,6 +43,15 @@ class CSR(CSRConvert):
         TypeError: a dtype that is not taken.
         ValueError: sizes that do not fit `shape`; with validate=True columns out of range, or an indptr that
             does not rise from 0 to nse.
+
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import CSR, Events
+        >>> A = CSR.from_dense(np.array([[1, 0, 2], [0, 3, 0]], np.float32))
+        >>> A @ np.ones(3, np.float32)
+        Array([3., 3.], dtype=float32)
+        >>> A.T @ np.ones(2, np.float32)
+        Array([1., 3., 2.], dtype=float32)
     """
 
     # NumPy's operators then leave the answer to those below; JAX's do so for any type they do not know.

@@ -32,6 +32,13 @@ class Events:
     Raises:
         TypeError: values of another dtype.
         ValueError: values that are neither a vector nor a matrix, or ids or bits that are no vector.
+
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import CSR, Events
+        >>> A = CSR.from_dense(np.array([[1, 0, 2], [0, 3, 0]], np.float32))
+        >>> Events(np.array([True, False])) @ A  # row i: what neuron i sends
+        Array([1., 0., 2.], dtype=float32)
     """
 
     values: jax.Array

@@ -59,6 +59,16 @@ class XLACustomKernel(Definition):
 
     Raises:
         DuplicateNameError: the name belongs to another definition.
+
+    Example:
+        >>> import jax
+        >>> from ffi_bridge import XLACustomKernel
+        >>> kernel = XLACustomKernel("doubled")
+        >>> _ = kernel.def_reference(lambda **_: lambda x: 2 * x)
+        >>> kernel(jax.numpy.arange(3.0), outs=jax.ShapeDtypeStruct((3,), "float32"))
+        Array([0., 2., 4.], dtype=float32)
+        >>> print(kernel.explain())
+        doubled on cpu: reference (the first in the order of preference)
     """
 
     def __init__(self, name: str) -> None:

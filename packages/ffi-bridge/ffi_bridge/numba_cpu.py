@@ -64,6 +64,19 @@ def numba_kernel(
         jax.errors.JaxRuntimeError: when run: the kernel raised; the text has its name and the
             exception. Inside a parallel region: every call of the kernel that was under way then
             fails, in whichever thread.
+
+    Example:
+        >>> import jax, numba
+        >>> from ffi_bridge import numba_kernel
+        >>> @numba.njit
+        ... def running_sum(x, y):
+        ...     total = 0.0
+        ...     for i in range(x.size):
+        ...         total += x[i]
+        ...         y[i] = total
+        >>> call = numba_kernel(running_sum, jax.ShapeDtypeStruct((4,), "float32"))
+        >>> call(jax.numpy.arange(4.0))
+        Array([0., 1., 3., 6.], dtype=float32)
     """
     aliases = tuple(sorted((input_output_aliases or {}).items()))
     if _CONFIG.DISABLE_JIT and inspect.isfunction(kernel):

@@ -39,6 +39,14 @@ def use_backend(backend: str, *operators: XLACustomKernel | str) -> Generator[No
         UnknownBackendError: no operator has `backend`, or one that is named has not; lists what
             exists.
         UnknownOperatorError: a name that no operator has; lists what exists.
+
+    Example:
+        >>> from ffi_bridge import XLACustomKernel, use_backend
+        >>> kernel = XLACustomKernel("halved")
+        >>> _ = kernel.def_reference(lambda **_: lambda x: x / 2)
+        >>> with use_backend("reference"):
+        ...     kernel.explain().why
+        'asked for by name'
     """
     names = frozenset(_named(operator, backend) for operator in operators)
     if not names:

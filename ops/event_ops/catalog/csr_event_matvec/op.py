@@ -63,6 +63,13 @@ def csr_event_matvec(
     Raises:
         TypeError: a dtype that is not taken, or float events of another dtype than data.
         ValueError: a shape that does not fit `shape`, or an unknown encoding.
+
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import csr_event_matvec
+        >>> A = np.float32([1, 2, 3]), np.int32([0, 2, 1]), np.int32([0, 2, 3])  # [[1, 0, 2], [0, 3, 0]]
+        >>> csr_event_matvec(*A, np.array([True, False]), shape=(2, 3), transpose=True)
+        Array([1., 0., 2.], dtype=float32)
     """
     indices, indptr, events = map(as_array, (indices, indptr, events))
     data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)

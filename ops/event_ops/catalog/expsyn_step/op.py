@@ -62,6 +62,14 @@ def expsyn_step(
         TypeError: a dtype that is not taken, or that is not the one of g.
         ValueError: a shape that does not fit, or tau or dt <= 0 where their values are known when traced.
 
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import expsyn_step
+        >>> A = np.float32([1, 2, 3]), np.int32([0, 2, 1]), np.int32([0, 2, 3])  # [[1, 0, 2], [0, 3, 0]]
+        >>> g = np.zeros(3, np.float32)
+        >>> expsyn_step(g, *A, np.array([True, False]), shape=(2, 3), tau=5.0, dt=0.1)
+        Array([1., 0., 2.], dtype=float32)
+
     Source: the exact solution of dg/dt = -g / tau + sum of weight * delta(t - t_spike) over one step.
     """
     g, indices, indptr, spikes = map(as_array, (g, indices, indptr, spikes))

@@ -57,6 +57,12 @@ def segment_sum(
         ValueError: data is 0-d, segment_ids is not (n,), num_segments < 0, or mode is not known.
         IndexError: mode is "error" and a known id is out of range.
         NotImplementedError: mode is "error", ids are traced, and the backend cannot raise.
+
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import segment_sum
+        >>> segment_sum(np.float32([1, 2, 3]), np.int32([0, 2, 0]), 3)
+        Array([4., 0., 2.], dtype=float32)
     """
     given = segment_ids
     data, segment_ids = as_array(data), as_array(segment_ids)

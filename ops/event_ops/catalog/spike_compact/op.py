@@ -32,6 +32,12 @@ def spike_compact(
     Raises:
         TypeError: spikes is not bool, or capacity is no integer.
         ValueError: spikes is not 1-d or too long for int32, or capacity < 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import spike_compact
+        >>> spike_compact(np.array([False, True, False, True]))
+        (Array([1, 3, 4, 4], dtype=int32), Array(2, dtype=int32))
     """
     spikes = as_array(spikes)
     check_dtype("spikes", spikes, ("bool",))

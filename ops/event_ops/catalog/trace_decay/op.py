@@ -39,6 +39,12 @@ def trace_decay(
         TypeError: a dtype that is not taken, or float spikes of another dtype than x.
         ValueError: a shape that does not fit, or tau or dt <= 0 where their values are known when traced.
 
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import trace_decay
+        >>> trace_decay(np.zeros(2, np.float32), np.array([True, False]), tau=20.0, dt=1.0)
+        Array([1., 0.], dtype=float32)
+
     Source: the exact solution of dx/dt = -x / tau over one step.
     """
     x, spikes = as_array(x), as_array(spikes)
