@@ -56,6 +56,7 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say more: shapes, dtypes, units
 autodoc_default_options = {"members": False}
+smartquotes = False  # "flags" is a string of Python
 default_role = "py:obj"  # `name` is a link where the reference has that name, else code
 napoleon_numpy_docstring = False
 napoleon_use_param = False  # "grid, block: ..." are two arguments, not a type and one
@@ -65,6 +66,7 @@ add_module_names = False
 viewcode_line_numbers = True
 
 html_theme = "furo"
+pygments_dark_style = "one-dark"
 html_title = f"event-ops {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ class Page(HTMLParser):
     ids: set[str] = field(default_factory=set)
     unresolved: list[str] = field(default_factory=list)
     _open: list[str] = field(default_factory=list)
+    _role: str | None = None
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -35,9 +37,15 @@ class Page(HTMLParser):
                 self.links.append((tag, found[name]))
         classes = found.get("class", "").split()
         if tag == "code" and "xref" in classes and "a" not in self._open:
-            self.unresolved += [role for role in ROLES if role in classes]
+            self._role = next((role for role in ROLES if role in classes), None)
         if tag in ("a", "code"):
             self._open.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Note what a reference names, unless it is Python's own."""
+        if self._role and not hasattr(builtins, data):
+            self.unresolved.append(f"{data} by {self._role}")
+        self._role = None
 
     def handle_endtag(self, tag: str) -> None:
         """Leave a link."""
@@ -52,8 +60,8 @@ def problems(site: Path) -> Iterator[str]:
         yield f"{site} holds no pages: build it by `nox -s docs`"
     for path, page in pages.items():
         name = path.relative_to(site)
-        for role in page.unresolved:
-            yield f"{name}: a reference by {role} finds nothing"
+        for reference in page.unresolved:
+            yield f"{name}: the reference to {reference} finds nothing"
         for tag, address in page.links:
             if problem := _problem(tag, address, path, pages):
                 yield f"{name}: {address} {problem}"

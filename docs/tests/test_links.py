@@ -33,8 +33,9 @@ def test_what_is_loaded_from_a_network(tmp_path):
 
 
 def test_references_that_find_nothing(tmp_path):
-    body = '<a><code class="xref py py-func">f</code></a><code class="xref py py-func">g</code>'
-    assert found(tmp_path, body=body) == ["a.html: a reference by py-func finds nothing"]
+    body = '<a><code class="xref py py-func">f</code></a><code class="xref py py-func"><span>g</span></code>'
+    body += '<code class="xref py py-class">ValueError</code>'
+    assert found(tmp_path, body=body) == ["a.html: the reference to g by py-func finds nothing"]
 
 
 def test_an_empty_site_is_a_problem(tmp_path):

@@ -68,8 +68,8 @@ def lif_step(
         >>> from event_ops import lif_step
         >>> neuron = {"tau_m": 20.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -60.0, "t_ref": 2.0, "dt": 1.0}
         >>> V_m, refractory, spikes = lif_step(jnp.array([-51.0, -60.0]), jnp.zeros(2), 40.0, **neuron)
-        >>> V_m, spikes
-        (Array([-60.      , -58.293034], dtype=float32), Array([ True, False], dtype=bool))
+        >>> spikes, refractory
+        (Array([ True, False], dtype=bool), Array([2., 0.], dtype=float32))
 
     Source: Rotter and Diesmann (1999), Biol. Cybern. 81, 381-402, for the exact step.
     """
