@@ -1,6 +1,6 @@
 """Whether a tag is the version of the three distributions, and the changelog has it with a date.
 
-    python3 ci/tools/tagged.py v0.1.0
+python3 ci/tools/tagged.py v0.1.0
 """
 
 import re

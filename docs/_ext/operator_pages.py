@@ -56,7 +56,7 @@ def page(operator: Operator, results: Results) -> str:
         facts(operator),
         backends(operator),
         "## Definition",
-        f"The reference, in pure JAX, is the definition; every backend agrees with it, within rounding.\n\n"
+        "The reference, in pure JAX, is the definition; every backend agrees with it, within rounding.",
         f"```{{literalinclude}} {source(name, 'reference.py')}\n:language: python\n```",
         "## Conformance",
         conformance(name, results.matrix),
