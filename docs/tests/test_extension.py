@@ -24,9 +24,8 @@ def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
     for backend in operator.kernel.backend_names:
         assert f"| `{backend}`" in text
     assert "| ✓ " in text and "| ✕ " not in text  # its row of the matrix, in which nothing failed
-    assert re.search(
-        r"[µm]s a (call|step) \(`\w+`\) \|.* [\d.,]+×", text
-    )  # beside rivals, or our other backends
+    # Beside rivals, or our other backends.
+    assert re.search(r"[µm]s a (call|step) \(`\w+`\) \|.* [\d.,]+×", text)
     for file in ("op.py", "reference.py", "cases.py"):
         assert f"catalog/{operator.name}/{file}>`" in text
 
