@@ -1,5 +1,8 @@
 """Delays: a network in a scan against a ring buffer by hand, what is refused, and what is done in place."""
 
+import importlib
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -178,3 +181,31 @@ def test_a_loop_over_time_steps_does_not_copy_the_buffer():
     assert " custom-call(" in text
     copies = [line for line in text.splitlines() if f"f32[{SLOTS},{NEURONS}]" in line and " copy(" in line]
     assert copies == []
+
+
+@pytest.mark.parametrize("order", ["all", "most", "none"])
+@pytest.mark.parametrize("delays", ["uint8", "int32"])
+def test_in_parts_by_slot_is_row_by_row(monkeypatch, order, delays):
+    numba = pytest.importorskip("numba", reason="the kernel is Numba's")
+    kernels = importlib.import_module("event_ops.catalog.csr_event_deliver.numba_cpu")
+    monkeypatch.setattr(kernels, "MIN_ENTRIES_PARALLEL", 0)
+    rng, shape, slots, nse = np.random.default_rng(0), (41, 900), 64, 45_000
+    data, indices, indptr = random_csr(rng, shape, nse, "float32", "int32")
+    steps = rng.integers(0, slots, nse)
+    if order != "none":
+        steps = steps[np.lexsort((steps, np.repeat(np.arange(shape[0]), np.diff(indptr))))]
+    if order == "most":  # rows begin in order, then something else comes
+        for low, high in itertools.pairwise(indptr.tolist()):
+            steps[low + 300 : high] = rng.permutation(steps[low + 300 : high])
+    # Sums of whole numbers are exact in any order.
+    parts = np.zeros((slots, shape[1]), "f"), np.round(data * 8), indices, indptr, steps.astype(delays)
+    spikes = np.arange(shape[0]) % 20 != 0
+    wanted = csr_event_deliver(*parts, spikes, 70, shape=shape, backend="reference")
+    before = numba.get_num_threads()
+    try:
+        for threads in sorted({1, before}):
+            numba.set_num_threads(threads)
+            found = csr_event_deliver(*parts, spikes, 70, shape=shape, backend="numba_cpu")
+            np.testing.assert_array_equal(found, wanted)
+    finally:
+        numba.set_num_threads(before)

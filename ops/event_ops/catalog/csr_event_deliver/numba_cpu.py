@@ -6,10 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import prange
 
 from event_ops.numba_parts.delays import add_delayed_rows
+from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
+from event_ops.numba_parts.deliver_in_parts import add_part, seem_ordered, slot_bounds
 from event_ops.numba_parts.event_ids import ids_of
 from event_ops.numba_parts.jit import njit
+from event_ops.numba_parts.split import MIN_PARALLEL
+from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
 
@@ -24,6 +29,33 @@ def csr_event_deliver(
     add_delayed_rows(data, indices, indptr, delays, spikes, ids, now, y)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
-    return numba_kernel(csr_event_deliver, outs, input_output_aliases={0: 0})
+# Each thread has slots of its own: where rows are in the order of their delays, so that it has parts of them.
+@njit(parallel=True)
+def csr_event_deliver_parallel(
+    buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any, y: Any
+) -> None:
+    ids = ids_of(spikes, indptr.size - 1)
+    slots = np.uintp(y.shape[0])
+    now = np.uintp(np.int64(slot[()]) % np.int64(y.shape[0]))
+    parts = num_threads() if entries_up_to(indptr, ids)[ids.size] >= MIN_PARALLEL else 1
+    if parts == 1 or not seem_ordered(indptr, delays, ids):
+        add_delayed_rows(data, indices, indptr, delays, spikes, ids, now, y)
+    else:
+        bounds = slot_bounds(indptr, delays, ids, parts, slots)
+        for part in prange(parts):
+            low, high = bounds[part], bounds[part + 1]
+            add_part(data, indices, indptr, delays, spikes, ids, now, low, high, y)
+
+
+def generator(
+    *, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any
+) -> Callable[..., Any]:
+    """The callable; in parts, the order of a sum depends on how many threads there are."""
+
+    def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
+        large = indices.size >= MIN_ENTRIES_PARALLEL and delays.ndim == 1 and not deterministic
+        kernel = csr_event_deliver_parallel if large else csr_event_deliver
+        run = numba_kernel(kernel, outs, input_output_aliases={0: 0})
+        return run(buffer, data, indices, indptr, delays, spikes, slot)
+
+    return call
