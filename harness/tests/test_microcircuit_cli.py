@@ -1,5 +1,9 @@
 """The command line of the microcircuit: tables, figure, files; bad input is one line and exit code 2."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -33,16 +37,17 @@ def test_run_prints_the_tables_and_draws_the_figure(tmp_path, capsys):
     assert main([*TINY, *again]) == 0
 
 
-def test_dc_drive_and_pulse(tmp_path, capsys):
-    options = ("--drive", "dc", "--pulse", "0.005", "--seconds", "0.02", "--output", str(tmp_path / "a.png"))
-    assert main([*TINY, *options]) == 0
+def test_dc_drive_pulse_and_no_stored_synapses(tmp_path, capsys):
+    options = ("--drive", "dc", "--pulse", "0.005", "--procedural", "--seconds", "0.02")
+    assert main([*TINY, *options, "--output", str(tmp_path / "a.png")]) == 0
     assert "dc drive" in capsys.readouterr().out
 
 
 BAD = [
     "--scale 0", "--scale 1.5", "--scale x", "--scale 0.0001", "--seconds 0", "--drive ac", "--seed -1",
     "--backend nonsense", "--npz-out a.txt", "--npz-out /no/such/folder/a.npz", "--output a.txt",
-    "--scale 0.002 --resume missing.npz", "--discard -1", "extra",
+    "--scale 0.002 --resume missing.npz", "--discard -1", "extra", "--devices 0", "--devices 2 --procedural",
+    "--devices 2 --pulse 0.1",
 ]  # fmt: skip
 
 
@@ -57,3 +62,19 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, op
     assert code == 2
     assert captured.err.startswith("microcircuit: error: ") and captured.err.count("\n") == 1
     assert captured.out == "" and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("devices", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_the_very_same_spikes_on_several_devices(tmp_path, devices):
+    files = {count: tmp_path / f"{count}.npz" for count in (1, devices)}
+    for count, path in files.items():
+        words = ("--seconds", "0.08", "--npz-out", path, "--output", tmp_path / "a.png")
+        options = words if count == 1 else (*words, "--devices", count)
+        command = [sys.executable, "-m", "event_ops_harness.microcircuit", *TINY, *map(str, options)]
+        environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+    one, several = (np.load(path) for path in files.values())
+    assert one["ids"].size > 20
+    np.testing.assert_array_equal(several["ids"], one["ids"])
+    np.testing.assert_array_equal(several["times"], one["times"])

@@ -17,14 +17,15 @@ from event_ops_harness.microcircuit.checkpoint import (
 from event_ops_harness.microcircuit.connectivity import (
     Connectivity,
     recurrent_connectivity,
+    recurrent_drawing,
     thalamic_connectivity,
 )
+from event_ops_harness.microcircuit.inputs import pulse_of
 from event_ops_harness.microcircuit.model import Microcircuit
 from event_ops_harness.microcircuit.network import (
     State,
     catalog_step,
     initial_state,
-    pulse_of,
     wiring_of,
 )
 from event_ops_harness.microcircuit.simulation import SpikesLostError, simulate
@@ -234,3 +235,13 @@ def test_a_thalamic_pulse_excites_its_targets():
     excited = [reached[a:b].mean() for a, b in zip(model.first, model.first[1:], strict=False)]
     assert min(excited[i] for i in (2, 3, 6)) > 0.5
     assert max(excited[i] for i in (0, 1, 4, 5)) == 0
+
+
+def test_rows_drawn_anew_are_those_that_are_stored():
+    _, stored = poisson_run(initial_state(POISSON, 2), 600)
+    wiring = wiring_of(recurrent_drawing(POISSON, 2), 2)
+    step = catalog_step(POISSON, None)
+    _, drawn = simulate(POISSON, step, initial_state(POISSON, 2), wiring, steps=600)
+    assert stored.ids.size > 20
+    np.testing.assert_array_equal(drawn.times, stored.times)
+    np.testing.assert_array_equal(drawn.ids, stored.ids)

@@ -7,8 +7,11 @@
 | model.py        | what are the parameters, and what are they in a smaller network?  |
 | rows.py         | how are a neuron's synapses drawn?                                |
 | connectivity.py | who projects to whom, as a matrix                                 |
+| procedural.py   | the same without a matrix: rows drawn anew at each spike          |
+| inputs.py       | what comes from outside?                                          |
 | network.py      | what happens in one time step, built from catalog operators       |
 | simulation.py   | the jitted scan, in chunks, and what it records                   |
+| sharded.py      | the same network over several devices                             |
 | checkpoint.py   | the state in a file, to go on from                                |
 | statistics.py   | rates, interval CVs and correlations of single neurons            |
 | figure.py       | raster by layer, distributions of rates and CVs                   |

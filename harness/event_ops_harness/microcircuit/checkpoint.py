@@ -6,6 +6,7 @@ The random numbers are functions of seed and step, so that the state of a genera
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,9 +21,8 @@ class CheckpointError(ValueError):
 
 def save_checkpoint(path: Path, state: State, model: Microcircuit, seed: int) -> None:
     """Write the state beside what it belongs to: an .npz file."""
-    np.savez(
-        path, belongs_to=description(model, seed), **{k: np.asarray(v) for k, v in state._asdict().items()}
-    )
+    arrays: dict[str, Any] = {name: np.asarray(x) for name, x in state._asdict().items()}
+    np.savez(path, belongs_to=description(model, seed), **arrays)
 
 
 def load_checkpoint(path: Path, model: Microcircuit, seed: int) -> State:

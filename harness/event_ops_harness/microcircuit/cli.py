@@ -10,32 +10,44 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from event_ops_harness.cuba.processes import DevicesError, check_devices, prepare_devices
 from event_ops_harness.microcircuit.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from event_ops_harness.microcircuit.connectivity import (
     Connectivity,
+    Drawing,
     recurrent_connectivity,
+    recurrent_drawing,
     thalamic_connectivity,
 )
 from event_ops_harness.microcircuit.figure import save_figure
+from event_ops_harness.microcircuit.inputs import pulse_of
 from event_ops_harness.microcircuit.model import Microcircuit, ModelError
 from event_ops_harness.microcircuit.network import (
+    WHOLE,
     State,
     Step,
     Wiring,
     catalog_step,
     initial_state,
-    pulse_of,
     wiring_of,
 )
-from event_ops_harness.microcircuit.options import make_parser
+from event_ops_harness.microcircuit.options import check_together, make_parser
 from event_ops_harness.microcircuit.report import Costs, backends, costs_table, populations_table
-from event_ops_harness.microcircuit.simulation import Recording, SpikesLostError, simulate
+from event_ops_harness.microcircuit.sharded import Blocks
+from event_ops_harness.microcircuit.simulation import HERE, Recording, SpikesLostError, simulate
 from event_ops_harness.microcircuit.statistics import Spikes
 from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
 
 BAD_INPUT = 2
 INTERRUPTED = 130
-WRONG = (ModelError, CheckpointError, SpikesLostError, UnknownBackendError, BackendUnavailableError)
+WRONG = (
+    ModelError,
+    DevicesError,
+    CheckpointError,
+    SpikesLostError,
+    UnknownBackendError,
+    BackendUnavailableError,
+)
 
 
 @contextmanager
@@ -47,38 +59,59 @@ def progress_bar(what: str, total: int, *, hidden: bool) -> Iterator[Callable[[i
         yield lambda done: progress.update(task, completed=done)
 
 
-def build(options: argparse.Namespace, model: Microcircuit) -> tuple[Connectivity, float]:
-    """The recurrent synapses, and how many seconds they took."""
+def build(options: argparse.Namespace, model: Microcircuit) -> tuple[Connectivity | Drawing, float]:
+    """The recurrent synapses, or what they are drawn from, and how many seconds it took."""
     start, total = time.perf_counter(), int(model.synapses.sum())
+    if options.procedural:
+        return recurrent_drawing(model, options.seed), time.perf_counter() - start
     with progress_bar("building", total, hidden=options.no_progress) as on_progress:
         return recurrent_connectivity(model, options.seed, on_progress), time.perf_counter() - start
 
 
+def blocks_of(options: argparse.Namespace, model: Microcircuit) -> Blocks | None:
+    """The devices that share the neurons; None: one device."""
+    if options.devices is None:
+        return None
+    prepare_devices(options.devices)
+    check_devices(options.devices)
+    return Blocks.over(model.neurons, options.devices)
+
+
 def network_of(
-    options: argparse.Namespace, model: Microcircuit, recurrent: Connectivity
+    options: argparse.Namespace,
+    model: Microcircuit,
+    recurrent: Connectivity | Drawing,
+    blocks: Blocks | None,
 ) -> tuple[Step, State, Wiring]:
     """The step, the state to begin with, and what the step reads."""
     pulsed = options.pulse is not None
     pulse = pulse_of(model, options.seed, options.pulse * 1e3, options.backend) if pulsed else None
     thalamic = thalamic_connectivity(model, options.seed) if pulsed else None
-    step = catalog_step(model, options.backend, pulse=pulse)
+    part = WHOLE if blocks is None else blocks.part
+    step = catalog_step(model, options.backend, pulse=pulse, part=part)
     if options.resume is None:
         state = initial_state(model, options.seed)
     else:
         state = load_checkpoint(options.resume, model, options.seed)
+    if blocks is not None and isinstance(recurrent, Connectivity):
+        return step, state, blocks.wiring(recurrent, options.seed)
     return step, state, wiring_of(recurrent, options.seed, thalamic)
 
 
 def run(options: argparse.Namespace) -> None:
     """Simulate as asked, print the tables, save what is to be saved."""
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
+    blocks = blocks_of(options, model)
     backends(options.backend)  # what cannot run is said before anything is built
     recurrent, build_seconds = build(options, model)
-    step, state, wiring = network_of(options, model, recurrent)
+    step, state, wiring = network_of(options, model, recurrent, blocks)
+    placement = HERE if blocks is None else blocks.placement
     discarded = 0 if options.resume else round(options.discard * 1e3 / model.dt)
     steps = discarded + model.steps(options.seconds)
     with progress_bar("simulating", steps, hidden=options.no_progress) as on_chunk:
-        state, recording = simulate(model, step, state, wiring, steps=steps, on_chunk=on_chunk)
+        state, recording = simulate(
+            model, step, state, wiring, steps=steps, placement=placement, on_chunk=on_chunk
+        )
     spikes = spikes_of(recording).after(recording.first_step + discarded)
     console = Console()
     console.print(populations_table(spikes, model))
@@ -105,6 +138,7 @@ def save(options: argparse.Namespace, model: Microcircuit, state: State, recordi
 def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser()
     options = parser.parse_args(sys.argv[1:] if argv is None else argv)
+    check_together(parser, options)
     try:
         run(options)
     except WRONG as error:

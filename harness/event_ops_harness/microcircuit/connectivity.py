@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -43,6 +44,10 @@ class Connectivity:
         return self.indices.size
 
     @property
+    def out_degrees(self) -> np.ndarray:
+        return np.diff(self.indptr)
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self.sources, self.targets
 
@@ -72,44 +77,80 @@ class Projections:
         return cls(np.array([model.thalamic_neurons]), synapses, weights, np.array([model.delay_ex]))
 
 
+class Drawing(NamedTuple):
+    """What rows are drawn from: a few bytes a neuron, from which the whole matrix follows."""
+
+    key: np.ndarray  # uint32 0-d
+    degrees: np.ndarray  # int32 (sources, t), synapses of each neuron onto each target population
+    populations: np.ndarray  # int32 (sources,), of the sources
+    starts: np.ndarray  # int32 (t,), the first neuron of each target population
+    sizes: np.ndarray  # int32 (t,), how many there are
+    means: np.ndarray  # float32 (s, t), of the weights in pA
+    sds: np.ndarray  # float32 (s, t)
+    tables: np.ndarray  # uint32 (s, 64), alias tables of delays
+
+    @property
+    def synapses(self) -> int:
+        return int(self.degrees.sum(dtype=np.int64))
+
+    @property
+    def out_degrees(self) -> np.ndarray:
+        return self.degrees.sum(axis=1)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(x.nbytes for x in self)
+
+
+def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
+    """The out-degrees and parameters of every row. Raises ModelError if int32 cannot count the synapses."""
+    total = int(drawn.synapses.sum())
+    if total > MAX_SYNAPSES:
+        raise ModelError(f"{total} synapses are more than int32 indices can count")
+    means = np.ascontiguousarray(drawn.weights.T, np.float32)
+    tables = [delay_table(d / model.dt, model.delay_rel_sd * d / model.dt) for d in drawn.delays]
+    return Drawing(
+        key=np.array(key, np.uint32),
+        degrees=out_degrees(drawn, key),
+        populations=np.repeat(np.arange(drawn.sources.size, dtype=np.int32), drawn.sources),
+        starts=model.first[:-1].astype(np.int32),
+        sizes=model.sizes.astype(np.int32),
+        means=means,
+        sds=np.abs(means) * np.float32(model.weight_rel_sd),
+        tables=np.stack(tables),
+    )
+
+
+def recurrent_drawing(model: Microcircuit, seed: int) -> Drawing:
+    """What the synapses between the neurons are drawn from."""
+    return drawing_of(Projections.recurrent(model), model, key_of(seed, RECURRENT))
+
+
 def recurrent_connectivity(
     model: Microcircuit, seed: int, on_progress: Callable[[int], None] = lambda done: None
 ) -> Connectivity:
     """The synapses between the neurons; `on_progress(synapses done)` now and then."""
-    return connect(Projections.recurrent(model), model, key_of(seed, RECURRENT), on_progress)
+    return connect(recurrent_drawing(model, seed), model.neurons, on_progress)
 
 
 def thalamic_connectivity(model: Microcircuit, seed: int) -> Connectivity:
     """The synapses of the thalamic neurons."""
-    return connect(Projections.thalamic(model), model, key_of(seed, THALAMIC))
+    drawn = drawing_of(Projections.thalamic(model), model, key_of(seed, THALAMIC))
+    return connect(drawn, model.neurons)
 
 
 def connect(
-    drawn: Projections,
-    model: Microcircuit,
-    key: int,
-    on_progress: Callable[[int], None] = lambda done: None,
+    drawn: Drawing, targets: int, on_progress: Callable[[int], None] = lambda done: None
 ) -> Connectivity:
-    """Draw the synapses; the same for one key, whatever the number of threads.
-
-    Raises ModelError if there are more synapses than int32 can count.
-    """
-    total = int(drawn.synapses.sum())
-    if total > MAX_SYNAPSES:
-        raise ModelError(f"{total} synapses are more than int32 indices can count")
-    degrees = out_degrees(drawn, key)
-    indptr = np.concatenate([[0], np.cumsum(degrees.sum(axis=1))]).astype(np.int32)
+    """Draw the synapses; the same for one key, whatever the number of threads."""
+    indptr = np.concatenate([[0], np.cumsum(drawn.degrees.sum(axis=1))]).astype(np.int32)
+    total = int(indptr[-1])
     data, indices = aligned_empty(total, np.float32), aligned_empty(total, np.int32)
     delays = aligned_empty(total, np.uint8)
-    populations = np.repeat(np.arange(drawn.sources.size), drawn.sources)
-    means = np.ascontiguousarray(drawn.weights.T)
-    tables = np.stack([delay_table(d / model.dt, model.delay_rel_sd * d / model.dt) for d in drawn.delays])
-    sds = np.abs(means) * model.weight_rel_sd
-    parts = (model.first[:-1], model.sizes, means, sds, tables)
     for low, high in slices(indptr):
-        fill_rows(low, high, key, indptr, degrees, populations, *parts, data, indices, delays)
+        fill_rows(low, high, int(drawn.key), indptr, *drawn[1:], data, indices, delays)
         on_progress(int(indptr[high]))
-    return Connectivity(data, indices, indptr, delays, model.neurons)
+    return Connectivity(data, indices, indptr, delays, targets)
 
 
 def out_degrees(drawn: Projections, key: int) -> np.ndarray:

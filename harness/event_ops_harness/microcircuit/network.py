@@ -8,16 +8,19 @@ looks the same later.
 
 import math
 from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import event_ops
-from event_ops_harness.microcircuit.connectivity import BACKGROUND, PULSE, Connectivity, key_of
+from event_ops.spiking import Surrogate
+from event_ops_harness.microcircuit.connectivity import BACKGROUND, Connectivity, Drawing, key_of
+from event_ops_harness.microcircuit.inputs import Pulse, background_of
 from event_ops_harness.microcircuit.model import V_MEAN, V_SD, Microcircuit
+from event_ops_harness.microcircuit.procedural import deliver_generated
 from event_ops_harness.microcircuit.rows import SLOTS
 
 OPERATORS = ("lif_step", "read_slot", "poisson_input", "csr_event_deliver", "spike_compact")
@@ -41,10 +44,10 @@ class Synapses(NamedTuple):
 class Wiring(NamedTuple):
     """What a step reads, and does not change."""
 
-    recurrent: Synapses
-    thalamic: Synapses | None = None
-    seed: jax.Array = np.uint32(0)  # of the background
-    drive: jax.Array = np.float32(1)  # times the background's mean: what a gradient is asked for
+    recurrent: Synapses | Drawing
+    thalamic: Synapses | None
+    seed: jax.Array  # uint32 0-d, of the background
+    drive: jax.Array  # float32 0-d, times the background's mean: what a gradient is asked for
 
 
 class Spikes(NamedTuple):
@@ -53,7 +56,6 @@ class Spikes(NamedTuple):
 
 
 Step = Callable[[State, Wiring], tuple[State, Spikes]]
-Pulse = Callable[[jax.Array], jax.Array]
 
 
 def capacity_of(neurons: int) -> int:
@@ -82,13 +84,14 @@ def initial_state(model: Microcircuit, seed: int) -> State:
 def synapses_of(connectivity: Connectivity) -> Synapses:
     """The CSR parts as JAX arrays, which share the memory of the NumPy ones."""
     parts = connectivity.data, connectivity.indices, connectivity.indptr, connectivity.delays
-    return Synapses(*map(jnp.asarray, parts))
+    return Synapses(*map(jax.device_put, parts))
 
 
-def wiring_of(recurrent: Connectivity, seed: int, thalamic: Connectivity | None = None) -> Wiring:
+def wiring_of(recurrent: Connectivity | Drawing, seed: int, thalamic: Connectivity | None = None) -> Wiring:
     """What the step reads, for the background of a seed."""
+    stored = isinstance(recurrent, Connectivity)
     return Wiring(
-        recurrent=synapses_of(recurrent),
+        recurrent=synapses_of(recurrent) if stored else Drawing(*map(jax.device_put, recurrent)),
         thalamic=None if thalamic is None else synapses_of(thalamic),
         seed=jnp.asarray(np.uint32(key_of(seed, BACKGROUND))),
         drive=jnp.ones((), jnp.float32),
@@ -100,64 +103,81 @@ def at_or_above(V_th: float) -> np.float32:
     return np.nextafter(np.float32(V_th), np.float32(-np.inf))
 
 
-def background_of(model: Microcircuit, backend: str | None) -> Callable[[State, Wiring], jax.Array]:
-    """pA that the background adds in a step."""
-    rates = model.per_neuron(model.external_rates)
-    if not rates.any():
-        return lambda state, wiring: jnp.zeros((), jnp.float32)
-    mean, weight = rates * model.dt * 1e-3, np.float32(model.weight_ext)
-
-    def background(state: State, wiring: Wiring) -> jax.Array:
-        return event_ops.poisson_input(
-            weight * wiring.drive, wiring.seed, state.t, mean=mean, backend=backend
-        )
-
-    return background
+def unchanged(x: Any) -> Any:
+    """What one device does with what belongs to several."""
+    return x
 
 
-def pulse_of(model: Microcircuit, seed: int, start: float | None, backend: str | None) -> Pulse | None:
-    """How often each thalamic neuron spikes in a step: in `thalamic_duration` ms from `start` on."""
-    if start is None:
-        return None
-    first, last = (round(t / model.dt) for t in (start, start + model.thalamic_duration))
-    mean = np.full(model.thalamic_neurons, model.thalamic_rate * model.dt * 1e-3)
-    key = np.uint32(key_of(seed, PULSE))
+@dataclass(frozen=True)
+class Part:
+    """The neurons that a device has: `own` takes their values out of those of all; `exchange` collects
+    everybody's spikes from those of the parts."""
 
-    def pulse(t: jax.Array) -> jax.Array:
-        spikes = event_ops.poisson_input(np.float32(1), key, t, mean=mean, backend=backend)
-        return spikes * ((t >= first) & (t < last)).astype(spikes.dtype)
+    own: Callable[[jax.Array], jax.Array] = unchanged
+    exchange: Callable[[jax.Array], jax.Array] = unchanged
 
-    return pulse
+
+WHOLE = Part()
+
+
+def deliver(
+    buffer: jax.Array, synapses: Synapses | Drawing, spikes: jax.Array, t: jax.Array, backend: str | None
+) -> jax.Array:
+    """The spikes of step t into the slots in which they arrive."""
+    if isinstance(synapses, Drawing):
+        return deliver_generated(buffer, synapses, spikes, t)
+    shape = (synapses.indptr.shape[0] - 1, buffer.shape[1])
+    return event_ops.csr_event_deliver(buffer, *synapses, spikes, t, shape=shape, backend=backend)
+
+
+def dynamics(
+    model: Microcircuit,
+    backend: str | None,
+    *,
+    pulse: Pulse | None = None,
+    surrogate: Surrogate | None = None,
+    part: Part = WHOLE,
+) -> Callable[[State, Wiring], tuple[State, jax.Array]]:
+    """Integrate, take what arrives, deliver the spikes; returns these, too, one flag per neuron.
+
+    With a surrogate they are numbers, 0 and 1, through which derivatives go.
+    """
+    gain, decay = np.float32(model.drive_gain()), np.float32(math.exp(-model.dt / model.tau_syn))
+    constant = jnp.asarray(model.per_neuron(model.I_dc * model.tau_m / model.C_m), jnp.float32)
+    neuron = {k: getattr(model, k) for k in ("tau_m", "E_L", "V_reset", "t_ref", "dt")}
+    neuron |= {"V_th": at_or_above(model.V_th), "surrogate": surrogate}
+    background = background_of(model, backend)
+
+    def step(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
+        V_m, refractory, I_syn, buffer, t = state
+        arrivals, buffer = event_ops.read_slot(buffer, t, backend=backend)
+        drive = gain * I_syn + part.own(constant)
+        V_m, refractory, own = event_ops.lif_step(V_m, refractory, drive, **neuron, backend=backend)
+        noise = background(wiring.drive, wiring.seed, t)
+        I_syn = decay * I_syn + arrivals + part.own(noise)
+        spikes = part.exchange(own)
+        buffer = deliver(buffer, wiring.recurrent, spikes, t, backend)
+        if pulse is not None and wiring.thalamic is not None:
+            buffer = deliver(buffer, wiring.thalamic, pulse(t), t, backend)
+        return State(V_m, refractory, I_syn, buffer, t + 1), spikes
+
+    return step
 
 
 def catalog_step(
-    model: Microcircuit, backend: str | None, *, pulse: Pulse | None = None, capacity: int | None = None
+    model: Microcircuit,
+    backend: str | None,
+    *,
+    pulse: Pulse | None = None,
+    capacity: int | None = None,
+    part: Part = WHOLE,
 ) -> Step:
-    """Integrate, take what arrives, deliver the spikes, list them."""
-    n, gain = model.neurons, np.float32(model.drive_gain())
-    decay = np.float32(math.exp(-model.dt / model.tau_syn))
-    constant = jnp.asarray(model.per_neuron(model.I_dc * model.tau_m / model.C_m), jnp.float32)
-    neuron = {k: getattr(model, k) for k in ("tau_m", "E_L", "V_reset", "t_ref", "dt")}
-    lif_step = partial(event_ops.lif_step, **neuron, V_th=at_or_above(model.V_th), backend=backend)
-    background = background_of(model, backend)
-    room = capacity_of(n) if capacity is None else capacity
-
-    def deliver(buffer: jax.Array, synapses: Synapses, spikes: jax.Array, t: jax.Array) -> jax.Array:
-        data, indices, indptr, delays = synapses
-        shape = (indptr.shape[0] - 1, n)
-        return event_ops.csr_event_deliver(
-            buffer, data, indices, indptr, delays, spikes, t, shape=shape, backend=backend
-        )
+    """One step of the dynamics, with the spikes as a list."""
+    room = capacity_of(model.neurons) if capacity is None else capacity
+    move = dynamics(model, backend, pulse=pulse, part=part)
 
     def step(state: State, wiring: Wiring) -> tuple[State, Spikes]:
-        V_m, refractory, I_syn, buffer, t = state
-        arrivals, buffer = event_ops.read_slot(buffer, t, backend=backend)
-        V_m, refractory, spikes = lif_step(V_m, refractory, gain * I_syn + constant)
-        I_syn = decay * I_syn + arrivals + background(state, wiring)
-        buffer = deliver(buffer, wiring.recurrent, spikes, t)
-        if pulse is not None and wiring.thalamic is not None:
-            buffer = deliver(buffer, wiring.thalamic, pulse(t), t)
-        listed = event_ops.spike_compact(spikes, capacity=room, backend=backend)
-        return State(V_m, refractory, I_syn, buffer, t + 1), Spikes(*listed)
+        state, spikes = move(state, wiring)
+        return state, Spikes(*event_ops.spike_compact(spikes, capacity=room, backend=backend))
 
     return step

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from event_ops_harness.cuba.options import OneLineParser, figure_path, positive, whole
+from event_ops_harness.cuba.options import OneLineParser, figure_path, positive, positive_int, whole
 from event_ops_harness.microcircuit.model import DRIVES
 
 DESCRIPTION = "Simulate the Potjans-Diesmann microcircuit, print a table, draw a figure."
@@ -18,6 +18,8 @@ def make_parser() -> argparse.ArgumentParser:
     add("--drive", choices=DRIVES, default="poisson", help="the background; default: poisson")
     add("--pulse", type=duration, metavar="S", help="a thalamic pulse of 10 ms at this model time")
     add("--seed", type=whole, default=1, metavar="K", help="default: 1")
+    add("--procedural", action="store_true", help="store no synapses: draw them anew at each spike")
+    add("--devices", type=positive_int, metavar="N", help="split the neurons over so many devices")
     add("--backend", metavar="NAME", help="run the operators on this one; default: they choose")
     add("--npz-out", type=npz_path, metavar="FILE", help="spike times and ids of all neurons")
     add("--checkpoint", type=npz_path, metavar="FILE", help="write the last state, to go on from")
@@ -46,3 +48,10 @@ def npz_path(text: str) -> Path:
     if not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"folder {str(path.parent)!r} does not exist")
     return path
+
+
+def check_together(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if options.devices is not None:
+        for name in ("procedural", "pulse", "resume", "checkpoint"):
+            if getattr(options, name) not in (None, False):
+                parser.error(f"--{name} runs on one device; leave --devices out")

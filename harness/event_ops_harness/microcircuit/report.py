@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 
 import ffi_bridge.registry
-from event_ops_harness.microcircuit.connectivity import Connectivity
+from event_ops_harness.microcircuit.connectivity import Connectivity, Drawing
 from event_ops_harness.microcircuit.model import FULL_RATES, POPULATIONS, Microcircuit
 from event_ops_harness.microcircuit.network import OPERATORS
 from event_ops_harness.microcircuit.simulation import Recording
@@ -26,13 +26,17 @@ class Costs:
     seconds: float  # wall clock of the loop
     build_seconds: float
     synaptic_events: int
-    connectivity: Connectivity
+    connectivity: Connectivity | Drawing
 
     @classmethod
     def of(
-        cls, recording: Recording, connectivity: Connectivity, model: Microcircuit, build_seconds: float
+        cls,
+        recording: Recording,
+        connectivity: Connectivity | Drawing,
+        model: Microcircuit,
+        build_seconds: float,
     ) -> "Costs":
-        events = int(np.diff(connectivity.indptr)[recording.ids].sum(dtype=np.int64))
+        events = int(connectivity.out_degrees[recording.ids].sum(dtype=np.int64))
         model_seconds = recording.steps * model.dt * 1e-3
         return cls(model_seconds, recording.seconds, build_seconds, events, connectivity)
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops_harness.microcircuit.model import Microcircuit
-from event_ops_harness.microcircuit.network import Spikes, State, Step, Wiring, capacity_of
+from event_ops_harness.microcircuit.network import Spikes, State, Step, Wiring, capacity_of, unchanged
 
 CHUNK_STEPS = 1000
 
@@ -56,7 +56,20 @@ class Recording:
         return np.repeat(np.arange(self.first_step, self.first_step + counts.size), counts)
 
 
-Chunk = Callable[[State, Buffer, Wiring], tuple[State, Buffer, jax.Array]]
+Loop = Callable[[State, Buffer, Wiring], tuple[State, Buffer, jax.Array]]
+Arguments = tuple[State, Buffer, Wiring]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a loop runs: `place` puts its arguments there; `around` makes of the loop of one device that of
+    all."""
+
+    place: Callable[[Arguments], Arguments] = unchanged
+    around: Callable[[Loop], Loop] = unchanged
+
+
+HERE = Placement()
 
 
 def simulate(
@@ -67,6 +80,7 @@ def simulate(
     *,
     steps: int,
     capacity: int | None = None,
+    placement: Placement = HERE,
     on_chunk: Callable[[int], None] = lambda done: None,
 ) -> tuple[State, Recording]:
     """Run so many steps from `state`, whose arrays are donated; `on_chunk(steps done)` after each chunk.
@@ -75,9 +89,10 @@ def simulate(
     """
     n, room = model.neurons, capacity_of(model.neurons) if capacity is None else capacity
     recording = Recording(n, first_step=int(state.t))
-    buffer = make_buffer(n, room, model)
+    state, buffer, wiring = placement.place((state, make_buffer(n, room, model), wiring))
     sizes = {min(CHUNK_STEPS, steps), steps % CHUNK_STEPS or CHUNK_STEPS}
-    chunks = {size: compile_chunk(step, size, state, buffer, wiring) for size in sizes if size <= steps}
+    arguments = state, buffer, wiring
+    chunks = {size: compile_chunk(step, size, *arguments, placement) for size in sizes if size <= steps}
     start = time.perf_counter()
     for done in range(0, steps, CHUNK_STEPS):
         todo = min(CHUNK_STEPS, steps - done)
@@ -95,7 +110,9 @@ def make_buffer(neurons: int, capacity: int, model: Microcircuit) -> Buffer:
     return Buffer(jnp.zeros(size, jnp.int32), jnp.zeros((), jnp.int32))
 
 
-def compile_chunk(step: Step, steps: int, state: State, buffer: Buffer, wiring: Wiring) -> Chunk:
+def compile_chunk(
+    step: Step, steps: int, state: State, buffer: Buffer, wiring: Wiring, placement: Placement = HERE
+) -> Loop:
     """The scan over the steps of one chunk; state and buffer are updated in place."""
 
     def run(state: State, buffer: Buffer, wiring: Wiring) -> tuple[State, Buffer, jax.Array]:
@@ -107,7 +124,7 @@ def compile_chunk(step: Step, steps: int, state: State, buffer: Buffer, wiring: 
         (state, buffer), counts = jax.lax.scan(body, (state, empty), length=steps)
         return state, buffer, counts
 
-    return jax.jit(run, donate_argnames=("state", "buffer")).lower(state, buffer, wiring).compile()
+    return jax.jit(placement.around(run), donate_argnums=(0, 1)).lower(state, buffer, wiring).compile()
 
 
 def append(buffer: Buffer, spikes: Spikes) -> Buffer:

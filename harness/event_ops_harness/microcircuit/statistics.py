@@ -63,7 +63,9 @@ def count_correlations(spikes: Spikes, first: int, end: int, dt: float) -> np.nd
     np.add.at(counts, (ids[kept], bins[mine][kept]), 1)
     if len(counts) < 2:
         return np.zeros(0)
-    return np.corrcoef(counts)[np.triu_indices(len(counts), 1)]
+    matrix = np.asarray(np.corrcoef(counts))
+    rows, columns = np.triu_indices(len(counts), 1)
+    return matrix[rows, columns]
 
 
 def distributions(spikes: Spikes, model: Microcircuit) -> dict[str, dict[str, np.ndarray]]:

@@ -1,0 +1,110 @@
+"""The network over several devices: each has a block of the neurons, and the synapses onto them.
+
+A step communicates who spiked, and nothing else: one all-gather of a flag per neuron. Each device draws the
+background of all neurons and keeps its own, so that the spikes are those of one device.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from event_ops_harness.microcircuit.connectivity import BACKGROUND, Connectivity, key_of
+from event_ops_harness.microcircuit.network import Part, State, Synapses, Wiring
+from event_ops_harness.microcircuit.simulation import Arguments, Placement
+
+AXIS = "devices"
+# How the arrays of the state are split; the number of the step is one for all.
+STATE: Any = State._make((P(AXIS), P(AXIS), P(AXIS), P(None, AXIS), P()))
+WIRING: Any = Wiring._make((Synapses._make([P(AXIS)] * 4), None, P(), P()))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Neurons by device: equal blocks of consecutive ones, the last of them filled up with idle ones."""
+
+    neurons: int
+    mesh: Mesh
+
+    @classmethod
+    def over(cls, neurons: int, devices: int) -> "Blocks":
+        """Blocks on the first so many devices."""
+        chosen = jax.local_devices()[:devices]
+        return cls(neurons, jax.make_mesh((devices,), (AXIS,), (AxisType.Auto,), devices=chosen))
+
+    @property
+    def devices(self) -> int:
+        return self.mesh.shape[AXIS]
+
+    @property
+    def size(self) -> int:
+        return -(-self.neurons // self.devices)
+
+    @property
+    def missing(self) -> int:
+        return self.devices * self.size - self.neurons
+
+    @property
+    def part(self) -> Part:
+        """What a device has of everybody's values, and everybody's spikes."""
+        return Part(self._own, self._exchange)
+
+    def _own(self, x: jax.Array) -> jax.Array:
+        first = jax.lax.axis_index(AXIS) * self.size
+        return jax.lax.dynamic_slice_in_dim(jnp.pad(x, (0, self.missing)), first, self.size)
+
+    def _exchange(self, own: jax.Array) -> jax.Array:
+        return jax.lax.all_gather(own, AXIS, tiled=True)[: self.neurons]
+
+    def padded(self, state: State) -> State:
+        """With neurons at the end whose spikes nobody is told of."""
+        wide = dict.fromkeys(("V_m", "refractory", "I_syn"), (0, self.missing))
+        filled = {name: jnp.pad(getattr(state, name), width) for name, width in wide.items()}
+        return state._replace(**filled, buffer=jnp.pad(state.buffer, ((0, 0), (0, self.missing))))
+
+    def wiring(self, connectivity: Connectivity, seed: int) -> Wiring:
+        """The synapses onto each block, rows as in the whole; as many entries for each block as for any."""
+        device = connectivity.indices // self.size
+        rows = np.repeat(np.arange(connectivity.sources), np.diff(connectivity.indptr))
+        parts = [self._onto(connectivity, rows, np.flatnonzero(device == d), d) for d in range(self.devices)]
+        longest = max(len(part[0]) for part in parts)
+        stacked = [
+            [np.pad(x, (0, longest - len(x))) if i != 2 else x for i, x in enumerate(p)] for p in parts
+        ]
+        arrays = (jnp.asarray(np.stack(xs)) for xs in zip(*stacked, strict=True))
+        seed_word = jnp.asarray(np.uint32(key_of(seed, BACKGROUND)))
+        return Wiring(Synapses(*arrays), None, seed_word, jnp.ones((), jnp.float32))
+
+    def _onto(
+        self, connectivity: Connectivity, rows: np.ndarray, chosen: np.ndarray, device: int
+    ) -> tuple[np.ndarray, ...]:
+        ends = np.searchsorted(rows[chosen], np.arange(connectivity.sources + 1)).astype(np.int32)
+        columns = connectivity.indices[chosen] - np.int32(device * self.size)
+        return connectivity.data[chosen], columns, ends, connectivity.delays[chosen]
+
+    @property
+    def placement(self) -> Placement:
+        return Placement(self._place, self._around)
+
+    def _place(self, arguments: Arguments) -> Arguments:
+        """Each array where its parts are wanted."""
+        state, buffer, wiring = arguments
+        wide = self.padded(state), buffer, wiring
+        specs = STATE, jax.tree.map(lambda _: P(), buffer), WIRING
+        return jax.tree.map(lambda x, spec: jax.device_put(x, NamedSharding(self.mesh, spec)), wide, specs)
+
+    def _around(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A loop over steps of a part, on every device; what is recorded is the same on all of them."""
+
+        def local(state: State, buffer: Any, wiring: Wiring) -> Any:
+            own = Synapses(*(x[0] for x in wiring.recurrent))
+            return run(state, buffer, wiring._replace(recurrent=own))
+
+        # That is what JAX cannot know of an all-gather's result.
+        specs = {"in_specs": (STATE, P(), WIRING), "out_specs": (STATE, P(), P()), "check_vma": False}
+        return jax.shard_map(local, mesh=self.mesh, **specs)
