@@ -1,0 +1,47 @@
+"""The microcircuit's examples run as their docstrings say: many seeds in one program; a gradient."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
+
+from event_ops_harness.microcircuit.connectivity import recurrent_connectivity
+from event_ops_harness.microcircuit.model import Microcircuit
+from event_ops_harness.microcircuit.network import catalog_step, initial_state, wiring_of
+from event_ops_harness.microcircuit.simulation import simulate
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def example(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_seeds_of_one_program_are_those_of_programs_of_their_own():
+    model = Microcircuit(N_scaling=0.003, K_scaling=0.05)
+    connectivity = recurrent_connectivity(model, 1)
+    wiring = wiring_of(connectivity, 1)
+    counts = example("microcircuit_seeds").counts_of_seeds(model, wiring, [1, 2, 3], 100, 300)
+    for seed, found in zip((1, 2, 3), np.asarray(counts), strict=True):
+        own = wiring_of(connectivity, seed)
+        _, alone = simulate(model, catalog_step(model, None), initial_state(model, seed), own, steps=400)
+        wanted = np.bincount(alone.ids[alone.times >= 100], minlength=model.neurons)
+        assert wanted.sum() > 10
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.slow
+def test_the_surrogate_gradient_points_where_the_rate_goes():
+    module = example("microcircuit_gradient")
+    model = Microcircuit(N_scaling=0.02, K_scaling=0.02)
+    found, differences = module.slopes(model, 2, 500, range(1, 5))
+    assert differences.mean() > 0
+    assert 0.5 < found.mean() / differences.mean() < 2
