@@ -28,7 +28,10 @@ GUARDED = {
 }
 BENCHMARKS = {
     name: f"event_ops_harness.bench.{name.strip('-')}"
-    for name in ("call", "catalog", "cold", "cuba", "devices", "memory", "scaling", "threads", "--compare")
+    for name in (
+        *("call", "catalog", "cold", "cuba", "devices", "memory"),
+        *("microcircuit", "scaling", "threads", "--compare"),
+    )
 }
 
 nox.needs_version = ">=2025.5"

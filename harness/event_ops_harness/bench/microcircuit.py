@@ -1,0 +1,148 @@
+"""Benchmark: the cortical microcircuit on our operators beside NEST.
+
+Each simulator runs in a process of its own on as many cores, with as many threads, builds its network once,
+simulates one stretch that is not measured, and then one stretch after the other in turns with the other.
+Measured is the loop over time steps, not the building, not the compilation; spikes are counted, not recorded.
+NEST refuses fewer than 3 threads at full scale: it gets 4 there, on the same cores.
+"""
+
+import argparse
+import math
+import os
+import statistics
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from event_ops_harness.bench.results import write_rows
+from event_ops_harness.cuba.rivals.worker import Rival, Worker, WorkerError
+from event_ops_harness.microcircuit.model import Microcircuit
+from event_ops_harness.microcircuit.rivals.request import nest_request
+
+RIVALS_FOLDER = Path(__file__).parents[1] / "microcircuit" / "rivals"
+OURS = Rival("event-ops", ("-m", "event_ops_harness.microcircuit.rivals.event_ops_worker"), ours=True)
+NEST = Rival("NEST", (str(RIVALS_FOLDER / "nest_worker.py"),))
+MAX_CONNECTIONS_PER_THREAD = 134_217_726  # of NEST
+OUTPUT = Path(__file__).parents[2] / "results" / "microcircuit.json"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bench microcircuit", description=__doc__, allow_abbrev=False)
+    add = parser.add_argument
+    add("--scales", type=float, nargs="+", default=(0.1,), metavar="X", help="default: 0.1")
+    add("--cores", type=int, nargs="+", default=(2,), metavar="N", help="for each simulator; default: 2")
+    add("--seconds", type=float, default=1.0, metavar="S", help="model time of a stretch; default: 1")
+    add("--rounds", type=int, default=5, help="default: 5")
+    add("--drive", choices=("poisson", "dc"), default="poisson")
+    add("--only", nargs="+", default=[], metavar="WORD", help="simulators whose name contains it")
+    add(
+        "--rivals-python",
+        default=os.environ.get("CUBA_RIVALS_PYTHON", sys.executable),
+        metavar="PYTHON",
+        help="has nest-simulator; default: $CUBA_RIVALS_PYTHON, else this one",
+    )
+    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
+    return parser
+
+
+def threads_of(rival: Rival, model: Microcircuit, cores: int) -> int:
+    """As many as cores, but for NEST as many as it asks for."""
+    needed = math.ceil(int(model.synapses.sum()) / MAX_CONNECTIONS_PER_THREAD)
+    return cores if rival.ours or needed <= cores else cores * math.ceil(needed / cores)
+
+
+def measure(scale: float, cores: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One row per simulator, skipped ones with their reason."""
+    model = Microcircuit(N_scaling=scale, K_scaling=scale, drive=options.drive)
+    sizes = {"N_scaling": scale, "K_scaling": scale, "drive": options.drive}
+    steps = model.steps(options.seconds)
+    request = {"model": sizes, "network": nest_request(model), "steps": steps, "seed": 1, "record": None}
+    rows: list[dict[str, Any]] = []
+    wanted = [r for r in (OURS, NEST) if not options.only or any(w in r.name for w in options.only)]
+    with ExitStack() as stack:
+        running: list[tuple[Worker, dict[str, Any]]] = []
+        for rival in wanted:
+            row: dict[str, Any] = {"simulator": rival.name, "scale": scale, "cores": cores}
+            row |= {"neurons": model.neurons, "synapses": int(model.synapses.sum()), "drive": options.drive}
+            row["threads"] = threads_of(rival, model, cores)
+            rows.append(row)
+            try:
+                worker = Worker(rival, options.rivals_python, {**request, "threads": row["threads"]})
+            except (WorkerError, OSError) as error:
+                row["skipped"] = str(error)
+                continue
+            stack.callback(worker.close)
+            row["versions"] = worker.versions
+            running.append((worker, row))
+        take_turns(running, options.rounds, model.neurons, options.seconds)
+    compare(rows)
+    return rows
+
+
+def take_turns(
+    running: list[tuple[Worker, dict[str, Any]]], rounds: int, neurons: int, seconds: float
+) -> None:
+    """One stretch each that is not measured, then `rounds` in turns; who fails is skipped from there."""
+    for turn in range(rounds + 1):
+        for worker, row in list(running):
+            try:
+                result = worker.run()
+            except (WorkerError, OSError) as error:
+                row["skipped"] = str(error)
+                running.remove((worker, row))
+                continue
+            if turn:
+                row.setdefault("real_time_factors", []).append(result["seconds"] / seconds)
+            if "peak_bytes" in result:
+                row["peak_bytes"] = result["peak_bytes"]
+    for _, row in running:
+        row["min"], row["median"] = min(row["real_time_factors"]), statistics.median(row["real_time_factors"])
+
+
+def compare(rows: Sequence[dict[str, Any]]) -> None:
+    """Ratios to NEST in the same rounds."""
+    base = next((r for r in rows if r["simulator"] == NEST.name and "min" in r), None)
+    for row in rows:
+        if base is None or "min" not in row:
+            continue
+        by_round = zip(row["real_time_factors"], base["real_time_factors"], strict=True)
+        row["ratio_median"] = statistics.median(a / b for a, b in by_round)
+
+
+def table_of(rows: Sequence[dict[str, Any]]) -> Table:
+    table = Table(title="Microcircuit, wall clock over model time", title_justify="left")
+    for column in ("scale", "cores", "simulator", "min", "median", "÷ NEST", "build s"):
+        table.add_column(column, justify="left" if column == "simulator" else "right")
+    for row in rows:
+        cells = [f"{row[name]:.3g}" if name in row else "" for name in ("min", "median", "ratio_median")]
+        built = f"{row['versions']['build_seconds']:.1f}" if "versions" in row else ""
+        table.add_row(f"{row['scale']:g}", str(row["cores"]), row["simulator"], *cells, built)
+    return table
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    asked = sys.argv[1:] if argv is None else argv
+    parser = make_parser()
+    options = parser.parse_args(asked)
+    if min(options.rounds, *options.cores) < 1:
+        parser.error("--rounds and --cores are at least 1")
+    console, rows = Console(), list[dict[str, Any]]()
+    for scale in options.scales:
+        for cores in options.cores:
+            with console.status(f"scale {scale:g}, {cores} cores"):
+                rows += measure(scale, cores, options)
+    console.print(table_of(rows))
+    for simulator, reason in sorted({(r["simulator"], r["skipped"]) for r in rows if "skipped" in r}):
+        console.print(f"skipped: {simulator}: {reason}", soft_wrap=True)
+    write_rows(options.output, "microcircuit", asked, rows)
+    console.print(f"Written: {options.output.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
