@@ -25,7 +25,7 @@ _ALIAS: Final = np.uint64((1 << poisson.NUMBER_BITS) - 1)
 def number_of(tables: Any, which: Any, word: Any) -> Any:
     """What a word chooses in a neuron's table."""
     slot = word >> _CUT_BITS
-    entry = np.uint64(tables[np.uint64(which) * (_ALIAS + np.uint64(1)) + slot])
+    entry = np.uint64(tables[(np.uint64(which) << _BITS) + slot])
     return np.int32(slot if word & _CUT < entry >> _BITS else entry & _ALIAS)
 
 
