@@ -95,6 +95,11 @@ def _read_slot(call: SimpleNamespace, outs: Sequence[Any]) -> int:
     return 3 * _size(outs[0])
 
 
+def _poisson(call: SimpleNamespace, outs: Sequence[Any]) -> int:
+    """The means are tables of the compiled code; which of them is each neuron's it need not read anew."""
+    return _size(np.asarray(call.weight), *outs)
+
+
 def active_flags(events: np.ndarray, size: int, encoding: str = "flags") -> np.ndarray:
     """Which of `size` neurons have an event, in any column, given as flags or numbers, spike ids or bits."""
     if encoding == "ids":
@@ -135,6 +140,7 @@ COUNTS: Final[Mapping[str, Count]] = {
     "dense_event_matvec": _dense_events,
     "ell_event_matvec": _ell_events,
     "expsyn_step": _expsyn,
+    "poisson_input": _poisson,
     "read_slot": _read_slot,
     "stdp_on_post": _stdp("spikes_post", "x_pre", "rows", "permutation"),
     "stdp_on_pre": _stdp("spikes_pre", "x_post", "indices"),
