@@ -30,6 +30,7 @@ from event_ops_harness.microcircuit.statistics import QUANTITIES, Spikes, distri
 NEST = Rival("NEST", (str(Path(__file__).parent / "rivals" / "nest_worker.py"),))
 OUTPUT = Path(__file__).parents[2] / "results" / "microcircuit_statistics.json"
 DISCARDED = 0.5  # s
+PROGRAM = "event_ops_harness.microcircuit.compare"
 
 Distributions = dict[str, dict[str, np.ndarray]]
 
@@ -127,8 +128,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "means": means(runs),
         "means_nest": means(nests),
     }
-    asked_for = {"scale": options.scale, "seconds": options.seconds, "drive": options.drive}
-    write_found(options.output, "python -m event_ops_harness.microcircuit.compare", {**asked_for, **found})
+    asked_for = {name: getattr(options, name) for name in ("scale", "seconds", "seeds", "drive")}
+    words = " ".join(f"--{name} {value}" for name, value in asked_for.items())
+    write_found(options.output, f"python -m {PROGRAM} {words}", {**asked_for, **found})
     return 0
 
 
