@@ -67,7 +67,8 @@ def csr_event_matvec(
     Example:
         >>> import numpy as np
         >>> from event_ops import csr_event_matvec
-        >>> A = np.float32([1, 2, 3]), np.int32([0, 2, 1]), np.int32([0, 2, 3])  # [[1, 0, 2], [0, 3, 0]]
+        >>> # [[1, 0, 2], [0, 3, 0]]
+        >>> A = np.float32([1, 2, 3]), np.int32([0, 2, 1]), np.int32([0, 2, 3])
         >>> csr_event_matvec(*A, np.array([True, False]), shape=(2, 3), transpose=True)
         Array([1., 0., 2.], dtype=float32)
     """

@@ -65,7 +65,8 @@ def expsyn_step(
     Example:
         >>> import numpy as np
         >>> from event_ops import expsyn_step
-        >>> A = np.float32([1, 2, 3]), np.int32([0, 2, 1]), np.int32([0, 2, 3])  # [[1, 0, 2], [0, 3, 0]]
+        >>> # [[1, 0, 2], [0, 3, 0]]
+        >>> A = np.float32([1, 2, 3]), np.int32([0, 2, 1]), np.int32([0, 2, 3])
         >>> g = np.zeros(3, np.float32)
         >>> expsyn_step(g, *A, np.array([True, False]), shape=(2, 3), tau=5.0, dt=0.1)
         Array([1., 0., 2.], dtype=float32)
