@@ -5,6 +5,7 @@ import re
 
 import operator_pages
 import pytest
+import root_pages
 from docstrings import with_returns, with_source
 from operator_tables import Results
 
@@ -63,3 +64,11 @@ def test_a_public_name_without_an_entry_is_found():
     ours = {name.rpartition(".")[2] for name in every if name.startswith("event_ops.")}
     assert ours <= set(vars(event_ops))
     assert completeness.missing(set(every) - {"event_ops.CSR"}) == ["event_ops.CSR"]
+
+
+def test_files_of_the_root_link_to_each_other_as_pages(tmp_path):
+    root_pages.write(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(root_pages.PAGES.values())
+    text = "".join(path.read_text() for path in tmp_path.iterdir())
+    assert "](promises.md)" in text
+    assert not [file for file in (*root_pages.PAGES, *root_pages.ELSEWHERE) if f"]({file})" in text]
