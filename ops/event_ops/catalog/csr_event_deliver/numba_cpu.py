@@ -47,13 +47,11 @@ def csr_event_deliver_parallel(
             add_part(data, indices, indptr, delays, spikes, ids, now, low, high, y)
 
 
-def generator(
-    *, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any
-) -> Callable[..., Any]:
-    """The callable; in parts, the order of a sum depends on how many threads there are."""
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; what adds up in one place does so in one thread, in the order of the rows."""
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
-        large = indices.size >= MIN_ENTRIES_PARALLEL and delays.ndim == 1 and not deterministic
+        large = indices.size >= MIN_ENTRIES_PARALLEL and delays.ndim == 1
         kernel = csr_event_deliver_parallel if large else csr_event_deliver
         run = numba_kernel(kernel, outs, input_output_aliases={0: 0})
         return run(buffer, data, indices, indptr, delays, spikes, slot)
