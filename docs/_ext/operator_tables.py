@@ -45,6 +45,8 @@ def backends(operator: Operator) -> str:
 def conformance(name: str, found: tuple[Matrix, Mapping[str, Any]]) -> str:
     """A row per property, a column per backend; in each square how many cells passed."""
     lines = {line.backend: line for line in found[0].lines if line.operator == name}
+    if not lines:
+        return f"{_ran(found[1])} This operator was not in it yet."
     properties = [p for p in found[0].properties if any(p in line.squares for line in lines.values())]
     rows = [[f"`{p}`", *(_square(line.squares.get(p)) for line in lines.values())] for p in properties]
     return "\n\n".join([_ran(found[1]), table(["property", *(f"`{b}`" for b in lines)], rows), _SIGNS])

@@ -15,6 +15,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 TINY = ("--scale", "0.01", "--discard", "0.02", "--no-progress")
 
 
+@pytest.mark.slow
 def test_run_prints_the_tables_and_draws_the_figure(tmp_path, capsys):
     files = ("--output", str(tmp_path / "a.png"), "--npz-out", str(tmp_path / "a.npz"))
     assert main([*TINY, *files, "--seconds", "0.08", "--checkpoint", str(tmp_path / "state.npz")]) == 0
@@ -64,7 +65,8 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, op
     assert captured.out == "" and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("devices", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("devices", [2, 4])
 def test_the_very_same_spikes_on_several_devices(tmp_path, devices):
     files = {count: tmp_path / f"{count}.npz" for count in (1, devices)}
     for count, path in files.items():
