@@ -8,9 +8,9 @@ from event_ops_harness.cuba import cli, simulation
 
 
 @contextmanager
-def printed(steps: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
+def printed(what: str, total: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
     """In the place of the progress bar."""
-    yield lambda done: print(f"{done} of {steps}", flush=True)
+    yield lambda done: print(f"{done} of {total}", flush=True)
 
 
 cli.progress_bar, simulation.CHUNK_STEPS = printed, 50

@@ -9,11 +9,9 @@ the shortest it knows, which makes it exchange spikes at every step).
 """
 
 import argparse
-import os
 import statistics
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,8 +20,15 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.bench.results import write_rows
+from event_ops_harness.bench.simulators import (
+    Row,
+    add_rivals_python,
+    measure_in_turns,
+    median_ratio,
+    print_skipped,
+)
 from event_ops_harness.cuba.model import CubaParameters
-from event_ops_harness.cuba.rivals.worker import RIVALS, Rival, Worker, WorkerError
+from event_ops_harness.cuba.rivals.worker import RIVALS, Rival
 
 SIZES = (4000, 40_000, 400_000)
 NEURON_STEPS = 40_000_000  # per measurement: about as long at every size
@@ -40,12 +45,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--rounds", type=int, default=7, help="default: 7; at most 3 from 200,000 neurons up")
     add("--cores", type=int, default=1, help="for each simulator; default: 1")
     add("--only", nargs="+", default=[], metavar="WORD", help="simulators whose name contains it")
-    add(
-        "--rivals-python",
-        default=os.environ.get("CUBA_RIVALS_PYTHON", sys.executable),
-        metavar="PYTHON",
-        help="has brian2 and nest-simulator; default: $CUBA_RIVALS_PYTHON, else this one",
-    )
+    add_rivals_python(parser, "brian2 and nest-simulator")
     add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
     return parser
 
@@ -69,60 +69,36 @@ def rounds_for(neurons: int, rounds: int) -> int:
     return rounds if neurons < LARGE else min(rounds, 3)
 
 
-def measure(neurons: int, rivals: Sequence[Rival], options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure(neurons: int, rivals: Sequence[Rival], options: argparse.Namespace) -> list[Row]:
     """One row per simulator at this size, skipped ones with their reason."""
     steps = steps_for(neurons)
     request = {"neurons": neurons, "steps": steps, "seed": 1, "threads": options.cores}
     request["model"] = asdict(MODEL)
-    rows: list[dict[str, Any]] = []
-    with ExitStack() as stack:
-        running: list[tuple[Worker, dict[str, Any]]] = []
-        for rival in rivals:
-            row: dict[str, Any] = {"simulator": rival.name, "neurons": neurons, "steps": steps}
-            rows.append(row)
-            try:
-                worker = Worker(rival, options.rivals_python, request)
-            except (WorkerError, OSError) as error:
-                row["skipped"] = str(error)
-                continue
-            stack.callback(worker.close)
-            row["versions"] = worker.versions
-            running.append((worker, row))
-        take_turns(running, rounds_for(neurons, options.rounds))
+    rows: list[Row] = [{"simulator": rival.name, "neurons": neurons, "steps": steps} for rival in rivals]
+    jobs = [(rival, row, request) for rival, row in zip(rivals, rows, strict=True)]
+    for row in measure_in_turns(jobs, options.rivals_python, rounds_for(neurons, options.rounds), keep):
+        row["us_min"], row["us_median"] = min(row["us_per_step"]), statistics.median(row["us_per_step"])
     compare(rows)
     return rows
 
 
-def take_turns(running: list[tuple[Worker, dict[str, Any]]], rounds: int) -> None:
-    """One warm-up each, then `rounds` measurements in turns; who fails on the way is skipped from there."""
-    for turn in range(rounds + 1):
-        for worker, row in list(running):
-            try:
-                result = worker.run()
-            except (WorkerError, OSError) as error:
-                row["skipped"] = str(error)
-                running.remove((worker, row))
-                continue
-            if turn:
-                row.setdefault("us_per_step", []).append(result["seconds"] / row["steps"] * 1e6)
-                model_seconds = row["steps"] * MODEL.dt * 1e-3
-                row["rate"] = result["spikes"] / (row["neurons"] * model_seconds)
-    for _, row in running:
-        row["us_min"], row["us_median"] = min(row["us_per_step"]), statistics.median(row["us_per_step"])
+def keep(row: Row, result: dict[str, Any]) -> None:
+    row.setdefault("us_per_step", []).append(result["seconds"] / row["steps"] * 1e6)
+    model_seconds = row["steps"] * MODEL.dt * 1e-3
+    row["rate"] = result["spikes"] / (row["neurons"] * model_seconds)
 
 
-def compare(rows: Sequence[dict[str, Any]]) -> None:
+def compare(rows: Sequence[Row]) -> None:
     """Ratios to Brian2 in the same rounds: of the minima, and the median of the ratios by round."""
     base = next((r for r in rows if r["simulator"] == BASELINE and "us_min" in r), None)
     for row in rows:
         if base is None or "us_min" not in row:
             continue
-        by_round = zip(row["us_per_step"], base["us_per_step"], strict=True)
         row["ratio_min"] = row["us_min"] / base["us_min"]
-        row["ratio_median"] = statistics.median(a / b for a, b in by_round)
+        row["ratio_median"] = median_ratio(row, base, "us_per_step")
 
 
-def table_of(rows: Sequence[dict[str, Any]]) -> Table:
+def table_of(rows: Sequence[Row]) -> Table:
     table = Table(title="CUBA network, time per 0.1 ms step", title_justify="left")
     for column in ("neurons", "simulator", "min µs", "median µs", "÷ Brian2", "median ÷", "Hz"):
         table.add_column(column, justify="left" if column == "simulator" else "right")
@@ -137,22 +113,15 @@ def table_of(rows: Sequence[dict[str, Any]]) -> Table:
     return table
 
 
-def print_result(console: Console, rows: Sequence[dict[str, Any]]) -> None:
-    """The table, and why some of its rows are empty."""
-    console.print(table_of(rows))
-    reasons = {(row["simulator"], row["skipped"]) for row in rows if "skipped" in row}
-    for simulator, reason in sorted(reasons):
-        console.print(f"skipped: {simulator}: {reason}", soft_wrap=True)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     options = parse(argv)
     wanted = [r for r in RIVALS if not options.only or any(w in r.name for w in options.only)]
-    console, rows = Console(), list[dict[str, Any]]()
+    console, rows = Console(), list[Row]()
     for neurons in options.sizes:
         with console.status(f"{neurons:,} neurons"):
             rows += measure(neurons, wanted, options)
-    print_result(console, rows)
+    console.print(table_of(rows))
+    print_skipped(console, rows)
     asked = sys.argv[1:] if argv is None else argv
     write_rows(options.output, "cuba", asked, rows)
     console.print(f"Written: {options.output.name}")

@@ -8,11 +8,10 @@ NEST refuses fewer than 3 threads at full scale: it gets 4 there, on the same co
 
 import argparse
 import math
-import os
 import statistics
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,15 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.bench.results import write_rows
-from event_ops_harness.cuba.rivals.worker import Rival, Worker, WorkerError
+from event_ops_harness.bench.simulators import (
+    Job,
+    Row,
+    add_rivals_python,
+    measure_in_turns,
+    median_ratio,
+    print_skipped,
+)
+from event_ops_harness.cuba.rivals.worker import Rival
 from event_ops_harness.microcircuit.model import Microcircuit
 from event_ops_harness.microcircuit.rivals.request import nest_request
 
@@ -40,12 +47,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--rounds", type=int, default=5, help="default: 5")
     add("--drive", choices=("poisson", "dc"), default="poisson")
     add("--only", nargs="+", default=[], metavar="WORD", help="simulators whose name contains it")
-    add(
-        "--rivals-python",
-        default=os.environ.get("CUBA_RIVALS_PYTHON", sys.executable),
-        metavar="PYTHON",
-        help="has nest-simulator; default: $CUBA_RIVALS_PYTHON, else this one",
-    )
+    add_rivals_python(parser, "nest-simulator")
     add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
     return parser
 
@@ -56,65 +58,43 @@ def threads_of(rival: Rival, model: Microcircuit, cores: int) -> int:
     return cores if rival.ours or needed <= cores else cores * math.ceil(needed / cores)
 
 
-def measure(scale: float, cores: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure(scale: float, cores: int, options: argparse.Namespace) -> list[Row]:
     """One row per simulator, skipped ones with their reason."""
     model = Microcircuit(N_scaling=scale, K_scaling=scale, drive=options.drive)
     sizes = {"N_scaling": scale, "K_scaling": scale, "drive": options.drive}
     steps = model.steps(options.seconds)
     request = {"model": sizes, "network": nest_request(model), "steps": steps, "seed": 1, "record": None}
-    rows: list[dict[str, Any]] = []
-    wanted = [r for r in (OURS, NEST) if not options.only or any(w in r.name for w in options.only)]
-    with ExitStack() as stack:
-        running: list[tuple[Worker, dict[str, Any]]] = []
-        for rival in wanted:
-            row: dict[str, Any] = {"simulator": rival.name, "scale": scale, "cores": cores}
-            row |= {"neurons": model.neurons, "synapses": int(model.synapses.sum()), "drive": options.drive}
-            row["threads"] = threads_of(rival, model, cores)
-            rows.append(row)
-            try:
-                worker = Worker(rival, options.rivals_python, {**request, "threads": row["threads"]})
-            except (WorkerError, OSError) as error:
-                row["skipped"] = str(error)
-                continue
-            stack.callback(worker.close)
-            row["versions"] = worker.versions
-            running.append((worker, row))
-        take_turns(running, options.rounds, model.neurons, options.seconds)
+    jobs: list[Job] = []
+    for rival in (OURS, NEST):
+        if options.only and not any(word in rival.name for word in options.only):
+            continue
+        threads = {"threads": threads_of(rival, model, cores)}
+        row: Row = {"simulator": rival.name, "scale": scale, "cores": cores, "neurons": model.neurons}
+        row |= {"synapses": int(model.synapses.sum()), "drive": options.drive, **threads}
+        jobs.append((rival, row, request | threads))
+    for row in measure_in_turns(jobs, options.rivals_python, options.rounds, partial(keep, options.seconds)):
+        row["min"], row["median"] = min(row["real_time_factors"]), statistics.median(row["real_time_factors"])
+    rows = [row for _, row, _ in jobs]
     compare(rows)
     return rows
 
 
-def take_turns(
-    running: list[tuple[Worker, dict[str, Any]]], rounds: int, neurons: int, seconds: float
-) -> None:
-    """One stretch each that is not measured, then `rounds` in turns; who fails is skipped from there."""
-    for turn in range(rounds + 1):
-        for worker, row in list(running):
-            try:
-                result = worker.run()
-            except (WorkerError, OSError) as error:
-                row["skipped"] = str(error)
-                running.remove((worker, row))
-                continue
-            if turn:
-                row.setdefault("real_time_factors", []).append(result["seconds"] / seconds)
-            if "peak_bytes" in result:
-                row["peak_bytes"] = result["peak_bytes"]
-    for _, row in running:
-        row["min"], row["median"] = min(row["real_time_factors"]), statistics.median(row["real_time_factors"])
+def keep(seconds: float, row: Row, result: dict[str, Any]) -> None:
+    row.setdefault("real_time_factors", []).append(result["seconds"] / seconds)
+    if "peak_bytes" in result:
+        row["peak_bytes"] = result["peak_bytes"]
 
 
-def compare(rows: Sequence[dict[str, Any]]) -> None:
+def compare(rows: Sequence[Row]) -> None:
     """Ratios to NEST in the same rounds."""
     base = next((r for r in rows if r["simulator"] == NEST.name and "min" in r), None)
     for row in rows:
         if base is None or "min" not in row:
             continue
-        by_round = zip(row["real_time_factors"], base["real_time_factors"], strict=True)
-        row["ratio_median"] = statistics.median(a / b for a, b in by_round)
+        row["ratio_median"] = median_ratio(row, base, "real_time_factors")
 
 
-def table_of(rows: Sequence[dict[str, Any]]) -> Table:
+def table_of(rows: Sequence[Row]) -> Table:
     table = Table(title="Microcircuit, wall clock over model time", title_justify="left")
     for column in ("scale", "cores", "simulator", "min", "median", "÷ NEST", "build s"):
         table.add_column(column, justify="left" if column == "simulator" else "right")
@@ -131,14 +111,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(asked)
     if min(options.rounds, *options.cores) < 1:
         parser.error("--rounds and --cores are at least 1")
-    console, rows = Console(), list[dict[str, Any]]()
+    console, rows = Console(), list[Row]()
     for scale in options.scales:
         for cores in options.cores:
             with console.status(f"scale {scale:g}, {cores} cores"):
                 rows += measure(scale, cores, options)
     console.print(table_of(rows))
-    for simulator, reason in sorted({(r["simulator"], r["skipped"]) for r in rows if "skipped" in r}):
-        console.print(f"skipped: {simulator}: {reason}", soft_wrap=True)
+    print_skipped(console, rows)
     write_rows(options.output, "microcircuit", asked, rows)
     console.print(f"Written: {options.output.name}")
     return 0

@@ -3,12 +3,10 @@
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import jax
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from event_ops_harness.cuba.connectivity import (
     Connectivity,
@@ -28,6 +26,7 @@ from event_ops_harness.cuba.processes import (
     prepare_devices,
     start,
 )
+from event_ops_harness.cuba.progress import progress_bar
 from event_ops_harness.cuba.report import Summary, explanations, table_of
 from event_ops_harness.cuba.sharded import Blocks, mesh_of, simulate_sharded
 from event_ops_harness.cuba.simulation import Recording, simulate
@@ -56,15 +55,6 @@ def network_of(
     return fused.fused_step(connectivity, model), fused.fused_state(state)
 
 
-@contextmanager
-def progress_bar(steps: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
-    columns = TextColumn("simulating"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task("simulating", total=steps)
-        yield lambda done: progress.update(task, completed=done)
-
-
 def blocks_of(options: argparse.Namespace, neurons: int) -> Blocks | None:
     """The devices that share the neurons, of this process and those it joins; None: one device."""
     processes = options.processes or 1
@@ -86,7 +76,7 @@ def record(
     """Simulate as asked."""
     steps = model.steps(options.seconds)
     hidden = options.no_progress or bool(options.process_id)
-    with progress_bar(steps, hidden=hidden) as on_chunk:
+    with progress_bar("simulating", steps, hidden=hidden) as on_chunk:
         if blocks is None:
             step, state = network_of(options, connectivity, model)
             return simulate(connectivity, model, step, state, steps=steps, on_chunk=on_chunk)

@@ -3,14 +3,13 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from event_ops_harness.cuba.processes import DevicesError, check_devices, prepare_devices
+from event_ops_harness.cuba.progress import progress_bar
 from event_ops_harness.microcircuit.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from event_ops_harness.microcircuit.connectivity import (
     Connectivity,
@@ -48,15 +47,6 @@ WRONG = (
     UnknownBackendError,
     BackendUnavailableError,
 )
-
-
-@contextmanager
-def progress_bar(what: str, total: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
-    columns = TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda done: progress.update(task, completed=done)
 
 
 def build(options: argparse.Namespace, model: Microcircuit) -> tuple[Connectivity | Drawing, float]:

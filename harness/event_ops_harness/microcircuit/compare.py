@@ -7,7 +7,6 @@ runs of NEST with different seeds. What comes out is kept in ``harness/results``
 
 import argparse
 import itertools
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.bench.results import write_found
+from event_ops_harness.bench.simulators import add_rivals_python
 from event_ops_harness.cuba.rivals.worker import Rival, Worker
 from event_ops_harness.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.microcircuit.model import POPULATIONS, Microcircuit
@@ -43,12 +43,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--seeds", type=int, default=3, metavar="N", help="so many of each simulator; default: 3")
     add("--drive", choices=("poisson", "dc"), default="poisson")
     add("--threads", type=int, default=1, help="of NEST; default: 1")
-    add(
-        "--rivals-python",
-        default=os.environ.get("CUBA_RIVALS_PYTHON", sys.executable),
-        metavar="PYTHON",
-        help="has nest-simulator; default: $CUBA_RIVALS_PYTHON, else this one",
-    )
+    add_rivals_python(parser, "nest-simulator")
     add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
     return parser
 
