@@ -7,19 +7,28 @@ that the distributions allow. What follows `--` goes to the program that the ses
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tomllib
 from pathlib import Path
-from typing import Any
 
 import nox
 
-ROOT = Path(__file__).parent
-CONSTRAINTS = ROOT / "ci" / "constraints"
-DISTRIBUTIONS = ("packages/ffi-bridge", "ops", "harness")
-SUPPORTED = ("3.11", "3.12", "3.13")
-RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+sys.path.insert(0, str(Path(__file__).parent / "ci" / "tools"))
+from environments import (
+    CONSTRAINTS,
+    DISTRIBUTIONS,
+    ROOT,
+    RUNNING,
+    SUPPORTED,
+    group,
+    here,
+    install,
+    marked,
+    pytest,
+    select_pyenv_versions,
+    workspace,
+)
+from matrix import rows
+
 # What kernels out of bounds, and operators on several devices, show in.
 GUARDED = {
     "NUMBA_BOUNDSCHECK": "1",
@@ -44,61 +53,8 @@ os.environ["UV_PYTHON_DOWNLOADS"] = "never"
 os.environ["UV_COMPILE_BYTECODE"] = "1"  # tests start a hundred processes, which import JAX each
 
 
-def select_pyenv_versions() -> None:
-    """pyenv's shims answer only for selected versions: select each supported one it has."""
-    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    pattern = re.compile(rf"({'|'.join(map(re.escape, SUPPORTED))})\.\d+")
-    found = [p.name for p in root.glob("versions/*") if pattern.fullmatch(p.name)]
-    found.sort(key=lambda v: (not v.startswith(RUNNING), [int(n) for n in v.split(".")]))
-    if found:
-        os.environ.setdefault("PYENV_VERSION", ":".join(found))
-
-
-def answers(version: str) -> bool:
-    """Whether this Python runs here: a shim of pyenv may be found, and refuse."""
-    command = shutil.which(f"python{version}")
-    return command is not None and subprocess.run([command, "--version"], capture_output=True).returncode == 0
-
-
 select_pyenv_versions()
-HERE = [RUNNING, *(v for v in SUPPORTED if v != RUNNING and answers(v))]
-
-
-def install(session: nox.Session, *requirements: str, pins: str | None = None) -> None:
-    """Install `requirements` under the constraints of the session's Python (or of `pins`)."""
-    constraints = CONSTRAINTS / f"{pins or 'py' + str(session.python or RUNNING)}.txt"
-    if constraints.exists():
-        session.install("-c", str(constraints), *requirements)
-    else:
-        session.warn(f"no {constraints.relative_to(ROOT)}: the newest versions are installed")
-        session.install(*requirements)
-
-
-def workspace(*extras: str) -> list[str]:
-    """The three distributions, editable, each with `extras`."""
-    ours = {"harness": extras, "ops": (), "packages/ffi-bridge": ()}
-    return [
-        arg
-        for folder, chosen in ours.items()
-        for arg in ("-e", f"./{folder}[{','.join(chosen)}]" if chosen else f"./{folder}")
-    ]
-
-
-def group(name: str) -> list[str]:
-    """One dependency group of the root pyproject.toml."""
-    return list(nox.project.dependency_groups(nox.project.load_toml(ROOT / "pyproject.toml"), name))
-
-
-def pytest(session: nox.Session, *args: str, under: tuple[str, ...] = (), **options: Any) -> None:
-    """Run pytest on two to four processes, `under` a program; posargs come last and so win."""
-    parallel = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
-    session.run("python", *under, "-m", "pytest", *parallel, *args, *session.posargs, **options)
-
-
-def marked(session: nox.Session, mark: str) -> None:
-    """Install everything and run the tests with a mark."""
-    install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "-m", mark)
+HERE = here()
 
 
 @nox.session(default=False)
@@ -182,18 +138,14 @@ def audit(session: nox.Session) -> None:
         session.run("pip-audit", "--no-deps", "--disable-pip", "-r", str(pinned), *session.posargs)
 
 
-def rows() -> list[dict]:
-    """The rows of ci/matrix.toml, and the name that each is called by."""
-    found = tomllib.loads((ROOT / "ci" / "matrix.toml").read_text())["row"]
-    return [{"name": f"{row['python']}-{row['jax']}", **row} for row in found]
-
-
 ON_CPU = [row for row in rows() if row["platform"] == "linux"]
 CELLS = ROOT / ".nox" / "cells"  # what each row found
 
 
 @nox.session(default=False)
-@nox.parametrize("python,jax", [nox.param(r["python"], r["jax"], id=r["name"]) for r in ON_CPU])
+@nox.parametrize(
+    "python,jax", [nox.param(r["python"], r["jax"], id=f"{r['python']}-{r['jax']}") for r in ON_CPU]
+)
 def conformance(session: nox.Session, jax: str) -> None:
     """Look at every operator, backend and property on one Python and jax; `-- --profile full`: all cases."""
     pins = "lowest" if "minimums" in next(r["sessions"] for r in ON_CPU if r["jax"] == jax) else None
@@ -222,7 +174,7 @@ def matrix(session: nox.Session) -> None:
     shutil.rmtree(CELLS, ignore_errors=True)
     for row in ON_CPU:
         if row["python"] in HERE:
-            one = (sys.executable, "-m", "nox", "-s", f"conformance({row['name']})", "--")
+            one = (sys.executable, "-m", "nox", "-s", f"conformance({row['python']}-{row['jax']})", "--")
             session.run(*one, *session.posargs, external=True, success_codes=[0, 1])
     session.run("python", "-m", "event_ops_harness.conformance.matrix", "ci/matrix.toml", str(CELLS))
 

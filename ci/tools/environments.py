@@ -1,0 +1,75 @@
+"""What the sessions of noxfile.py share: which Pythons are here, what is installed, how pytest is run."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nox
+
+ROOT = Path(__file__).parents[2]
+CONSTRAINTS = ROOT / "ci" / "constraints"
+DISTRIBUTIONS = ("packages/ffi-bridge", "ops", "harness")
+SUPPORTED = ("3.11", "3.12", "3.13")
+RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def select_pyenv_versions() -> None:
+    """pyenv's shims answer only for selected versions: select each supported one it has."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    pattern = re.compile(rf"({'|'.join(map(re.escape, SUPPORTED))})\.\d+")
+    found = [p.name for p in root.glob("versions/*") if pattern.fullmatch(p.name)]
+    found.sort(key=lambda v: (not v.startswith(RUNNING), [int(n) for n in v.split(".")]))
+    if found:
+        os.environ.setdefault("PYENV_VERSION", ":".join(found))
+
+
+def answers(version: str) -> bool:
+    """Whether this Python runs here: a shim of pyenv may be found, and refuse."""
+    command = shutil.which(f"python{version}")
+    return command is not None and subprocess.run([command, "--version"], capture_output=True).returncode == 0
+
+
+def here() -> list[str]:
+    """The supported Pythons that run here, first the one that nox runs on."""
+    return [RUNNING, *(v for v in SUPPORTED if v != RUNNING and answers(v))]
+
+
+def install(session: nox.Session, *requirements: str, pins: str | None = None) -> None:
+    """Install `requirements` under the constraints of the session's Python (or of `pins`)."""
+    constraints = CONSTRAINTS / f"{pins or 'py' + str(session.python or RUNNING)}.txt"
+    if constraints.exists():
+        session.install("-c", str(constraints), *requirements)
+    else:
+        session.warn(f"no {constraints.relative_to(ROOT)}: the newest versions are installed")
+        session.install(*requirements)
+
+
+def workspace(*extras: str) -> list[str]:
+    """The three distributions, editable, each with `extras`."""
+    ours = {"harness": extras, "ops": (), "packages/ffi-bridge": ()}
+    return [
+        arg
+        for folder, chosen in ours.items()
+        for arg in ("-e", f"./{folder}[{','.join(chosen)}]" if chosen else f"./{folder}")
+    ]
+
+
+def group(name: str) -> list[str]:
+    """One dependency group of the root pyproject.toml."""
+    return list(nox.project.dependency_groups(nox.project.load_toml(ROOT / "pyproject.toml"), name))
+
+
+def pytest(session: nox.Session, *args: str, under: tuple[str, ...] = (), **options: Any) -> None:
+    """Run pytest on two to four processes, `under` a program; posargs come last and so win."""
+    parallel = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
+    session.run("python", *under, "-m", "pytest", *parallel, *args, *session.posargs, **options)
+
+
+def marked(session: nox.Session, mark: str) -> None:
+    """Install everything and run the tests with a mark."""
+    install(session, *workspace("numba", "warp", "test"))
+    pytest(session, "-m", mark)
