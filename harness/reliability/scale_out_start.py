@@ -44,8 +44,9 @@ def on_loopback(processes: int) -> tuple[str, list[int]]:
     return f"{LOOPBACK}:{free_port()}", list(range(processes))
 
 
-def kill(child: subprocess.Popen[str]) -> float:
-    """End a process as the kernel does that is out of memory; when it was."""
-    child.send_signal(signal.SIGKILL)
-    child.wait()
+def lose(child: subprocess.Popen[str], how: signal.Signals) -> float:
+    """Kill a process, as a kernel does that is out of memory, or stop it so that it hangs; when it was."""
+    child.send_signal(how)
+    if how == signal.SIGKILL:
+        child.wait()
     return time.monotonic()

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from scale_out_start import ENDLESS, PRODUCTS, kill, on_loopback, outputs, started
+from scale_out_start import ENDLESS, PRODUCTS, lose, on_loopback, outputs, started
 
 from event_ops_harness.cuba.processes import FAILED, HEARTBEAT_SECONDS
 
@@ -47,28 +47,36 @@ def test_processes_give_the_product_of_one_device(processes, devices, cases, rec
 BOUND_SECONDS = 3 * HEARTBEAT_SECONDS
 
 
-def ended_clearly(k, code, errors, victim):
-    """By a line of the demo; or, where process 0 is lost, by JAX, which aborts without its service."""
-    if victim == 0 and code == -signal.SIGABRT:
+def ended_clearly(k, code, errors, victim, how):
+    """By a line of the demo; where one hangs, or process 0 is lost, also by JAX, which says so and aborts."""
+    if code == -signal.SIGABRT and (victim == 0 or how == signal.SIGSTOP):
         return "the JAX distributed service detected fatal errors" in errors
     return code == FAILED and f"cuba: error: process {k} of" in errors and "lost another process" in errors
 
 
 @pytest.mark.parametrize(
-    ("processes", "victim"), [(2, 1), pytest.param(2, 0, marks=slow), pytest.param(4, 2, marks=slow)]
+    ("processes", "victim", "how"),
+    [
+        (2, 1, signal.SIGKILL),
+        pytest.param(2, 0, signal.SIGKILL, marks=slow),
+        pytest.param(4, 2, signal.SIGKILL, marks=slow),
+        pytest.param(2, 1, signal.SIGSTOP, marks=slow),
+        pytest.param(2, 0, signal.SIGSTOP, marks=slow),
+    ],
+    ids=lambda value: value.name if isinstance(value, signal.Signals) else None,
 )
-def test_a_killed_process_ends_the_others_with_an_error(processes, victim, tmp_path, record_property):
+def test_a_lost_process_ends_the_others_with_an_error(processes, victim, how, tmp_path, record_property):
     coordinator, numbers = on_loopback(processes)
     words = (ENDLESS, "--neurons", "400", "--seconds", "100000", "--processes", processes)
     figure = ("--output", tmp_path / "a.png", "--coordinator", coordinator)
     with started([(*words, *figure, "--process-id", k) for k in numbers]) as children:
         for child in children:
             assert any(line.startswith("50 of") for line in child.stdout), child.stderr.read()
-        began = kill(children[victim])
+        began = lose(children[victim], how)
         for k, child in enumerate(children):
             if k != victim:
                 _, errors = child.communicate(timeout=BOUND_SECONDS)
-                assert ended_clearly(k, child.returncode, errors, victim), (child.returncode, errors)
+                assert ended_clearly(k, child.returncode, errors, victim, how), (child.returncode, errors)
         assert time.monotonic() - began < BOUND_SECONDS
     record_property("tried", len(numbers) - 1)
 
