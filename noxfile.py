@@ -132,10 +132,11 @@ def reliability(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def audit(session: nox.Session) -> None:
-    """Look up the pinned versions in the database of known vulnerabilities; needs a network."""
+    """Look up each pinned version in the database of known vulnerabilities; needs a network."""
     install(session, *group("audit"))
+    strictly = ("--strict", "--no-deps", "--disable-pip")  # what cannot be looked up is a failure
     for pinned in sorted(CONSTRAINTS.glob("py*.txt")):
-        session.run("pip-audit", "--no-deps", "--disable-pip", "-r", str(pinned), *session.posargs)
+        session.run("pip-audit", *strictly, "-r", str(pinned), *session.posargs)
 
 
 ON_CPU = [row for row in rows() if row["platform"] == "linux"]
