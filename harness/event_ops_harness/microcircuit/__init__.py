@@ -14,6 +14,8 @@
 | sharded.py      | the same network over several devices                             |
 | checkpoint.py   | the state in a file, to go on from                                |
 | statistics.py   | rates, interval CVs and correlations of single neurons            |
+| compare.py      | are these distributions those of NEST?                            |
+| permutation.py  | ... and if they are apart, is it chance?                          |
 | figure.py       | raster by layer, distributions of rates and CVs                   |
 | report.py       | the tables at the end                                             |
 | options.py      | the command line                                                  |

@@ -2,7 +2,8 @@
 
 For each population, and each of rate, interval CV and spike-count correlation: the Kolmogorov-Smirnov
 distance between a run of ours and one of NEST, averaged over all such pairs, beside the distance between two
-runs of NEST with different seeds. What comes out is kept in ``harness/results``.
+runs of NEST with different seeds and between two of ours; `permutation.py` says whether they are further
+apart than chance has it. What comes out is kept in ``harness/results``.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from event_ops_harness.cuba.rivals.worker import Rival, Worker
 from event_ops_harness.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.microcircuit.model import POPULATIONS, Microcircuit
 from event_ops_harness.microcircuit.network import catalog_step, initial_state, wiring_of
+from event_ops_harness.microcircuit.permutation import MAX_RUNS, p_values
 from event_ops_harness.microcircuit.rivals.request import nest_request
 from event_ops_harness.microcircuit.simulation import simulate
 from event_ops_harness.microcircuit.statistics import QUANTITIES, Spikes, distributions, ks_distance
@@ -68,12 +70,31 @@ def theirs(model: Microcircuit, seed: int, steps: int, options: argparse.Namespa
             return Spikes(found["times"], found["ids"], 0, steps)
 
 
-def distances(pairs: Sequence[tuple[Distributions, Distributions]]) -> dict[str, dict[str, list[float]]]:
-    """By population and quantity, one distance per pair of runs."""
-    return {
-        name: {q: [ks_distance(a[name][q], b[name][q]) for a, b in pairs] for q in QUANTITIES}
-        for name in POPULATIONS
-    }
+def distances(runs: Sequence[Distributions], name: str, quantity: str) -> np.ndarray:
+    """(runs, runs), between the distributions of a quantity in a population."""
+    found = np.zeros((len(runs), len(runs)))
+    for (i, a), (j, b) in itertools.combinations(enumerate(runs), 2):
+        found[i, j] = found[j, i] = ks_distance(a[name][quantity], b[name][quantity])
+    return found
+
+
+def verdicts(runs: Sequence[Distributions], nests: Sequence[Distributions]) -> list[dict[str, Any]]:
+    """One row per population and quantity: distances of all pairs of runs, and the p-values."""
+    asked = [(name, quantity) for name in POPULATIONS for quantity in QUANTITIES]
+    matrices = np.array([distances([*runs, *nests], *each) for each in asked])
+    upper = np.triu_indices(len(runs), 1)
+    return [
+        {
+            "population": name,
+            "quantity": quantity,
+            "ks_to_nest": matrix[: len(runs), len(runs) :].ravel().tolist(),
+            "ks_within_nest": matrix[len(runs) :, len(runs) :][upper].tolist(),
+            "ks_within_ours": matrix[: len(runs), : len(runs)][upper].tolist(),
+            "p": p,
+            "p_adjusted": adjusted,
+        }
+        for (name, quantity), matrix, p, adjusted in zip(asked, matrices, *p_values(matrices), strict=True)
+    ]
 
 
 def means(runs: Sequence[Distributions]) -> dict[str, dict[str, list[float]]]:
@@ -86,19 +107,13 @@ def means(runs: Sequence[Distributions]) -> dict[str, dict[str, list[float]]]:
     }
 
 
-def table_of(to_nest: dict[str, Any], within_nest: dict[str, Any]) -> Table:
-    table = Table(title="Kolmogorov-Smirnov distance: to NEST, and of NEST from seed to seed")
-    table.add_column("population")
-    for quantity in QUANTITIES:
-        for heading in (quantity, "NEST"):
-            table.add_column(heading, justify="right")
-    for name in POPULATIONS:
-        cells = [
-            f"{np.mean(found[name][quantity]):.4f}"
-            for quantity in QUANTITIES
-            for found in (to_nest, within_nest)
-        ]
-        table.add_row(name, *cells)
+def table_of(rows: Sequence[dict[str, Any]]) -> Table:
+    table = Table(title="Kolmogorov-Smirnov distance: to NEST, and from seed to seed", title_justify="left")
+    for heading in ("population", "quantity", "to NEST", "NEST", "ours", "p", "adjusted"):
+        table.add_column(heading, justify="left" if heading in ("population", "quantity") else "right")
+    for row in rows:
+        ks = (f"{np.mean(row[f'ks_{name}']):.4f}" for name in ("to_nest", "within_nest", "within_ours"))
+        table.add_row(row["population"], row["quantity"], *ks, f"{row['p']:.3f}", f"{row['p_adjusted']:.3f}")
     return table
 
 
@@ -106,23 +121,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = sys.argv[1:] if argv is None else argv
     parser = make_parser()
     options = parser.parse_args(asked)
-    if options.seeds < 2:
-        parser.error("--seeds is at least 2: NEST is compared with itself")
+    if not 2 <= options.seeds <= MAX_RUNS:
+        parser.error(f"--seeds {options.seeds}: NEST is compared with itself, so from 2 to {MAX_RUNS}")
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
     first = model.steps(DISCARDED)
     steps, seeds, console = first + model.steps(options.seconds), range(1, options.seeds + 1), Console()
     with console.status("simulating"):
         runs = [distributions(ours(model, seed, steps).after(first), model) for seed in seeds]
         nests = [distributions(theirs(model, seed, steps, options).after(first), model) for seed in seeds]
-    to_nest = distances(list(itertools.product(runs, nests)))
-    within_nest = distances(list(itertools.combinations(nests, 2)))
-    console.print(table_of(to_nest, within_nest))
-    found = {
-        "ks_to_nest": to_nest,
-        "ks_within_nest": within_nest,
-        "means": means(runs),
-        "means_nest": means(nests),
-    }
+    rows = verdicts(runs, nests)
+    console.print(table_of(rows))
+    found = {"rows": rows, "means": means(runs), "means_nest": means(nests)}
     asked_for = {name: getattr(options, name) for name in ("scale", "seconds", "seeds", "drive")}
     words = " ".join(f"--{name} {value}" for name, value in asked_for.items())
     write_found(options.output, f"python -m {PROGRAM} {words}", {**asked_for, **found})
