@@ -160,8 +160,10 @@ class Definition:
         """Declare `fun(cotangents, *args, **params) -> [cotangent or None per input]`.
 
         It is used where a jvp rule applies the operator itself to a tangent. `cotangents` has the
-        structure of `outs`; linear inputs arrive as `jax.interpreters.ad.UndefinedPrimal` (`.aval`
-        has shape and dtype). Raises RuleError where the signature does not fit.
+        structure of `outs`; the inputs that a call transposes arrive as
+        `jax.interpreters.ad.UndefinedPrimal` (`.aval` has shape and dtype). Of an operator that is
+        linear in several inputs together they may be some: each other input gets None. Raises
+        RuleError where the signature does not fit.
         """
         check_arity(f"{self.name}.def_transpose_rule", fun, ("cotangents", "*args"))
         self.rules.transpose = fun

@@ -80,5 +80,6 @@ def _transpose_once(fun: Rule, cotangents: Flat, args: Flat, call: Call) -> Flat
         return results
     raise RuleError(
         f"operator {call.operator!r}: the transpose rule returned shapes {given}; expected "
-        f"{expected}: one cotangent per input, of its shape, None for inputs that are not linear"
+        f"{expected}: one cotangent per input, of its shape, and None for inputs that this call does not "
+        "transpose, those for which jax.interpreters.ad.is_undefined_primal(x) is False"
     )

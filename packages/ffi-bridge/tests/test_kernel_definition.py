@@ -115,6 +115,19 @@ def test_a_tangent_for_an_integer_output_is_refused(request: Any) -> None:
         jax.jvp(lambda x: operator(x, outs=spikes), (X,), (X,))
 
 
+def test_a_cotangent_for_an_input_that_is_not_transposed_is_refused(request: Any) -> None:
+    operator = XLACustomKernel(request.node.name)  # linear in x and y together
+    operator.def_reference(lambda **_: lambda x, y: x + y)
+    both = [lambda t, x, y, **params: operator(t, jnp.zeros_like(y), **params)] * 2
+    operator.def_jvp_rule2(*both)
+    operator.def_transpose_rule(lambda ct, x, y, **_: [ct, ct])
+    message = (
+        r"returned shapes \[\(3,\), \(3,\)\]; expected \[\(3,\), None\].*is_undefined_primal\(x\) is False"
+    )
+    with pytest.raises(RuleError, match=message):
+        jax.grad(lambda x: operator(x, X, outs=OUT).sum())(X)
+
+
 def test_cotangents_that_do_not_fit_are_refused(operator: XLACustomKernel) -> None:
     operator.def_jvp_rule2(lambda t, x, **params: operator(t, **params))
     operator.def_transpose_rule(lambda ct, x, **_: [jnp.ones(4)])
