@@ -1,7 +1,10 @@
 """The benchmark of the catalog covers every operator, and what it says of memory and ratios is right."""
 
+import dataclasses
 import functools
 import json
+import re
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -198,6 +201,26 @@ def test_result_file(tmp_path, monkeypatch: pytest.MonkeyPatch):
     first = result["rows"][0]
     assert first["share"] == pytest.approx(first["bytes"] / first["us"] / 1e3 / result["triad"][0]["GB/s"])
     assert result["command"].endswith("catalog " + " ".join(words)) and result["gradients"] == []
+
+
+def test_operators_of_another_package(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys):
+    pytest.importorskip("numba", reason="the triad is a Numba kernel")
+    monkeypatch.setattr(triad, "beyond_cache", lambda: 3 << 20)
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "examples" / "outside"))
+    output = tmp_path / "leaky.json"
+    words = ["--operators", "leaky_ops.conformance", "--budget", "0.01", "--rounds", "1"]
+    assert catalog.main([*words, "--output", str(output)]) == 0
+    rows = json.loads(output.read_text())["rows"]
+    assert {row["operator"] for row in rows} == {"leaky_sum"}
+    assert {row["rival"] for row in rows} == {"numba_cpu", "reference"}
+    assert "leaky_sum 100000" in capsys.readouterr().out
+
+
+def test_an_operator_without_a_case_to_measure_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    bare = dataclasses.replace(OPERATORS["trace_decay"], cases=())
+    monkeypatch.setattr(catalog, "operators", lambda: (bare,))
+    with pytest.raises(ValueError, match=re.escape("trace_decay has no case to measure; tag one: Case(")):
+        catalog.chosen([], [])
 
 
 def test_bad_options_stop_with_exit_code_2():

@@ -5,12 +5,16 @@ says; peers that have no such loop are called. The share is that of the bytes th
 what the STREAM triad moves in the same time, in this run, on arrays beyond the caches: above 1 where a case
 fits a cache. Gradients are called. Not measured: memory, first calls, other types than the first that an
 operator takes. What outlasts the budget is timed once.
+
+`--operators MODULE` takes those that MODULE.OPERATORS lists, and their cases that are tagged "benchmark"; it
+knows no peers of these, and writes a result only where --output says.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +38,26 @@ from event_ops_harness.bench.traffic import bytes_moved
 from event_ops_harness.bench.verdicts import verdicts
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "catalog.json"
+
+
+def chosen(modules: Sequence[str], only: Sequence[str]) -> list[Operator]:
+    """The operators of the modules (of the catalog, if empty) that are named in `only` (all, if empty).
+
+    Raises ValueError where a name is none of theirs, or where there is nothing to measure.
+    """
+    every = (
+        [x for name in modules for x in importlib.import_module(name).OPERATORS] if modules else operators()
+    )
+    unknown = set(only) - {operator.name for operator in every}
+    if unknown:
+        known = ", ".join(operator.name for operator in every)
+        raise ValueError(f"no operator is called {', '.join(sorted(unknown))}; there are: {known}")
+    found = [operator for operator in every if not only or operator.name in only]
+    for operator in found:
+        if not operator.tagged(BENCHMARK):
+            tagged = f"Case(..., tags=frozenset({{{BENCHMARK!r}}}))"
+            raise ValueError(f"{operator.name} has no case to measure; tag one: {tagged}")
+    return found
 
 
 def backends_of(operator: Operator, wanted: Sequence[str]) -> list[str]:
@@ -75,9 +99,7 @@ def _measured(
 ) -> tuple[list[Row], list[Gradient]]:
     rows: list[Row] = []
     slopes: list[Gradient] = []
-    for operator in operators():
-        if options.only and operator.name not in options.only:
-            continue
+    for operator in options.chosen:
         largest = gradients.Largest()
         for case in operator.tagged(BENCHMARK):
             say(f"measuring {operator.name} {case.name}")
@@ -97,16 +119,28 @@ def _memory() -> list[dict[str, float]]:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench catalog", description=__doc__, allow_abbrev=False)
-    names = [operator.name for operator in operators()]
     add = parser.add_argument
-    add("--only", nargs="+", default=[], metavar="OPERATOR", choices=names, help="these operators")
+    add(
+        "--operators",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="has OPERATORS; default: the catalog",
+    )
+    add("--only", nargs="+", default=[], metavar="OPERATOR", help="these operators")
     add("--backends", nargs="+", default=[], metavar="BACKEND", help="these beside the default; default: all")
     add("--rounds", type=int, default=4, help="turns of each; default: 4")
     add("--budget", type=float, default=0.1, help="seconds per backend or peer and case; default: 0.1")
-    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
+    add("--output", type=Path, metavar="FILE", help=f"JSON; default for the catalog: {OUTPUT}")
     options = parser.parse_args(argv)
     if options.rounds < 1 or options.budget <= 0:
         parser.error("--rounds is at least 1, --budget more than 0")
+    if not options.operators:
+        options.output = options.output or OUTPUT
+    try:
+        options.chosen = chosen(options.operators, options.only)
+    except ValueError as error:
+        parser.error(str(error))
     return options
 
 
@@ -115,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parse(argv)
     console = Console(width=max(Console().width, 165))
     for _, reason in (mkl(), graphblas(), brainevent()):
-        if reason:
+        if reason and not options.operators:
             console.print(reason)
     with console.status("measuring the memory") as status:
         memory = _memory()
@@ -128,7 +162,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "gradients": [slope.as_row() for slope in slopes],
         "verdicts": lines,
     }
-    write(options.output, "catalog", sys.argv[1:] if argv is None else argv, rows, **found)
+    if options.output:
+        write(options.output, "catalog", sys.argv[1:] if argv is None else argv, rows, **found)
     return 0
 
 

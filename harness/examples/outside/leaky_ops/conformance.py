@@ -1,4 +1,4 @@
-"""What the conformance suite needs to know about `leaky_sum`."""
+"""What the conformance suite and the benchmark need to know about `leaky_sum`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def sized(size: int) -> Any:
 CASES = (
     Case("random", sized(13), differentiable=(0, 1)),  # in x and decay
     Case("empty", sized(0), differentiable=(0, 1)),
+    Case("100000", sized(100_000), tags=frozenset({"benchmark"})),
 )
 MISTAKES = (
     Mistake("integers", lambda: ((np.arange(3), 0.9), {}), TypeError, "expected a vector of float32"),
