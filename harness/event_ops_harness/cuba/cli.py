@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import jax
 from rich.console import Console
 
+from event_ops_harness.cuba.blocks import mesh_of
 from event_ops_harness.cuba.connectivity import (
     Connectivity,
     ConnectivityError,
@@ -28,7 +29,7 @@ from event_ops_harness.cuba.processes import (
 )
 from event_ops_harness.cuba.progress import progress_bar
 from event_ops_harness.cuba.report import Summary, explanations, table_of
-from event_ops_harness.cuba.sharded import Blocks, mesh_of, simulate_sharded
+from event_ops_harness.cuba.sharded import Blocks, simulate_sharded
 from event_ops_harness.cuba.simulation import Recording, simulate
 from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
 

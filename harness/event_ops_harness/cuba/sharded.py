@@ -5,17 +5,17 @@ is added in the order of the one-device step, so that the spikes are the same on
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import event_ops
+from event_ops_harness.cuba.blocks import AXIS, EqualBlocks
 from event_ops_harness.cuba.connectivity import Connectivity
 from event_ops_harness.cuba.model import CubaParameters
 from event_ops_harness.cuba.network import State, Synapses, catalog_step, initial_state
@@ -29,24 +29,11 @@ from event_ops_harness.cuba.simulation import (
     record_step,
 )
 
-AXIS = "devices"
 STATE: Any = State._make((P(AXIS), P(AXIS), P(None, AXIS)))  # how its arrays are split
 
 
-@dataclass(frozen=True)
-class Blocks:
-    """Neurons by device: equal blocks of consecutive ones, the last of them filled up with idle ones."""
-
-    neurons: int
-    mesh: Mesh
-
-    @property
-    def devices(self) -> int:
-        return self.mesh.shape[AXIS]
-
-    @property
-    def size(self) -> int:
-        return -(-self.neurons // self.devices)
+class Blocks(EqualBlocks):
+    """Blocks that exchange their spikes packed."""
 
     @property
     def exchanged_bytes(self) -> int:
@@ -56,15 +43,7 @@ class Blocks:
     def padded(self, x: jax.Array) -> Any:
         """The same with idle neurons in the last axis, which are as the last neuron is."""
         host = np.asarray(x)
-        missing = self.devices * self.size - self.neurons
-        return np.pad(host, [(0, 0)] * (host.ndim - 1) + [(0, missing)], mode="edge")
-
-
-def mesh_of(devices: int, processes: int) -> Mesh:
-    """As many devices of every process: a block of the mesh for each."""
-    each = devices // processes
-    chosen = [device for p in range(processes) for device in jax.local_devices(process_index=p)[:each]]
-    return jax.make_mesh((devices,), (AXIS,), (AxisType.Auto,), devices=chosen)
+        return np.pad(host, [(0, 0)] * (host.ndim - 1) + [(0, self.missing)], mode="edge")
 
 
 def synapses_of(connectivity: Connectivity, blocks: Blocks) -> event_ops.ShardedCSR:

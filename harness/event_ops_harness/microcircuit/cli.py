@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import Console
 
+from event_ops_harness.cuba.blocks import mesh_of
 from event_ops_harness.cuba.processes import DevicesError, check_devices, prepare_devices
 from event_ops_harness.cuba.progress import progress_bar
 from event_ops_harness.microcircuit.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
@@ -64,7 +65,7 @@ def blocks_of(options: argparse.Namespace, model: Microcircuit) -> Blocks | None
         return None
     prepare_devices(options.devices)
     check_devices(options.devices)
-    return Blocks.over(model.neurons, options.devices)
+    return Blocks(model.neurons, mesh_of(options.devices, 1))
 
 
 def network_of(

@@ -5,49 +5,26 @@ background of all neurons and keeps its own, so that the spikes are those of one
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from event_ops_harness.cuba.blocks import AXIS, EqualBlocks
 from event_ops_harness.microcircuit.connectivity import BACKGROUND, Connectivity, key_of
 from event_ops_harness.microcircuit.network import Part, State, Synapses, Wiring
 from event_ops_harness.microcircuit.simulation import Arguments, Placement
 
-AXIS = "devices"
 # How the arrays of the state are split; the number of the step is one for all.
 STATE: Any = State._make((P(AXIS), P(AXIS), P(AXIS), P(None, AXIS), P()))
 WIRING: Any = Wiring._make((Synapses._make([P(AXIS)] * 4), None, P(), P()))
 
 
-@dataclass(frozen=True)
-class Blocks:
-    """Neurons by device: equal blocks of consecutive ones, the last of them filled up with idle ones."""
-
-    neurons: int
-    mesh: Mesh
-
-    @classmethod
-    def over(cls, neurons: int, devices: int) -> "Blocks":
-        """Blocks on the first so many devices."""
-        chosen = jax.local_devices()[:devices]
-        return cls(neurons, jax.make_mesh((devices,), (AXIS,), (AxisType.Auto,), devices=chosen))
-
-    @property
-    def devices(self) -> int:
-        return self.mesh.shape[AXIS]
-
-    @property
-    def size(self) -> int:
-        return -(-self.neurons // self.devices)
-
-    @property
-    def missing(self) -> int:
-        return self.devices * self.size - self.neurons
+class Blocks(EqualBlocks):
+    """Blocks that exchange a flag per neuron."""
 
     @property
     def part(self) -> Part:
