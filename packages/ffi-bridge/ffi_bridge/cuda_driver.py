@@ -113,12 +113,7 @@ class CudaDriver:
         return kernel.value or 0
 
     def _enable_shared(self, kernel: Any, entry: str, device: int, shared: int) -> None:
-        most = self._attribute(_MAX_SHARED_OPTIN, device)
-        if shared > most:
-            raise KernelDefinitionError(
-                f"kernel '{entry}' asks for {shared} bytes of shared memory; this GPU has at most {most} for "
-                "a block"
-            )
+        check_shared(entry, shared, self._attribute(_MAX_SHARED_OPTIN, device))
         self._call("cuKernelSetAttribute", _MAX_DYNAMIC_SHARED, shared, kernel, device)
 
     def _load_on(self, device: int, kernel: Any) -> None:
@@ -147,6 +142,15 @@ class CudaDriver:
             self.library.cuGetErrorName(status, ctypes.byref(name))
             text = (name.value or b"unknown error").decode()
             raise BackendUnavailableError(f"{function} failed with {text} ({status})")
+
+
+def check_shared(entry: str, shared: int, most: int) -> None:
+    """Raise KernelDefinitionError for more dynamic shared memory than a GPU has for a block."""
+    if shared > most:
+        raise KernelDefinitionError(
+            f"kernel '{entry}' asks for {shared} bytes of shared memory; this GPU has at most {most} for a "
+            "block"
+        )
 
 
 def cuda_driver() -> Driver:

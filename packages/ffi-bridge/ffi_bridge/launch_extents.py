@@ -87,8 +87,11 @@ def _filled(dims: Iterable[int]) -> Extents:
     return x, y, z
 
 
-def _shared(given: int) -> int:
-    size = operator.index(given)
+def _shared(given: Any) -> int:
+    try:
+        size = operator.index(given)
+    except TypeError:
+        size = -1
     if size < 0:
         raise KernelDefinitionError(f"shared_mem={given!r}; expected a number of bytes >= 0")
     return size

@@ -130,7 +130,7 @@ def numba_cuda_callable(
     Warns:
         PythonFallbackWarning: when traced: the function is run in Python at every call, and why.
     """
-    if is_dispatcher(func) or not callable(func):
+    if is_dispatcher(func) or not callable(func) or not hasattr(func, "__name__"):
         raise TypeError(
             f"numba_cuda_callable needs a Python function that launches kernels, got {func!r}"
             + ("; a single kernel needs numba_cuda_kernel" if is_dispatcher(func) else "")

@@ -12,6 +12,7 @@ from importlib.metadata import distributions
 from typing import Any, Final
 
 import numpy as np
+from cuda.bindings.nvjitlink import nvJitLinkError
 
 from ffi_bridge import kernel_cache, numba_cuda_by_llvm
 from ffi_bridge.abi import DTYPES
@@ -100,7 +101,7 @@ def _compiled(
 ) -> Compiled:
     try:
         compiled = compiler.compile(kernel, arguments, capability)
-    except compiler.errors as error:
+    except _errors(compiler) as error:
         raise KernelTypeError(_explain(compiler, kernel, arguments, capability, error)) from error
     if compiled.cooperative:
         raise KernelTypeError(
@@ -108,6 +109,11 @@ def _compiled(
             "split it into two kernels"
         )
     return compiled
+
+
+def _errors(compiler: Compiler) -> tuple[type[Exception], ...]:
+    """What is wrong with a kernel, for the compiler or for the linker that both have."""
+    return (*compiler.errors, nvJitLinkError)
 
 
 def _explain(
@@ -134,6 +140,6 @@ def _compiles_writable(
     writable = [replace(x, readonly=False) if isinstance(x, ArrayType) else x for x in arguments]
     try:
         compiler.compile(kernel, writable, capability)
-    except compiler.errors:
+    except _errors(compiler):
         return False
     return True

@@ -6,6 +6,7 @@ nothing else: its launches and temporaries are the same in every call.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -126,6 +127,8 @@ class Recorder:
         if options.get("strides") is not None or options.get("order", "C") != "C":
             self.refuse(f"it allocates an array with {options}; only C-contiguous ones are known")
         wanted = tuple(np.atleast_1d(np.asarray(shape, np.int64)).tolist())
+        if min(wanted, default=0) < 0:
+            self.refuse(f"it allocates an array of shape {wanted}")
         kind = np.dtype(dtype)
         self.temporaries.append(jax.ShapeDtypeStruct(wanted, kind))
         buffer = self._first + len(self.temporaries) - 1
@@ -136,7 +139,13 @@ class Recorder:
         return self.device_array(array.shape, array.dtype)
 
     def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
-        """Note a launch."""
+        """Note a launch; raises KernelTypeError where the kernel takes other arguments."""
+        try:
+            inspect.signature(kernel.py_func).bind(*arguments)
+        except TypeError as error:
+            raise KernelTypeError(
+                f"'{self._name}' launches kernel '{kernel.__name__}' with {len(arguments)} arguments: {error}"
+            ) from None
         noted = tuple(map(self._noted, arguments))
         self.launches.append(KernelLaunch(kernel, extents, noted))
 

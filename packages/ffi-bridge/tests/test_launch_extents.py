@@ -51,6 +51,8 @@ def test_extents(given, grid, block):
         ({"grid": (1, 65536), "block": 1}, "a grid of "),
         ({"launch_dims": 5, "threads_per_block": 0}, "threads_per_block=0"),
         ({"launch_dims": 5, "shared_mem": -4}, "shared_mem=-4"),
+        ({"launch_dims": 5, "shared_mem": 1.5}, "shared_mem=1.5; expected a number of bytes"),
+        ({"launch_dims": 5, "shared_mem": None}, "shared_mem=None"),
     ],
 )
 def test_what_no_gpu_can_launch_is_refused(given, message):

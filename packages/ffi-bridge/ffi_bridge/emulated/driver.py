@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ffi_bridge.cuda_driver import Cubin
+from ffi_bridge.cuda_driver import Cubin, check_shared
 from ffi_bridge.emulated.block import Block, Place, run_block
 from ffi_bridge.emulated.host import EmulatedHost
 from ffi_bridge.emulated.twin import Twin
@@ -21,6 +21,7 @@ from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.numba_cuda_compile import compiler_of
 from ffi_bridge.numba_cuda_compiler import ArrayType, Compiler, described_array, num_words
 
+MOST_SHARED = 227 * 1024  # bytes for a block, what compute capability 9.0 has
 LAUNCH_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED
 
 
@@ -61,6 +62,7 @@ class EmulatedDriver:
 
     def load(self, cubin: Cubin, shared: int) -> int:
         """Handles count from 1."""
+        check_shared(cubin.entry, shared, MOST_SHARED)
         self.loaded.append(cubin)
         return len(self.loaded)
 
