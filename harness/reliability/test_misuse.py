@@ -29,6 +29,15 @@ CHAPTERS: Final = {
     "misuse_workqueue": 150,
     "misuse_omp": 150,
     "misuse_no_libgomp": 150,
+    "misuse_cuda": 300,
+    "misuse_cuda_callable": 150,
+    "misuse_no_gpu": 150,
+}
+NEEDS: Final = {
+    "misuse_warp": "warp",
+    "misuse_cuda": "numba_cuda",
+    "misuse_cuda_callable": "numba_cuda",
+    "misuse_no_gpu": "numba_cuda",
 }
 LONG: Final = ("misuse_vmap", "misuse_csr")
 QUICKLY_COMPILED: Final = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
@@ -37,8 +46,8 @@ pytestmark = pytest.mark.promise(1)
 
 def catalogue(chapter: str) -> tuple[Misuse, ...]:
     """The chapter's cases; skips where what they misuse is not installed."""
-    if chapter == "misuse_warp":
-        pytest.importorskip("warp", reason="warp-lang is not installed")
+    if chapter in NEEDS:
+        pytest.importorskip(NEEDS[chapter], reason=f"{NEEDS[chapter]} is not installed")
     cases: tuple[Misuse, ...] = importlib.import_module(chapter).CASES
     names = [case.name for case in cases]
     assert len(set(names)) == len(names)
@@ -84,4 +93,4 @@ def test_misuse_in_a_process_of_its_own(chapter, record_property):
 
 
 def test_the_catalogue_has_at_least_120_cases():
-    assert sum(len(catalogue(chapter)) for chapter in CHAPTERS if chapter != "misuse_warp") >= 120
+    assert sum(len(catalogue(chapter)) for chapter in CHAPTERS if chapter not in NEEDS) >= 120
