@@ -63,14 +63,35 @@ def test_this_platform_is_known():
     abi.check_platform.__wrapped__()
 
 
-@pytest.mark.parametrize("known", [header(0, 1), header(*abi.COMPARED), "", "#define XLA_FFI_API_MINOR x"])
+@pytest.mark.parametrize("bits", [32, 128])
+def test_other_pointers_are_refused(bits, monkeypatch):
+    monkeypatch.setattr("struct.calcsize", lambda format: bits // 8)
+    with pytest.raises(UnsupportedPlatformError, match=f"this Python has {bits}-bit ones"):
+        abi.check_platform.__wrapped__()
+
+
+def test_the_header_of_the_installed_jaxlib_is_looked_at_where_it_has_one(monkeypatch, tmp_path):
+    monkeypatch.setattr("jax.ffi.include_dir", lambda: str(tmp_path))
+    abi.check_platform.__wrapped__()
+    file = tmp_path / "xla/ffi/api/c_api.h"
+    file.parent.mkdir(parents=True)
+    file.write_text(header(1, 0))
+    with pytest.raises(UnsupportedPlatformError, match=r"has XLA FFI 1\.0"):
+        abi.check_platform.__wrapped__()
+
+
+UNCLEAR = ["", "#define XLA_FFI_API_MINOR x", "#define XLA_FFI_API_MAJOR 7\n"]
+
+
+@pytest.mark.parametrize("known", [header(0, 1), header(*abi.COMPARED), *UNCLEAR])
 def test_versions_that_were_compared_say_nothing(known):
     abi.check_version(known)
 
 
 def test_a_newer_minor_version_is_warned_of():
-    with pytest.warns(UnknownAPIWarning, match=r"has XLA FFI 0\.6.*compared with XLA FFI 0\.5"):
+    with pytest.warns(UnknownAPIWarning, match=r"has XLA FFI 0\.6.*compared with XLA FFI 0\.5") as seen:
         abi.check_version(header(0, 6))
+    assert seen[0].filename == __file__
 
 
 def test_another_major_version_is_refused():
