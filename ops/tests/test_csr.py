@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from real_matrices import REAL
 from small_matrix import DENSE, small
 
-from event_ops import CSR, Events, spike_compact
+from event_ops import CSR, Events, csr_matvec, spike_compact
 
 STORED = 24
 
@@ -104,6 +104,7 @@ def test_one_weight_for_all_entries(weight):
         np.testing.assert_array_equal(M.T.tocsr().todense(), D.T)
         np.testing.assert_array_equal((M * DENSE).todense(), D * DENSE)
     assert (A + A).data.shape == ()
+    assert small(data=np.ones(1, "f"), indices=[0], indptr=[0, 1, 1]).data.shape == (1,)
     assert A.to_scipy().data.tolist() == [0.5] * 3
 
 
@@ -178,6 +179,13 @@ REFUSED = {
     "adding a number": (lambda A: A + 1, TypeError, r"use A.todense\(\) \+ x"),
     "element by element": (lambda A: A * A, TypeError, "two CSR matrices"),
     "no broadcast": (lambda A: A * np.ones((3, 2), "f"), ValueError, "does not broadcast.*A @ B"),
+    "no broadcast to A.T": (lambda A: A.T * DENSE, ValueError, r"\(2, 3\) does not .* matrix, \(3, 2\)"),
+    "three axes": (lambda A: A * np.ones((1, 2, 3), "f"), ValueError, "does not broadcast"),
+    "matrix for a vector": (
+        lambda A: csr_matvec(A.data, A.indices, A.indptr, np.ones((2, 1), "f"), shape=A.shape),
+        ValueError,
+        r"^(?!.*it fits)v has shape \(2, 1\)",
+    ),
     "short operand": (lambda A: A @ np.ones(2, "f"), ValueError, "one element per column"),
     "number as operand": (lambda A: A @ 2.0, ValueError, "B has 0 dimensions"),
     "short data": (lambda A: A.with_data(np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),

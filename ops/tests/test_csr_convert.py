@@ -1,5 +1,7 @@
 """`CSR` from and to other formats and files: every entry arrives."""
 
+import gzip
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +34,9 @@ def test_files_of_others_are_read(tmp_path):
     np.testing.assert_array_equal(CSR.load(tmp_path / "pattern.mtx").todense(), DENSE > 0)
     np.testing.assert_array_equal(CSR.load(str(tmp_path / "A.npz")).todense(), DENSE)
     np.testing.assert_array_equal(CSR.load(tmp_path / "dense.mtx").todense(), DENSE)
+    with gzip.open(tmp_path / "dense.mtx.gz", "wb") as file:
+        file.write((tmp_path / "dense.mtx").read_bytes())
+    np.testing.assert_array_equal(CSR.load(tmp_path / "dense.mtx.gz").todense(), DENSE)
 
 
 def test_a_wrong_file_is_refused(tmp_path):
@@ -89,10 +94,14 @@ def test_sparse_matrices_of_jax_with_padding(nse):
         assert A.to_scipy().nnz == 3
 
 
-def test_batches_of_jax_are_refused():
-    batch = sparse.BCOO.fromdense(jnp.ones((2, 3, 4)), n_batch=1)
-    with pytest.raises(ValueError, match=r"shape \(2, 3, 4\) with n_batch=1"):
-        CSR.from_bcoo(batch)
+@pytest.mark.parametrize("axes", [{"n_batch": 1}, {"n_dense": 1}, {}])
+def test_other_axes_of_jax_are_refused(axes):
+    cube, (name, count) = jnp.ones((2, 3, 4)), (*axes.items(), ("n_batch", 0))[0]
+    with pytest.raises(ValueError, match=rf"shape \(2, 3, 4\) with .*{name}={count}"):
+        CSR.from_bcoo(sparse.BCOO.fromdense(cube, **axes))
+    if axes:
+        with pytest.raises(ValueError, match=rf"shape \(2, 3, 4\) with .*{name}={count}"):
+            CSR.from_bcsr(sparse.BCSR.fromdense(cube, **axes))
 
 
 def test_dense_matrices():
@@ -100,6 +109,7 @@ def test_dense_matrices():
     padded = jax.jit(lambda D: CSR.from_dense(D, nse=5))(DENSE)
     padded.check()
     assert padded.nse == 5
+    assert CSR.from_dense(DENSE, nse=3).nse == 3
     np.testing.assert_array_equal(padded.todense(), DENSE)
     assert CSR.from_dense(np.zeros((0, 3), "f"), nse=4).nse == 0
     with pytest.raises(ValueError, match="nse is 2, and 3"):
@@ -111,3 +121,5 @@ def test_dense_matrices():
 def test_what_is_not_sparse_is_refused():
     with pytest.raises(TypeError, match="got ndarray; see from_dense"):
         CSR.from_scipy(DENSE)
+    with pytest.raises(TypeError, match="expected a 2-d SciPy sparse array"):
+        CSR.from_scipy(scipy.sparse.coo_array(DENSE[0]))

@@ -18,6 +18,8 @@ BROKEN = {
 MISFITS = {
     "short data": ({"data": np.ones(2, "f")}, ValueError, r"data has shape \(2,\)"),
     "shape": ({"shape": (3, 2)}, ValueError, "it fits shape reversed"),
+    "short indptr": ({"indptr": np.array([0, 3])}, ValueError, r"^(?!.*reversed)indptr has shape \(2,\)"),
+    "negative columns": ({"shape": (2, -1)}, ValueError, "expected sizes >= 0"),
     "flat": ({"indices": np.zeros((3, 1), int)}, ValueError, "indices has 2 dimensions"),
     "bool": ({"data": np.ones(3, bool)}, TypeError, "data has dtype bool.*cast it"),
     "wide": ({"indices": np.array([2, 1, 2**32])}, ValueError, "jax_enable_x64"),
@@ -64,7 +66,7 @@ def test_check_works_under_jit_through_checkify(name):
 
 def test_check_without_jit_raises():
     small().check()
-    with pytest.raises(ValueError, match="1 of 3 indices are out of range"):
+    with pytest.raises(ValueError, match="1 of 3 indices are out of range; expected 0 to 2"):
         small(indices=np.array([2, 3, 0]), validate=False).check()
 
 
