@@ -10,9 +10,11 @@ import numpy as np
 import warp as wp
 
 from ffi_bridge import numba_kernel, warp_kernel
+from ffi_bridge.handler.canaries import GUARD
 
 X = jnp.arange(5.0)
 FIVE = jax.ShapeDtypeStruct((5,), jnp.float32)
+SIZES = [size * GUARD + rest for size in (0, 1, 2) for rest in (1, GUARD // 2, GUARD - 1, GUARD)]
 
 
 @numba.njit
@@ -34,6 +36,16 @@ def behind(x, y):
 @numba.njit
 def before(x, y):
     y[-x.size - 1] = 1
+
+
+@numba.njit
+def far_behind(x, y):
+    y[y.size + GUARD - 1] = 1  # the last byte that has to be a canary
+
+
+@numba.njit
+def far_before(x, y):
+    y[-y.size - GUARD] = 1  # the first
 
 
 @numba.njit(parallel=True)
@@ -86,6 +98,9 @@ found["in_place"] = outcome(jax.jit(numba_kernel(in_place, FIVE, input_output_al
 found["empty"] = outcome(numba_kernel(right, jax.ShapeDtypeStruct((0,), jnp.float32)), X[:0])
 kinds = [jax.ShapeDtypeStruct((2,), jnp.int16), jax.ShapeDtypeStruct((2,), jnp.uint8)]
 found["integers"] = [outcome(lambda x, i=i: numba_kernel(integers, kinds)(x)[i], X) for i in range(2)]
+for kernel in (far_behind, far_before):
+    calls = [numba_kernel(kernel, jax.ShapeDtypeStruct((size,), jnp.uint8)) for size in SIZES]
+    found[kernel.__name__] = sorted({outcome(call, jnp.zeros(1, jnp.uint8)) for call in calls})
 for kernel in (right_in_warp, behind_in_warp):
     found[kernel.key] = outcome(warp_kernel(kernel, FIVE, launch_dims=5), X)
 million = jax.ShapeDtypeStruct((1_000_000,), jnp.float32)

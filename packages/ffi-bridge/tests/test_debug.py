@@ -37,6 +37,11 @@ def test_writes_before_an_output_are_errors(found, name):
     assert found[name] == "INTERNAL: kernel 'before' wrote before its output 'y'"
 
 
+@pytest.mark.parametrize("side", ["before", "behind"])
+def test_outputs_of_every_size_have_canaries_as_far_as_that(found, side):
+    assert found[f"far_{side}"] == [f"INTERNAL: kernel 'far_{side}' wrote {side} its output 'y'"]
+
+
 def test_warp_kernels_are_guarded_too(found):
     assert found["behind_in_warp"] == "INTERNAL: kernel 'behind_in_warp' wrote behind its output 'y'"
     assert found["right_in_warp"] == [0, 1, 2, -99, -99]
