@@ -108,6 +108,20 @@ def test_several_outputs_forall_and_like(x):
     np.testing.assert_array_equal(z, 2 * x + 2)
 
 
+def test_a_kernel_that_takes_nothing(gpu, x):
+    @cuda.jit
+    def idle():
+        cuda.syncthreads()
+
+    def function(x, y, stream):
+        idle[2, 4, stream]()
+        affine[1, 16, stream](x, 2.0, 0.0, y)
+
+    before = len(gpu.launches)
+    np.testing.assert_array_equal(numba_cuda_callable(function, out(10))(x), 2 * x)
+    assert [launched.kernel for launched in gpu.launches[before:]] == ["idle", "affine"]
+
+
 def test_shared_memory_of_a_launch():
     def function(x, y, stream):
         kernels.reversed_block[1, 8, stream, 32](x, y)

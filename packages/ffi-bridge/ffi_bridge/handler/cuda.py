@@ -94,7 +94,7 @@ def emit_handler(name: str, program: CudaProgram, functions: CudaFunctions) -> M
 def _table(builder: Any, structs: Sequence[Any]) -> Any:
     """The `void **kernelParams` of a launch."""
     with builder.goto_entry_block():
-        table = builder.alloca(ir.ArrayType(POINTER, max(1, len(structs))))
+        table = builder.alloca(ir.ArrayType(POINTER, len(structs)))
     zero = ir.Constant(I32, 0)
     for i, struct in enumerate(structs):
         builder.store(struct, builder.gep(table, [zero, ir.Constant(I32, i)]))
