@@ -29,9 +29,6 @@ class Record:
     def put(self, field: str, value: int, kind: Any = ctypes.c_int64) -> None:
         kind.from_address(self.address + OFFSETS[self.struct][field]).value = value
 
-    def get(self, field: str, kind: Any = ctypes.c_int32) -> int:
-        return int(kind.from_address(self.address + OFFSETS[self.struct][field]).value)
-
 
 class Call:
     """A frame over NumPy arrays; `run` calls a handler and returns its error text, or None."""
@@ -83,6 +80,7 @@ class Call:
 def metadata_of(handler: int, chain: tuple[str, ...] = ("metadata",)) -> tuple[tuple[int, int], int]:
     """The version and the traits that a handler answers, asked at the end of a chain of extensions."""
     metadata, kept, following = Record("XLA_FFI_Metadata"), [], 0
+    before = metadata.memory.raw = b"\xa5" * len(metadata.memory)
     for kind in reversed(chain):
         extension = Record("XLA_FFI_InternalExtension")
         code = CODES["XLA_FFI_Extension_Metadata"] if kind == "metadata" else UNKNOWN_EXTENSION
@@ -95,9 +93,14 @@ def metadata_of(handler: int, chain: tuple[str, ...] = ("metadata",)) -> tuple[t
     call = Call([], [])
     call.frame.put("extension_start", following)
     assert call.run(handler) is None
-    at = OFFSETS["XLA_FFI_Metadata"]["api_version"] + metadata.address
-    major, minor = (ctypes.c_int32.from_address(at + offset).value for offset in _VERSION.values())
-    return (major, minor), metadata.get("traits")
+    version = [OFFSETS["XLA_FFI_Metadata"]["api_version"] + offset for offset in _VERSION.values()]
+    places = [*version, OFFSETS["XLA_FFI_Metadata"]["traits"]]
+    answered = {place + byte for place in places for byte in range(4)}
+    assert all(
+        x == y or i in answered for i, (x, y) in enumerate(zip(metadata.memory.raw, before, strict=True))
+    )
+    major, minor, traits = (ctypes.c_int32.from_buffer(metadata.memory, place).value for place in places)
+    return (major, minor), traits
 
 
 def _buffer(array: np.ndarray) -> Record:
