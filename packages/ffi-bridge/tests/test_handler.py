@@ -22,12 +22,30 @@ def framed_add(x, y, out):
         out[i] = x[i] + y[i]
 
 
+@numba.njit
+def framed_subtract(x, y, out):
+    for i in range(out.size):
+        out[i] = x[i] - y[i]
+
+
+def last_address(kernel):
+    """Of the handlers that tracing has registered, under vmap one for every level, the last."""
+    found = [t for name, t in targets().items() if name.startswith(f"{kernel.__name__}.numba_cpu.")]
+    return found[-1].address
+
+
 @pytest.fixture(scope="module")
 def address():
-    add = numba_kernel(framed_add, jax.ShapeDtypeStruct((4,), jnp.float32))
-    add(jnp.ones(4), jnp.ones(4))
-    (found,) = [t for name, t in targets().items() if name.startswith("framed_add.numba_cpu.")]
-    return found.address
+    numba_kernel(framed_add, jax.ShapeDtypeStruct((4,), jnp.float32))(jnp.ones(4), jnp.ones(4))
+    return last_address(framed_add)
+
+
+@pytest.fixture(scope="module")
+def batched():
+    """Two levels: x has an axis for both, y for the inner one."""
+    subtract = numba_kernel(framed_subtract, jax.ShapeDtypeStruct((4,), jnp.float32))
+    jax.vmap(jax.vmap(subtract), (0, None))(jnp.ones((5, 2, 4)), jnp.ones((2, 4)))
+    return last_address(framed_subtract)
 
 
 def vector(dtype=np.float32, ndim=1):
@@ -63,6 +81,23 @@ def test_a_wrong_frame_is_refused_and_nothing_is_written(address, ins, outs, mes
     assert call.errors[-1][1] == CODES["XLA_FFI_Error_Code_INVALID_ARGUMENT"]
     for out, old in zip(outs, before, strict=True):
         np.testing.assert_array_equal(out, old)
+
+
+def test_a_batch_of_another_size_runs(batched):
+    x, y = (np.random.default_rng(0).random(shape).astype("f") for shape in ((3, 6, 4), (6, 4)))
+    out = np.zeros((3, 6, 4), np.float32)
+    assert Call([x, y], [out]).run(batched) is None
+    np.testing.assert_array_equal(out, x - y)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "name"), [((2, 6, 4), (6, 4), "x"), ((3, 5, 4), (6, 4), "x"), ((3, 6, 4), (3, 4), "y")]
+)
+def test_inputs_of_other_batches_than_the_output_are_refused(batched, x, y, name):
+    out = np.zeros((3, 6, 4), np.float32)
+    text = Call([np.ones(x, "f"), np.ones(y, "f")], [out]).run(batched)
+    assert f"expected the outputs' batch size for '{name}'" in (text or "")
+    assert not out.any()
 
 
 @pytest.mark.parametrize("stage", [0, 1, 2, 4])
