@@ -301,9 +301,9 @@ def report(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def table(session: nox.Session) -> None:
-    """Write the table of operators and backends into README.md."""
+    """Write the tables of operators into README.md and ops/README.md."""
     install(session, *workspace("numba", "warp"))
-    session.run("python", "-m", "event_ops_harness.table", "--write", "README.md")
+    session.run("python", "-m", "event_ops_harness.table", "--write", "README.md", "ops/README.md")
 
 
 @nox.session(default=False)

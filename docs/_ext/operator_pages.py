@@ -13,16 +13,9 @@ from typing import Any
 from operator_tables import Results, backends, conformance, measured
 
 from event_ops.discover import Operator, operators
+from event_ops_harness.families import by_family
 
 ROOT = Path(__file__).parents[2]
-FAMILIES = {  # in this order: an operator belongs to the first family that one of its tags names
-    "Neurons and synapses": ("neuron", "synapse"),
-    "Traces and plasticity": ("trace", "plasticity"),
-    "Spikes, and products with them": ("event-driven",),
-    "Sparse matrices": ("sparse", "structure"),
-    "Scatter and segments": ("scatter", "segment"),
-}
-OTHERS = "Others"
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -94,22 +87,14 @@ def source(name: str, file: str) -> str:
 
 def index(every: Iterable[Operator]) -> str:
     """The list of operators by family, each in the first one that one of its tags names."""
-    families: dict[str, list[Operator]] = {family: [] for family in (*FAMILIES, OTHERS)}
-    for operator in every:
-        families[family_of(operator)].append(operator)
+    families = by_family(every)
     parts = ["# Operators", f"{sum(map(len, families.values()))} operators, a page for each."]
     for family, members in families.items():
-        if members:
-            rows = [f"- [`{o.name}`]({o.name}.md): {first_sentence(o)}" for o in members]
-            parts += [f"## {family}", "\n".join(rows)]
+        rows = [f"- [`{o.name}`]({o.name}.md): {first_sentence(o)}" for o in members]
+        parts += [f"## {family}", "\n".join(rows)]
     names = "\n".join(operator.name for members in families.values() for operator in members)
     parts.append(f"```{{toctree}}\n:hidden:\n\n{names}\n```")
     return "\n\n".join(parts) + "\n"
-
-
-def family_of(operator: Operator) -> str:
-    """Its heading in the list."""
-    return next((f for f, tags in FAMILIES.items() if operator.kernel.tags & set(tags)), OTHERS)
 
 
 def first_sentence(operator: Operator) -> str:

@@ -50,11 +50,6 @@ def test_what_is_wrong_is_shown_as_the_operators_readme_says(tmp_path):
     assert run(program, tmp_path).startswith(said)
 
 
-def test_the_operators_readme_names_every_operator():
-    text = (ROOT / "ops/README.md").read_text()
-    assert not [operator.name for operator in operators() if f"`{operator.name}`" not in text]
-
-
 def test_the_warp_kernel_of_the_bridge_readme_runs(tmp_path):
     program, _ = programs(ROOT / "packages/ffi-bridge/README.md")
     assert run(program, tmp_path).endswith("[ 2. -2. -4.]\n")
@@ -68,12 +63,30 @@ def test_the_cuda_kernel_of_the_bridge_readme_runs_without_a_gpu(tmp_path):
     assert shown == "[ 56. 184. 312.]\n[('add', (1, 1, 3), (8, 1, 1))]\n"
 
 
-def test_the_table_of_operators_is_current(tmp_path):
-    copy = Path(shutil.copy(README, tmp_path))
-    command = [sys.executable, "-m", "event_ops_harness.table", "--write", str(copy)]
+def test_the_tables_of_operators_are_current(tmp_path):
+    files = [README, ROOT / "ops/README.md"]
+    copies = [Path(shutil.copy(file, tmp_path / str(i))) for i, file in enumerate(files)]
+    command = [sys.executable, "-m", "event_ops_harness.table", "--write", *map(str, copies)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert copy.read_text() == README.read_text(), "out of date: run `nox -s table`"
+    for file, copy in zip(files, copies, strict=True):
+        assert copy.read_text() == file.read_text(), "out of date: run `nox -s table`"
+        assert not [operator.name for operator in operators() if f"`{operator.name}`" not in file.read_text()]
+
+
+def test_the_readme_stays_short():
+    assert len(README.read_text().splitlines()) <= 110
+
+
+def test_what_the_readme_links_to_is_there():
+    links = re.findall(r"\]\(([^)#]+)", README.read_text())
+    assert len(links) > 10 and not [link for link in links if not (ROOT / link).exists()]
+
+
+def test_the_pages_for_contributors_name_every_session():
+    sessions = re.findall(r"^def (\w+)\(session: nox", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
+    said = (ROOT / "CONTRIBUTING.md").read_text()
+    assert len(sessions) > 20 and not [name for name in sessions if not re.search(rf"[ `]{name}[-` ]", said)]
 
 
 @pytest.mark.parametrize("task", ["demo", "tests"])

@@ -1,35 +1,55 @@
-"""The README's table: operators x backends, as registered, not as remembered."""
+"""Tables of operators, as registered, not as remembered: by family, and operators x backends.
+
+In a file each is between two comments, `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from event_ops.discover import Operator, operators
+from event_ops_harness.families import by_family
 
-BEGIN: Final = "<!-- operators:begin -->"
-END: Final = "<!-- operators:end -->"
 BACKENDS: Final = ("reference", "numba_cpu", "warp", "numba_cuda")
 
 
-def table() -> str:
-    """A Markdown table: one row per operator, the platforms of each backend in the cells."""
-    head = ["operator", "computes", *BACKENDS]
-    rows = [_row(operator) for operator in operators()]
+def by_backend() -> str:
+    """A row per operator, the platforms of each backend in the cells."""
+    return _table(["operator", "computes", *BACKENDS], [_row(operator) for operator in operators()])
+
+
+def families() -> str:
+    """A row per family, with the names of its operators."""
+    rows = [
+        [family, ", ".join(f"`{operator.name}`" for operator in members)]
+        for family, members in by_family(operators()).items()
+    ]
+    return _table(["family", "operators"], rows)
+
+
+TABLES: Final[Mapping[str, Callable[[], str]]] = {"families": families, "operators": by_backend}
+
+
+def with_tables(text: str) -> str:
+    """`text` with what is between markers replaced; raises ValueError where there are none."""
+    found = re.findall(r"<!-- (\w+):begin -->", text)
+    if not found:
+        raise ValueError(f"found no <!-- NAME:begin --> of {', '.join(TABLES)}; put it where a table belongs")
+    for name in found:
+        before, rest = text.split(f"<!-- {name}:begin -->", 1)
+        after = rest.split(f"<!-- {name}:end -->", 1)[1]
+        text = f"{before}<!-- {name}:begin -->\n{TABLES[name]()}\n<!-- {name}:end -->{after}"
+    return text
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def with_table(text: str) -> str:
-    """`text` with what is between the markers replaced; raises ValueError where they are missing."""
-    if BEGIN not in text or END not in text:
-        raise ValueError(f"found no {BEGIN} ... {END}; put both markers where the table belongs")
-    before, rest = text.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
 
 
 def _row(operator: Operator) -> list[str]:
@@ -48,14 +68,15 @@ def _first_sentence(operator: Operator) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the table, or write it; returns the exit status."""
+    """Print the operators and backends, or write tables into files; returns the exit status."""
     parser = argparse.ArgumentParser(prog="table", description=__doc__)
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into this file")
+    add = parser.add_argument
+    add("--write", type=Path, nargs="+", default=[], metavar="FILE", help="put tables into these files")
     options = parser.parse_args(argv)
-    if options.write is None:
-        print(table())
-    else:
-        options.write.write_text(with_table(options.write.read_text()))
+    if not options.write:
+        print(by_backend())
+    for path in options.write:
+        path.write_text(with_tables(path.read_text()))
     return 0
 
 
