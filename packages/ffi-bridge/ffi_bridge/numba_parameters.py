@@ -27,7 +27,8 @@ def parameter_names(function: Any, given: int, num_outs: int) -> tuple[str, ...]
         raise KernelTypeError(
             f"kernel '{name}' takes {len(parameters)} arguments "
             f"({', '.join(p.name for p in parameters)}), but the call has {given} inputs and {num_outs} "
-            f"outputs = {given + num_outs}; give {len(parameters) - num_outs} inputs, or change outs"
+            f"outputs = {given + num_outs}; give {len(parameters) - num_outs} inputs, or change outs; "
+            "a constant is not an argument: define the kernel where it can read the constant"
         )
     return tuple(p.name for p in parameters)
 
