@@ -82,6 +82,14 @@ def test_coordinates_in_any_order_keep_it_within_rows():
         CSR.from_coo([2], [0], [1.0], shape=(2, 3))
 
 
+def test_a_hundred_coordinates_have_pointers_of_32_bits():
+    row, col = np.unravel_index(np.random.default_rng(0).permutation(100), (10, 10))
+    with jax.enable_x64(True):
+        A = CSR.from_coo(row.astype("i"), col.astype("i"), np.arange(100.0), shape=(10, 10))
+        assert (A.indices.dtype, A.indptr.dtype) == (np.int32, np.int32)
+        np.testing.assert_array_equal(A.todense()[row, col], np.arange(100))
+
+
 @pytest.mark.parametrize("nse", [None, 5])
 def test_sparse_matrices_of_jax_with_padding(nse):
     for A in (
