@@ -8,6 +8,7 @@ def root(tmp_path):
         (tmp_path / package).mkdir(parents=True)
         (tmp_path / package / "__init__.py").write_text('__version__ = "1.2.0"\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## [1.2.0] - 2030-01-31\n")
+    (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 1.2.0\nlicense: Apache-2.0\n")
     return tmp_path
 
 
@@ -22,6 +23,11 @@ def test_another_version_is_named(root):
     ]
 
 
+def test_another_version_to_cite_is_named(root):
+    (root / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 1.1.0\n")
+    assert list(problems("v1.2.0", root)) == ["CITATION.cff has another version; expected 'version: 1.2.0'"]
+
+
 def test_a_changelog_without_a_day_is_named(root):
     (root / "CHANGELOG.md").write_text("# Changelog\n\n## [1.2.0] - unreleased\n")
     (problem,) = problems("v1.2.0", root)
@@ -30,4 +36,4 @@ def test_a_changelog_without_a_day_is_named(root):
 
 def test_this_repository_is_no_release_zero(capsys):
     assert main(["v0.0.0"]) == 1
-    assert len(capsys.readouterr().out.splitlines()) == len(PACKAGES) + 1
+    assert len(capsys.readouterr().out.splitlines()) == len(PACKAGES) + 2

@@ -1,4 +1,4 @@
-"""Whether a tag is the version of the three distributions, and the changelog has it with a date.
+"""Whether a tag is the version of the three distributions and of CITATION.cff, and the changelog has its day.
 
 python3 ci/tools/tagged.py v0.1.0
 """
@@ -20,6 +20,8 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
         version = found[1] if found else "none"
         if tag != f"v{version}":
             yield f"{package} has version {version}; the tag is {tag}, expected v{version}"
+    if f"\nversion: {tag.removeprefix('v')}\n" not in (root / "CITATION.cff").read_text(encoding="utf-8"):
+        yield f"CITATION.cff has another version; expected 'version: {tag.removeprefix('v')}'"
     number = re.escape(tag.removeprefix("v"))
     heading = rf"^## \[{number}\] - \d{{4}}-\d{{2}}-\d{{2}}$"
     if not re.search(heading, (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE):
