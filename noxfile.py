@@ -219,12 +219,14 @@ def triton(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, formatting, the direction of imports, and that no function body imports."""
+    """Check style, formatting, the direction of imports, that no function body imports, and the workflows."""
     install(session, *group("lint"))
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     paths = os.pathsep.join(str(ROOT / d) for d in DISTRIBUTIONS)
     session.run("lint-imports", "--no-cache", env={"PYTHONPATH": paths})
+    workflows = map(str, sorted((ROOT / ".github" / "workflows").glob("*.yml")))
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
 
 
 @nox.session
