@@ -46,6 +46,7 @@ nb_execution_mode = os.environ.get("DOCS_EXECUTE", "force")
 nb_execution_timeout = 240
 nb_execution_raise_on_error = False  # a warning for each page that fails, so all are seen
 nb_execution_show_tb = True
+nb_render_markdown_format = "myst"  # what a cell shows as Markdown may have tables
 nb_output_stderr = "error"
 nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # nothing is loaded from a network

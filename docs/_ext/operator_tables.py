@@ -59,7 +59,7 @@ _SIGNS = (
 
 
 def _square(square: Any) -> str:
-    return "" if square is None else f"{square.sign} {sum(square.counts.values())}"
+    return "" if square is None else f"{square.sign}\N{NO-BREAK SPACE}{sum(square.counts.values())}"
 
 
 def _ran(content: Mapping[str, Any]) -> str:

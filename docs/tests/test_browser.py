@@ -33,6 +33,7 @@ PAGES = {
     "front": "index.html",
     "tutorial": "tutorials/spiking-network.html",
     "operator": "reference/operators/csr_event_matvec.html",
+    "network": "how-to/microcircuit.html",
     "drawing": "explanation/call-path.html",
 }
 
