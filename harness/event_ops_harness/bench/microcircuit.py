@@ -4,6 +4,9 @@ Each simulator runs in a process of its own on as many cores, with as many threa
 simulates one stretch that is not measured, and then one stretch after the other in turns with the other.
 Measured is the loop over time steps, not the building, not the compilation; spikes are counted, not recorded.
 NEST refuses fewer than 3 threads at full scale: it gets 4 there, on the same cores.
+
+From three scales on, how the time grows with the synapses; where one core is measured too, the efficiency of
+more. With --parts also where the time of our step goes, and how far each part is from the STREAM triad.
 """
 
 import argparse
@@ -18,6 +21,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from event_ops_harness.bench.microcircuit_growth import add_efficiencies, exponents
+from event_ops_harness.bench.microcircuit_parts import measure_parts, parts_table
 from event_ops_harness.bench.results import write_rows
 from event_ops_harness.bench.simulators import (
     Job,
@@ -46,6 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--seconds", type=float, default=1.0, metavar="S", help="model time of a stretch; default: 1")
     add("--rounds", type=int, default=5, help="default: 5")
     add("--drive", choices=("poisson", "dc"), default="poisson")
+    add("--parts", action="store_true", help="measure the parts of our step, too")
     add("--only", nargs="+", default=[], metavar="WORD", help="simulators whose name contains it")
     add_rivals_python(parser, "nest-simulator")
     add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
@@ -58,12 +64,29 @@ def threads_of(rival: Rival, model: Microcircuit, cores: int) -> int:
     return cores if rival.ours or needed <= cores else cores * math.ceil(needed / cores)
 
 
+def asked_of(scale: float, options: argparse.Namespace) -> tuple[Microcircuit, dict[str, Any]]:
+    """The model, and what a worker is told of it."""
+    sizes = {"N_scaling": scale, "K_scaling": scale, "drive": options.drive}
+    model = Microcircuit(**sizes)
+    steps = model.steps(options.seconds)
+    return model, {
+        "model": sizes,
+        "network": nest_request(model),
+        "steps": steps,
+        "seed": 1,
+        "record": None,
+    }
+
+
+def parts_of(scale: float, cores: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Where the time of our step goes, on so many cores."""
+    _, request = asked_of(scale, options)
+    return {"scale": scale, "cores": cores, **measure_parts(request, cores, options.rounds)}
+
+
 def measure(scale: float, cores: int, options: argparse.Namespace) -> list[Row]:
     """One row per simulator, skipped ones with their reason."""
-    model = Microcircuit(N_scaling=scale, K_scaling=scale, drive=options.drive)
-    sizes = {"N_scaling": scale, "K_scaling": scale, "drive": options.drive}
-    steps = model.steps(options.seconds)
-    request = {"model": sizes, "network": nest_request(model), "steps": steps, "seed": 1, "record": None}
+    model, request = asked_of(scale, options)
     jobs: list[Job] = []
     for rival in (OURS, NEST):
         if options.only and not any(word in rival.name for word in options.only):
@@ -96,10 +119,11 @@ def compare(rows: Sequence[Row]) -> None:
 
 def table_of(rows: Sequence[Row]) -> Table:
     table = Table(title="Microcircuit, wall clock over model time", title_justify="left")
-    for column in ("scale", "cores", "simulator", "min", "median", "÷ NEST", "build s"):
+    for column in ("scale", "cores", "simulator", "min", "median", "÷ NEST", "efficiency", "build s"):
         table.add_column(column, justify="left" if column == "simulator" else "right")
     for row in rows:
-        cells = [f"{row[name]:.3g}" if name in row else "" for name in ("min", "median", "ratio_median")]
+        shown = ("min", "median", "ratio_median", "efficiency")
+        cells = [f"{row[name]:.3g}" if name in row else "" for name in shown]
         built = f"{row['versions']['build_seconds']:.1f}" if "versions" in row else ""
         table.add_row(f"{row['scale']:g}", str(row["cores"]), row["simulator"], *cells, built)
     return table
@@ -111,14 +135,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(asked)
     if min(options.rounds, *options.cores) < 1:
         parser.error("--rounds and --cores are at least 1")
-    console, rows = Console(), list[Row]()
+    if options.parts and options.drive == "dc":
+        parser.error("--parts: with the constant drive there is no background to measure")
+    console, rows, parts = Console(), list[Row](), list[dict[str, Any]]()
     for scale in options.scales:
         for cores in options.cores:
             with console.status(f"scale {scale:g}, {cores} cores"):
                 rows += measure(scale, cores, options)
+                parts += [parts_of(scale, cores, options)] if options.parts else []
+    add_efficiencies(rows)
+    fits = exponents(rows)
     console.print(table_of(rows))
+    for fit in fits:
+        console.print(
+            "{simulator}, cores {cores}: time ~ synapses ** {exponent:.2f} ± {error:.2f}".format(**fit)
+        )
+    if parts:
+        console.print(parts_table(parts))
     print_skipped(console, rows)
-    write_rows(options.output, "microcircuit", asked, rows)
+    write_rows(options.output, "microcircuit", asked, rows, fits=fits, parts=parts)
     console.print(f"Written: {options.output.name}")
     return 0
 

@@ -1,0 +1,65 @@
+"""Where the time of a step of the microcircuit goes, and how far each part is from memory bandwidth."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from event_ops_harness.cuba.rivals.worker import Rival, Worker
+
+PARTS = Rival("parts", ("-m", "event_ops_harness.bench.workers.microcircuit_parts"), ours=True)
+NAMES = ("neurons", "delivery", "background")
+
+
+def measure_parts(request: Mapping[str, Any], threads: int, rounds: int) -> dict[str, Any]:
+    """The best of `rounds` turns of the step and of its parts, after one that is not measured.
+
+    Delivery and background are measured alone; neurons is what is left of the step: `lif_step`, `read_slot`,
+    `spike_compact`, and the sums that XLA makes. Raises WorkerError.
+    """
+    worker = Worker(PARTS, sys.executable, {**request, "threads": threads})
+    turns = [worker.run() for _ in range(rounds + 1)][1:]
+    worker.close()
+    best = {name: min(turn[name] for turn in turns) for name in turns[0]}
+    return shares(best, worker.versions["bytes"], worker.versions["triad"])
+
+
+def shares(seconds: Mapping[str, float], moved: Mapping[str, float], triad: float) -> dict[str, Any]:
+    """Of the step's time; and bytes that must move over those that the triad moves in the same time."""
+    step, alone = seconds["step"], {name: seconds[name] for name in ("delivery", "background")}
+    parts = {"neurons": step - sum(alone.values()), **alone}
+    return {
+        "us_per_step": step * 1e6,
+        "triad_GB/s": triad / 1e9,
+        "parts": {
+            name: {
+                "us": parts[name] * 1e6,
+                "share": parts[name] / step,
+                "KB": moved[name] / 1e3,
+                "of_triad": moved[name] / parts[name] / triad,
+            }
+            for name in NAMES
+        },
+    }
+
+
+def parts_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """One line per scale, number of cores and part."""
+    table = Table(title="Where the time of a step goes", title_justify="left")
+    for column in ("scale", "cores", "part", "µs", "share", "KB", "of triad"):
+        table.add_column(column, justify="left" if column == "part" else "right")
+    for row in rows:
+        where = f"{row['scale']:g}", str(row["cores"])
+        for name, part in row["parts"].items():
+            cells = (
+                f"{part['us']:.4g}",
+                f"{part['share']:.0%}",
+                f"{part['KB']:.4g}",
+                f"{part['of_triad']:.2f}",
+            )
+            table.add_row(*where, name, *cells)
+        table.add_section()
+    return table

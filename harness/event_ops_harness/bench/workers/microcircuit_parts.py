@@ -1,0 +1,138 @@
+"""Where the time of a step of the microcircuit goes; the protocol is that of ``cuba/rivals``.
+
+One line of stdin asks for one turn: the whole step, then its delivery alone, of the spikes of a recorded
+stretch, then its background alone, each in a scan of STEPS steps.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.discover import operators
+from event_ops_harness.bench import triad
+from event_ops_harness.bench.traffic import bytes_moved
+from event_ops_harness.microcircuit.connectivity import recurrent_connectivity
+from event_ops_harness.microcircuit.inputs import background_of
+from event_ops_harness.microcircuit.model import Microcircuit
+from event_ops_harness.microcircuit.network import (
+    State,
+    Synapses,
+    Wiring,
+    capacity_of,
+    catalog_step,
+    deliver,
+    dynamics,
+    initial_state,
+    wiring_of,
+)
+from event_ops_harness.microcircuit.rivals.event_ops_worker import counting_scan
+from event_ops_harness.microcircuit.rows import SLOTS
+
+STEPS = 1000
+SAMPLED = 10  # of so many steps one is looked at for what its delivery moves
+SUMS = 7  # arrays of neurons that XLA reads or writes: the drive from the current, and the next current
+
+Turn = Callable[[], float]
+
+
+def recorded(model: Microcircuit, state: State, wiring: Wiring) -> tuple[State, jax.Array]:
+    """The state after STEPS steps, and (STEPS, neurons), bool, who spiked in each."""
+    move = dynamics(model, None)
+
+    def run(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
+        return jax.lax.scan(lambda state, _: move(state, wiring), state, length=STEPS)
+
+    return jax.jit(run)(state, wiring)
+
+
+def turns_of(step: Callable[..., Any], carry: Any, wiring: Wiring, *each: Any) -> Turn:
+    """Seconds per step of a scan of `carry = step(carry, wiring, *each)`, which goes on where it ended."""
+
+    def run(carry: Any, wiring: Wiring, each: Any) -> Any:
+        return jax.lax.scan(lambda carry, x: (step(carry, wiring, *x), None), carry, each, length=STEPS)[0]
+
+    compiled = jax.jit(run, donate_argnums=0).lower(carry, wiring, each).compile()
+    kept = [jax.block_until_ready(carry)]
+
+    def turn() -> float:
+        start = time.perf_counter()
+        kept[0] = jax.block_until_ready(compiled(kept[0], wiring, each))
+        return (time.perf_counter() - start) / STEPS
+
+    return turn
+
+
+def programs(model: Microcircuit, state: State, wiring: Wiring, raster: jax.Array) -> dict[str, Turn]:
+    """The whole step, and its parts."""
+    times, zeros = jnp.arange(STEPS, dtype=jnp.int32), jnp.zeros(model.neurons, jnp.float32)
+    step, background = catalog_step(model, None), background_of(model, None)
+
+    def whole(carry: tuple[State, jax.Array], wiring: Wiring) -> tuple[State, jax.Array]:
+        state, spikes = step(carry[0], wiring)
+        return state, carry[1] + spikes.count
+
+    def delivery(buffer: jax.Array, wiring: Wiring, spikes: jax.Array, t: jax.Array) -> jax.Array:
+        return deliver(buffer, wiring.recurrent, spikes, t, None)
+
+    def drawing(noise: jax.Array, wiring: Wiring, t: jax.Array) -> jax.Array:
+        return background(wiring.drive, wiring.seed, t)
+
+    return {
+        "delivery": turns_of(delivery, jnp.zeros_like(state.buffer), wiring, raster, times),
+        "background": turns_of(drawing, zeros, wiring, times),
+        "step": turns_of(whole, (state, jnp.zeros((), jnp.int32)), wiring),
+    }
+
+
+def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str, float]:
+    """Bytes that each part of a step must move, on average."""
+    moved = {x.name: lambda *args, x=x, **kwargs: bytes_moved(x, args, kwargs) for x in operators()}
+    numbers, flags = np.zeros(model.neurons, np.float32), raster[0]
+    buffer, slot = np.zeros((SLOTS, model.neurons), np.float32), np.int32(0)
+    assert isinstance(wiring.recurrent, Synapses)
+    synapses, square = tuple(map(np.asarray, wiring.recurrent)), (model.neurons, model.neurons)
+    neuron = {name: getattr(model, name) for name in ("tau_m", "E_L", "V_th", "V_reset", "t_ref", "dt")}
+    deliveries = [
+        moved["csr_event_deliver"](buffer, *synapses, spikes, slot, shape=square)
+        for spikes in raster[::SAMPLED]
+    ]
+    neurons = moved["lif_step"](numbers, numbers, numbers, **neuron) + moved["read_slot"](buffer, slot)
+    compacted = moved["spike_compact"](flags, capacity=capacity_of(model.neurons))
+    mean = model.per_neuron(model.external_rates) * model.dt * 1e-3
+    return {
+        "neurons": neurons + compacted + SUMS * numbers.nbytes,
+        "delivery": float(np.mean(deliveries)),
+        "background": moved["poisson_input"](np.float32(1), np.uint32(1), slot, mean=mean),
+    }
+
+
+def serve(request: dict[str, Any]) -> None:
+    """Build, record and compile, then one turn per line of stdin."""
+    start = time.perf_counter()
+    model, seed = Microcircuit(**request["model"]), request["seed"]
+    wiring = wiring_of(recurrent_connectivity(model, seed), seed)
+    built = time.perf_counter() - start
+    state = initial_state(model, seed)
+    state, _ = counting_scan(catalog_step(model, None), request["steps"], state, wiring)(state, wiring)
+    state, raster = recorded(model, state, wiring)
+    turns = programs(model, state, wiring, raster)
+    ready = {
+        "build_seconds": built,
+        "bytes": traffic(model, wiring, np.asarray(raster)),
+        "triad": triad.bytes_per_second(triad.beyond_cache()),
+    }
+    print(json.dumps({"ready": ready}), flush=True)
+    for _ in sys.stdin:
+        print(json.dumps({name: turn() for name, turn in turns.items()}), flush=True)
+
+
+if __name__ == "__main__":
+    serve(json.loads(sys.argv[1]))
