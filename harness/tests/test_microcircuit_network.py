@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -25,9 +26,11 @@ from event_ops_harness.microcircuit.model import Microcircuit
 from event_ops_harness.microcircuit.network import (
     State,
     catalog_step,
+    deliver,
     initial_state,
     wiring_of,
 )
+from event_ops_harness.microcircuit.procedural import MIN_PARALLEL
 from event_ops_harness.microcircuit.simulation import SpikesLostError, simulate
 
 # No background: nothing happens unless a test makes it happen.
@@ -245,3 +248,15 @@ def test_rows_drawn_anew_are_those_that_are_stored():
     assert stored.ids.size > 20
     np.testing.assert_array_equal(drawn.times, stored.times)
     np.testing.assert_array_equal(drawn.ids, stored.ids)
+
+
+def test_many_rows_at_once_are_drawn_by_all_threads_and_added_up_in_order():
+    drawing, stored = recurrent_drawing(POISSON, 2), recurrent_connectivity(POISSON, 2)
+    assert drawing.synapses > MIN_PARALLEL
+    spikes = jnp.ones(POISSON.neurons, bool)
+    arrived = [
+        deliver(initial_state(POISSON, 2).buffer, wiring_of(x, 2).recurrent, spikes, jnp.int32(3), None)
+        for x in (drawing, stored)
+    ]
+    np.testing.assert_array_equal(*arrived)
+    assert jnp.count_nonzero(arrived[0]) > POISSON.neurons
