@@ -79,7 +79,7 @@ def test_coordinates_in_any_order_keep_it_within_rows():
         assert A.indptr.tolist() == [0, 2, 4]
     assert build(2.0).data == 2
     with pytest.raises(ValueError, match=r"row\[0\] is 2.*for 2 rows"):
-        CSR.from_coo([2], [0], [1.0], shape=(2, 3))
+        CSR.from_coo(row=[2], col=[0], data=[1.0], shape=(2, 3))
 
 
 def test_a_hundred_coordinates_have_pointers_of_32_bits():
