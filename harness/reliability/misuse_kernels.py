@@ -140,6 +140,9 @@ OPTIONS = {
     "alias of no output": ({"input_output_aliases": {0: 1}}, "input_output_aliases"),
     "alias of a negative input": ({"input_output_aliases": {-1: 0}}, "input_output_aliases"),
     "alias of a negative output": ({"input_output_aliases": {0: -1}}, "input_output_aliases"),
+    "alias by name": ({"input_output_aliases": {"x": 0}}, "expected input indices"),
+    "alias of a fraction": ({"input_output_aliases": {0: 0.5}}, "expected input indices"),
+    "aliases that are no mapping": ({"input_output_aliases": 1}, "expected input indices"),
     "two aliases of an output": ({"input_output_aliases": {0: 0, 1: 0}}, "input_output_aliases"),
 }
 CANNOT_BE = {

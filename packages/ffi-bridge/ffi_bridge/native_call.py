@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import index
 from typing import Any, ClassVar, Final, cast
 
 import jax
@@ -84,6 +85,16 @@ class NativeKernel(ABC):
                     f"input_output_aliases has {ins}: {out}; expected an input index, then an output "
                     f"index below {len(outs.flat)} that no other input has"
                 )
+
+
+def alias_pairs(aliases: Mapping[int, int] | None) -> tuple[tuple[int, int], ...]:
+    """(input, output) pairs, in order; raises KernelDefinitionError for what is not a mapping of integers."""
+    try:
+        return tuple(sorted((index(source), index(out)) for source, out in dict(aliases or {}).items()))
+    except (TypeError, ValueError):
+        raise KernelDefinitionError(
+            f"input_output_aliases is {aliases!r}; expected input indices -> output indices, such as {{0: 0}}"
+        ) from None
 
 
 def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from numba.core import config
 from numba.core.dispatcher import Dispatcher
 
 from ffi_bridge.input_names import describe_as
-from ffi_bridge.native_call import NativeCall, call_kernel
+from ffi_bridge.native_call import NativeCall, alias_pairs, call_kernel
 from ffi_bridge.numba_call import NumbaKernel
 from ffi_bridge.numba_python import NumbaPython
 from ffi_bridge.outs import Outs
@@ -78,7 +78,7 @@ def numba_kernel(
         >>> call(jax.numpy.arange(4.0))
         Array([0., 1., 3., 6.], dtype=float32)
     """
-    aliases = tuple(sorted((input_output_aliases or {}).items()))
+    aliases = alias_pairs(input_output_aliases)
     if _CONFIG.DISABLE_JIT and inspect.isfunction(kernel):
         spec = NumbaPython(vmap_method, aliases, kernel)
     else:

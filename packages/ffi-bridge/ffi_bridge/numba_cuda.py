@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 from ffi_bridge.errors import PythonFallbackWarning
 from ffi_bridge.input_names import describe_as
 from ffi_bridge.launch_extents import LaunchExtents
-from ffi_bridge.native_call import NativeCall, call_kernel
+from ffi_bridge.native_call import NativeCall, alias_pairs, call_kernel
 from ffi_bridge.numba_cuda_call import NumbaCudaCallable, NumbaCudaKernel
 from ffi_bridge.numba_cuda_compile import is_dispatcher
 from ffi_bridge.numba_cuda_python import NumbaCudaPython
@@ -79,7 +79,7 @@ def numba_cuda_kernel(
             "@numba.cuda.jit or @numba_cuda_mlir.cuda.jit, without device=True"
         )
     extents = LaunchExtents.of(grid, block, launch_dims, threads_per_block, shared_mem)
-    aliases = tuple(sorted((input_output_aliases or {}).items()))
+    aliases = alias_pairs(input_output_aliases)
     spec = NumbaCudaKernel(vmap_method, aliases, kernel, extents)
     structure = Outs.of(outs)
     spec.check(structure)
@@ -135,7 +135,7 @@ def numba_cuda_callable(
             f"numba_cuda_callable needs a Python function that launches kernels, got {func!r}"
             + ("; a single kernel needs numba_cuda_kernel" if is_dispatcher(func) else "")
         )
-    aliases = tuple(sorted((input_output_aliases or {}).items()))
+    aliases = alias_pairs(input_output_aliases)
     spec, in_python = (kind(vmap_method, aliases, func) for kind in (NumbaCudaCallable, NumbaCudaPython))
     structure = Outs.of(outs)
     spec.check(structure)
