@@ -149,6 +149,6 @@ def test_failing_calls_leave_nothing_behind(kernel, way, calls, record_property)
     Numba itself leaves the arguments of an exception behind if one of them is known at run time only.
     """
     name = "raises_in_prange" if kernel is raises_in_prange else "raises"
-    grown = int(succeed("failing_in_child.py", name, way, str(calls), limit=300, NUMBA_NUM_THREADS="2"))
+    grown = int(succeed("failing_in_child.py", name, way, str(calls), limit=900, NUMBA_NUM_THREADS="2"))
     record_property("tried", calls)
     assert grown < 4 * MEGABYTE, f"{calls} failing calls left {grown} bytes"
