@@ -26,8 +26,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 OPERATORS = {operator.name: operator for operator in operators()}
-OPTIONS = argparse.Namespace(rounds=4, budget=0.02)
-WORDS = ["--rounds", "4", "--budget", "0.01"]
+OPTIONS = argparse.Namespace(rounds=8, budget=0.1)
+WORDS = ["--rounds", "8", "--budget", "0.1"]
 
 
 def measured(elements: int, case: str = "", **leads: dict[str, float]) -> Measured:
@@ -159,7 +159,7 @@ def test_the_bridge_obeys_what_is_written(tmp_path: Path, monkeypatch: pytest.Mo
     file = tmp_path / "cpu.json"
     assert tune.main([*WORDS, "--only", "tuned_obeyed", "--output", str(file)]) == 0
     table = json.loads(file.read_text())
-    assert table["command"] == "nox -s tune -- --rounds 4 --budget 0.01 --only tuned_obeyed"
+    assert table["command"] == "nox -s tune -- --rounds 8 --budget 0.1 --only tuned_obeyed"
     assert {"date", "commit", "machine"} <= set(table)
     (row,) = table["rows"]
     assert (row["above"], row["up_to"], row["backend"], row["over"]) == (32, 32768, "fast", "reference")
