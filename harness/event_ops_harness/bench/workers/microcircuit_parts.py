@@ -19,7 +19,6 @@ import numpy as np
 from event_ops.discover import operators
 from event_ops_harness.bench import triad
 from event_ops_harness.bench.traffic import bytes_moved
-from event_ops_harness.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.microcircuit.inputs import background_of
 from event_ops_harness.microcircuit.model import Microcircuit
 from event_ops_harness.microcircuit.network import (
@@ -30,10 +29,8 @@ from event_ops_harness.microcircuit.network import (
     catalog_step,
     deliver,
     dynamics,
-    initial_state,
-    wiring_of,
 )
-from event_ops_harness.microcircuit.rivals.event_ops_worker import counting_scan
+from event_ops_harness.microcircuit.rivals.event_ops_worker import build, counting, counting_scan
 from event_ops_harness.microcircuit.rows import SLOTS
 
 STEPS = 1000
@@ -73,11 +70,7 @@ def turns_of(step: Callable[..., Any], carry: Any, wiring: Wiring, *each: Any) -
 def programs(model: Microcircuit, state: State, wiring: Wiring, raster: jax.Array) -> dict[str, Turn]:
     """The whole step, and its parts."""
     times, zeros = jnp.arange(STEPS, dtype=jnp.int32), jnp.zeros(model.neurons, jnp.float32)
-    step, background = catalog_step(model, None), background_of(model, None)
-
-    def whole(carry: tuple[State, jax.Array], wiring: Wiring) -> tuple[State, jax.Array]:
-        state, spikes = step(carry[0], wiring)
-        return state, carry[1] + spikes.count
+    step, background = counting(catalog_step(model, None)), background_of(model, None)
 
     def delivery(buffer: jax.Array, wiring: Wiring, spikes: jax.Array, t: jax.Array) -> jax.Array:
         return deliver(buffer, wiring.recurrent, spikes, t, None)
@@ -88,7 +81,7 @@ def programs(model: Microcircuit, state: State, wiring: Wiring, raster: jax.Arra
     return {
         "delivery": turns_of(delivery, jnp.zeros_like(state.buffer), wiring, raster, times),
         "background": turns_of(drawing, zeros, wiring, times),
-        "step": turns_of(whole, (state, jnp.zeros((), jnp.int32)), wiring),
+        "step": turns_of(step, (state, jnp.zeros((), jnp.int32)), wiring),
     }
 
 
@@ -116,11 +109,7 @@ def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str
 
 def serve(request: dict[str, Any]) -> None:
     """Build, record and compile, then one turn per line of stdin."""
-    start = time.perf_counter()
-    model, seed = Microcircuit(**request["model"]), request["seed"]
-    wiring = wiring_of(recurrent_connectivity(model, seed), seed)
-    built = time.perf_counter() - start
-    state = initial_state(model, seed)
+    model, wiring, state, built = build(request)
     state, _ = counting_scan(catalog_step(model, None), request["steps"], state, wiring)(state, wiring)
     state, raster = recorded(model, state, wiring)
     turns = programs(model, state, wiring, raster)
