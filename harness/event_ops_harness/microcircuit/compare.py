@@ -46,6 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--drive", choices=("poisson", "dc"), default="poisson")
     add("--threads", type=int, default=1, help="of NEST; default: 1")
     add_rivals_python(parser, "nest-simulator")
+    add("--keep", type=Path, metavar="FOLDER", help="keep NEST's spikes there, and use those that are")
     add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
     return parser
 
@@ -59,15 +60,23 @@ def ours(model: Microcircuit, seed: int, steps: int) -> Spikes:
 
 
 def theirs(model: Microcircuit, seed: int, steps: int, options: argparse.Namespace) -> Spikes:
-    """One run of NEST."""
+    """One run of NEST, or one that was kept."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "spikes.npz"
-        request = {"network": nest_request(model), "seed": seed, "steps": steps, "record": str(path)}
-        worker = Worker(NEST, options.rivals_python, {**request, "threads": options.threads})
-        worker.run()
-        worker.close()
+        name = f"nest-{options.scale:g}-{options.drive}-{steps}-{seed}.npz"
+        path = (options.keep or Path(folder)) / name
+        if not path.exists():
+            run_nest(model, seed, steps, options, path)
         with np.load(path) as found:
             return Spikes(found["times"], found["ids"], 0, steps)
+
+
+def run_nest(model: Microcircuit, seed: int, steps: int, options: argparse.Namespace, path: Path) -> None:
+    """Simulate, and write the spikes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    request = {"network": nest_request(model), "seed": seed, "steps": steps, "record": str(path)}
+    worker = Worker(NEST, options.rivals_python, {**request, "threads": options.threads})
+    worker.run()
+    worker.close()
 
 
 def distances(runs: Sequence[Distributions], name: str, quantity: str) -> np.ndarray:
