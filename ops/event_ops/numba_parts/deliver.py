@@ -11,7 +11,7 @@ from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.event_ids import active_value, ids_of
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.prefetch import ROWS_AHEAD, prefetch_row
+from event_ops.numba_parts.prefetch import ENDS_AHEAD, ROWS_AHEAD, prefetch_ends, prefetch_row
 from event_ops.numba_parts.split import MIN_PARALLEL, add_up, parts_for, private
 
 # A matrix with fewer entries than this rarely has enough active ones in a step to be worth a parallel launch.
@@ -24,6 +24,7 @@ def add_rows(data: Any, indices: Any, indptr: Any, events: Any, ids: Any, y: Any
     weights = hoist(data)
     nse, columns = np.uintp(indices.size), np.uintp(y.size)
     for position in range(np.uintp(ids.size)):
+        prefetch_ends(indptr, ids, position + ENDS_AHEAD)
         prefetch_row(weights, indices, indptr, ids, position + ROWS_AHEAD)
         i = np.uintp(ids[position])
         event = active_value(events, i)
@@ -55,7 +56,12 @@ def entries_up_to(indptr: Any, ids: Any) -> Any:
 @njit(inline="always")
 def deliver_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
     """y += A.T @ events, on all threads if there are entries enough."""
-    ids = ids_of(events, indptr.size - 1)
+    add_rows_parallel(data, indices, indptr, events, ids_of(events, indptr.size - 1), y)
+
+
+@njit(inline="always")
+def add_rows_parallel(data: Any, indices: Any, indptr: Any, events: Any, ids: Any, y: Any) -> None:
+    """`add_rows` on all threads, if there are entries enough."""
     ends = entries_up_to(indptr, ids)
     work = ends[ids.size]
     parts = parts_for(work, y.size)

@@ -70,6 +70,8 @@ def active_value(events: Any, i: Any) -> Any:
 
 @overload(active_value, strict=False)
 def _active_value(events: Any, i: Any) -> Any:
+    if not isinstance(events, types.Array):
+        return None
     if isinstance(events.dtype, types.Float):
         return lambda events, i: events[i]
     return lambda events, i: True

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
 
+from event_ops.numba_parts.instructions import instruction
 from event_ops.numba_parts.jit import njit
 
 # Multiplying a word of eight 0/1 bytes by this moves byte i to bit 56 + i.
@@ -14,6 +17,9 @@ GATHER_BITS = np.uint64(0x0102040810204080)
 # Flags in a word of 64 bits, of a byte each, and in one of 32 bits, of a bit each.
 BYTES = np.uintp(8)
 BITS = np.uintp(32)
+
+# A cache line of words of 64 bits is looked at as a whole: of most nothing is set.
+WORDS_PER_LINE = np.uintp(8)
 
 
 @njit
@@ -49,16 +55,51 @@ def unpack_into(words: Any, flags: Any) -> None:
         flags[i] = (words[i // BITS] >> np.uint32(i % BITS)) & np.uint32(1) != np.uint32(0)
 
 
+def _trailing_zeros(word: Any) -> Any:
+    return np.uintp((int(word) & -int(word)).bit_length() - 1)
+
+
+@instruction(_trailing_zeros)
+def trailing_zeros(context: Any, word: Any) -> Any:
+    """How many bits of an unsigned word, which is not 0, are below its lowest that is set."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        count = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return context.cast(builder, count, signature.args[0], types.uintp)
+
+    return types.uintp(word), emit
+
+
 @njit
 def set_bits(words: Any, size: Any) -> Any:
     """The ids of the bits that are set, ascending, of those in [0, size)."""
-    ids, found = np.empty(np.uintp(words.size) * BITS, np.uint32), np.uintp(0)
-    for w in range(np.uintp(words.size)):
-        word = words[w]
-        if word:
-            for bit in range(BITS):
-                ids[found] = w * BITS + bit
-                found += np.uintp((word >> np.uint32(bit)) & np.uint32(1))
-    while found > 0 and ids[found - np.uintp(1)] >= np.uint32(size):
+    ids = np.empty(np.uintp(words.size) * BITS, np.uint32)
+    return ids[: set_bits_into(words, size, ids)]
+
+
+@njit
+def set_bits_into(words: Any, size: Any, ids: Any) -> Any:
+    """Write the ids of the bits that are set to the front of `ids`, which has room for all; how many."""
+    found, wide = np.uintp(0), words[: words.size // 16 * 16].view(np.uint64)
+    for block in range(np.uintp(0), np.uintp(wide.size), WORDS_PER_LINE):
+        any_set = np.uint64(0)
+        for w in range(block, block + WORDS_PER_LINE):
+            any_set |= wide[w]
+        if any_set:
+            for w in range(block, block + WORDS_PER_LINE):
+                found = append_bits(wide[w], w * np.uintp(64), ids, found)
+    for w in range(np.uintp(wide.size) * np.uintp(2), np.uintp(words.size)):
+        found = append_bits(np.uint64(words[w]), w * BITS, ids, found)
+    while found > 0 and np.uintp(ids[found - np.uintp(1)]) >= np.uintp(size):
         found -= np.uintp(1)
-    return ids[:found]
+    return found
+
+
+@njit(forceinline=True)
+def append_bits(word: Any, first: Any, ids: Any, found: Any) -> Any:
+    """Write `first` and more, one id for each bit that is set, behind the first `found`; how many now."""
+    while word:
+        ids[found] = first + trailing_zeros(word)
+        found += np.uintp(1)
+        word &= word - np.uint64(1)
+    return found

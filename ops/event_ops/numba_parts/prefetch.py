@@ -15,15 +15,20 @@ from event_ops.numba_parts.jit import njit
 
 CACHE_LINE: Final = 64
 
-# How many rows ahead; and how much of a row, since what follows the processor finds by itself.
-ROWS_AHEAD: Final = np.uintp(2)
-ENTRIES_AHEAD: Final = np.uintp(128)
+# How many rows ahead, and before that where a row is; and how much of a row, since what follows the
+# processor finds by itself.
+ROWS_AHEAD: Final = np.uintp(4)
+ENDS_AHEAD: Final = np.uintp(16)
+ENTRIES_AHEAD: Final = np.uintp(256)
 
 # How far ahead of its use a whole matrix is asked for, and what its entries point at; each only where it is
 # more memory than a processor keeps close.
 STREAM_AHEAD: Final = np.uintp(256)
 TARGETS_AHEAD: Final = np.uintp(64)
 CLOSE_BYTES: Final = np.uintp(1 << 20)
+
+# Of four bytes; of wider ones the processor finds every other line by itself.
+ENTRIES_PER_LINE: Final = np.uintp(16)
 
 _READ, _KEEP, _DATA = 0, 3, 1
 
@@ -63,15 +68,24 @@ def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
     return ask
 
 
-@njit
+# Without counting references to the arrays, which takes longer than a short row.
+@njit(_nrt=False)
 def prefetch_row(weights: Any, indices: Any, indptr: Any, ids: Any, position: Any) -> None:
     """Ask for the beginning of the row ids[position], and of its weights, if there is such a row."""
     if position < np.uintp(ids.size):
         i, nse = np.uintp(ids[position]), np.uintp(indices.size)
         low = min(np.uintp(indptr[i]), nse)
         high = min(np.uintp(indptr[i + np.uintp(1)]), nse, low + ENTRIES_AHEAD)
-        prefetch_range(indices, low, high)
-        prefetch_range(weights, low, high)
+        for k in range(low, high, ENTRIES_PER_LINE):
+            prefetch(indices, k)
+            prefetch_element(weights, k)
+
+
+@njit(_nrt=False)
+def prefetch_ends(indptr: Any, ids: Any, position: Any) -> None:
+    """Ask for where the row ids[position] is, if there is such a row: `prefetch_row` waits for that."""
+    if position < np.uintp(ids.size):
+        prefetch(indptr, np.uintp(ids[position]))
 
 
 @njit
@@ -88,11 +102,13 @@ def is_far(values: Any) -> Any:
 
 
 def prefetch_element(values: Any, j: Any) -> None:
-    """Ask for values[j], an element or a row."""
+    """Ask for values[j], an element or a row, or for nothing where one value stands for all."""
 
 
 @overload(prefetch_element, strict=False)
 def _prefetch_element(values: Any, j: Any) -> Any:
+    if not isinstance(values, types.Array):
+        return lambda values, j: None
     if values.ndim == 1:
         return lambda values, j: prefetch(values, j)
     per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
