@@ -42,6 +42,9 @@ def made() -> dict[str, Callable[..., Any]]:
         "csr_event_matmat": lambda **how: eo.csr_event_matmat(*csr, B, **to_columns, **how),
         "ell_matvec": lambda **how: eo.ell_matvec(*ell, v, **to_columns, **how),
         "ell_event_matvec": lambda **how: eo.ell_event_matvec(*ell, spikes, **to_columns, **how),
+        "csr_event_arrivals": lambda **how: eo.csr_event_arrivals(
+            spikes.reshape(2, ROWS // 2), *csr, slot, shape=(ROWS // 2, COLUMNS), **how
+        ),
         "csr_event_deliver": lambda **how: eo.csr_event_deliver(
             buffer, *csr, delays, spikes, slot, shape=SHAPE, **how
         ),

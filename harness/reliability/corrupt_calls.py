@@ -70,6 +70,16 @@ def csr_event_matmat(d: Draw) -> Made:
     return {"data": d.weights(d.sizes.nse), **d.structure(), "events": events}, static
 
 
+def csr_event_arrivals(d: Draw) -> Made:
+    # The rows of the matrix are those of one neuron and as many slots.
+    encoding = d.one_of("flags", "bits")
+    history = d.filled((0, 1, 2**32 - 1), (d.shape[0], 1), np.uint32)
+    if encoding == "flags":
+        history = d.events(d.shape[0])[:, None]
+    arrays = {"history": history, "data": d.weights(d.sizes.nse), **d.structure()}
+    return arrays | {"slot": d.ids(3, dtype="int32")}, {"shape": (1, d.shape[1]), "encoding": encoding}
+
+
 def csr_event_deliver(d: Draw) -> Made:
     delays = d.ids(3, d.sizes.nse, dtype=d.one_of("int64", "int8", "uint64"))
     arrays = {

@@ -114,6 +114,13 @@ OPERATORS: Final = (
         lambda k, row, col: _added((COLUMNS,), col, DATA[k] * ON_ROWS[row]),  # everything has decayed
     ),
     Operator(
+        "csr_event_arrivals",  # of one slot, so that rows are those of the other operators
+        lambda i, p, backend: eo.csr_event_arrivals(
+            ON_ROWS[None], DATA, i, p, 3, shape=SHAPE, backend=backend
+        ),
+        lambda k, row, col: _added((COLUMNS,), col, DATA[k] * ON_ROWS[row]),
+    ),
+    Operator(
         "csr_event_deliver",
         lambda i, p, backend: eo.csr_event_deliver(
             BUFFER, DATA, i, p, DELAYS, ON_ROWS, 3, shape=SHAPE, backend=backend

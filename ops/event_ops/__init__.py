@@ -2,6 +2,7 @@
 
 from event_ops import surrogate as surrogate
 from event_ops.catalog.alif_step.op import alif_step as alif_step
+from event_ops.catalog.csr_event_arrivals.op import csr_event_arrivals as csr_event_arrivals
 from event_ops.catalog.csr_event_deliver.op import csr_event_deliver as csr_event_deliver
 from event_ops.catalog.csr_event_matmat.op import csr_event_matmat as csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import csr_event_matvec as csr_event_matvec

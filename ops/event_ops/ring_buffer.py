@@ -15,12 +15,12 @@ from event_ops.checks import check_dtype, check_shape
 SLOTS = ("int32", "int64", "uint32")
 
 
-def check_slot(buffer: jax.Array, slot: jax.Array) -> None:
-    """Raise unless `buffer` has slots and `slot` is one integer."""
+def check_slot(name: str, buffer: jax.Array, slot: jax.Array) -> None:
+    """Raise unless `buffer`, called `name`, has slots and `slot` is one integer."""
     check_dtype("slot", slot, SLOTS)
     check_shape("slot", slot, (), why="the slot of the current step")
     if buffer.shape[:1] in ((), (0,)):
-        raise ValueError(f"buffer has shape {buffer.shape}; expected (slots, ...) with at least one slot")
+        raise ValueError(f"{name} has shape {buffer.shape}; expected (slots, ...) with at least one slot")
 
 
 def check_delays(delays: Any, slots: int) -> None:

@@ -14,9 +14,11 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from event_ops.discover import Operator
+from event_ops.history import lagged
 
 # The arguments of one call by name, and the shapes of its outputs.
 Count = Callable[[SimpleNamespace, Sequence[Any]], int]
@@ -74,6 +76,12 @@ def _deliver(call: SimpleNamespace, outs: Sequence[Any]) -> int:
     met = min(_entries(call.indptr, active), call.buffer.size)
     matrix = _active_rows(call.indptr, active, call.data, call.indices, call.delays)
     return _size(call.spikes) + matrix + 2 * met * _each(call.buffer)
+
+
+def _arrivals(call: SimpleNamespace, outs: Sequence[Any]) -> int:
+    """The history, and the rows of what was active in it."""
+    active = np.asarray(lagged(*map(jnp.asarray, (call.history, call.slot)), rows=call.shape[0])) != 0
+    return _size(call.history, *outs) + _active_rows(call.indptr, active, call.data, call.indices)
 
 
 def _stdp(spikes: str, trace: str, *structure: str) -> Count:
@@ -134,6 +142,7 @@ def _size(*arrays: Any) -> int:
 
 
 COUNTS: Final[Mapping[str, Count]] = {
+    "csr_event_arrivals": _arrivals,
     "csr_event_deliver": _deliver,
     "csr_event_matmat": _csr_events,
     "csr_event_matvec": _csr_events,

@@ -99,7 +99,7 @@ def csr_event_deliver(
 
 def _check_buffer(buffer: jax.Array, slot: jax.Array, shape: tuple[int, int]) -> None:
     check_rank("buffer", buffer, 2, "(slots, columns)")
-    check_slot(buffer, slot)
+    check_slot("buffer", buffer, slot)
     why = f"slots, and one column per column of shape={shape}"
     check_shape("buffer", buffer, (buffer.shape[0], shape[1]), why=why)
 

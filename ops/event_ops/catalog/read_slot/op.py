@@ -36,7 +36,7 @@ def read_slot(
     """
     buffer, slot = as_array(buffer), as_array(slot)
     check_dtype("buffer", buffer, NUMBERS)
-    check_slot(buffer, slot)
+    check_slot("buffer", buffer, slot)
     slots, *rest = buffer.shape
     arrivals = jax.ShapeDtypeStruct((prod(rest),), buffer.dtype)
     whole = jax.ShapeDtypeStruct((slots, prod(rest)), buffer.dtype)

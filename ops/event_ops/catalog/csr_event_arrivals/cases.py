@@ -1,0 +1,147 @@
+"""Cases of `csr_event_arrivals`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.matrices import numbers, random_csr, random_events
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(0, sums=True)
+
+HISTORY, DATA = 0, 1
+
+
+def packed(flags: np.ndarray) -> np.ndarray:
+    """The rows of flags as words of 32 bits."""
+    wide = np.pad(flags, ((0, 0), (0, -flags.shape[1] % 32)))
+    return np.packbits(wide, axis=1, bitorder="little").view(np.uint32)
+
+
+def _random(
+    shape: tuple[int, int],
+    nse: int,
+    slots: int,
+    events: str = "bool",
+    one: bool = False,
+    slot: int = 2,
+) -> Callable[..., Arguments]:
+    """`one`: the same weight for all; `events`: bool, float or bits."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        rows, columns = shape
+        data, indices, indptr = random_csr(rng, (rows * slots, columns), nse, dtype, index_dtype)
+        kind = dtype if events == "float" else "bool"
+        history = random_events(rng, slots * rows, 0.4, kind).reshape(slots, rows)
+        static: dict[str, Any] = {"shape": shape}
+        if events == "bits":
+            history, static["encoding"] = packed(history), "bits"
+        weights = numbers(rng, (), dtype) if one else data
+        return (history, weights, indices, indptr, np.int32(slot)), static
+
+    return make
+
+
+def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Columns out of range, bits behind the last neuron, and NaN weights of silent neurons."""
+    rows, slots, slot = 6, 4, -3
+    make = _random((rows, 7), 60, slots, "bits", slot=slot)
+    (history, data, indices, indptr, now), static = make(rng, dtype, index_dtype)
+    indices[::5] = 7
+    indices[1::7] = np.iinfo(index_dtype).max
+    if np.dtype(index_dtype).kind == "i":
+        indices[2::9] = -1
+    flags = np.unpackbits(history.view(np.uint8), axis=1, bitorder="little")[:, :rows].astype(bool)
+    recent = flags[(slot - np.arange(slots)) % slots].T.reshape(-1)
+    data[~np.repeat(recent, np.diff(indptr))] = np.nan
+    return (history | np.uint32(0xFFFFFFFF << rows & 0xFFFFFFFF), data, indices, indptr, now), static
+
+
+def _sized(neurons: int, per_row: int, rate: float, encoding: str) -> Callable[..., Arguments]:
+    """Synapses with delays of 1 to 31 steps, three to each delay and neuron, say, and spikes."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        slots, rows = 32, neurons * 32
+        counts = rng.multinomial(per_row, np.r_[0, np.full(slots - 1, 1 / (slots - 1))], neurons)
+        indptr = np.concatenate([[0], np.cumsum(counts.reshape(rows))]).astype(index_dtype)
+        indices = rng.integers(0, neurons, indptr[-1]).astype(index_dtype)
+        history = rng.random((slots, neurons)) < rate
+        static = {"shape": (neurons, neurons), "encoding": encoding}
+        data = numbers(rng, (indices.size,), dtype)
+        return (
+            packed(history) if encoding == "bits" else history,
+            data,
+            indices,
+            indptr,
+            np.int32(5),
+        ), static
+
+    return make
+
+
+CASES = (
+    Case("random", _random((17, 11), 300, 5), differentiable=(DATA,), tolerance=20),
+    Case(
+        "random-float",
+        _random((17, 11), 300, 5, "float", slot=98),
+        differentiable=(HISTORY, DATA),
+        tolerance=20,
+    ),
+    Case("random-bits", _random((37, 11), 300, 3, "bits"), differentiable=(DATA,), tolerance=20),
+    Case(
+        "one-float", _random((9, 6), 90, 3, "float", one=True), differentiable=(HISTORY, DATA), tolerance=20
+    ),
+    Case("out-of-range", _out_of_range, tolerance=5),
+    Case("no-rows", _random((0, 4), 3, 2)),
+    Case("no-columns", _random((4, 0), 3, 2)),
+    *(
+        Case(f"{n}-{k}-{rate:.2%}-{encoding}", _sized(n, k, rate, encoding), frozenset({BENCHMARK}))
+        for n, k, rate, encoding in (
+            (4000, 80, 0.01, "flags"),
+            (40_000, 80, 0.001, "bits"),
+            (100_000, 100, 0.001, "bits"),
+        )
+    ),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        parts: dict[str, Any] = {
+            "history": np.ones((3, 2), bool),
+            "data": np.ones(3, np.float32),
+            "indices": np.zeros(3, np.int32),
+            "indptr": np.array([0, 1, 3, 3, 3, 3, 3], np.int32),
+            "slot": np.int32(0),
+            "shape": (2, 4),
+        }
+        parts |= changes
+        names = ("history", "data", "indices", "indptr", "slot")
+        return tuple(parts.pop(name) for name in names), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("integer", _wrong(history=np.ones((3, 2), np.int8)), TypeError, "history has dtype int8"),
+    Mistake(
+        "words", _wrong(history=np.ones((3, 1), np.int32), encoding="bits"), TypeError, "expected uint32"
+    ),
+    Mistake("mixed", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    Mistake(
+        "other-float", _wrong(history=np.ones((3, 2), np.float16)), TypeError, "history has dtype float16"
+    ),
+    Mistake("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
+    Mistake("narrow-slot", _wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
+    Mistake("slots", _wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
+    Mistake("flat", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
+    Mistake("no-slots", _wrong(history=np.ones((0, 2), bool)), ValueError, "at least one slot"),
+    Mistake("wide", _wrong(history=np.ones((3, 5), bool)), ValueError, r"expected \(3, 2\): slots, and the"),
+    Mistake("ids", _wrong(encoding="ids"), ValueError, "encoding is 'ids'; expected 'flags' or 'bits'"),
+    Mistake("by-neuron", _wrong(indptr=np.array([0, 1, 3])), ValueError, r"expected \(7,\): rows \* slots"),
+    Mistake("short-data", _wrong(data=np.ones(2, np.float32)), ValueError, r"data has shape \(2,\)"),
+)

@@ -1,0 +1,49 @@
+"""What arrives through synapses with delays, on the CPU: the rows of recent events, added to one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, add_rows, add_rows_parallel
+from event_ops.numba_parts.jit import njit
+from event_ops.numba_parts.recent import Recent, recent_rows
+from event_ops.numba_parts.split import clear
+from ffi_bridge import numba_kernel
+
+
+@njit
+def slot_of(history: Any, slot: Any) -> Any:
+    """The slot of the current step."""
+    return np.uintp(np.int64(slot[()]) % np.int64(history.shape[0]))
+
+
+@njit
+def csr_event_arrivals(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, y: Any) -> None:
+    now = slot_of(history, slot)
+    rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
+    clear(y)
+    add_rows(data, indices, indptr, Recent(history, now), rows, y)
+
+
+@njit(parallel=True)
+def csr_event_arrivals_parallel(
+    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, y: Any
+) -> None:
+    now = slot_of(history, slot)
+    rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
+    clear(y)
+    add_rows_parallel(data, indices, indptr, Recent(history, now), rows, y)
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the number of entries decides between one thread and all."""
+
+    def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any) -> Any:
+        large = indices.size >= MIN_ENTRIES_PARALLEL
+        kernel = csr_event_arrivals_parallel if large else csr_event_arrivals
+        return numba_kernel(kernel, outs)(history, data, indices, indptr, slot)
+
+    return call

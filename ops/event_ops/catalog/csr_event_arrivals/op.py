@@ -1,0 +1,126 @@
+"""The operator `csr_event_arrivals`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from jax.interpreters import ad
+from jax.typing import ArrayLike
+
+from event_ops import contracts
+from event_ops.checks import FLOATS, INDICES, as_array, check_dtype, check_rank, check_shape
+from event_ops.csr_checks import event_weights, matrix_shape
+from event_ops.fixed_order import ONE_ORDER
+from event_ops.history import check_history, lagged
+from event_ops.linear import tangent_in
+from event_ops.validation import contract
+from ffi_bridge import XLACustomKernel
+from ffi_bridge.registry import get_kernel
+
+
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
+def csr_event_arrivals(
+    history: ArrayLike,
+    data: ArrayLike,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    slot: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    encoding: str = "flags",
+    deterministic: bool = False,
+    backend: str | None = None,
+) -> jax.Array:
+    """`y[indices[k]] += data[k] * history[(slot - d) % slots, i]` for each entry k of row i * slots + d.
+
+    What arrives in a step through synapses with delays. Row i * slots + d of the CSR matrix is what neuron i
+    sends with a delay of d steps; history is a ring of the events of the last `slots` steps, of which the
+    step writes one row: `history.at[step % slots].set(events)`. Write it after this call, and delays begin
+    at 1; before, and a delay of 0 arrives in the step of its spike. Only rows of active events are looked
+    at, as in `csr_event_matvec`; an entry whose column is not in [0, columns) contributes nothing.
+    Differentiable in data and in float histories.
+
+    Where a network is large this is much faster than `csr_event_deliver`: entries add to one vector of the
+    targets, which stays in a processor's cache, in place of all slots of a ring buffer. That one takes rows
+    in any order, with one delay per entry.
+
+    Args:
+        history: (slots, rows), slots >= 1; bool, or the dtype of data. With encoding="bits":
+            (slots, ceil(rows / 32)), uint32, each row as `pack_events` returns it.
+        data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
+        indices: (nse,), the column of each weight; int32, int64 or unsigned.
+        indptr: (rows * slots + 1,), non-decreasing: row i * slots + d is the entries from
+            indptr[i * slots + d] up to indptr[i * slots + d + 1].
+        slot: 0-d, the slot of the current step, taken modulo slots, so that the number of the step will do;
+            int32, int64 or uint32.
+        shape: (rows, columns): how many neurons send and receive; static.
+        encoding: "flags", one element for each event, or "bits".
+        deterministic: the same bits at every call, also on a GPU: it then costs a sort of all entries there,
+            not only those of active events.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        y: (columns,); dtype of data; the sum's order is open unless deterministic.
+
+    Raises:
+        TypeError: a dtype that is not taken, or a float history of another dtype than data.
+        ValueError: a shape that does not fit, or an unknown encoding.
+
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import CSR, csr_event_arrivals
+        >>> pre, post, delay, slots = np.int32([0, 0, 1]), np.int32([1, 2, 0]), np.int32([1, 2, 1]), 3
+        >>> A = CSR.from_coo(pre * slots + delay, post, np.float32([5, 6, 7]), shape=(2 * slots, 3))
+        >>> history = np.array([[True, False], [False, True], [False, False]])  # of steps 0, 1 and 2
+        >>> csr_event_arrivals(history, A.data, A.indices, A.indptr, 2, shape=(2, 3))
+        Array([7., 0., 6.], dtype=float32)
+    """
+    history, indices, indptr, slot = map(as_array, (history, indices, indptr, slot))
+    data = event_weights(data, indices, history.dtype if history.dtype in FLOATS else float)
+    shape = matrix_shape(shape)
+    check_dtype("data", data, FLOATS)
+    check_history(history, data, shape[0], slot, encoding)
+    _check_rows(data, indices, indptr, shape[0], history.shape[0])
+    outs = jax.ShapeDtypeStruct((shape[1],), data.dtype)
+    static = {"shape": shape, "deterministic": bool(deterministic)}
+    return kernel(history, data, indices, indptr, slot, outs=outs, backend=backend, **static)
+
+
+def _check_rows(data: jax.Array, indices: jax.Array, indptr: jax.Array, rows: int, slots: int) -> None:
+    for name, x in (("indices", indices), ("indptr", indptr)):
+        check_dtype(name, x, INDICES)
+        check_rank(name, x, 1, "CSR structure arrays are flat")
+    why = f"rows * slots + 1 for {rows} rows and {slots} slots: row i * slots + d has the delay d"
+    check_shape("indptr", indptr, (rows * slots + 1,), why=why)
+    if data.ndim:
+        check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")
+
+
+kernel = XLACustomKernel("csr_event_arrivals")
+kernel.def_tags("sparse", "event-driven", "synapse")
+kernel.def_tuning("event_ops:tuning")
+kernel.def_reference("event_ops.catalog.csr_event_arrivals.reference:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.csr_event_arrivals.numba_cpu:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_arrivals.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_arrivals.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1), None, None, None)  # history, data
+
+
+@kernel.def_transpose_rule
+def _transpose(ct: Any, history: Any, data: Any, *rest: Any, shape: Any, **params: Any) -> list[Any]:
+    indices, indptr, slot = rest
+    linear = 0 if ad.is_undefined_primal(history) else 1
+    slots = (history.aval if linear == 0 else history).shape[0]
+    product = get_kernel("csr_event_matvec")
+    params |= {"shape": (shape[0] * slots, shape[1]), "transpose": True}
+
+    def arrivals(history: Any, data: Any) -> Any:
+        return product(data, indices, indptr, lagged(history, slot, shape[0]), **params)
+
+    results: list[Any] = [None] * 5
+    if linear == 0:
+        (results[0],) = jax.linear_transpose(lambda x: arrivals(x, data), history.aval)(ct)
+    else:
+        (results[1],) = jax.linear_transpose(lambda x: arrivals(history, x), data.aval)(ct)
+    return results

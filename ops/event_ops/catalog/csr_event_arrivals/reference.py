@@ -1,0 +1,24 @@
+"""`csr_event_arrivals` in pure JAX: its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from event_ops.entries import event_terms, rows_of, sums_at, values_at
+from event_ops.history import lagged
+
+
+def generator(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
+    """The function of arrays."""
+
+    def csr_event_arrivals(
+        history: jax.Array, data: jax.Array, indices: jax.Array, indptr: jax.Array, slot: jax.Array
+    ) -> jax.Array:
+        events = lagged(history, slot, shape[0])
+        terms = event_terms(data, values_at(events, rows_of(indptr, indices.shape[0])))
+        return sums_at(terms, indices, shape[1])
+
+    return csr_event_arrivals

@@ -1,0 +1,95 @@
+"""The events of the last steps: rows of the matrix whose row i * slots + d neuron i sends after d steps."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from event_ops.numba_parts.event_ids import active_value
+from event_ops.numba_parts.events import active_ids, flags_of
+from event_ops.numba_parts.jit import njit
+from event_ops.numba_parts.packed import BITS, set_bits_into
+
+# Events that are looked at before there has to be room for more ids.
+CHUNK = np.uintp(1 << 15)
+
+
+class Recent(NamedTuple):
+    """What `active_value` reads for a row of that matrix."""
+
+    history: Any
+    now: Any  # the slot of the current step, an np.uintp below the number of slots
+
+
+def ids_into(events: Any, size: Any, ids: Any) -> Any:
+    """Write the ids of the active ones of `size` events to the front of `ids`; how many."""
+    if events.dtype == np.uint32:
+        return set_bits_into(events, size, ids)
+    return active_ids(flags_of(events), ids)
+
+
+@overload(ids_into, strict=False)
+def _ids_into(events: Any, size: Any, ids: Any) -> Any:
+    if events.dtype == types.uint32:
+        return lambda events, size, ids: set_bits_into(events, size, ids)
+    return lambda events, size, ids: active_ids(flags_of(events), ids)
+
+
+def events_per(words: Any) -> Any:
+    """How many events an element of the array stands for."""
+    return BITS if words.dtype == np.uint32 else np.uintp(1)
+
+
+@overload(events_per, strict=False)
+def _events_per(words: Any) -> Any:
+    return (lambda words: BITS) if words.dtype == types.uint32 else (lambda words: np.uintp(1))
+
+
+@njit
+def recent_rows(history: Any, now: Any, size: Any) -> Any:
+    """The rows of all active events in the history of `size` neurons."""
+    flat, each = history.reshape(-1), events_per(history)
+    ids, found, chunk = np.empty(np.uintp(2) * CHUNK, np.uintp), np.uintp(0), CHUNK // each
+    for low in range(np.uintp(0), np.uintp(flat.size), chunk):
+        if found + CHUNK > np.uintp(ids.size):
+            ids = grown(ids, found)
+        some = flat[low : min(low + chunk, np.uintp(flat.size))]
+        new = ids_into(some, np.uintp(some.size) * each, ids[found:])
+        for position in range(found, found + new):
+            ids[position] += low * each
+        found += new
+    return rows_of_ids(ids[:found], now, np.uintp(history.shape[0]), np.uintp(history.shape[1]) * each, size)
+
+
+@njit
+def grown(ids: Any, found: Any) -> Any:
+    """The first `found` of the ids, in an array of twice the size."""
+    more = np.empty(np.uintp(2) * np.uintp(ids.size), np.uintp)
+    more[:found] = ids[:found]
+    return more
+
+
+@njit
+def rows_of_ids(ids: Any, now: Any, slots: Any, width: Any, size: Any) -> Any:
+    """In place, of event number slot * width + i the row i * slots + delay; no row for i >= size."""
+    kept = np.uintp(0)
+    for position in range(np.uintp(ids.size)):
+        slot, i = ids[position] // width, ids[position] % width
+        ids[kept] = i * slots + (now + slots - slot) % slots
+        kept += np.uintp(i < np.uintp(size))
+    return ids[:kept]
+
+
+def _value(events: Any, i: Any) -> Any:
+    slots = np.uintp(events.history.shape[0])
+    return events.history[(events.now + slots - i % slots) % slots, i // slots]
+
+
+@overload(active_value, strict=False)
+def _active_value(events: Any, i: Any) -> Any:
+    if not isinstance(events, types.NamedTuple):
+        return None
+    return _value if isinstance(events.types[0].dtype, types.Float) else lambda events, i: True
