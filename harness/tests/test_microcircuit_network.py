@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
+from event_ops import csr_event_deliver
 from event_ops_harness.microcircuit.checkpoint import (
     CheckpointError,
     load_checkpoint,
@@ -21,16 +22,17 @@ from event_ops_harness.microcircuit.connectivity import (
     recurrent_drawing,
     thalamic_connectivity,
 )
+from event_ops_harness.microcircuit.delivery import empty_buffer, sent
 from event_ops_harness.microcircuit.inputs import pulse_of
 from event_ops_harness.microcircuit.model import Microcircuit
 from event_ops_harness.microcircuit.network import (
     State,
     catalog_step,
-    deliver,
     initial_state,
     wiring_of,
 )
 from event_ops_harness.microcircuit.procedural import MIN_PARALLEL
+from event_ops_harness.microcircuit.rows import SLOTS
 from event_ops_harness.microcircuit.simulation import SpikesLostError, simulate
 
 # No background: nothing happens unless a test makes it happen.
@@ -40,15 +42,10 @@ BUSY = Microcircuit(N_scaling=0.001, K_scaling=0.01, drive="dc", bg_rate=12.0)
 
 def synapses(*entries: tuple[int, int, float, int]) -> Connectivity:
     """From (source, target, pA, steps)."""
-    rows, columns, weights, delays = zip(*sorted(entries), strict=True)
-    indptr = np.searchsorted(rows, np.arange(SILENT.neurons + 1))
-    return Connectivity(
-        np.array(weights, np.float32),
-        np.array(columns, np.int32),
-        indptr.astype(np.int32),
-        np.array(delays, np.uint8),
-        SILENT.neurons,
-    )
+    in_order = sorted((source * SLOTS + delay, target, pA) for source, target, pA, delay in entries)
+    rows, columns, weights = zip(*in_order, strict=True)
+    indptr = np.searchsorted(rows, np.arange(SILENT.neurons * SLOTS + 1)).astype(np.int32)
+    return Connectivity(np.array(weights, np.float32), np.array(columns, np.int32), indptr, SILENT.neurons)
 
 
 def resting(model: Microcircuit, *above: int) -> State:
@@ -115,7 +112,7 @@ def test_inhibition_and_sums():
 
 def simulate_with_numpy(model: Microcircuit, connectivity: Connectivity, steps: int) -> list:
     """NEST's order of operations, in float64."""
-    n = model.neurons
+    n, delays = model.neurons, connectivity.delays.astype(int)
     decay_m, decay_syn = math.exp(-model.dt / model.tau_m), math.exp(-model.dt / model.tau_syn)
     gain = model.drive_gain() * (1 - decay_m)
     drive = model.per_neuron(model.I_dc) * model.tau_m / model.C_m * (1 - decay_m)
@@ -129,8 +126,8 @@ def simulate_with_numpy(model: Microcircuit, connectivity: Connectivity, steps: 
         V[spikes] = model.V_reset - model.E_L
         for i in np.flatnonzero(spikes):
             found.append((t, int(i)))
-            own = slice(connectivity.indptr[i], connectivity.indptr[i + 1])
-            np.add.at(arriving, (t + connectivity.delays[own].astype(int), connectivity.indices[own]),
+            own = slice(*connectivity.source_ends[i : i + 2])
+            np.add.at(arriving, (t + delays[own], connectivity.indices[own]),
                       connectivity.data[own])  # fmt: skip
     return found
 
@@ -153,7 +150,7 @@ def spikes_in_nest(
     group = nest.Create("iaf_psc_exp", model.neurons, {k: getattr(model, k) for k in fields} | tau)
     group.set({"V_m": V_m.astype(float).tolist(), "I_e": model.per_neuron(model.I_dc).tolist()})
     first = group[0].global_id
-    sources = np.repeat(np.arange(model.neurons), np.diff(connectivity.indptr))
+    sources = np.repeat(np.arange(model.neurons), connectivity.out_degrees)
     nest.Connect(
         sources + first,
         connectivity.indices + first,
@@ -203,31 +200,35 @@ def test_a_checkpoint_goes_on_to_the_same_spikes(tmp_path):
     _, whole = poisson_run(initial_state(POISSON, 2), 300)
     state, first = poisson_run(initial_state(POISSON, 2), 130)
     save_checkpoint(tmp_path / "a.npz", state, POISSON, 2)
-    _, second = poisson_run(load_checkpoint(tmp_path / "a.npz", POISSON, 2), 170)
+    again = load_checkpoint(tmp_path / "a.npz", POISSON, 2, initial_state(POISSON, 2))
+    _, second = poisson_run(again, 170)
     assert whole.ids.size > 10
     np.testing.assert_array_equal(np.concatenate([first.times, second.times]), whole.times)
     np.testing.assert_array_equal(np.concatenate([first.ids, second.ids]), whole.ids)
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):
-    path = tmp_path / "a.npz"
-    save_checkpoint(path, initial_state(POISSON, 2), POISSON, 2)
+    path, start = tmp_path / "a.npz", initial_state(POISSON, 2)
+    save_checkpoint(path, start, POISSON, 2)
+    drawn = initial_state(POISSON, 2, empty_buffer(POISSON.neurons))
+    with pytest.raises(CheckpointError, match="with --procedural, or without"):
+        load_checkpoint(path, POISSON, 2, drawn)
     with pytest.raises(CheckpointError, match="seed 2, not 3"):
-        load_checkpoint(path, POISSON, 3)
+        load_checkpoint(path, POISSON, 3, start)
     with pytest.raises(CheckpointError, match=r"drive poisson, not dc"):
-        load_checkpoint(path, replace(POISSON, drive="dc"), 2)
+        load_checkpoint(path, replace(POISSON, drive="dc"), 2, start)
     path.write_bytes(b"no checkpoint")
     with pytest.raises(CheckpointError, match="not a checkpoint of this program"):
-        load_checkpoint(path, POISSON, 2)
+        load_checkpoint(path, POISSON, 2, start)
     with pytest.raises(CheckpointError, match="not a checkpoint of this program"):
-        load_checkpoint(tmp_path / "missing.npz", POISSON, 2)
+        load_checkpoint(tmp_path / "missing.npz", POISSON, 2, start)
 
 
 def test_a_thalamic_pulse_excites_its_targets():
     # No other source of current: what a neuron receives has come from the thalamus.
     model = Microcircuit(N_scaling=0.01, K_scaling=0.5, drive="dc", bg_rate=0.0, thalamic_rate=2000.0)
-    empty, ends = np.zeros(0), np.zeros(model.neurons + 1, np.int32)
-    parts = empty.astype(np.float32), empty.astype(np.int32), ends, empty.astype(np.uint8)
+    empty, ends = np.zeros(0), np.zeros(model.neurons * SLOTS + 1, np.int32)
+    parts = empty.astype(np.float32), empty.astype(np.int32), ends
     wiring = wiring_of(Connectivity(*parts, model.neurons), 1, thalamic_connectivity(model, 1))
     step = catalog_step(model, None, pulse=pulse_of(model, 1, 5.0, None))
     state, _ = simulate(model, step, initial_state(model, 1), wiring, steps=49)
@@ -244,7 +245,8 @@ def test_rows_drawn_anew_are_those_that_are_stored():
     _, stored = poisson_run(initial_state(POISSON, 2), 600)
     wiring = wiring_of(recurrent_drawing(POISSON, 2), 2)
     step = catalog_step(POISSON, None)
-    _, drawn = simulate(POISSON, step, initial_state(POISSON, 2), wiring, steps=600)
+    start = initial_state(POISSON, 2, empty_buffer(POISSON.neurons))
+    _, drawn = simulate(POISSON, step, start, wiring, steps=600)
     assert stored.ids.size > 20
     np.testing.assert_array_equal(drawn.times, stored.times)
     np.testing.assert_array_equal(drawn.ids, stored.ids)
@@ -253,10 +255,9 @@ def test_rows_drawn_anew_are_those_that_are_stored():
 def test_many_rows_at_once_are_drawn_by_all_threads_and_added_up_in_order():
     drawing, stored = recurrent_drawing(POISSON, 2), recurrent_connectivity(POISSON, 2)
     assert drawing.synapses > MIN_PARALLEL
-    spikes = jnp.ones(POISSON.neurons, bool)
-    arrived = [
-        deliver(initial_state(POISSON, 2).buffer, wiring_of(x, 2).recurrent, spikes, jnp.int32(3), None)
-        for x in (drawing, stored)
-    ]
-    np.testing.assert_array_equal(*arrived)
-    assert jnp.count_nonzero(arrived[0]) > POISSON.neurons
+    spikes, empty = jnp.ones(POISSON.neurons, bool), empty_buffer(POISSON.neurons)
+    drawn = sent(empty, wiring_of(drawing, 2).recurrent, spikes, jnp.int32(3), None)
+    parts = stored.data, stored.indices, stored.source_ends, stored.delays
+    delivered = csr_event_deliver(empty, *parts, spikes, 3, shape=stored.shape)
+    np.testing.assert_allclose(drawn, delivered, rtol=1e-5, atol=1e-2)
+    assert jnp.count_nonzero(drawn) > POISSON.neurons

@@ -17,7 +17,7 @@ NAMES = ("neurons", "delivery", "background")
 def measure_parts(request: Mapping[str, Any], threads: int, rounds: int) -> dict[str, Any]:
     """The best of `rounds` turns of the step and of its parts, after one that is not measured.
 
-    Delivery and background are measured alone; neurons is what is left of the step: `lif_step`, `read_slot`,
+    Delivery and background are measured alone; neurons is what is left of the step: `lif_step`,
     `spike_compact`, and the sums that XLA makes. Raises WorkerError.
     """
     worker = Worker(PARTS, sys.executable, {**request, "threads": threads})

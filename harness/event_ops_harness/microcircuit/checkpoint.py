@@ -25,8 +25,8 @@ def save_checkpoint(path: Path, state: State, model: Microcircuit, seed: int) ->
     np.savez(path, belongs_to=description(model, seed), **arrays)
 
 
-def load_checkpoint(path: Path, model: Microcircuit, seed: int) -> State:
-    """The state in the file. Raises CheckpointError unless it is one of this model and seed."""
+def load_checkpoint(path: Path, model: Microcircuit, seed: int, start: State) -> State:
+    """The state in the file. Raises CheckpointError unless it is of this model and seed, and like `start`."""
     try:
         with np.load(path) as stored:
             belongs_to = str(stored["belongs_to"])
@@ -39,6 +39,8 @@ def load_checkpoint(path: Path, model: Microcircuit, seed: int) -> State:
         old, new = json.loads(belongs_to), json.loads(wanted)
         differing = ", ".join(f"{k} {old.get(k)}, not {new[k]}" for k in new if old.get(k) != new[k])
         raise CheckpointError(f"{path}: a checkpoint of another simulation: {differing}")
+    if state.pending.dtype != start.pending.dtype:
+        raise CheckpointError(f"{path}: with --procedural, or without, as it was written: go on the same way")
     return state
 
 

@@ -19,6 +19,7 @@ from event_ops_harness.microcircuit.connectivity import (
     recurrent_drawing,
     thalamic_connectivity,
 )
+from event_ops_harness.microcircuit.delivery import empty_buffer
 from event_ops_harness.microcircuit.figure import save_figure
 from event_ops_harness.microcircuit.inputs import pulse_of
 from event_ops_harness.microcircuit.model import Microcircuit, ModelError
@@ -80,10 +81,10 @@ def network_of(
     thalamic = thalamic_connectivity(model, options.seed) if pulsed else None
     part = WHOLE if blocks is None else blocks.part
     step = catalog_step(model, options.backend, pulse=pulse, part=part)
-    if options.resume is None:
-        state = initial_state(model, options.seed)
-    else:
-        state = load_checkpoint(options.resume, model, options.seed)
+    pending = empty_buffer(model.neurons) if options.procedural else None
+    state = initial_state(model, options.seed, pending)
+    if options.resume is not None:
+        state = load_checkpoint(options.resume, model, options.seed, state)
     if blocks is not None and isinstance(recurrent, Connectivity):
         return step, state, blocks.wiring(recurrent, options.seed)
     return step, state, wiring_of(recurrent, options.seed, thalamic)

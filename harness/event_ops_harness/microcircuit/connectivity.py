@@ -1,4 +1,4 @@
-"""Who projects to whom: CSR with rows = sources, columns = targets, rows in the order of their delays."""
+"""Who projects to whom: CSR with a row for each source and delay, and columns = targets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 from event_ops.philox import philox2x32
 from event_ops_harness.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
-from event_ops_harness.microcircuit.rows import count_sources, delay_table, fill_rows
+from event_ops_harness.microcircuit.rows import SLOTS, count_sources, delay_table, fill_rows
 
 ALIGNMENT = 64  # bytes: JAX takes such an array as it is, without a copy
 SYNAPSES_AT_ONCE = 1 << 22  # between two moves of the progress bar
@@ -27,17 +27,30 @@ def key_of(seed: int, stream: int) -> int:
 
 @dataclass(frozen=True)
 class Connectivity:
-    """CSR of shape (sources, targets): 9 bytes a synapse, and the rows' ends."""
+    """CSR of shape (sources * SLOTS, targets): 8 bytes a synapse, and the rows' ends.
+
+    Row i * SLOTS + d has the synapses of source i with a delay of d steps.
+    """
 
     data: np.ndarray  # float32 (nse,), pA
     indices: np.ndarray  # int32 (nse,)
-    indptr: np.ndarray  # int32 (sources + 1,)
-    delays: np.ndarray  # uint8 (nse,), steps
+    indptr: np.ndarray  # int32 (sources * SLOTS + 1,)
     targets: int
 
     @property
     def sources(self) -> int:
-        return self.indptr.size - 1
+        return self.indptr.size // SLOTS
+
+    @property
+    def source_ends(self) -> np.ndarray:
+        """(sources + 1,), where the synapses of each source end."""
+        return self.indptr[::SLOTS]
+
+    @property
+    def delays(self) -> np.ndarray:
+        """(nse,), uint8, steps."""
+        steps = np.tile(np.arange(SLOTS, dtype=np.uint8), self.sources)
+        return np.repeat(steps, np.diff(self.indptr))
 
     @property
     def synapses(self) -> int:
@@ -45,7 +58,7 @@ class Connectivity:
 
     @property
     def out_degrees(self) -> np.ndarray:
-        return np.diff(self.indptr)
+        return np.diff(self.source_ends)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -53,7 +66,7 @@ class Connectivity:
 
     @property
     def nbytes(self) -> int:
-        return sum(x.nbytes for x in (self.data, self.indices, self.indptr, self.delays))
+        return sum(x.nbytes for x in (self.data, self.indices, self.indptr))
 
 
 @dataclass(frozen=True)
@@ -143,14 +156,15 @@ def connect(
     drawn: Drawing, targets: int, on_progress: Callable[[int], None] = lambda done: None
 ) -> Connectivity:
     """Draw the synapses; the same for one key, whatever the number of threads."""
-    indptr = np.concatenate([[0], np.cumsum(drawn.degrees.sum(axis=1))]).astype(np.int32)
-    total = int(indptr[-1])
+    ends = np.concatenate([[0], np.cumsum(drawn.degrees.sum(axis=1))]).astype(np.int32)
+    total, rows = int(ends[-1]), (ends.size - 1) * SLOTS
     data, indices = aligned_empty(total, np.float32), aligned_empty(total, np.int32)
-    delays = aligned_empty(total, np.uint8)
-    for low, high in slices(indptr):
-        fill_rows(low, high, int(drawn.key), indptr, *drawn[1:], data, indices, delays)
-        on_progress(int(indptr[high]))
-    return Connectivity(data, indices, indptr, delays, targets)
+    indptr = aligned_empty(rows + 1, np.int32)
+    indptr[0] = 0
+    for low, high in slices(ends):
+        fill_rows(low, high, int(drawn.key), ends, *drawn[1:], data, indices, indptr)
+        on_progress(int(ends[high]))
+    return Connectivity(data, indices, indptr, targets)
 
 
 def out_degrees(drawn: Projections, key: int) -> np.ndarray:

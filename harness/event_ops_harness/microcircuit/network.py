@@ -18,27 +18,20 @@ import numpy as np
 import event_ops
 from event_ops.spiking import Surrogate
 from event_ops_harness.microcircuit.connectivity import BACKGROUND, Connectivity, Drawing, key_of
+from event_ops_harness.microcircuit.delivery import Synapses, arriving, empty_history, sent
 from event_ops_harness.microcircuit.inputs import Pulse, background_of
 from event_ops_harness.microcircuit.model import V_MEAN, V_SD, Microcircuit
-from event_ops_harness.microcircuit.procedural import deliver_generated
-from event_ops_harness.microcircuit.rows import SLOTS
 
-OPERATORS = ("lif_step", "read_slot", "poisson_input", "csr_event_deliver", "spike_compact")
+OPERATORS = ("lif_step", "csr_event_arrivals", "pack_events", "poisson_input", "spike_compact")
 
 
 class State(NamedTuple):
     V_m: jax.Array  # float32 (N,), mV
     refractory: jax.Array  # float32 (N,), ms left
     I_syn: jax.Array  # float32 (N,), pA; one for both signs, since they decay alike
-    buffer: jax.Array  # float32 (SLOTS, N), pA that arrive in the next steps
+    pending: jax.Array  # the spikes of the last steps, or what arrives in the next: see `delivery.py`
+    thalamic: jax.Array  # float32 (SLOTS, thalamic neurons), their spikes in the last steps
     t: jax.Array  # int32 0-d, the number of the next step
-
-
-class Synapses(NamedTuple):
-    data: jax.Array  # float32 (nse,), pA
-    indices: jax.Array  # int32 (nse,)
-    indptr: jax.Array  # int32 (sources + 1,)
-    delays: jax.Array  # uint8 (nse,), steps
 
 
 class Wiring(NamedTuple):
@@ -69,21 +62,25 @@ def initial_potentials(model: Microcircuit, seed: int) -> np.ndarray:
     return (model.per_neuron(V_MEAN) + model.per_neuron(V_SD) * deviates).astype(np.float32)
 
 
-def initial_state(model: Microcircuit, seed: int) -> State:
-    """Potentials at random, nothing refractory, no current, nothing on its way."""
+def initial_state(model: Microcircuit, seed: int, pending: jax.Array | None = None) -> State:
+    """Potentials at random, nothing refractory, no current, nothing on its way.
+
+    `pending` is that of `delivery.py` where synapses are drawn anew, or spikes are numbers.
+    """
     n = model.neurons
     return State(
         V_m=jnp.asarray(initial_potentials(model, seed)),
         refractory=jnp.zeros(n, jnp.float32),
         I_syn=jnp.zeros(n, jnp.float32),
-        buffer=jnp.zeros((SLOTS, n), jnp.float32),
+        pending=empty_history(n) if pending is None else pending,
+        thalamic=empty_history(model.thalamic_neurons, jnp.float32),
         t=jnp.zeros((), jnp.int32),
     )
 
 
 def synapses_of(connectivity: Connectivity) -> Synapses:
     """The CSR parts as JAX arrays, which share the memory of the NumPy ones."""
-    parts = connectivity.data, connectivity.indices, connectivity.indptr, connectivity.delays
+    parts = connectivity.data, connectivity.indices, connectivity.indptr
     return Synapses(*map(jax.device_put, parts))
 
 
@@ -120,16 +117,6 @@ class Part:
 WHOLE = Part()
 
 
-def deliver(
-    buffer: jax.Array, synapses: Synapses | Drawing, spikes: jax.Array, t: jax.Array, backend: str | None
-) -> jax.Array:
-    """The spikes of step t into the slots in which they arrive."""
-    if isinstance(synapses, Drawing):
-        return deliver_generated(buffer, synapses, spikes, t)
-    shape = (synapses.indptr.shape[0] - 1, buffer.shape[1])
-    return event_ops.csr_event_deliver(buffer, *synapses, spikes, t, shape=shape, backend=backend)
-
-
 def dynamics(
     model: Microcircuit,
     backend: str | None,
@@ -138,7 +125,7 @@ def dynamics(
     surrogate: Surrogate | None = None,
     part: Part = WHOLE,
 ) -> Callable[[State, Wiring], tuple[State, jax.Array]]:
-    """Integrate, take what arrives, deliver the spikes; returns these, too, one flag per neuron.
+    """Integrate, take what arrives, send the spikes; returns these, too, one flag per neuron.
 
     With a surrogate they are numbers, 0 and 1, through which derivatives go.
     """
@@ -149,17 +136,18 @@ def dynamics(
     background = background_of(model, backend)
 
     def step(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
-        V_m, refractory, I_syn, buffer, t = state
-        arrivals, buffer = event_ops.read_slot(buffer, t, backend=backend)
+        V_m, refractory, I_syn, pending, thalamic, t = state
+        arrivals, pending = arriving(pending, wiring.recurrent, t, V_m.size, backend)
+        if pulse is not None and wiring.thalamic is not None:
+            excited, thalamic = arriving(thalamic, wiring.thalamic, t, V_m.size, backend)
+            arrivals, thalamic = arrivals + excited, sent(thalamic, wiring.thalamic, pulse(t), t, backend)
         drive = gain * I_syn + part.own(constant)
         V_m, refractory, own = event_ops.lif_step(V_m, refractory, drive, **neuron, backend=backend)
         noise = background(wiring.drive, wiring.seed, t)
         I_syn = decay * I_syn + arrivals + part.own(noise)
         spikes = part.exchange(own)
-        buffer = deliver(buffer, wiring.recurrent, spikes, t, backend)
-        if pulse is not None and wiring.thalamic is not None:
-            buffer = deliver(buffer, wiring.thalamic, pulse(t), t, backend)
-        return State(V_m, refractory, I_syn, buffer, t + 1), spikes
+        pending = sent(pending, wiring.recurrent, spikes, t, backend)
+        return State(V_m, refractory, I_syn, pending, thalamic, t + 1), spikes
 
     return step
 

@@ -70,6 +70,6 @@ def deliver_rows(
 
 
 def deliver_generated(buffer: jax.Array, drawn: Drawing, spikes: jax.Array, slot: jax.Array) -> jax.Array:
-    """`csr_event_deliver` for rows that are drawn anew."""
+    """`csr_event_deliver` for rows that are drawn anew, each with all its delays."""
     outs = jax.ShapeDtypeStruct(buffer.shape, buffer.dtype)
     return numba_kernel(deliver_rows, outs, input_output_aliases={0: 0})(buffer, *drawn, spikes, slot)

@@ -25,7 +25,7 @@ from event_ops.numba_parts.philox import philox2x32
 
 SOURCES: Final = np.uint64(1 << 31)
 NORMALS: Final = np.uint64(1 << 31)
-SLOTS: Final = 64  # of the ring buffer: delays are below it
+SLOTS: Final = 64  # steps that are kept: delays are below it
 DELAY_BITS: Final = np.uint32(6)
 
 _WORD_BITS: Final = np.uint64(32)
@@ -101,13 +101,14 @@ def draw_weights(key: Any, row: Any, degrees: Any, means: Any, sds: Any, weights
 
 
 @numba.njit
-def places_by_delay(steps: Any, places: Any) -> None:
-    """Where each synapse of a row goes when they are in the order of their delays."""
+def places_by_delay(steps: Any, places: Any, ends: Any) -> None:
+    """Where each synapse of a source goes in the order of their delays, and where those of a delay end."""
     next_place = np.zeros(SLOTS + 1, np.int64)
     for e in range(steps.size):
         next_place[steps[e] + 1] += 1
     for slot in range(SLOTS):
         next_place[slot + 1] += next_place[slot]
+        ends[slot] = next_place[slot + 1]
     for e in range(steps.size):
         places[e] = next_place[steps[e]]
         next_place[steps[e]] += 1
@@ -115,17 +116,19 @@ def places_by_delay(steps: Any, places: Any) -> None:
 
 @numba.njit(parallel=True)
 def fill_rows(
-    low: Any, high: Any, key: Any, indptr: Any, degrees: Any, source_population: Any, starts: Any, sizes: Any,
-    means: Any, sds: Any, tables: Any, data: Any, indices: Any, delays: Any,
+    low: Any, high: Any, key: Any, source_ends: Any, degrees: Any, source_population: Any, starts: Any,
+    sizes: Any, means: Any, sds: Any, tables: Any, data: Any, indices: Any, indptr: Any,
 ) -> None:  # fmt: skip
-    """Rows low to high of the matrix, each in the order of its delays."""
+    """The synapses of sources low to high, those of each in the order of their delays."""
     for row in prange(low, high):
-        first, end, source = indptr[row], indptr[row + 1], source_population[row]
+        first, end, source = source_ends[row], source_ends[row + 1], source_population[row]
         targets, steps = np.empty(end - first, np.int32), np.empty(end - first, np.uint8)
         weights, places = np.empty(end - first, np.float32), np.empty(end - first, np.int64)
         draw_ends(key, row, degrees[row], starts, sizes, tables[source], targets, steps)
         draw_weights(key, row, degrees[row], means[source], sds[source], weights)
-        places_by_delay(steps, places)
+        ends = indptr[row * SLOTS + 1 : (row + 1) * SLOTS + 1]
+        places_by_delay(steps, places, ends)
+        ends += first
         for e in range(end - first):
             k = first + places[e]
-            data[k], indices[k], delays[k] = weights[e], targets[e], steps[e]
+            data[k], indices[k] = weights[e], targets[e]

@@ -15,12 +15,13 @@ from jax.sharding import PartitionSpec as P
 
 from event_ops_harness.cuba.blocks import AXIS, EqualBlocks
 from event_ops_harness.microcircuit.connectivity import BACKGROUND, Connectivity, key_of
-from event_ops_harness.microcircuit.network import Part, State, Synapses, Wiring
+from event_ops_harness.microcircuit.delivery import Synapses
+from event_ops_harness.microcircuit.network import Part, State, Wiring
 from event_ops_harness.microcircuit.simulation import Arguments, Placement
 
-# How the arrays of the state are split; the number of the step is one for all.
-STATE: Any = State._make((P(AXIS), P(AXIS), P(AXIS), P(None, AXIS), P()))
-WIRING: Any = Wiring._make((Synapses._make([P(AXIS)] * 4), None, P(), P()))
+# How the arrays of the state are split; who spiked, and the number of the step, are the same for all.
+STATE: Any = State._make((P(AXIS), P(AXIS), P(AXIS), P(), P(), P()))
+WIRING: Any = Wiring._make((Synapses._make([P(AXIS)] * 3), None, P(), P()))
 
 
 class Blocks(EqualBlocks):
@@ -42,12 +43,12 @@ class Blocks(EqualBlocks):
         """With neurons at the end whose spikes nobody is told of."""
         wide = dict.fromkeys(("V_m", "refractory", "I_syn"), (0, self.missing))
         filled = {name: jnp.pad(getattr(state, name), width) for name, width in wide.items()}
-        return state._replace(**filled, buffer=jnp.pad(state.buffer, ((0, 0), (0, self.missing))))
+        return state._replace(**filled)
 
     def wiring(self, connectivity: Connectivity, seed: int) -> Wiring:
         """The synapses onto each block, rows as in the whole; as many entries for each block as for any."""
         device = connectivity.indices // self.size
-        rows = np.repeat(np.arange(connectivity.sources), np.diff(connectivity.indptr))
+        rows = np.repeat(np.arange(connectivity.indptr.size - 1), np.diff(connectivity.indptr))
         parts = [self._onto(connectivity, rows, np.flatnonzero(device == d), d) for d in range(self.devices)]
         longest = max(len(part[0]) for part in parts)
         stacked = [
@@ -60,9 +61,9 @@ class Blocks(EqualBlocks):
     def _onto(
         self, connectivity: Connectivity, rows: np.ndarray, chosen: np.ndarray, device: int
     ) -> tuple[np.ndarray, ...]:
-        ends = np.searchsorted(rows[chosen], np.arange(connectivity.sources + 1)).astype(np.int32)
+        ends = np.searchsorted(rows[chosen], np.arange(connectivity.indptr.size)).astype(np.int32)
         columns = connectivity.indices[chosen] - np.int32(device * self.size)
-        return connectivity.data[chosen], columns, ends, connectivity.delays[chosen]
+        return connectivity.data[chosen], columns, ends
 
     @property
     def placement(self) -> Placement:

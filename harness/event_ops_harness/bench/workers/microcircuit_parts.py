@@ -16,25 +16,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import event_ops
 from event_ops.discover import operators
 from event_ops_harness.bench import triad
 from event_ops_harness.bench.traffic import bytes_moved
+from event_ops_harness.microcircuit.delivery import Synapses, arriving, sent
 from event_ops_harness.microcircuit.inputs import background_of
 from event_ops_harness.microcircuit.model import Microcircuit
 from event_ops_harness.microcircuit.network import (
     State,
-    Synapses,
     Wiring,
     capacity_of,
     catalog_step,
-    deliver,
     dynamics,
 )
 from event_ops_harness.microcircuit.rivals.event_ops_worker import build, counting, counting_scan
 from event_ops_harness.microcircuit.rows import SLOTS
 
 STEPS = 1000
-SAMPLED = 10  # of so many steps one is looked at for what its delivery moves
+SAMPLED = 20  # of so many steps one is looked at for what its delivery moves
 SUMS = 7  # arrays of neurons that XLA reads or writes: the drive from the current, and the next current
 
 Turn = Callable[[], float]
@@ -72,14 +72,17 @@ def programs(model: Microcircuit, state: State, wiring: Wiring, raster: jax.Arra
     times, zeros = jnp.arange(STEPS, dtype=jnp.int32), jnp.zeros(model.neurons, jnp.float32)
     step, background = counting(catalog_step(model, None)), background_of(model, None)
 
-    def delivery(buffer: jax.Array, wiring: Wiring, spikes: jax.Array, t: jax.Array) -> jax.Array:
-        return deliver(buffer, wiring.recurrent, spikes, t, None)
+    def delivery(
+        carry: tuple[jax.Array, jax.Array], wiring: Wiring, spikes: jax.Array, t: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        arrivals, pending = arriving(carry[1], wiring.recurrent, t, model.neurons, None)
+        return arrivals, sent(pending, wiring.recurrent, spikes, t, None)
 
     def drawing(noise: jax.Array, wiring: Wiring, t: jax.Array) -> jax.Array:
         return background(wiring.drive, wiring.seed, t)
 
     return {
-        "delivery": turns_of(delivery, jnp.zeros_like(state.buffer), wiring, raster, times),
+        "delivery": turns_of(delivery, (zeros.copy(), state.pending.copy()), wiring, raster, times),
         "background": turns_of(drawing, zeros, wiring, times),
         "step": turns_of(step, (state, jnp.zeros((), jnp.int32)), wiring),
     }
@@ -88,21 +91,24 @@ def programs(model: Microcircuit, state: State, wiring: Wiring, raster: jax.Arra
 def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str, float]:
     """Bytes that each part of a step must move, on average."""
     moved = {x.name: lambda *args, x=x, **kwargs: bytes_moved(x, args, kwargs) for x in operators()}
-    numbers, flags = np.zeros(model.neurons, np.float32), raster[0]
-    buffer, slot = np.zeros((SLOTS, model.neurons), np.float32), np.int32(0)
+    numbers, flags, slot = np.zeros(model.neurons, np.float32), raster[0], np.int32(0)
     assert isinstance(wiring.recurrent, Synapses)
     synapses, square = tuple(map(np.asarray, wiring.recurrent)), (model.neurons, model.neurons)
     neuron = {name: getattr(model, name) for name in ("tau_m", "E_L", "V_th", "V_reset", "t_ref", "dt")}
-    deliveries = [
-        moved["csr_event_deliver"](buffer, *synapses, spikes, slot, shape=square)
-        for spikes in raster[::SAMPLED]
+    histories = (
+        np.asarray(jax.vmap(event_ops.pack_events)(raster[t - SLOTS : t]))
+        for t in range(SLOTS, len(raster), SAMPLED)
+    )
+    arrivals = [
+        moved["csr_event_arrivals"](history, *synapses, slot, shape=square, encoding="bits")
+        for history in histories
     ]
-    neurons = moved["lif_step"](numbers, numbers, numbers, **neuron) + moved["read_slot"](buffer, slot)
+    neurons = moved["lif_step"](numbers, numbers, numbers, **neuron)
     compacted = moved["spike_compact"](flags, capacity=capacity_of(model.neurons))
     mean = model.per_neuron(model.external_rates) * model.dt * 1e-3
     return {
         "neurons": neurons + compacted + SUMS * numbers.nbytes,
-        "delivery": float(np.mean(deliveries)),
+        "delivery": float(np.mean(arrivals)) + moved["pack_events"](flags),
         "background": moved["poisson_input"](np.float32(1), np.uint32(1), slot, mean=mean),
     }
 
