@@ -78,7 +78,7 @@ def test_a_killed_process_ends_the_others_of_its_host(capfd):
     with tempfile.TemporaryFile() as errors:
         sleeping[1].kill()
         try:
-            assert processes.wait(sleeping, errors) == 128 + 9
+            assert processes.wait("cuba", sleeping, errors) == 128 + 9
         finally:
             sleeping[0].kill()
             sleeping[0].wait()

@@ -48,7 +48,7 @@ BAD = [
     "--scale 0", "--scale 1.5", "--scale x", "--scale 0.0001", "--seconds 0", "--drive ac", "--seed -1",
     "--backend nonsense", "--npz-out a.txt", "--npz-out /no/such/folder/a.npz", "--output a.txt",
     "--scale 0.002 --resume missing.npz", "--discard -1", "extra", "--devices 0", "--devices 2 --procedural",
-    "--devices 2 --pulse 0.1",
+    "--devices 2 --pulse 0.1", "--processes 2 --procedural", "--devices 3 --processes 2", "--process-id 0",
 ]  # fmt: skip
 
 
@@ -66,12 +66,14 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, op
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("devices", [2, 4])
-def test_the_very_same_spikes_on_several_devices(tmp_path, devices):
-    files = {count: tmp_path / f"{count}.npz" for count in (1, devices)}
-    for count, path in files.items():
+@pytest.mark.parametrize(
+    "split", ["--devices 2", "--devices 4", "--processes 2", "--devices 4 --processes 2"]
+)
+def test_the_very_same_spikes_on_several_devices_and_processes(tmp_path, split):
+    files = {how: tmp_path / f"{len(how)}.npz" for how in ("", split)}
+    for how, path in files.items():
         words = ("--seconds", "0.08", "--npz-out", path, "--output", tmp_path / "a.png")
-        options = words if count == 1 else (*words, "--devices", count)
+        options = *words, *how.split()
         command = [sys.executable, "-m", "event_ops_harness.microcircuit", *TINY, *map(str, options)]
         environment = os.environ | {"JAX_PLATFORMS": "cpu"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)

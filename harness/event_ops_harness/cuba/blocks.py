@@ -1,9 +1,12 @@
 """The neurons of a network by device."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
-from jax.sharding import AxisType, Mesh
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 
 AXIS = "devices"
 
@@ -34,3 +37,9 @@ def mesh_of(devices: int, processes: int) -> Mesh:
     each = devices // processes
     chosen = [device for p in range(processes) for device in jax.local_devices(process_index=p)[:each]]
     return jax.make_mesh((devices,), (AXIS,), (AxisType.Auto,), devices=chosen)
+
+
+def placed(x: Any, mesh: Mesh, spec: P) -> jax.Array:
+    """An array that every process has, over the devices of all."""
+    host = np.asarray(x)
+    return jax.make_array_from_callback(host.shape, NamedSharding(mesh, spec), lambda at: host[at])

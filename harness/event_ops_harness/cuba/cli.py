@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import jax
 from rich.console import Console
 
-from event_ops_harness.cuba.blocks import mesh_of
 from event_ops_harness.cuba.connectivity import (
     Connectivity,
     ConnectivityError,
@@ -19,14 +18,7 @@ from event_ops_harness.cuba.figure import save_figure
 from event_ops_harness.cuba.model import CubaParameters
 from event_ops_harness.cuba.network import State, Step, catalog_step, initial_state
 from event_ops_harness.cuba.options import BAD_INPUT, check_together, make_parser
-from event_ops_harness.cuba.processes import (
-    DevicesError,
-    check_devices,
-    join,
-    leave,
-    prepare_devices,
-    start,
-)
+from event_ops_harness.cuba.processes import DevicesError, leave, mesh_asked, start
 from event_ops_harness.cuba.progress import progress_bar
 from event_ops_harness.cuba.report import Summary, explanations, table_of
 from event_ops_harness.cuba.sharded import Blocks, simulate_sharded
@@ -57,18 +49,9 @@ def network_of(
 
 
 def blocks_of(options: argparse.Namespace, neurons: int) -> Blocks | None:
-    """The devices that share the neurons, of this process and those it joins; None: one device."""
-    processes = options.processes or 1
-    devices = options.devices or processes
-    if devices == 1 and options.devices is None:
-        return None
-    if devices > neurons:
-        raise DevicesError(f"{devices} devices for {neurons} neurons; expected at most one for each")
-    prepare_devices(devices // processes)
-    if options.coordinator is not None:
-        join(options.coordinator, processes, options.process_id)
-    check_devices(devices // processes)
-    return Blocks(neurons, mesh_of(devices, processes))
+    """The devices that share the neurons; None: one device."""
+    mesh = mesh_asked(options, neurons)
+    return None if mesh is None else Blocks(neurons, mesh)
 
 
 def record(
@@ -108,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_together(parser, options)
     try:
         if options.processes and options.coordinator is None:
-            return start(arguments, options.processes)
+            return start(parser.prog, arguments, options.processes)
         run(options)
     except (ConnectivityError, DevicesError, UnknownBackendError, BackendUnavailableError) as error:
         print(f"{parser.prog}: error: {' '.join(str(error).split())}", file=sys.stderr)
@@ -116,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except jax.errors.JaxRuntimeError as error:
         if options.coordinator is None:
             raise
-        leave(options.process_id, options.processes, error)
+        leave(parser.prog, options.process_id, options.processes, error)
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0

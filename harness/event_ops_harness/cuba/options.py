@@ -35,6 +35,15 @@ def make_parser() -> argparse.ArgumentParser:
     add("--seed", type=whole, default=1, metavar="K", help="default: 1")
     add("--backend", metavar="NAME", help="run the operators on this one; default: they choose")
     add("--fused", action="store_true", help="the step as one Numba kernel (cuba/fused.py)")
+    add_devices(parser)
+    add("--output", type=figure_path, default=Path("cuba.png"), metavar="FILE", help="the figure")
+    add("--no-progress", action="store_true", help="no progress bar")
+    return parser
+
+
+def add_devices(parser: argparse.ArgumentParser) -> None:
+    """The options that say where the neurons are."""
+    add = parser.add_argument
     add("--devices", type=positive_int, metavar="N", help="split the neurons over so many devices")
     add(
         "--processes", type=positive_int, metavar="N", help="run in so many processes; the devices are theirs"
@@ -45,9 +54,6 @@ def make_parser() -> argparse.ArgumentParser:
         help="several hosts: where process 0 listens; see docs/scale-out.md",
     )
     add("--process-id", type=whole, metavar="K", help="several hosts: which of the processes this is, from 0")
-    add("--output", type=figure_path, default=Path("cuba.png"), metavar="FILE", help="the figure")
-    add("--no-progress", action="store_true", help="no progress bar")
-    return parser
 
 
 def positive_int(text: str) -> int:
@@ -97,13 +103,13 @@ def check_together(parser: argparse.ArgumentParser, options: argparse.Namespace)
         parser.error("--weight-scale needs --matrix")
     if options.fused and options.backend is not None:
         parser.error("--fused is a Numba kernel of its own; leave --backend out")
+    if options.fused and (options.devices or options.processes):
+        parser.error("--fused runs on one device; leave --devices and --processes out")
     check_devices_together(parser, options)
 
 
 def check_devices_together(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     devices, processes = options.devices, options.processes
-    if options.fused and (devices or processes):
-        parser.error("--fused runs on one device; leave --devices and --processes out")
     if devices and processes and devices % processes:
         parser.error(f"{devices} devices cannot be shared evenly by {processes} processes")
     if (options.coordinator is None) != (options.process_id is None):

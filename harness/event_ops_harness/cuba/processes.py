@@ -1,5 +1,6 @@
 """One simulation in several processes: joining the others, and starting those of one host."""
 
+import argparse
 import os
 import socket
 import subprocess
@@ -11,6 +12,9 @@ from contextlib import suppress
 from typing import IO, Any, NoReturn
 
 import jax
+from jax.sharding import Mesh
+
+from event_ops_harness.cuba.blocks import mesh_of
 
 # A process that is lost is noticed after so many seconds, and the others then end within as many more.
 HEARTBEAT_SECONDS = 10
@@ -41,6 +45,21 @@ def check_devices(per_process: int) -> None:
         )
 
 
+def mesh_asked(options: argparse.Namespace, neurons: int) -> Mesh | None:
+    """The devices that share the neurons, of this process and those it joins; None: one device."""
+    processes = options.processes or 1
+    devices = options.devices or processes
+    if devices == 1 and options.devices is None:
+        return None
+    if devices > neurons:
+        raise DevicesError(f"{devices} devices for {neurons} neurons; expected at most one for each")
+    prepare_devices(devices // processes)
+    if options.coordinator is not None:
+        join(options.coordinator, processes, options.process_id)
+    check_devices(devices // processes)
+    return mesh_of(devices, processes)
+
+
 def join(coordinator: str, processes: int, process_id: int) -> None:
     """Meet the other processes at HOST:PORT, where process 0 listens; collectives on the CPU are gloo's."""
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
@@ -64,16 +83,15 @@ def join(coordinator: str, processes: int, process_id: int) -> None:
         ) from error
 
 
-def leave(process_id: int, processes: int, error: Exception) -> NoReturn:
+def leave(program: str, process_id: int, processes: int, error: Exception) -> NoReturn:
     """End, after one line, a process whose collective failed, most likely because another one has ended.
 
     Without what JAX does at exit: it would wait for the one that is lost, and then abort. Process 0 leaves
     last: without its service the others would end by JAX's words, not by their own.
     """
     reason = str(error).strip().partition("\n")[0]
-    print(
-        f"cuba: error: process {process_id} of {processes} lost another process ({reason})", file=sys.stderr
-    )
+    lost = f"process {process_id} of {processes} lost another process ({reason})"
+    print(f"{program}: error: {lost}", file=sys.stderr)
     if process_id == 0:
         time.sleep(LAST_SECONDS)
     sys.stdout.flush()
@@ -88,27 +106,27 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def start(arguments: Sequence[str], processes: int) -> int:
-    """Run the same command line in so many processes of this host; the exit code of the first that fails.
+def start(program: str, arguments: Sequence[str], processes: int) -> int:
+    """Run a command line in so many processes of this host; the exit code of the first that fails.
 
     Process 0 writes where this one does. When a process fails, or is killed, the others are ended.
     """
     coordinator = f"{LOOPBACK}:{free_port()}"
-    command = [sys.executable, "-m", "event_ops_harness.cuba", *arguments, "--coordinator", coordinator]
+    command = [sys.executable, "-m", f"event_ops_harness.{program}", *arguments, "--coordinator", coordinator]
     children: list[subprocess.Popen[Any]] = []
     with tempfile.TemporaryFile() as errors:
         try:
             for k in range(processes):
                 streams: dict[str, Any] = {} if k == 0 else {"stdout": subprocess.DEVNULL, "stderr": errors}
                 children.append(subprocess.Popen([*command, "--process-id", str(k)], **streams))
-            return wait(children, errors)
+            return wait(program, children, errors)
         finally:
             for child in children:
                 child.kill()
                 child.wait()
 
 
-def wait(children: Sequence[subprocess.Popen[Any]], errors: IO[bytes]) -> int:
+def wait(program: str, children: Sequence[subprocess.Popen[Any]], errors: IO[bytes]) -> int:
     """0 once all have ended well, or the code of the first that did not, after a line that names it."""
     while True:
         codes = [child.poll() for child in children]
@@ -126,7 +144,7 @@ def wait(children: Sequence[subprocess.Popen[Any]], errors: IO[bytes]) -> int:
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         others = len(children) - 1
         print(
-            f"cuba: error: process {k} of {len(children)} {how}; the other {others} are ended",
+            f"{program}: error: process {k} of {len(children)} {how}; the other {others} are ended",
             file=sys.stderr,
         )
     return code if code > 0 else 128 - code

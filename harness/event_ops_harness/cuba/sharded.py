@@ -11,11 +11,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import event_ops
-from event_ops_harness.cuba.blocks import AXIS, EqualBlocks
+from event_ops_harness.cuba.blocks import AXIS, EqualBlocks, placed
 from event_ops_harness.cuba.connectivity import Connectivity
 from event_ops_harness.cuba.model import CubaParameters
 from event_ops_harness.cuba.network import State, Synapses, catalog_step, initial_state
@@ -86,12 +85,6 @@ def sharded_chunk(
         return jax.shard_map(part, mesh=blocks.mesh, **specs)(todo, state, synapses, buffers)
 
     return run
-
-
-def placed(x: Any, mesh: Mesh, spec: P) -> jax.Array:
-    """An array that every process has, over the devices of all."""
-    host = np.asarray(x)
-    return jax.make_array_from_callback(host.shape, NamedSharding(mesh, spec), lambda at: host[at])
 
 
 def network(

@@ -5,11 +5,11 @@ import sys
 import time
 from collections.abc import Sequence
 
+import jax
 import numpy as np
 from rich.console import Console
 
-from event_ops_harness.cuba.blocks import mesh_of
-from event_ops_harness.cuba.processes import DevicesError, check_devices, prepare_devices
+from event_ops_harness.cuba.processes import DevicesError, leave, mesh_asked, start
 from event_ops_harness.cuba.progress import progress_bar
 from event_ops_harness.microcircuit.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from event_ops_harness.microcircuit.connectivity import (
@@ -51,22 +51,18 @@ WRONG = (
 )
 
 
+def silent(options: argparse.Namespace) -> bool:
+    """Whether no progress is shown: not asked for, or another process shows it."""
+    return options.no_progress or bool(options.process_id)
+
+
 def build(options: argparse.Namespace, model: Microcircuit) -> tuple[Connectivity | Drawing, float]:
     """The recurrent synapses, or what they are drawn from, and how many seconds it took."""
     start, total = time.perf_counter(), int(model.synapses.sum())
     if options.procedural:
         return recurrent_drawing(model, options.seed), time.perf_counter() - start
-    with progress_bar("building", total, hidden=options.no_progress) as on_progress:
+    with progress_bar("building", total, hidden=silent(options)) as on_progress:
         return recurrent_connectivity(model, options.seed, on_progress), time.perf_counter() - start
-
-
-def blocks_of(options: argparse.Namespace, model: Microcircuit) -> Blocks | None:
-    """The devices that share the neurons; None: one device."""
-    if options.devices is None:
-        return None
-    prepare_devices(options.devices)
-    check_devices(options.devices)
-    return Blocks(model.neurons, mesh_of(options.devices, 1))
 
 
 def network_of(
@@ -91,19 +87,22 @@ def network_of(
 
 
 def run(options: argparse.Namespace) -> None:
-    """Simulate as asked, print the tables, save what is to be saved."""
+    """Simulate as asked; the first process prints the tables and saves what is to be saved."""
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
-    blocks = blocks_of(options, model)
+    mesh = mesh_asked(options, model.neurons)
+    blocks = None if mesh is None else Blocks(model.neurons, mesh)
     backends(options.backend)  # what cannot run is said before anything is built
     recurrent, build_seconds = build(options, model)
     step, state, wiring = network_of(options, model, recurrent, blocks)
     placement = HERE if blocks is None else blocks.placement
     discarded = 0 if options.resume else round(options.discard * 1e3 / model.dt)
     steps = discarded + model.steps(options.seconds)
-    with progress_bar("simulating", steps, hidden=options.no_progress) as on_chunk:
+    with progress_bar("simulating", steps, hidden=silent(options)) as on_chunk:
         state, recording = simulate(
             model, step, state, wiring, steps=steps, placement=placement, on_chunk=on_chunk
         )
+    if options.process_id:
+        return
     spikes = spikes_of(recording).after(recording.first_step + discarded)
     console = Console()
     console.print(populations_table(spikes, model))
@@ -129,13 +128,20 @@ def save(options: argparse.Namespace, model: Microcircuit, state: State, recordi
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser()
-    options = parser.parse_args(sys.argv[1:] if argv is None else argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    options = parser.parse_args(arguments)
     check_together(parser, options)
     try:
+        if options.processes and options.coordinator is None:
+            return start(parser.prog, arguments, options.processes)
         run(options)
     except WRONG as error:
         print(f"{parser.prog}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return BAD_INPUT
+    except jax.errors.JaxRuntimeError as error:
+        if options.coordinator is None:
+            raise
+        leave(parser.prog, options.process_id, options.processes, error)
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0

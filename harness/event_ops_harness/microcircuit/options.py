@@ -3,7 +3,14 @@
 import argparse
 from pathlib import Path
 
-from event_ops_harness.cuba.options import OneLineParser, figure_path, positive, positive_int, whole
+from event_ops_harness.cuba.options import (
+    OneLineParser,
+    add_devices,
+    check_devices_together,
+    figure_path,
+    positive,
+    whole,
+)
 from event_ops_harness.microcircuit.model import DRIVES
 
 DESCRIPTION = "Simulate the Potjans-Diesmann microcircuit, print a table, draw a figure."
@@ -19,7 +26,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--pulse", type=duration, metavar="S", help="a thalamic pulse of 10 ms at this model time")
     add("--seed", type=whole, default=1, metavar="K", help="default: 1")
     add("--procedural", action="store_true", help="store no synapses: draw them anew at each spike")
-    add("--devices", type=positive_int, metavar="N", help="split the neurons over so many devices")
+    add_devices(parser)
     add("--backend", metavar="NAME", help="run the operators on this one; default: they choose")
     add("--npz-out", type=npz_path, metavar="FILE", help="spike times and ids of all neurons")
     add("--checkpoint", type=npz_path, metavar="FILE", help="write the last state, to go on from")
@@ -51,7 +58,8 @@ def npz_path(text: str) -> Path:
 
 
 def check_together(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    if options.devices is not None:
+    check_devices_together(parser, options)
+    if options.devices is not None or options.processes is not None:
         for name in ("procedural", "pulse", "resume", "checkpoint"):
             if getattr(options, name) not in (None, False):
-                parser.error(f"--{name} runs on one device; leave --devices out")
+                parser.error(f"--{name} runs on one device; leave --devices and --processes out")

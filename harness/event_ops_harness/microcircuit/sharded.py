@@ -10,10 +10,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from event_ops_harness.cuba.blocks import AXIS, EqualBlocks
+from event_ops_harness.cuba.blocks import AXIS, EqualBlocks, placed
 from event_ops_harness.microcircuit.connectivity import BACKGROUND, Connectivity, key_of
 from event_ops_harness.microcircuit.delivery import Synapses
 from event_ops_harness.microcircuit.network import Part, State, Wiring
@@ -74,7 +73,7 @@ class Blocks(EqualBlocks):
         state, buffer, wiring = arguments
         wide = self.padded(state), buffer, wiring
         specs = STATE, jax.tree.map(lambda _: P(), buffer), WIRING
-        return jax.tree.map(lambda x, spec: jax.device_put(x, NamedSharding(self.mesh, spec)), wide, specs)
+        return jax.tree.map(lambda x, spec: placed(x, self.mesh, spec), wide, specs)
 
     def _around(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """A loop over steps of a part, on every device; what is recorded is the same on all of them."""
