@@ -41,9 +41,9 @@ def csr_event_arrivals(
     at, as in `csr_event_matvec`; an entry whose column is not in [0, columns) contributes nothing.
     Differentiable in data and in float histories.
 
-    Where a network is large this is much faster than `csr_event_deliver`: entries add to one vector of the
-    targets, which stays in a processor's cache, in place of all slots of a ring buffer. That one takes rows
-    in any order, with one delay per entry.
+    Large networks are faster so than with `csr_event_deliver`: entries add to one vector of the targets,
+    which stays in a processor's cache, in place of all slots of a ring buffer. Where those fit into it, too,
+    up to some 10,000 neurons, the other is as fast, and takes rows in any order, with a delay per entry.
 
     Args:
         history: (slots, rows), slots >= 1; bool, or the dtype of data. With encoding="bits":
