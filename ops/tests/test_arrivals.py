@@ -38,10 +38,11 @@ def by_ring_buffer(steps):
 
 
 @backends("csr_event_arrivals")
-@pytest.mark.parametrize("encoding", ["flags", "bits", "float"])
-@pytest.mark.parametrize("first", [0, -2, 2**31 - 9])
+@pytest.mark.parametrize(
+    ("encoding", "first"), [("flags", 0), ("bits", 0), ("float", -2), ("bits", 2**31 - 9)]
+)
 def test_a_network_in_a_scan_is_that_of_a_ring_buffer(backend, encoding, first):
-    # From the third start the number of the step overflows its int32; until then any will do.
+    # From the last start the number of the step overflows its int32; until then any will do.
     steps = first + np.arange(9 if first > 0 else STEPS)
     words = (NEURONS + 31) // 32
     history = {
