@@ -42,20 +42,30 @@ def check_csr(
     """
     check_dtype("data", data, dtypes)
     check_structure(indices, indptr, shape)
+    check_weights(data, indices)
+
+
+def check_weights(data: jax.Array, indices: jax.Array) -> None:
+    """Raise unless `data` has one weight for each of the indices, or is 0-d."""
     if data.ndim:
         check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")
 
 
 def check_structure(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> None:
     """Raise unless the two arrays can be the structure of a CSR matrix of `shape`."""
-    for name, x in (("indices", indices), ("indptr", indptr)):
-        check_dtype(name, x, INDICES)
-        check_rank(name, x, 1, "CSR structure arrays are flat")
+    check_flat(indices, indptr)
     rows = shape[0]
     why = f"one more than the {rows} rows of shape={shape}"
     if indptr.shape[0] == shape[1] + 1 != rows + 1:
         why += "; it fits shape reversed: is the matrix CSC, or shape transposed?"
     check_shape("indptr", indptr, (rows + 1,), why=why)
+
+
+def check_flat(indices: jax.Array, indptr: jax.Array) -> None:
+    """Raise unless the two arrays have the dtypes and the rank of a structure."""
+    for name, x in (("indices", indices), ("indptr", indptr)):
+        check_dtype(name, x, INDICES)
+        check_rank(name, x, 1, "CSR structure arrays are flat")
 
 
 def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bool, *, rank: int = 1) -> None:

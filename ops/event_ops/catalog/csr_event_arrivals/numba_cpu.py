@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, add_rows, add_rows_parallel
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.recent import Recent, recent_rows
+from event_ops.numba_parts.slots import slot_now
 from event_ops.numba_parts.split import clear
 from ffi_bridge import numba_kernel
 
 
 @njit
-def slot_of(history: Any, slot: Any) -> Any:
-    """The slot of the current step."""
-    return np.uintp(np.int64(slot[()]) % np.int64(history.shape[0]))
-
-
-@njit
 def csr_event_arrivals(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, y: Any) -> None:
-    now = slot_of(history, slot)
+    now = slot_now(slot, history.shape[0])
     rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
     clear(y)
     add_rows(data, indices, indptr, Recent(history, now), rows, y)
@@ -32,7 +25,7 @@ def csr_event_arrivals(history: Any, data: Any, indices: Any, indptr: Any, slot:
 def csr_event_arrivals_parallel(
     history: Any, data: Any, indices: Any, indptr: Any, slot: Any, y: Any
 ) -> None:
-    now = slot_of(history, slot)
+    now = slot_now(slot, history.shape[0])
     rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
     clear(y)
     add_rows_parallel(data, indices, indptr, Recent(history, now), rows, y)

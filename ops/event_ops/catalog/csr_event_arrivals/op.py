@@ -9,8 +9,8 @@ from jax.interpreters import ad
 from jax.typing import ArrayLike
 
 from event_ops import contracts
-from event_ops.checks import FLOATS, INDICES, as_array, check_dtype, check_rank, check_shape
-from event_ops.csr_checks import event_weights, matrix_shape
+from event_ops.checks import FLOATS, as_array, check_dtype, check_shape
+from event_ops.csr_checks import check_flat, check_weights, event_weights, matrix_shape
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.history import check_history, lagged
 from event_ops.linear import tangent_in
@@ -81,20 +81,17 @@ def csr_event_arrivals(
     shape = matrix_shape(shape)
     check_dtype("data", data, FLOATS)
     check_history(history, data, shape[0], slot, encoding)
-    _check_rows(data, indices, indptr, shape[0], history.shape[0])
+    check_flat(indices, indptr)
+    _check_rows(indptr, shape[0], history.shape[0])
+    check_weights(data, indices)
     outs = jax.ShapeDtypeStruct((shape[1],), data.dtype)
     static = {"shape": shape, "deterministic": bool(deterministic)}
     return kernel(history, data, indices, indptr, slot, outs=outs, backend=backend, **static)
 
 
-def _check_rows(data: jax.Array, indices: jax.Array, indptr: jax.Array, rows: int, slots: int) -> None:
-    for name, x in (("indices", indices), ("indptr", indptr)):
-        check_dtype(name, x, INDICES)
-        check_rank(name, x, 1, "CSR structure arrays are flat")
+def _check_rows(indptr: jax.Array, rows: int, slots: int) -> None:
     why = f"rows * slots + 1 for {rows} rows and {slots} slots: row i * slots + d has the delay d"
     check_shape("indptr", indptr, (rows * slots + 1,), why=why)
-    if data.ndim:
-        check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")
 
 
 kernel = XLACustomKernel("csr_event_arrivals")

@@ -13,6 +13,7 @@ from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
 from event_ops.numba_parts.deliver_in_parts import add_part, seem_ordered, slot_bounds
 from event_ops.numba_parts.event_ids import ids_of
 from event_ops.numba_parts.jit import njit
+from event_ops.numba_parts.slots import slot_now
 from event_ops.numba_parts.split import MIN_PARALLEL
 from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
@@ -25,7 +26,7 @@ def csr_event_deliver(
     buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any, y: Any
 ) -> None:
     ids = ids_of(spikes, indptr.size - 1)
-    now = np.uintp(np.int64(slot[()]) % np.int64(y.shape[0]))
+    now = slot_now(slot, y.shape[0])
     add_delayed_rows(data, indices, indptr, delays, spikes, ids, now, y)
 
 
@@ -36,7 +37,7 @@ def csr_event_deliver_parallel(
 ) -> None:
     ids = ids_of(spikes, indptr.size - 1)
     slots = np.uintp(y.shape[0])
-    now = np.uintp(np.int64(slot[()]) % np.int64(y.shape[0]))
+    now = slot_now(slot, y.shape[0])
     parts = num_threads() if entries_up_to(indptr, ids)[ids.size] >= MIN_PARALLEL else 1
     if parts == 1 or not seem_ordered(indptr, delays, ids):
         add_delayed_rows(data, indices, indptr, delays, spikes, ids, now, y)

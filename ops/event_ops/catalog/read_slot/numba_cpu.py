@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from event_ops.numba_parts.jit import njit
+from event_ops.numba_parts.slots import slot_now
 from ffi_bridge import numba_kernel
 
 
 # buffer and y are the same memory; XLA copies buffer first where it is needed again.
 @njit
 def read_slot(buffer: Any, slot: Any, arrivals: Any, y: Any) -> None:
-    now = y[np.uintp(np.int64(slot[()]) % np.int64(y.shape[0]))]
+    now = y[slot_now(slot, y.shape[0])]
     for j in range(np.uintp(arrivals.size)):
         arrivals[j] = now[j]
         now[j] = 0
