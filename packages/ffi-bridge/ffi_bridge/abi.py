@@ -42,16 +42,28 @@ OFFSETS: Final[dict[str, dict[str, int]]] = {
     "XLA_FFI_Args": {"size": 16, "types": 24, "args": 32},
     "XLA_FFI_Rets": {"size": 16, "types": 24, "rets": 32},
     "XLA_FFI_Buffer": {"dtype": 16, "data": 24, "rank": 32, "dims": 40},
-    "XLA_FFI_Api": {"XLA_FFI_Error_Create": 48, "XLA_FFI_Stream_Get": 80},
+    "XLA_FFI_Api": {
+        "XLA_FFI_Error_Create": 48,
+        "XLA_FFI_Error_Destroy": 64,
+        "XLA_FFI_Stream_Get": 80,
+        "XLA_FFI_ThreadPool_Schedule": 136,
+    },
     "XLA_FFI_Error_Create_Args": {"struct_size": 0, "message": 16, "errc": 24},
+    "XLA_FFI_Error_Destroy_Args": {"struct_size": 0, "error": 16},
     "XLA_FFI_Stream_Get_Args": {"struct_size": 0, "ctx": 16, "stream": 24},
+    "XLA_FFI_ThreadPool_Schedule_Args": {"struct_size": 0, "ctx": 16, "task": 24, "data": 32},
     "XLA_FFI_InternalExtension": {"type": 8, "next": 16},
     "XLA_FFI_Metadata_Extension": {"metadata": 24},
     "XLA_FFI_Metadata": {"api_version": 8, "traits": 32},
     "XLA_FFI_Api_Version": {"major_version": 16, "minor_version": 20},
 }
 
-SIZES: Final[dict[str, int]] = {"XLA_FFI_Error_Create_Args": 32, "XLA_FFI_Stream_Get_Args": 32}
+SIZES: Final[dict[str, int]] = {
+    "XLA_FFI_Error_Create_Args": 32,
+    "XLA_FFI_Error_Destroy_Args": 24,
+    "XLA_FFI_Stream_Get_Args": 32,
+    "XLA_FFI_ThreadPool_Schedule_Args": 40,
+}
 
 # Enumerators that handlers compare with or return.
 CODES: Final[dict[str, int]] = {

@@ -81,13 +81,12 @@ def compile_handler(
     address = emit_handler(compiled, name, layout, threading)
     compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
     entry = numba_object.pack(compiled, threading)
-    if entry is None:
-        return address, (compiled, slot)
-    if keep:
+    if keep and numba_object.is_portable(compiled, entry):
         numba_object.keep(name, entry)
-    # Numba's own engine links functions of earlier modules, which may round otherwise: what runs here is
-    # what a later process reads.
-    return numba_object.unpack(entry, name) or (address, (compiled, slot))
+    # Numba's own engine links functions of earlier modules, which may round otherwise, or enter Numba's pool
+    # of threads: what runs here is what a later process reads.
+    own, loaded = numba_object.unpack(entry, name) or (address, slot)
+    return own, (compiled, loaded)
 
 
 def _compile(

@@ -1,8 +1,8 @@
 """A compiled Numba kernel with its handler as an object file, and back: what runs, and what is kept.
 
 An object file refers to what lies outside by name: C functions, Numba's runtime, an exception slot.
-What it cannot say by name stays out of the cache: pointers that Numba took from ctypes, large arrays that it
-refers to by address, Python objects that a kernel's exceptions hold.
+What it cannot say by name runs in this process, and stays out of the cache: pointers that Numba took from
+ctypes, large arrays that it refers to by address, Python objects that a kernel's exceptions hold.
 """
 
 from __future__ import annotations
@@ -71,14 +71,18 @@ def key_of(name: str) -> str | None:
     return found.digest if found.portable else None
 
 
-def pack(compiled: CompileResult, threading: Threading | None) -> Entry | None:
-    """A finished library whose object was kept (`enable_object_caching`); None where it must not be."""
+def is_portable(compiled: CompileResult, entry: Entry) -> bool:
+    """Whether another process can run the library's code."""
+    library: Any = compiled.library
+    return not (library.has_dynamic_globals or any(map(_constants_of, entry.facts["environments"])))
+
+
+def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
+    """A finished library whose object was kept (`enable_object_caching`)."""
     library: Any = compiled.library
     module = library._final_module
     variables = [x for x in module.global_variables if not x.is_declaration]
     environments = [x.name for x in variables if x.name.startswith(_ENVIRONMENT)]
-    if library.has_dynamic_globals or any(_constants_of(name) for name in environments):
-        return None
     outside = [x.name for x in (*module.functions, *module.global_variables) if x.is_declaration]
     facts = {
         "symbols": [name for name in outside if not name.startswith(_INTRINSIC)],
@@ -129,8 +133,8 @@ def _constants_of(environment: str) -> list[object]:
 
 
 def _provide(engine: Any, name: str) -> Environment:
-    """What Numba's code wants to see before it raises, empty."""
-    environment = Environment({})
+    """What Numba's code wants to see before it raises: empty, unless it was compiled in this process."""
+    environment = lookup_environment(name) or Environment({})
     if place := engine.get_global_value_address(name):  # none, where nothing refers to it
         ctypes.c_void_p.from_address(place).value = id(environment)
     return environment

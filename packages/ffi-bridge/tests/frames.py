@@ -9,6 +9,7 @@ import numpy as np
 
 from ffi_bridge.abi import CODES, DTYPES, OFFSETS, SIZES
 from ffi_bridge.frame_reader import HANDLER
+from ffi_bridge.target import targets
 
 UNKNOWN_EXTENSION = 77
 CONTEXT, STREAM = 0xC7, 0x57EA  # what a frame carries, and the stream that XLA answers for it
@@ -44,6 +45,7 @@ class Call:
         api.put("XLA_FFI_Error_Create", ctypes.cast(self._create, ctypes.c_void_p).value or 0)
         self._get_stream = HANDLER(self._give_stream)
         api.put("XLA_FFI_Stream_Get", ctypes.cast(self._get_stream, ctypes.c_void_p).value or 0)
+        self.api = api
         self.frame.put("api", api.address)
         self.frame.kept += [api, self._list("args", ins), self._list("rets", outs)]
 
@@ -75,6 +77,12 @@ class Call:
         result = HANDLER(handler)(self.frame.address)
         assert bool(result) == bool(self.errors)
         return self.errors[-1][0] if self.errors else None
+
+
+def last_address(kernel: Any) -> int:
+    """Of the handlers of a Numba kernel that tracing has registered, under vmap one per level, the last."""
+    found = [t for name, t in targets().items() if name.startswith(f"{kernel.__name__}.numba_cpu.")]
+    return found[-1].address
 
 
 def metadata_of(handler: int, chain: tuple[str, ...] = ("metadata",)) -> tuple[tuple[int, int], int]:

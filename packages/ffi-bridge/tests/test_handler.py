@@ -7,11 +7,10 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
-from frames import UNKNOWN_EXTENSION, Call, Record, metadata_of
+from frames import UNKNOWN_EXTENSION, Call, Record, last_address, metadata_of
 
 from ffi_bridge import numba_kernel
 from ffi_bridge.abi import API_VERSION, CODES
-from ffi_bridge.target import targets
 
 pytestmark = pytest.mark.promise(4)
 
@@ -26,12 +25,6 @@ def framed_add(x, y, out):
 def framed_subtract(x, y, out):
     for i in range(out.size):
         out[i] = x[i] - y[i]
-
-
-def last_address(kernel):
-    """Of the handlers that tracing has registered, under vmap one for every level, the last."""
-    found = [t for name, t in targets().items() if name.startswith(f"{kernel.__name__}.numba_cpu.")]
-    return found[-1].address
 
 
 @pytest.fixture(scope="module")

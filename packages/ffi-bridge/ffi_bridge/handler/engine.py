@@ -24,13 +24,19 @@ def new_module(name: str) -> Any:
     return module
 
 
-def compile_function(module: Any, name: str) -> MachineCode:
-    """Machine code of the function `name` of a module."""
+def compile_module(module: Any, opt: int = 2) -> Any:
+    """An engine that has the machine code of a module's functions, as long as it lives."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
-    machine = llvm.Target.from_triple(module.triple).create_target_machine(opt=2)
+    machine = llvm.Target.from_triple(module.triple).create_target_machine(opt=opt)
     engine = llvm.create_mcjit_compiler(parsed, machine)
     engine.finalize_object()
+    return engine
+
+
+def compile_function(module: Any, name: str) -> MachineCode:
+    """Machine code of the function `name` of a module."""
+    engine = compile_module(module)
     return MachineCode(engine.get_function_address(name), engine)

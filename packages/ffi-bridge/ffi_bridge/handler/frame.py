@@ -118,12 +118,26 @@ class Frame:
         arguments = self._zeroed("XLA_FFI_Stream_Get_Args")
         context = self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
         builder.store(context, self._address(arguments, OFFSETS["XLA_FFI_Stream_Get_Args"]["ctx"], POINTER))
-        api = self.field(self.pointer, "XLA_FFI_CallFrame", "api")
-        get = self.field(api, "XLA_FFI_Api", "XLA_FFI_Stream_Get", HANDLER_TYPE.as_pointer())
-        error = builder.call(get, [arguments])
+        error = self._call_api("XLA_FFI_Stream_Get", arguments)
         with builder.if_then(builder.icmp_unsigned("!=", error, NULL), likely=False):
             builder.ret(error)
         return self.field(arguments, "XLA_FFI_Stream_Get_Args", "stream")
+
+    def schedule(self, task: Any, data: Any) -> Any:
+        """Ask a thread of XLA's pool to call `task(data)`; whether XLA will."""
+        builder, at = self.builder, OFFSETS["XLA_FFI_ThreadPool_Schedule_Args"]
+        arguments = self._zeroed("XLA_FFI_ThreadPool_Schedule_Args")
+        context = self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
+        for name, value in (("ctx", context), ("task", task), ("data", data)):
+            builder.store(value, self._address(arguments, at[name], value.type))
+        error = self._call_api("XLA_FFI_ThreadPool_Schedule", arguments)
+        is_taken = builder.icmp_unsigned("==", error, NULL)
+        with builder.if_then(builder.not_(is_taken), likely=False):
+            refusal = self._zeroed("XLA_FFI_Error_Destroy_Args")
+            place = OFFSETS["XLA_FFI_Error_Destroy_Args"]["error"]
+            builder.store(error, self._address(refusal, place, POINTER))
+            self._call_api("XLA_FFI_Error_Destroy", refusal)
+        return is_taken
 
     def require(self, relation: str, found: Any, expected: Any, message: str) -> None:
         """Return an INVALID_ARGUMENT error unless `found relation expected`."""
@@ -143,9 +157,13 @@ class Frame:
         at = OFFSETS["XLA_FFI_Error_Create_Args"]
         for name, value in (("message", message), ("errc", ir.Constant(I32, CODES[code]))):
             builder.store(value, self._address(arguments, at[name], value.type))
+        return self._call_api("XLA_FFI_Error_Create", arguments)
+
+    def _call_api(self, name: str, arguments: Any) -> Any:
+        """What the function `name` of XLA returns: an error, or NULL."""
         api = self.field(self.pointer, "XLA_FFI_CallFrame", "api")
-        create = self.field(api, "XLA_FFI_Api", "XLA_FFI_Error_Create", HANDLER_TYPE.as_pointer())
-        return builder.call(create, [arguments])
+        function = self.field(api, "XLA_FFI_Api", name, HANDLER_TYPE.as_pointer())
+        return self.builder.call(function, [arguments])
 
     def _zeroed(self, struct: str) -> Any:
         """A struct of arguments on the stack: its size in the first field, else zeros."""

@@ -27,6 +27,7 @@ from ffi_bridge.handler.exception import count_recorded, describe_exception, des
 from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, Buffer, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
 from ffi_bridge.handler.layout import Layout, Threading
+from ffi_bridge.handler.parallel_region import arrive
 
 
 def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: Threading | None) -> int:
@@ -94,14 +95,14 @@ def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
 
 
 def _enter(frame: Frame, threading: Threading) -> None:
-    """Set the thread count; `frame.leave` undoes it."""
-    if threading.num_threads is None:
-        return
-    outer, unmask = frame.leave, _mask_threads(frame.builder, threading.num_threads)
+    """Let parallel regions find the frame, and set the thread count; `frame.leave` undoes both."""
+    undo = [frame.leave, arrive(frame)]
+    if threading.num_threads is not None:
+        undo.append(_mask_threads(frame.builder, threading.num_threads))
 
     def leave() -> None:
-        unmask()
-        outer()
+        for step in reversed(undo):
+            step()
 
     frame.leave = leave
 

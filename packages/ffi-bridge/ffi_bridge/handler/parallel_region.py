@@ -1,0 +1,239 @@
+"""Emit what runs the parallel regions of Numba kernels on XLA's own threads.
+
+Numba compiles a parallel loop into a call that enters its thread pool. Within a call from XLA that is `enter`
+below: it divides the region into shares, one for each thread, asks XLA's pool for help, and takes shares
+itself until none is left. It waits for shares that somebody has begun, and for nobody to come: a thread that
+is late, asleep or busy holds nothing up. A region inside a share runs in that share's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from llvmlite import ir
+
+from ffi_bridge.handler.c_code import call_c, count_to, variable
+from ffi_bridge.handler.engine import new_module
+from ffi_bridge.handler.frame import I32, I64, NULL, POINTER, Frame
+
+ARRIVE: Final = "ffi_bridge_arrive"
+DEPART: Final = "ffi_bridge_depart"
+
+NONE: Final = ir.VoidType()
+# The arrays of a region, their extents and strides, its data; what runs it, or a part of it.
+REGION: Final = (POINTER.as_pointer(), I64.as_pointer(), I64.as_pointer(), POINTER)
+BODY: Final = ir.FunctionType(NONE, REGION).as_pointer()
+# A body and its region; then how many inner extents, arrays, and threads there are.
+ENTER: Final = ir.FunctionType(NONE, (BODY, *REGION, I64, I64, I64))
+THREAD_ID: Final = ir.FunctionType(I64, ())
+TASK: Final = ir.FunctionType(NONE, (POINTER,))
+
+# Where a thread is: in this call frame, or, if NULL, in this share; and where it was before.
+PLACE: Final = ir.LiteralStructType((POINTER, I64, POINTER))
+FRAME, SHARE, BEFORE = range(3)
+
+# What the threads in a region share: the arguments of ENTER, the number of shares, the next one, how many are
+# not done, and how many threads may still look at this.
+SHARED: Final = ir.LiteralStructType((*ENTER.args, I64, I64, I64, I64))
+BODY_OF, ARRAYS, EXTENTS, STRIDES, DATA, INNER, COUNT, THREADS, SHARES, NEXT, OPEN, HOLDERS = range(12)
+SHARED_BYTES: Final = 12 * 8
+
+# How often a thread looks whether the others are done before it offers them its processor: microseconds.
+LOOKS: Final = 1 << 14
+
+
+def emit_pool(key: int, enter: int, thread_id: int) -> Any:
+    """A module of `enter` and `thread_id`, and of what `arrive` calls.
+
+    `key`: under it POSIX threads keep where each thread is. One that is not in a call from XLA is served by
+    Numba's own functions, at the addresses `enter` and `thread_id`.
+    """
+    module = new_module("ffi_bridge.parallel_region")
+    _emit_arrive(module, key)
+    _emit_depart(module, key)
+    _emit_thread_id(module, key, thread_id)
+    _emit_take(module, key)
+    _emit_help(module)
+    _emit_enter(module, key, enter)
+    return module
+
+
+def arrive(frame: Frame) -> Callable[[], object]:
+    """Emit, in a handler, that its kernel is entered; returns what emits that the kernel was left."""
+    builder = frame.builder
+    with builder.goto_entry_block():
+        place = builder.bitcast(builder.alloca(PLACE), POINTER)
+    call_c(builder, ARRIVE, NONE, [place, frame.pointer])
+    return lambda: call_c(builder, DEPART, NONE, [place])
+
+
+def _emit_arrive(module: Any, key: int) -> None:
+    builder, (place, frame) = _begin(module, ARRIVE, ir.FunctionType(NONE, (POINTER, POINTER)))
+    _go_to(builder, key, builder.bitcast(place, PLACE.as_pointer()), frame)
+    builder.ret_void()
+
+
+def _emit_depart(module: Any, key: int) -> None:
+    builder, (place,) = _begin(module, DEPART, TASK)
+    _go_back(builder, key, builder.bitcast(place, PLACE.as_pointer()))
+    builder.ret_void()
+
+
+def _emit_thread_id(module: Any, key: int, otherwise: int) -> None:
+    builder, _ = _begin(module, "thread_id", THREAD_ID)
+    place = _place(builder, key)
+    with builder.if_then(_is_null(builder, place), likely=False):
+        builder.ret(builder.call(_at_address(builder, otherwise, THREAD_ID), ()))
+    builder.ret(_get(builder, place, SHARE))
+
+
+def _emit_enter(module: Any, key: int, otherwise: int) -> None:
+    builder, arguments = _begin(module, "enter", ENTER)
+    place = _place(builder, key)
+    with builder.if_then(_is_null(builder, place), likely=False):
+        builder.call(_at_address(builder, otherwise, ENTER), arguments)
+        builder.ret_void()
+    frame = _get(builder, place, FRAME)
+    extent, threads = builder.load(arguments[EXTENTS]), arguments[THREADS]
+    shares = builder.select(builder.icmp_unsigned("<", extent, threads), extent, threads)
+    is_one = builder.icmp_unsigned("<=", shares, ir.Constant(I64, 1))
+    with builder.if_then(builder.or_(is_one, _is_null(builder, frame)), likely=False):
+        builder.call(arguments[BODY_OF], arguments[ARRAYS:INNER])
+        builder.ret_void()
+    # Not on the stack: a thread that comes when all is done finds it here.
+    data = call_c(builder, "malloc", POINTER, [ir.Constant(I64, SHARED_BYTES)])
+    shared = builder.bitcast(data, SHARED.as_pointer())
+    for index, value in enumerate((*arguments, shares, ir.Constant(I64, 0), shares, shares)):
+        builder.store(value, _field(builder, shared, index))
+    with count_to(builder, builder.sub(shares, ir.Constant(I64, 1))):
+        taken = Frame(builder, frame).schedule(module.globals["help"], data)
+        with builder.if_then(builder.not_(taken), likely=False):
+            _release(builder, shared)
+    builder.call(module.globals["take"], (shared,))
+    _wait(builder, _field(builder, shared, OPEN))
+    _release(builder, shared)
+    builder.ret_void()
+
+
+def _emit_help(module: Any) -> None:
+    """What a thread of XLA's pool runs."""
+    builder, (data,) = _begin(module, "help", TASK)
+    shared = builder.bitcast(data, SHARED.as_pointer())
+    builder.call(module.globals["take"], (shared,))
+    _release(builder, shared)
+    builder.ret_void()
+
+
+def _emit_take(module: Any, key: int) -> None:
+    """Do one share after the other, until all are taken."""
+    builder, (shared,) = _begin(module, "take", ir.FunctionType(NONE, (SHARED.as_pointer(),)))
+    function, one = builder.function, ir.Constant(I64, 1)
+    place = builder.alloca(PLACE)
+    extents = builder.alloca(I64, builder.add(_get(builder, shared, INNER), one))
+    arrays = builder.alloca(POINTER, _get(builder, shared, COUNT))
+    _go_to(builder, key, place, NULL)
+    threads = call_c(builder, "get_num_threads", I64, ())
+    call_c(builder, "set_num_threads", NONE, (_get(builder, shared, THREADS),))
+    following, run, done = (function.append_basic_block(name) for name in ("next", "run", "done"))
+    builder.branch(following)
+    builder.position_at_end(following)
+    share = builder.atomic_rmw("add", _field(builder, shared, NEXT), one, "seq_cst")
+    is_left = builder.icmp_unsigned("<", share, _get(builder, shared, SHARES))
+    builder.cbranch(is_left, run, done)
+    builder.position_at_end(run)
+    builder.store(share, _field(builder, place, SHARE))
+    _cut(builder, shared, share, extents, arrays)
+    region = arrays, extents, _get(builder, shared, STRIDES), _get(builder, shared, DATA)
+    builder.call(_get(builder, shared, BODY_OF), region)
+    builder.atomic_rmw("sub", _field(builder, shared, OPEN), one, "seq_cst")
+    builder.branch(following)
+    builder.position_at_end(done)
+    call_c(builder, "set_num_threads", NONE, (threads,))
+    _go_back(builder, key, place)
+    builder.ret_void()
+
+
+def _cut(builder: Any, shared: Any, share: Any, extents: Any, arrays: Any) -> None:
+    """The extents of a share, and where its arrays begin: the outermost extent is divided."""
+    one, whole = ir.Constant(I64, 1), _get(builder, shared, EXTENTS)
+    with count_to(builder, builder.add(_get(builder, shared, INNER), one)) as i:
+        builder.store(builder.load(builder.gep(whole, [i])), builder.gep(extents, [i]))
+    low, high = (
+        builder.udiv(builder.mul(builder.load(whole), end), _get(builder, shared, SHARES))
+        for end in (share, builder.add(share, one))
+    )
+    builder.store(builder.sub(high, low), extents)
+    begins, strides = _get(builder, shared, ARRAYS), _get(builder, shared, STRIDES)
+    with count_to(builder, _get(builder, shared, COUNT)) as i:
+        offset = builder.mul(builder.load(builder.gep(strides, [i])), low)
+        builder.store(builder.gep(builder.load(builder.gep(begins, [i])), [offset]), builder.gep(arrays, [i]))
+
+
+def _wait(builder: Any, count: Any) -> None:
+    """Until the count is 0."""
+    function, looks = builder.function, variable(builder, ir.Constant(I64, 0), "looks")
+    look, again, offer, done = (function.append_basic_block(x) for x in ("look", "again", "offer", "done"))
+    builder.branch(look)
+    builder.position_at_end(look)
+    is_zero = builder.icmp_unsigned("==", builder.load_atomic(count, "seq_cst", 8), ir.Constant(I64, 0))
+    builder.cbranch(is_zero, done, again)
+    builder.position_at_end(again)
+    so_far = builder.add(builder.load(looks), ir.Constant(I64, 1))
+    builder.store(so_far, looks)
+    builder.cbranch(builder.icmp_unsigned(">", so_far, ir.Constant(I64, LOOKS)), offer, look)
+    builder.position_at_end(offer)
+    call_c(builder, "sched_yield", I32, ())
+    builder.branch(look)
+    builder.position_at_end(done)
+
+
+def _release(builder: Any, shared: Any) -> None:
+    """One thread fewer may look at it; none: free it."""
+    one = ir.Constant(I64, 1)
+    holders = builder.atomic_rmw("sub", _field(builder, shared, HOLDERS), one, "seq_cst")
+    with builder.if_then(builder.icmp_unsigned("==", holders, one)):
+        call_c(builder, "free", NONE, (builder.bitcast(shared, POINTER),))
+
+
+def _place(builder: Any, key: int) -> Any:
+    """Where this thread is, or NULL."""
+    found = call_c(builder, "pthread_getspecific", POINTER, (ir.Constant(I64, key),))
+    return builder.bitcast(found, PLACE.as_pointer())
+
+
+def _go_to(builder: Any, key: int, place: Any, frame: Any) -> None:
+    before = builder.bitcast(_place(builder, key), POINTER)
+    for index, value in ((FRAME, frame), (SHARE, ir.Constant(I64, 0)), (BEFORE, before)):
+        builder.store(value, _field(builder, place, index))
+    _set_place(builder, key, builder.bitcast(place, POINTER))
+
+
+def _go_back(builder: Any, key: int, place: Any) -> None:
+    _set_place(builder, key, _get(builder, place, BEFORE))
+
+
+def _set_place(builder: Any, key: int, place: Any) -> None:
+    call_c(builder, "pthread_setspecific", I32, (ir.Constant(I64, key), place))
+
+
+def _begin(module: Any, name: str, kind: Any) -> tuple[Any, Any]:
+    """A builder at the beginning of a new function, and the function's arguments."""
+    function = ir.Function(module, kind, name)
+    return ir.IRBuilder(function.append_basic_block("entry")), function.args
+
+
+def _at_address(builder: Any, address: int, kind: Any) -> Any:
+    return builder.inttoptr(ir.Constant(I64, address), kind.as_pointer())
+
+
+def _is_null(builder: Any, pointer: Any) -> Any:
+    return builder.icmp_unsigned("==", pointer, ir.Constant(pointer.type, None))
+
+
+def _field(builder: Any, struct: Any, index: int) -> Any:
+    return builder.gep(struct, [ir.Constant(I32, 0), ir.Constant(I32, index)])
+
+
+def _get(builder: Any, struct: Any, index: int) -> Any:
+    return builder.load(_field(builder, struct, index))
