@@ -46,6 +46,7 @@ def entries_up_to(indptr: Any, ids: Any) -> Any:
     ends = np.empty(ids.size + 1, np.int64)
     ends[0] = 0
     for position in range(np.uintp(ids.size)):
+        prefetch_ends(indptr, ids, position + ENDS_AHEAD)
         i = np.uintp(ids[position])
         row = np.int64(indptr[i + np.uintp(1)]) - np.int64(indptr[i])
         ends[position + np.uintp(1)] = ends[position] + row

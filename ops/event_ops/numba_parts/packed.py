@@ -77,7 +77,7 @@ def set_bits(words: Any, size: Any) -> Any:
     return ids[: set_bits_into(words, size, ids)]
 
 
-@njit
+@njit(_nrt=False)
 def set_bits_into(words: Any, size: Any, ids: Any) -> Any:
     """Write the ids of the bits that are set to the front of `ids`, which has room for all; how many."""
     found, wide = np.uintp(0), words[: words.size // 16 * 16].view(np.uint64)

@@ -75,10 +75,13 @@ def grown(ids: Any, found: Any) -> Any:
 @njit
 def rows_of_ids(ids: Any, now: Any, slots: Any, width: Any, size: Any) -> Any:
     """In place, of event number slot * width + i the row i * slots + delay; no row for i >= size."""
-    kept = np.uintp(0)
+    kept, slot, first = np.uintp(0), np.uintp(0), np.uintp(0)
     for position in range(np.uintp(ids.size)):
-        slot, i = ids[position] // width, ids[position] % width
-        ids[kept] = i * slots + (now + slots - slot) % slots
+        # Ascending ids need no division, which takes longer than all the rest.
+        while ids[position] >= first + width:
+            slot, first = slot + np.uintp(1), first + width
+        i, delay = ids[position] - first, (now + slots - slot if slot > now else now - slot)
+        ids[kept] = i * slots + delay
         kept += np.uintp(i < np.uintp(size))
     return ids[:kept]
 

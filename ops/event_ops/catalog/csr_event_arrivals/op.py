@@ -45,6 +45,9 @@ def csr_event_arrivals(
     which stays in a processor's cache, in place of all slots of a ring buffer. Where those fit into it, too,
     up to some 10,000 neurons, the other is as fast, and takes rows in any order, with a delay per entry.
 
+    In a loop over steps let XLA know that the history is read before it is written, or it copies all of it in
+    every step: `y, history = jax.lax.optimization_barrier((y, history))`, then `history.at[...].set(...)`.
+
     Args:
         history: (slots, rows), slots >= 1; bool, or the dtype of data. With encoding="bits":
             (slots, ceil(rows / 32)), uint32, each row as `pack_events` returns it.

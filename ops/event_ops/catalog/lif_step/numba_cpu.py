@@ -15,8 +15,8 @@ from event_ops.numba_parts.spikes import spike_slots
 from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
-# Below this many neurons the step takes less time than a parallel launch.
-MIN_PARALLEL = 1 << 17
+# Below this many neurons the step takes too little time to be shared.
+MIN_PARALLEL = 1 << 16
 
 
 # V_m and V are the same memory, and so are refractory and held_for (XLA copies them first where they are
