@@ -1,6 +1,7 @@
 """The microcircuit's step: spikes computed by hand, by NumPy, by NEST; recording; checkpoints."""
 
 import math
+import re
 from dataclasses import replace
 
 import jax
@@ -27,13 +28,14 @@ from event_ops_harness.microcircuit.inputs import pulse_of
 from event_ops_harness.microcircuit.model import Microcircuit
 from event_ops_harness.microcircuit.network import (
     State,
+    capacity_of,
     catalog_step,
     initial_state,
     wiring_of,
 )
 from event_ops_harness.microcircuit.procedural import MIN_PARALLEL
 from event_ops_harness.microcircuit.rows import SLOTS
-from event_ops_harness.microcircuit.simulation import SpikesLostError, simulate
+from event_ops_harness.microcircuit.simulation import SpikesLostError, compile_chunk, make_buffer, simulate
 
 # No background: nothing happens unless a test makes it happen.
 SILENT = Microcircuit(N_scaling=0.001, drive="dc", bg_rate=0.0)
@@ -194,6 +196,16 @@ POISSON = Microcircuit(N_scaling=0.002, K_scaling=0.05)
 def poisson_run(state: State, steps: int):
     wiring = wiring_of(recurrent_connectivity(POISSON, 2), 2)
     return simulate(POISSON, catalog_step(POISSON, None), state, wiring, steps=steps)
+
+
+def test_a_step_copies_no_array():
+    """XLA copies what it sees no order between the reading and the writing of."""
+    model = Microcircuit(N_scaling=0.01, K_scaling=0.01)
+    state, wiring = initial_state(model, 1), wiring_of(recurrent_connectivity(model, 1), 1)
+    buffer = make_buffer(model.neurons, capacity_of(model.neurons), model)
+    text = compile_chunk(catalog_step(model, None), 10, state, buffer, wiring).as_text()
+    copied = set(re.findall(r"(\w+\[[\d,]*\])\S* copy\(", text))
+    assert copied <= {"s32[]"}, copied
 
 
 def test_a_checkpoint_goes_on_to_the_same_spikes(tmp_path):

@@ -46,7 +46,9 @@ def arriving(
     arrivals = event_ops.csr_event_arrivals(
         pending, *synapses, t, shape=shape, encoding=encoding, backend=backend
     )
-    return arrivals, pending
+    # Without this XLA sees no order between what reads the history here and what writes the step's spikes to
+    # it: it would copy all of it first.
+    return jax.lax.optimization_barrier((arrivals, pending))
 
 
 def sent(

@@ -141,7 +141,8 @@ def dynamics(
         if pulse is not None and wiring.thalamic is not None:
             excited, thalamic = arriving(thalamic, wiring.thalamic, t, V_m.size, backend)
             arrivals, thalamic = arrivals + excited, sent(thalamic, wiring.thalamic, pulse(t), t, backend)
-        drive = gain * I_syn + part.own(constant)
+        # The current is read before it is replaced: said here, it need not be copied.
+        drive, I_syn = jax.lax.optimization_barrier((gain * I_syn + part.own(constant), I_syn))
         V_m, refractory, own = event_ops.lif_step(V_m, refractory, drive, **neuron, backend=backend)
         noise = background(wiring.drive, wiring.seed, t)
         I_syn = decay * I_syn + arrivals + part.own(noise)

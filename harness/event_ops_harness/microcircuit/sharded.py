@@ -46,23 +46,19 @@ class Blocks(EqualBlocks):
 
     def wiring(self, connectivity: Connectivity, seed: int) -> Wiring:
         """The synapses onto each block, rows as in the whole; as many entries for each block as for any."""
-        device = connectivity.indices // self.size
-        rows = np.repeat(np.arange(connectivity.indptr.size - 1), np.diff(connectivity.indptr))
-        parts = [self._onto(connectivity, rows, np.flatnonzero(device == d), d) for d in range(self.devices)]
-        longest = max(len(part[0]) for part in parts)
-        stacked = [
-            [np.pad(x, (0, longest - len(x))) if i != 2 else x for i, x in enumerate(p)] for p in parts
-        ]
-        arrays = (jnp.asarray(np.stack(xs)) for xs in zip(*stacked, strict=True))
+        owner = connectivity.indices // np.int32(self.size)
+        counts = [np.count_nonzero(owner == device) for device in range(self.devices)]
+        data = np.zeros((self.devices, max(counts)), np.float32)
+        indices = np.zeros(data.shape, np.int32)
+        indptr = np.zeros((self.devices, connectivity.indptr.size), np.int32)
+        for device, count in enumerate(counts):
+            own = owner == device
+            data[device, :count] = connectivity.data[own]
+            indices[device, :count] = connectivity.indices[own] - np.int32(device * self.size)
+            indptr[device, 1:] = count_up_to(own, connectivity.indptr[1:])
         seed_word = jnp.asarray(np.uint32(key_of(seed, BACKGROUND)))
-        return Wiring(Synapses(*arrays), None, seed_word, jnp.ones((), jnp.float32))
-
-    def _onto(
-        self, connectivity: Connectivity, rows: np.ndarray, chosen: np.ndarray, device: int
-    ) -> tuple[np.ndarray, ...]:
-        ends = np.searchsorted(rows[chosen], np.arange(connectivity.indptr.size)).astype(np.int32)
-        columns = connectivity.indices[chosen] - np.int32(device * self.size)
-        return connectivity.data[chosen], columns, ends
+        synapses = Synapses(*map(jnp.asarray, (data, indices, indptr)))
+        return Wiring(synapses, None, seed_word, jnp.ones((), jnp.float32))
 
     @property
     def placement(self) -> Placement:
@@ -85,3 +81,10 @@ class Blocks(EqualBlocks):
         # That is what JAX cannot know of an all-gather's result.
         specs = {"in_specs": (STATE, P(), WIRING), "out_specs": (STATE, P(), P()), "check_vma": False}
         return jax.shard_map(local, mesh=self.mesh, **specs)
+
+
+def count_up_to(flags: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """How many of flags[:end] are set, for each end."""
+    counts = np.zeros(flags.size + 1, np.int32)
+    np.cumsum(flags, dtype=np.int32, out=counts[1:])
+    return counts[ends]
