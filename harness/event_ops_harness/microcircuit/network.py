@@ -143,8 +143,11 @@ def dynamics(
             arrivals, thalamic = arrivals + excited, sent(thalamic, wiring.thalamic, pulse(t), t, backend)
         # The current is read before it is replaced: said here, it need not be copied.
         drive, I_syn = jax.lax.optimization_barrier((gain * I_syn + part.own(constant), I_syn))
+        # One operator after the other, each on all threads: at the same time they would fight for these.
+        seed, arrivals = jax.lax.optimization_barrier((wiring.seed, arrivals))
+        noise = background(wiring.drive, seed, t)
+        drive, noise = jax.lax.optimization_barrier((drive, noise))
         V_m, refractory, own = event_ops.lif_step(V_m, refractory, drive, **neuron, backend=backend)
-        noise = background(wiring.drive, wiring.seed, t)
         I_syn = decay * I_syn + arrivals + part.own(noise)
         spikes = part.exchange(own)
         pending = sent(pending, wiring.recurrent, spikes, t, backend)
