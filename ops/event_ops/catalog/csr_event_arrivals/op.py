@@ -47,6 +47,7 @@ def csr_event_arrivals(
 
     In a loop over steps let XLA know that the history is read before it is written, or it copies all of it in
     every step: `y, history = jax.lax.optimization_barrier((y, history))`, then `history.at[...].set(...)`.
+    (jaxlib 0.12 heeds it, 0.10 copies all the same.)
 
     Args:
         history: (slots, rows), slots >= 1; bool, or the dtype of data. With encoding="bits":
