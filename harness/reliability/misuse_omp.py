@@ -1,4 +1,4 @@
-"""The parallel kernels of `misuse_workqueue` on OpenMP, where two threads may enter a region."""
+"""The parallel kernels of `misuse_workqueue` where Numba has OpenMP, which no call from XLA enters."""
 
 from misuse_workqueue import CASES as CASES
 

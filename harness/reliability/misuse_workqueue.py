@@ -1,4 +1,4 @@
-"""Parallel kernels on Numba's `workqueue` layer, which ends the process where two threads enter it."""
+"""Parallel kernels beside the `workqueue` layer of Numba, which no two threads may enter."""
 
 from __future__ import annotations
 

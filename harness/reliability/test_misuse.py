@@ -39,7 +39,7 @@ NEEDS: Final = {
     "misuse_cuda_callable": "numba_cuda",
     "misuse_no_gpu": "numba_cuda",
 }
-LONG: Final = ("misuse_vmap", "misuse_csr")
+LONG: Final = ("misuse_vmap", "misuse_csr", "misuse_omp")
 QUICKLY_COMPILED: Final = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 pytestmark = pytest.mark.promise(1)
 
