@@ -11,11 +11,10 @@ from frames import CONTEXT, Call, last_address
 
 from ffi_bridge import numba_kernel
 from ffi_bridge.abi import OFFSETS, SIZES
+from ffi_bridge.frame_reader import HANDLER
 
-THREADS = min(2, numba.config.NUMBA_NUM_THREADS)
 REFUSAL = 0xBAD
 TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-FUNCTION = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
 
 
 @numba.njit(parallel=True)
@@ -63,7 +62,7 @@ def adding(kernel, *shape):
 
 @pytest.fixture
 def two_threads():
-    if THREADS < 2:
+    if numba.config.NUMBA_NUM_THREADS < 2:
         pytest.skip("Numba has one thread here")
     before = numba.get_num_threads()
     numba.set_num_threads(2)
@@ -76,10 +75,11 @@ class Pool:
 
     def __init__(self, call, help_):
         self.asked, self.destroyed, self.help = [], [], help_
-        self._functions = FUNCTION(self.schedule), FUNCTION(self.destroy)
-        for name, function in zip(
-            ("XLA_FFI_ThreadPool_Schedule", "XLA_FFI_Error_Destroy"), self._functions, strict=True
-        ):
+        self._functions = {
+            "XLA_FFI_ThreadPool_Schedule": HANDLER(self.schedule),
+            "XLA_FFI_Error_Destroy": HANDLER(self.destroy),
+        }
+        for name, function in self._functions.items():
             call.api.put(name, ctypes.cast(function, ctypes.c_void_p).value)
 
     def schedule(self, address):
