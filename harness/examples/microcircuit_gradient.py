@@ -67,7 +67,7 @@ def rate_of(model: Microcircuit, wiring: Wiring, population: int, steps: int) ->
             state, spikes = step(state, driven)
             return state, spikes[own].mean()
 
-        start = initial_state(model, 1, empty_history(model.neurons, jnp.float32))._replace(V_m=V_m)
+        start = initial_state(model, 1, empty_history(model.neurons))._replace(V_m=V_m)
         per_step = jax.lax.scan(body, start, length=steps)[1]
         return per_step.mean() / (model.dt * 1e-3)
 

@@ -73,15 +73,6 @@ def test_scaling_keeps_the_mean_input(drive):
     np.testing.assert_allclose(mean_input(scaled), mean_input(Microcircuit(drive=drive)), rtol=1e-4)
 
 
-def test_drive_gain_is_exact():
-    # One step of both equations, in small steps.
-    V, current, h = 0.0, 1.0, 1e-5
-    for _ in range(round(FULL.dt / h)):
-        V, current = V + h * (-V / FULL.tau_m + current / FULL.C_m), current * (1 - h / FULL.tau_syn)
-    constant = FULL.drive_gain() * (1 - math.exp(-FULL.dt / FULL.tau_m))
-    assert constant == pytest.approx(V, rel=1e-4)
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

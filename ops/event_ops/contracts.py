@@ -55,6 +55,20 @@ def spike_ids(given: Mapping[str, Any]) -> Rule | None:
     return within(0, size, f"{_range(size)}, for {size} neurons, or {size} as padding")
 
 
+def recent_ids(given: Mapping[str, Any]) -> Rule | None:
+    """The same for the rows of a history: in front of its padding."""
+    if given["encoding"] != "ids" or len(shape := np.shape(given["history"])) != 2:
+        return None
+    size, capacity = matrix_shape(given["shape"])[0], shape[1]
+
+    def wrong(x: Any, xp: Any) -> Any:
+        after = xp.concatenate([xp.zeros(1, bool), _outside(x[:-1], 0, size - 1, xp)])
+        is_first = xp.arange(x.size) % capacity == 0
+        return _outside(x, 0, size, xp) | (after & ~is_first & (x != size))
+
+    return Rule(wrong, f"{_range(size)}, for {size} neurons, and behind these only {size} as padding")
+
+
 def delays(given: Mapping[str, Any]) -> Rule | None:
     """Delays shorter than the ring buffer."""
     shape = np.shape(given["buffer"])

@@ -20,3 +20,16 @@ def decay_factor(tau: Any, dt: Any, dtype: Any) -> jax.Array:
         # In double precision, before the program runs, rather than once per step.
         return jnp.asarray(np.exp(-np.asarray(dt, float) / np.asarray(tau, float)), dtype)
     return jnp.exp(-jnp.asarray(dt, dtype) / jnp.asarray(tau, dtype))
+
+
+def current_gain(tau_m: Any, tau_syn: Any, dt: Any, dtype: Any) -> jax.Array:
+    """tau_syn / (tau_syn - tau_m) * (exp(-dt / tau_syn) - exp(-dt / tau_m)): what a current that decays with
+    tau_syn moves a membrane by in a step; where both are one tau, the limit dt / tau * exp(-dt / tau)."""
+    known = is_known(tau_m) and is_known(tau_syn) and is_known(dt)
+    xp, kind = (np, float) if known else (jnp, dtype)
+    tau_m, tau_syn, dt = (xp.asarray(x, kind) for x in (tau_m, tau_syn, dt))
+    # (exp(x) - 1) / x with x the difference of the two exponents: nothing cancels where they are close.
+    x = dt / tau_m - dt / tau_syn
+    close = xp.abs(x) < 1e-6
+    ratio = xp.where(close, 1 + x / 2, xp.expm1(x) / xp.where(close, 1, x))
+    return jnp.asarray(dt / tau_m * xp.exp(-dt / tau_m) * ratio, dtype)

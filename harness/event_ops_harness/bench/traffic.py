@@ -79,9 +79,12 @@ def _deliver(call: SimpleNamespace, outs: Sequence[Any]) -> int:
 
 
 def _arrivals(call: SimpleNamespace, outs: Sequence[Any]) -> int:
-    """The history, and the rows of what was active in it."""
-    active = np.asarray(lagged(*map(jnp.asarray, (call.history, call.slot)), rows=call.shape[0])) != 0
-    return _size(call.history, *outs) + _active_rows(call.indptr, active, call.data, call.indices)
+    """The history, of lists only what they hold, and the rows of what was active in it; sums are added to."""
+    history, slot = map(jnp.asarray, (call.history, call.slot))
+    active = np.asarray(lagged(history, slot, call.shape[0], call.data.dtype)) != 0
+    looked_at = active.sum() * _each(call.history) if history.dtype == jnp.int32 else _size(call.history)
+    around = looked_at + _size(*outs) + _added(call, outs)
+    return around + _active_rows(call.indptr, active, call.data, call.indices)
 
 
 def _stdp(spikes: str, trace: str, *structure: str) -> Count:
@@ -105,7 +108,12 @@ def _read_slot(call: SimpleNamespace, outs: Sequence[Any]) -> int:
 
 def _poisson(call: SimpleNamespace, outs: Sequence[Any]) -> int:
     """The means are tables of the compiled code; which of them is each neuron's it need not read anew."""
-    return _size(np.asarray(call.weight), *outs)
+    return _size(np.asarray(call.weight), *outs) + _added(call, outs)
+
+
+def _added(call: SimpleNamespace, outs: Sequence[Any]) -> int:
+    """What the sums begin with, unless that is one value for all."""
+    return _size(*outs) if np.ndim(call.initial) else 0
 
 
 def active_flags(events: np.ndarray, size: int, encoding: str = "flags") -> np.ndarray:

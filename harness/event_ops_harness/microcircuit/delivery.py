@@ -1,12 +1,12 @@
 """Spikes on their way, by delays.
 
-Where synapses are stored, what is kept is who spiked in the last steps, a bit for each: in every step the
-synapses whose delay is over are those of some rows, and all add to one vector. Where they are drawn anew that
+Where synapses are stored, what is kept is who spiked in the last steps, as lists: in every step the synapses
+whose delay is over are those of some rows, and all add to one vector. Where they are drawn anew that
 would draw each row once for every delay: it is drawn when its neuron spikes, into a ring buffer of what
 arrives in the next steps.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +16,6 @@ from event_ops_harness.microcircuit.connectivity import Drawing
 from event_ops_harness.microcircuit.procedural import deliver_generated
 from event_ops_harness.microcircuit.rows import SLOTS
 
-BITS = jnp.uint32
-
 
 class Synapses(NamedTuple):
     data: jax.Array  # float32 (nse,), pA
@@ -25,9 +23,14 @@ class Synapses(NamedTuple):
     indptr: jax.Array  # int32 (sources * SLOTS + 1,), row i * SLOTS + d has the delay d
 
 
-def empty_history(neurons: int, dtype: Any = BITS) -> jax.Array:
-    """(SLOTS, ...): nobody has spiked yet; bits, or numbers through which derivatives go."""
-    return jnp.zeros((SLOTS, -(-neurons // 32) if dtype == BITS else neurons), dtype)
+def no_spikes(neurons: int, capacity: int) -> jax.Array:
+    """(SLOTS, capacity), int32: nobody has spiked yet; as `spike_compact` lists nobody."""
+    return jnp.full((SLOTS, capacity), neurons, jnp.int32)
+
+
+def empty_history(neurons: int) -> jax.Array:
+    """(SLOTS, neurons), float32: the same as numbers, through which derivatives go."""
+    return jnp.zeros((SLOTS, neurons), jnp.float32)
 
 
 def empty_buffer(neurons: int) -> jax.Array:
@@ -36,19 +39,20 @@ def empty_buffer(neurons: int) -> jax.Array:
 
 
 def arriving(
-    pending: jax.Array, synapses: Synapses | Drawing, t: jax.Array, targets: int, backend: str | None
+    I_syn: jax.Array, pending: jax.Array, synapses: Synapses | Drawing, t: jax.Array, backend: str | None
 ) -> tuple[jax.Array, jax.Array]:
-    """(targets,), pA, what arrives in step t; and what is pending then."""
+    """(targets,), pA, the current with what arrives in step t; and what is pending then."""
     if isinstance(synapses, Drawing):
-        return event_ops.read_slot(pending, t, backend=backend)
-    shape = synapses.indptr.shape[0] // SLOTS, targets
-    encoding = "bits" if pending.dtype == BITS else "flags"
-    arrivals = event_ops.csr_event_arrivals(
-        pending, *synapses, t, shape=shape, encoding=encoding, backend=backend
+        arrivals, pending = event_ops.read_slot(pending, t, backend=backend)
+        return I_syn + arrivals, pending
+    shape = synapses.indptr.shape[0] // SLOTS, I_syn.size
+    encoding = "ids" if pending.dtype == jnp.int32 else "flags"
+    I_syn = event_ops.csr_event_arrivals(
+        pending, *synapses, t, shape=shape, initial=I_syn, encoding=encoding, backend=backend
     )
     # Without this XLA sees no order between what reads the history here and what writes the step's spikes to
     # it: it would copy all of it first.
-    return jax.lax.optimization_barrier((arrivals, pending))
+    return jax.lax.optimization_barrier((I_syn, pending))
 
 
 def sent(
@@ -57,6 +61,8 @@ def sent(
     """What is pending with the spikes of step t."""
     if isinstance(synapses, Drawing):
         return deliver_generated(pending, synapses, spikes, t)
-    bits = pending.dtype == BITS
-    row = event_ops.pack_events(spikes, backend=backend) if bits else spikes.astype(pending.dtype)
+    if pending.dtype == jnp.int32:
+        row, _ = event_ops.spike_compact(spikes, capacity=pending.shape[1], backend=backend)
+    else:
+        row = spikes.astype(pending.dtype)
     return jax.lax.dynamic_update_index_in_dim(pending, row, t % SLOTS, 0)

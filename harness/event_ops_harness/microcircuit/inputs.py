@@ -3,15 +3,14 @@
 from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import event_ops
 from event_ops_harness.microcircuit.connectivity import PULSE, key_of
 from event_ops_harness.microcircuit.model import Microcircuit
 
-# (factor of the drive, seed, step) -> pA that it adds to the current of each neuron
-Background = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
+# (factor of the drive, seed, step, current of each neuron in pA) -> this with what it adds
+Background = Callable[[jax.Array, jax.Array, jax.Array, jax.Array], jax.Array]
 # step -> how often each thalamic neuron spikes in it
 Pulse = Callable[[jax.Array], jax.Array]
 
@@ -20,11 +19,11 @@ def background_of(model: Microcircuit, backend: str | None) -> Background:
     """The Poisson drive of every neuron; nothing with the constant drive."""
     rates = model.per_neuron(model.external_rates)
     if not rates.any():
-        return lambda drive, seed, t: jnp.zeros(model.neurons, jnp.float32)
+        return lambda drive, seed, t, I_syn: I_syn
     mean, weight = rates * model.dt * 1e-3, np.float32(model.weight_ext)
 
-    def background(drive: jax.Array, seed: jax.Array, t: jax.Array) -> jax.Array:
-        return event_ops.poisson_input(weight * drive, seed, t, mean=mean, backend=backend)
+    def background(drive: jax.Array, seed: jax.Array, t: jax.Array, I_syn: jax.Array) -> jax.Array:
+        return event_ops.poisson_input(weight * drive, seed, t, mean=mean, initial=I_syn, backend=backend)
 
     return background
 

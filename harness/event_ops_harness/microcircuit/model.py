@@ -169,16 +169,6 @@ class Microcircuit:
         lost = 1 - math.sqrt(self.K_scaling)
         return lost * recurrent + (lost * background if self.drive == "poisson" else background)
 
-    def drive_gain(self) -> float:
-        """mV per pA: the constant drive that moves V in a step exactly as 1 pA decaying with tau_syn does.
-
-        gain = tau_m / C_m * tau_syn / (tau_syn - tau_m) * (exp(-dt/tau_syn) - exp(-dt/tau_m))
-               / (1 - exp(-dt/tau_m)), as in the CUBA network.
-        """
-        decay_m, decay_syn = math.exp(-self.dt / self.tau_m), math.exp(-self.dt / self.tau_syn)
-        part = self.tau_syn / (self.tau_syn - self.tau_m) * (decay_syn - decay_m) / (1.0 - decay_m)
-        return self.tau_m / self.C_m * part
-
     def per_neuron(self, by_population: np.ndarray) -> np.ndarray:
         """(neurons,), from one value per population."""
         return np.repeat(by_population, self.sizes)

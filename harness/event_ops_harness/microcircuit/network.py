@@ -6,9 +6,9 @@ step t with a delay of d steps arrives in step t + d. Background spikes need no 
 looks the same later.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,11 +18,11 @@ import numpy as np
 import event_ops
 from event_ops.spiking import Surrogate
 from event_ops_harness.microcircuit.connectivity import BACKGROUND, Connectivity, Drawing, key_of
-from event_ops_harness.microcircuit.delivery import Synapses, arriving, empty_history, sent
+from event_ops_harness.microcircuit.delivery import Synapses, arriving, empty_history, no_spikes, sent
 from event_ops_harness.microcircuit.inputs import Pulse, background_of
 from event_ops_harness.microcircuit.model import V_MEAN, V_SD, Microcircuit
 
-OPERATORS = ("lif_step", "csr_event_arrivals", "pack_events", "poisson_input", "spike_compact")
+OPERATORS = ("lif_expsyn_step", "csr_event_arrivals", "poisson_input", "spike_compact")
 
 
 class State(NamedTuple):
@@ -72,8 +72,8 @@ def initial_state(model: Microcircuit, seed: int, pending: jax.Array | None = No
         V_m=jnp.asarray(initial_potentials(model, seed)),
         refractory=jnp.zeros(n, jnp.float32),
         I_syn=jnp.zeros(n, jnp.float32),
-        pending=empty_history(n) if pending is None else pending,
-        thalamic=empty_history(model.thalamic_neurons, jnp.float32),
+        pending=no_spikes(n, capacity_of(n)) if pending is None else pending,
+        thalamic=empty_history(model.thalamic_neurons),
         t=jnp.zeros((), jnp.int32),
     )
 
@@ -100,17 +100,29 @@ def at_or_above(V_th: float) -> np.float32:
     return np.nextafter(np.float32(V_th), np.float32(-np.inf))
 
 
+def constant_current(model: Microcircuit) -> np.ndarray:
+    """float32, pA: (neurons,), or one where it is the same for all."""
+    each = model.per_neuron(model.I_dc).astype(np.float32)
+    return each if np.ptp(each) else each[0]
+
+
 def unchanged(x: Any) -> Any:
     """What one device does with what belongs to several."""
     return x
 
 
+def add_to(noise: Callable[[jax.Array], jax.Array], I_syn: jax.Array) -> jax.Array:
+    """The current with the noise of all neurons, which is added where it is."""
+    return noise(I_syn)
+
+
 @dataclass(frozen=True)
 class Part:
-    """The neurons that a device has: `own` takes their values out of those of all; `exchange` collects
-    everybody's spikes from those of the parts."""
+    """The neurons that a device has: `own` takes their values out of those of all; `add` adds to theirs what
+    is drawn for all; `exchange` collects everybody's spikes from those of the parts."""
 
     own: Callable[[jax.Array], jax.Array] = unchanged
+    add: Callable[[Callable[[jax.Array], jax.Array], jax.Array], jax.Array] = add_to
     exchange: Callable[[jax.Array], jax.Array] = unchanged
 
 
@@ -125,35 +137,39 @@ def dynamics(
     surrogate: Surrogate | None = None,
     part: Part = WHOLE,
 ) -> Callable[[State, Wiring], tuple[State, jax.Array]]:
-    """Integrate, take what arrives, send the spikes; returns these, too, one flag per neuron.
+    """Integrate, add what arrives, send the spikes; returns these, too, one flag per neuron.
 
     With a surrogate they are numbers, 0 and 1, through which derivatives go.
     """
-    gain, decay = np.float32(model.drive_gain()), np.float32(math.exp(-model.dt / model.tau_syn))
-    constant = jnp.asarray(model.per_neuron(model.I_dc * model.tau_m / model.C_m), jnp.float32)
-    neuron = {k: getattr(model, k) for k in ("tau_m", "E_L", "V_reset", "t_ref", "dt")}
-    neuron |= {"V_th": at_or_above(model.V_th), "surrogate": surrogate}
-    background = background_of(model, backend)
+    neuron = {k: getattr(model, k) for k in ("tau_m", "tau_syn", "E_L", "V_reset", "t_ref", "dt")}
+    neuron |= {"V_th": at_or_above(model.V_th), "R_m": model.tau_m / model.C_m, "surrogate": surrogate}
+    constant, background = constant_current(model), background_of(model, backend)
 
     def step(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
         V_m, refractory, I_syn, pending, thalamic, t = state
-        arrivals, pending = arriving(pending, wiring.recurrent, t, V_m.size, backend)
+        I_e = part.own(jnp.asarray(constant)) if constant.ndim else constant
+        V_m, refractory, I_syn, own = event_ops.lif_expsyn_step(
+            V_m, refractory, I_syn, I_e=I_e, **neuron, backend=backend
+        )
+        I_syn = part.add(partial(background, wiring.drive, wiring.seed, t), I_syn)
+        I_syn, pending = arriving(I_syn, pending, wiring.recurrent, t, backend)
         if pulse is not None and wiring.thalamic is not None:
-            excited, thalamic = arriving(thalamic, wiring.thalamic, t, V_m.size, backend)
-            arrivals, thalamic = arrivals + excited, sent(thalamic, wiring.thalamic, pulse(t), t, backend)
-        # The current is read before it is replaced: said here, it need not be copied.
-        drive, I_syn = jax.lax.optimization_barrier((gain * I_syn + part.own(constant), I_syn))
-        # One operator after the other, each on all threads: at the same time they would fight for these.
-        seed, arrivals = jax.lax.optimization_barrier((wiring.seed, arrivals))
-        noise = background(wiring.drive, seed, t)
-        drive, noise = jax.lax.optimization_barrier((drive, noise))
-        V_m, refractory, own = event_ops.lif_step(V_m, refractory, drive, **neuron, backend=backend)
-        I_syn = decay * I_syn + arrivals + part.own(noise)
+            I_syn, thalamic = arriving(I_syn, thalamic, wiring.thalamic, t, backend)
+            thalamic = sent(thalamic, wiring.thalamic, pulse(t), t, backend)
         spikes = part.exchange(own)
         pending = sent(pending, wiring.recurrent, spikes, t, backend)
         return State(V_m, refractory, I_syn, pending, thalamic, t + 1), spikes
 
     return step
+
+
+def check_room(pending: jax.Array, room: int) -> None:
+    """Raise ValueError if a step may have spikes that are recorded and not delivered."""
+    if pending.dtype == jnp.int32 and pending.shape[1] < room:
+        raise ValueError(
+            f"capacity is {room}; the history of spikes has room for {pending.shape[1]} in a step: begin "
+            f"with pending=no_spikes(neurons, {room})"
+        )
 
 
 def catalog_step(
@@ -169,6 +185,7 @@ def catalog_step(
     move = dynamics(model, backend, pulse=pulse, part=part)
 
     def step(state: State, wiring: Wiring) -> tuple[State, Spikes]:
+        check_room(state.pending, room)
         state, spikes = move(state, wiring)
         return state, Spikes(*event_ops.spike_compact(spikes, capacity=room, backend=backend))
 

@@ -29,11 +29,14 @@ class Blocks(EqualBlocks):
     @property
     def part(self) -> Part:
         """What a device has of everybody's values, and everybody's spikes."""
-        return Part(self._own, self._exchange)
+        return Part(self._own, self._add, self._exchange)
 
     def _own(self, x: jax.Array) -> jax.Array:
         first = jax.lax.axis_index(AXIS) * self.size
         return jax.lax.dynamic_slice_in_dim(jnp.pad(x, (0, self.missing)), first, self.size)
+
+    def _add(self, noise: Callable[[jax.Array], jax.Array], I_syn: jax.Array) -> jax.Array:
+        return I_syn + self._own(noise(jnp.zeros(self.neurons, I_syn.dtype)))
 
     def _exchange(self, own: jax.Array) -> jax.Array:
         return jax.lax.all_gather(own, AXIS, tiled=True)[: self.neurons]

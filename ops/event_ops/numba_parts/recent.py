@@ -48,9 +48,46 @@ def _events_per(words: Any) -> Any:
     return (lambda words: BITS) if words.dtype == types.uint32 else (lambda words: np.uintp(1))
 
 
-@njit
 def recent_rows(history: Any, now: Any, size: Any) -> Any:
     """The rows of all active events in the history of `size` neurons."""
+    return (rows_of_lists if history.dtype == np.int32 else rows_of_events)(history, now, size)
+
+
+@overload(recent_rows, strict=False)
+def _recent_rows(history: Any, now: Any, size: Any) -> Any:
+    if history.dtype == types.int32:
+        return lambda history, now, size: rows_of_lists(history, now, size)
+    return lambda history, now, size: rows_of_events(history, now, size)
+
+
+@njit
+def rows_of_lists(history: Any, now: Any, size: Any) -> Any:
+    """`recent_rows` of spike ids: each slot's end at its first padding."""
+    slots, lengths, total = np.uintp(history.shape[0]), np.empty(history.shape[0], np.uintp), np.uintp(0)
+    for slot in range(slots):
+        lengths[slot] = known_at_front(history[slot], np.uint32(size))
+        total += lengths[slot]
+    rows, found = np.empty(total, np.uintp), np.uintp(0)
+    for slot in range(slots):
+        ids, delay = history[slot], (now + slots - slot if slot > now else now - slot)
+        for position in range(lengths[slot]):
+            rows[found + position] = np.uintp(ids[position]) * slots + delay
+        found += lengths[slot]
+    return rows
+
+
+@njit
+def known_at_front(ids: Any, size: Any) -> Any:
+    """How many ids there are before the first that is out of range."""
+    count = np.uintp(0)
+    while count < np.uintp(ids.size) and np.uint32(ids[count]) < size:
+        count += np.uintp(1)
+    return count
+
+
+@njit
+def rows_of_events(history: Any, now: Any, size: Any) -> Any:
+    """`recent_rows` of bits, flags or numbers."""
     flat, each = history.reshape(-1), events_per(history)
     ids, found, chunk = np.empty(np.uintp(2) * CHUNK, np.uintp), np.uintp(0), CHUNK // each
     for low in range(np.uintp(0), np.uintp(flat.size), chunk):

@@ -3,13 +3,15 @@ import numpy as np
 from oracles.widen import wide
 
 
-def csr_event_arrivals(history, data, indices, indptr, slot, *, shape, encoding="flags"):
+def csr_event_arrivals(history, data, indices, indptr, slot, *, shape, encoding="flags", initial=0):
     weights = np.broadcast_to(wide(data), np.shape(indices))
     rows, slots = shape[0], len(history)
     if encoding == "bits":
         words = np.ascontiguousarray(history).view(np.uint8)
         history = np.unpackbits(words, axis=1, bitorder="little")[:, :rows].astype(bool)
-    y = np.zeros(shape[1], weights.dtype)
+    if encoding == "ids":
+        history = np.stack([np.isin(np.arange(rows), ids) for ids in history])
+    y = np.zeros(shape[1], weights.dtype) + wide(initial)
     for i in range(rows):
         for d in range(slots):
             event = history[(int(slot) - d) % slots, i]

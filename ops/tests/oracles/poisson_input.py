@@ -19,7 +19,7 @@ def filled(counts):
     return slots
 
 
-def poisson_input(weight, seed, step, *, mean):
+def poisson_input(weight, seed, step, *, mean, initial=0):
     y, seed, step = np.zeros(len(mean)), int(seed), int(step) % 2**32
     weights = np.broadcast_to(wide(weight), y.shape)
     means = np.asarray(mean).tolist()
@@ -28,4 +28,4 @@ def poisson_input(weight, seed, step, *, mean):
         slot, rest = divmod(philox(i // 64 * 32 + i % 32, step, seed)[i // 32 % 2], 1 << 24)
         cut, alias = tables[value][slot]
         y[i] = weights[i] * (slot if rest < cut else alias)
-    return y
+    return y + wide(initial)

@@ -35,7 +35,6 @@ from event_ops_harness.microcircuit.rows import SLOTS
 
 STEPS = 1000
 SAMPLED = 20  # of so many steps one is looked at for what its delivery moves
-SUMS = 7  # arrays of neurons that XLA reads or writes: the drive from the current, and the next current
 
 Turn = Callable[[], float]
 
@@ -75,11 +74,11 @@ def programs(model: Microcircuit, state: State, wiring: Wiring, raster: jax.Arra
     def delivery(
         carry: tuple[jax.Array, jax.Array], wiring: Wiring, spikes: jax.Array, t: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        arrivals, pending = arriving(carry[1], wiring.recurrent, t, model.neurons, None)
-        return arrivals, sent(pending, wiring.recurrent, spikes, t, None)
+        I_syn, pending = arriving(*carry, wiring.recurrent, t, None)
+        return I_syn, sent(pending, wiring.recurrent, spikes, t, None)
 
-    def drawing(noise: jax.Array, wiring: Wiring, t: jax.Array) -> jax.Array:
-        return background(wiring.drive, wiring.seed, t)
+    def drawing(I_syn: jax.Array, wiring: Wiring, t: jax.Array) -> jax.Array:
+        return background(wiring.drive, wiring.seed, t, I_syn)
 
     return {
         "delivery": turns_of(delivery, (zeros.copy(), state.pending.copy()), wiring, raster, times),
@@ -94,22 +93,22 @@ def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str
     numbers, flags, slot = np.zeros(model.neurons, np.float32), raster[0], np.int32(0)
     assert isinstance(wiring.recurrent, Synapses)
     synapses, square = tuple(map(np.asarray, wiring.recurrent)), (model.neurons, model.neurons)
-    neuron = {name: getattr(model, name) for name in ("tau_m", "E_L", "V_th", "V_reset", "t_ref", "dt")}
-    histories = (
-        np.asarray(jax.vmap(event_ops.pack_events)(raster[t - SLOTS : t]))
-        for t in range(SLOTS, len(raster), SAMPLED)
-    )
+    parameters = ("tau_m", "tau_syn", "E_L", "V_th", "V_reset", "t_ref", "dt")
+    neuron = {name: getattr(model, name) for name in parameters}
+    capacity = capacity_of(model.neurons)
+    compact = jax.vmap(lambda flags: event_ops.spike_compact(flags, capacity=capacity)[0])
+    histories = (np.asarray(compact(raster[t - SLOTS : t])) for t in range(SLOTS, len(raster), SAMPLED))
     arrivals = [
-        moved["csr_event_arrivals"](history, *synapses, slot, shape=square, encoding="bits")
+        moved["csr_event_arrivals"](history, *synapses, slot, shape=square, initial=numbers, encoding="ids")
         for history in histories
     ]
-    neurons = moved["lif_step"](numbers, numbers, numbers, **neuron)
-    compacted = moved["spike_compact"](flags, capacity=capacity_of(model.neurons))
+    neurons = moved["lif_expsyn_step"](numbers, numbers, numbers, **neuron)
+    compacted = moved["spike_compact"](flags, capacity=capacity)
     mean = model.per_neuron(model.external_rates) * model.dt * 1e-3
     return {
-        "neurons": neurons + compacted + SUMS * numbers.nbytes,
-        "delivery": float(np.mean(arrivals)) + moved["pack_events"](flags),
-        "background": moved["poisson_input"](np.float32(1), np.uint32(1), slot, mean=mean),
+        "neurons": neurons,
+        "delivery": float(np.mean(arrivals)) + compacted,
+        "background": moved["poisson_input"](np.float32(1), np.uint32(1), slot, mean=mean, initial=numbers),
     }
 
 

@@ -22,6 +22,15 @@ def packed(flags: np.ndarray) -> np.ndarray:
     return np.packbits(wide, axis=1, bitorder="little").view(np.uint32)
 
 
+def listed(flags: np.ndarray, capacity: int) -> np.ndarray:
+    """The rows of flags as spike ids, as `spike_compact` lists them."""
+    ids = np.full((len(flags), capacity), flags.shape[1], np.int32)
+    for row, active in zip(ids, flags, strict=True):
+        found = np.flatnonzero(active)[:capacity]
+        row[: found.size] = found
+    return ids
+
+
 def _random(
     shape: tuple[int, int],
     nse: int,
@@ -29,8 +38,9 @@ def _random(
     events: str = "bool",
     one: bool = False,
     slot: int = 2,
+    initial: bool = False,
 ) -> Callable[..., Arguments]:
-    """`one`: the same weight for all; `events`: bool, float or bits."""
+    """`one`: the same weight for all; `events`: bool, float, bits or ids; `initial`: what sums begin with."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         rows, columns = shape
@@ -40,6 +50,10 @@ def _random(
         static: dict[str, Any] = {"shape": shape}
         if events == "bits":
             history, static["encoding"] = packed(history), "bits"
+        if events == "ids":
+            history, static["encoding"] = listed(history, rows), "ids"
+        if initial:
+            static["initial"] = numbers(rng, (columns,), dtype)
         weights = numbers(rng, (), dtype) if one else data
         return (history, weights, indices, indptr, np.int32(slot)), static
 
@@ -63,6 +77,11 @@ def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arg
 
 def _sized(neurons: int, per_row: int, rate: float, encoding: str) -> Callable[..., Arguments]:
     """Synapses with delays of 1 to 31 steps, three to each delay and neuron, say, and spikes."""
+    encoded = {
+        "bits": packed,
+        "flags": lambda flags: flags,
+        "ids": lambda flags: listed(flags, neurons // 16),
+    }
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         slots, rows = 32, neurons * 32
@@ -73,7 +92,7 @@ def _sized(neurons: int, per_row: int, rate: float, encoding: str) -> Callable[.
         static = {"shape": (neurons, neurons), "encoding": encoding}
         data = numbers(rng, (indices.size,), dtype)
         return (
-            packed(history) if encoding == "bits" else history,
+            encoded[encoding](history),
             data,
             indices,
             indptr,
@@ -92,6 +111,9 @@ CASES = (
         tolerance=20,
     ),
     Case("random-bits", _random((37, 11), 300, 3, "bits"), differentiable=(DATA,), tolerance=20),
+    Case("random-ids", _random((37, 11), 300, 3, "ids"), differentiable=(DATA,), tolerance=20),
+    Case("initial", _random((17, 11), 300, 5, initial=True), differentiable=(DATA,), tolerance=20),
+    Case("initial-ids", _random((17, 11), 300, 5, "ids", initial=True, slot=-1), tolerance=20),
     Case(
         "one-float", _random((9, 6), 90, 3, "float", one=True), differentiable=(HISTORY, DATA), tolerance=20
     ),
@@ -104,6 +126,7 @@ CASES = (
             (4000, 80, 0.01, "flags"),
             (40_000, 80, 0.001, "bits"),
             (100_000, 100, 0.001, "bits"),
+            (100_000, 100, 0.001, "ids"),
         )
     ),
 )
@@ -141,7 +164,11 @@ MISTAKES = (
     Mistake("flat", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
     Mistake("no-slots", _wrong(history=np.ones((0, 2), bool)), ValueError, "at least one slot"),
     Mistake("wide", _wrong(history=np.ones((3, 5), bool)), ValueError, r"expected \(3, 2\): slots, and the"),
-    Mistake("ids", _wrong(encoding="ids"), ValueError, "encoding is 'ids'; expected 'flags' or 'bits'"),
+    Mistake("coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'bits'"),
+    Mistake("ids", _wrong(encoding="ids"), TypeError, "history has dtype bool; expected int32"),
+    Mistake("flat-ids", _wrong(encoding="ids", history=np.ones(3, np.int32)), ValueError, "1 dimensions"),
+    Mistake("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
+    Mistake("whole-initial", _wrong(initial=np.ones(4, np.int32)), TypeError, "initial has dtype int32"),
     Mistake("by-neuron", _wrong(indptr=np.array([0, 1, 3])), ValueError, r"expected \(7,\): rows \* slots"),
     Mistake("short-data", _wrong(data=np.ones(2, np.float32)), ValueError, r"data has shape \(2,\)"),
 )

@@ -9,34 +9,34 @@ from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, add_rows, add_ro
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.recent import Recent, recent_rows
 from event_ops.numba_parts.slots import slot_now
-from event_ops.numba_parts.split import clear
 from ffi_bridge import numba_kernel
 
 
+# initial and y are the same memory; XLA copies initial first where it is needed again.
 @njit
-def csr_event_arrivals(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, y: Any) -> None:
+def csr_event_arrivals(
+    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any
+) -> None:
     now = slot_now(slot, history.shape[0])
     rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
-    clear(y)
     add_rows(data, indices, indptr, Recent(history, now), rows, y)
 
 
 @njit(parallel=True)
 def csr_event_arrivals_parallel(
-    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, y: Any
+    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any
 ) -> None:
     now = slot_now(slot, history.shape[0])
     rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
-    clear(y)
     add_rows_parallel(data, indices, indptr, Recent(history, now), rows, y)
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
-    def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any) -> Any:
+    def call(history: Any, data: Any, indices: Any, *rest: Any) -> Any:
         large = indices.size >= MIN_ENTRIES_PARALLEL
         kernel = csr_event_arrivals_parallel if large else csr_event_arrivals
-        return numba_kernel(kernel, outs)(history, data, indices, indptr, slot)
+        return numba_kernel(kernel, outs, input_output_aliases={5: 0})(history, data, indices, *rest)
 
     return call

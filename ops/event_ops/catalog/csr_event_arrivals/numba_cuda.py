@@ -1,14 +1,14 @@
 """What arrives through synapses with delays, on a GPU: the rows of recent events, added to one vector.
 
-A block looks at some words of bits, or flags, and notes those in which something is active; its threads, in
-teams, take these in turn, and of each the rows of its events.
+A block looks at some words of bits, flags or ids, and notes those in which something is active; its threads,
+in teams, take these in turn, and of each the rows of its events.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -17,7 +17,7 @@ from numba import cuda
 from event_ops.cuda_parts.access import at, bounded, is_active, place
 from event_ops.cuda_parts.deliver import Delivery, note
 from event_ops.cuda_parts.fixed_order import BACKEND
-from event_ops.cuda_parts.launch import BLOCK, clear
+from event_ops.cuda_parts.launch import BLOCK
 from event_ops.cuda_parts.slots import slot_now
 from event_ops.history import lagged
 from ffi_bridge import numba_cuda_callable
@@ -26,21 +26,60 @@ from ffi_bridge.registry import get_kernel
 BITS = 32
 
 
+class Encoding(NamedTuple):
+    """What a word of the history says, in device functions."""
+
+    is_known: Any  # (word, rows): whether anybody is active
+    bits_of: Any  # (word): for each who may be, whether he is
+    first_of: Any  # (word, its place in the row): the neuron of the first bit
+    value_of: Any  # (word): what an event counts
+
+
+@cuda.jit(device=True)
+def any_active(word: Any, _rows: Any) -> Any:
+    """Bits, flags and numbers."""
+    return is_active(word)
+
+
+@cuda.jit(device=True)
+def is_row(word: Any, rows: Any) -> Any:
+    """Spike ids; padding is none."""
+    return place(word, rows) >= 0
+
+
 @cuda.jit(device=True)
 def bits_of_word(word: Any) -> Any:
-    """The events in a word, as bits."""
+    """The events in a word of bits."""
     return np.uint32(word)
 
 
 @cuda.jit(device=True)
-def bit_of_flag(flag: Any) -> Any:
-    """The same of a flag or a number: there is one."""
-    return np.uint32(1) if is_active(flag) else np.uint32(0)
+def one_bit(_word: Any) -> Any:
+    """The same of what is one event."""
+    return np.uint32(1)
+
+
+@cuda.jit(device=True)
+def first_in_word(_word: Any, position: Any) -> Any:
+    """Of a word of bits."""
+    return position * BITS
+
+
+@cuda.jit(device=True)
+def at_position(_word: Any, position: Any) -> Any:
+    """Of a flag or a number."""
+    return position
+
+
+@cuda.jit(device=True)
+def by_name(word: Any, _position: Any) -> Any:
+    """Of a spike id."""
+    return np.int64(word)
 
 
 @cuda.jit(device=True)
 def one_for(_event: Any) -> Any:
-    """What an event counts that is a bit."""
+    """What an event counts that is a bit or an id."""
     return 1
 
 
@@ -50,11 +89,17 @@ def value_for(event: Any) -> Any:
     return event
 
 
+ENCODINGS = {
+    np.dtype(np.uint32): Encoding(any_active, bits_of_word, first_in_word, one_for),
+    np.dtype(np.int32): Encoding(is_row, one_bit, by_name, one_for),
+}
+FLAGS = Encoding(any_active, one_bit, at_position, value_for)
+
+
 @cache
-def deliver_recent_with(team: int, bits: bool) -> Any:
+def deliver_recent_with(team: int, encoding: Encoding) -> Any:
     """The kernel for one encoding; `team` threads per row."""
-    events_in, value_of = (bits_of_word, one_for) if bits else (bit_of_flag, value_for)
-    per_word = BITS if bits else 1
+    is_known, bits_of, first_of, value_of = encoding
 
     @cuda.jit
     def deliver_recent(
@@ -65,16 +110,16 @@ def deliver_recent_with(team: int, bits: bool) -> Any:
         thread, found = cuda.threadIdx.x, -1
         position = cuda.blockIdx.x * span + thread
         if thread < span and position < history.size:
-            found = position if is_active(history[position // width, position % width]) else -1
+            found = position if is_known(history[position // width, position % width], rows) else -1
         active, now, nse = note(found, noted, count), slot_now(slot, slots), indices.size
         first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
         for place_of_word in range(thread // team, active, BLOCK // team):
             step_of, word = noted[place_of_word] // width, noted[place_of_word] % width
             event = history[step_of, word]
-            value, events = y.dtype.type(value_of(event)), events_in(event)
+            value, events, neuron = y.dtype.type(value_of(event)), bits_of(event), first_of(event, word)
             delay = (now - step_of) % slots
             while events:
-                i = word * per_word + cuda.ffs(events) - 1
+                i = neuron + cuda.ffs(events) - 1
                 events &= events - np.uint32(1)
                 if i < rows:
                     row = i * slots + delay
@@ -87,14 +132,27 @@ def deliver_recent_with(team: int, bits: bool) -> Any:
     return deliver_recent
 
 
+# initial and y are the same memory.
+def csr_event_arrivals(
+    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any, stream: Any
+) -> None:
+    """Launch it."""
+    slots, rows = history.shape[0], indptr.size - 1
+    grid, span, team = Delivery.of(history.size, rows, indices.size)
+    kernel = deliver_recent_with(team, ENCODINGS.get(np.dtype(history.dtype), FLAGS))
+    words = history, data, indices, indptr, slot, np.int64(rows // slots), np.int32(span), y
+    kernel[grid, BLOCK, stream](*words)
+
+
 def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
     """The callable that sorts all entries by their column."""
     static = {"transpose": True, "deterministic": True, "backend": BACKEND}
     product = get_kernel("csr_event_matvec")
 
-    def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any) -> Any:
-        events, columns = lagged(history, slot, shape[0]), shape[1]
-        return product(data, indices, indptr, events, outs=outs, shape=(events.size, columns), **static)
+    def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
+        events, columns = lagged(history, slot, shape[0], outs.dtype), shape[1]
+        shapes = {"outs": outs, "shape": (events.size, columns)}
+        return initial + product(data, indices, indptr, events, **shapes, **static)
 
     return call
 
@@ -105,17 +163,9 @@ def generator(
     """The callable; the mean length of rows decides how many threads share one."""
     if deterministic:
         return in_fixed_order(outs=outs, shape=shape)
+    run = numba_cuda_callable(csr_event_arrivals, outs, input_output_aliases={5: 0})
 
-    def launch(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, y: Any, stream: Any) -> None:
-        clear(y, stream)
-        grid, span, team = Delivery.of(history.size, indptr.size - 1, indices.size)
-        kernel = deliver_recent_with(team, history.dtype == np.uint32)
-        words = history, data, indices, indptr, slot, np.int64(shape[0]), np.int32(span), y
-        kernel[grid, BLOCK, stream](*words)
-
-    run = numba_cuda_callable(launch, outs)
-
-    def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any) -> Any:
-        return run(history, data.reshape(-1), indices, indptr, slot)
+    def call(history: Any, data: Any, *rest: Any) -> Any:
+        return run(history, data.reshape(-1), *rest)
 
     return call

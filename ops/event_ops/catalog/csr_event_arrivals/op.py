@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
@@ -14,12 +16,13 @@ from event_ops.csr_checks import check_flat, check_weights, event_weights, matri
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.history import check_history, lagged
 from event_ops.linear import tangent_in
+from event_ops.sums import sums_begin
 from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.registry import get_kernel
 
 
-@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
+@contract(history=contracts.recent_ids, indices=contracts.columns, indptr=contracts.ends_of("indices"))
 def csr_event_arrivals(
     history: ArrayLike,
     data: ArrayLike,
@@ -28,18 +31,22 @@ def csr_event_arrivals(
     slot: ArrayLike,
     *,
     shape: tuple[int, int],
+    initial: ArrayLike = 0,
     encoding: str = "flags",
     deterministic: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
     """`y[indices[k]] += data[k] * history[(slot - d) % slots, i]` for each entry k of row i * slots + d.
 
-    What arrives in a step through synapses with delays. Row i * slots + d of the CSR matrix is what neuron i
-    sends with a delay of d steps; history is a ring of the events of the last `slots` steps, of which the
-    step writes one row: `history.at[step % slots].set(events)`. Write it after this call, and delays begin
-    at 1; before, and a delay of 0 arrives in the step of its spike. Only rows of active events are looked
-    at, as in `csr_event_matvec`; an entry whose column is not in [0, columns) contributes nothing.
-    Differentiable in data and in float histories.
+    What arrives in a step through synapses with delays, added to `initial`. Row i * slots + d of the CSR
+    matrix is what neuron i sends with a delay of d steps; history is a ring of the events of the last `slots`
+    steps, of which the step writes one row: `history.at[step % slots].set(events)`. Write it after this call,
+    and delays begin at 1; before, and a delay of 0 arrives in the step of its spike. Only rows of active
+    events are looked at, as in `csr_event_matvec`; an entry whose column is not in [0, columns) contributes
+    nothing. Differentiable in data, initial and float histories.
+
+    With spike ids a step costs what its spikes do, and nothing for neurons that are silent; with flags and
+    bits it looks at all of the history.
 
     Large networks are faster so than with `csr_event_deliver`: entries add to one vector of the targets,
     which stays in a processor's cache, in place of all slots of a ring buffer. Where those fit into it, too,
@@ -51,7 +58,9 @@ def csr_event_arrivals(
 
     Args:
         history: (slots, rows), slots >= 1; bool, or the dtype of data. With encoding="bits":
-            (slots, ceil(rows / 32)), uint32, each row as `pack_events` returns it.
+            (slots, ceil(rows / 32)), uint32, each row as `pack_events` returns it. With encoding="ids":
+            (slots, capacity), int32, each row as `spike_compact` returns it: the ids of the active ones, then
+            only padding, which is out of range; begin with `jnp.full((slots, capacity), rows, jnp.int32)`.
         data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows * slots + 1,), non-decreasing: row i * slots + d is the entries from
@@ -59,7 +68,9 @@ def csr_event_arrivals(
         slot: 0-d, the slot of the current step, taken modulo slots, so that the number of the step will do;
             int32, int64 or uint32.
         shape: (rows, columns): how many neurons send and receive; static.
-        encoding: "flags", one element for each event, or "bits".
+        initial: (columns,), 0-d or a number, what the sums begin with; dtype of data. An array is updated
+            in place where it is not needed again.
+        encoding: "flags", one element for each event, "bits" or "ids".
         deterministic: the same bits at every call, also on a GPU: it then costs a sort of all entries there,
             not only those of active events.
         backend: run on this one or not at all; default: choose.
@@ -90,7 +101,8 @@ def csr_event_arrivals(
     check_weights(data, indices)
     outs = jax.ShapeDtypeStruct((shape[1],), data.dtype)
     static = {"shape": shape, "deterministic": bool(deterministic)}
-    return kernel(history, data, indices, indptr, slot, outs=outs, backend=backend, **static)
+    first = sums_begin(initial, outs, "data", data)
+    return kernel(history, data, indices, indptr, slot, first, outs=outs, backend=backend, **static)
 
 
 def _check_rows(indptr: jax.Array, rows: int, slots: int) -> None:
@@ -105,21 +117,39 @@ kernel.def_reference("event_ops.catalog.csr_event_arrivals.reference:generator",
 kernel.def_numba_kernel("event_ops.catalog.csr_event_arrivals.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_arrivals.numba_cuda:generator")
 kernel.def_warp_kernel("event_ops.catalog.csr_event_arrivals.warp:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1), None, None, None)  # history, data
+
+
+def _tangent_in(position: int) -> Callable[..., Any]:
+    """The rule for an input in which the sums are linear, but for what they begin with."""
+    rule = tangent_in(kernel, position)
+    return lambda tangent, *primals, **params: rule(
+        tangent, *primals[:-1], jnp.zeros_like(primals[-1]), **params
+    )
+
+
+kernel.def_jvp_rule2(
+    _tangent_in(0),  # history
+    _tangent_in(1),  # data
+    None,
+    None,
+    None,
+    lambda tangent, *_, **__: tangent,  # initial
+)
 
 
 @kernel.def_transpose_rule
 def _transpose(ct: Any, history: Any, data: Any, *rest: Any, shape: Any, **params: Any) -> list[Any]:
-    indices, indptr, slot = rest
+    indices, indptr, slot, _ = rest
     linear = 0 if ad.is_undefined_primal(history) else 1
     slots = (history.aval if linear == 0 else history).shape[0]
     product = get_kernel("csr_event_matvec")
     params |= {"shape": (shape[0] * slots, shape[1]), "transpose": True}
 
     def arrivals(history: Any, data: Any) -> Any:
-        return product(data, indices, indptr, lagged(history, slot, shape[0]), **params)
+        events = lagged(history, slot, shape[0], params["outs"].dtype)
+        return product(data, indices, indptr, events, **params)
 
-    results: list[Any] = [None] * 5
+    results: list[Any] = [None] * 6
     if linear == 0:
         (results[0],) = jax.linear_transpose(lambda x: arrivals(x, data), history.aval)(ct)
     else:

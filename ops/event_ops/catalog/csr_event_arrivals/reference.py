@@ -15,10 +15,15 @@ def generator(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays."""
 
     def csr_event_arrivals(
-        history: jax.Array, data: jax.Array, indices: jax.Array, indptr: jax.Array, slot: jax.Array
+        history: jax.Array,
+        data: jax.Array,
+        indices: jax.Array,
+        indptr: jax.Array,
+        slot: jax.Array,
+        initial: jax.Array,
     ) -> jax.Array:
-        events = lagged(history, slot, shape[0])
+        events = lagged(history, slot, shape[0], initial.dtype)
         terms = event_terms(data, values_at(events, rows_of(indptr, indices.shape[0])))
-        return sums_at(terms, indices, shape[1])
+        return initial + sums_at(terms, indices, shape[1])
 
     return csr_event_arrivals

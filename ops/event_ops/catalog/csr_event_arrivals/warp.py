@@ -7,14 +7,15 @@ from typing import Any
 
 from event_ops.history import lagged
 from event_ops.warp_parts.deliver import add_rows
-from event_ops.warp_parts.sums import sums_of
+from ffi_bridge import warp_kernel
 
 
 def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """The callable."""
 
-    def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any) -> Any:
-        events = lagged(history, slot, shape[0])
-        return sums_of(add_rows, outs, events.shape)(data, indices, indptr, events)
+    def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
+        events = lagged(history, slot, shape[0], outs.dtype)
+        run = warp_kernel(add_rows, outs, launch_dims=events.shape, in_out_argnames=["y"])
+        return run(data, indices, indptr, events, initial)
 
     return call

@@ -16,13 +16,16 @@ ROUNDING = Rounding(1)
 WEIGHT = 0
 
 
-def _random(size: int, means: Any, *, each: bool = False, step: Any = 5) -> Callable[..., Arguments]:
-    """Neurons that take turns in the means; `each`: with a weight of its own."""
+def _random(
+    size: int, means: Any, *, each: bool = False, step: Any = 5, initial: bool = False
+) -> Callable[..., Arguments]:
+    """Neurons that take turns in the means; `each`: with a weight of its own; `initial`: added to numbers."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         weight = numbers(rng, size if each else (), dtype)
         mean = np.resize(np.asarray(means, float), size)
-        return (weight, np.uint32(77), np.int32(step)), {"mean": mean}
+        first = {"initial": numbers(rng, size, dtype)} if initial else {}
+        return (weight, np.uint32(77), np.int32(step)), {"mean": mean} | first
 
     return make
 
@@ -30,6 +33,7 @@ def _random(size: int, means: Any, *, each: bool = False, step: Any = 5) -> Call
 CASES = (
     Case("random", _random(133, (0.3, 1.28, 2.32), each=True), differentiable=(WEIGHT,)),
     Case("one-weight", _random(70, (1.5,)), differentiable=(WEIGHT,)),
+    Case("initial", _random(133, (0.3, 2.32), initial=True), differentiable=(WEIGHT,), tolerance=4),
     Case("extremes", _random(64, (0.0, 100.0, 1e-9), step=-1), differentiable=(WEIGHT,)),
     Case("half-a-block", _random(32, (4.0,))),
     Case("no-neurons", _random(0, (1.0,)), differentiable=(WEIGHT,)),
@@ -53,6 +57,8 @@ def _wrong(**changes: Any) -> Callable[[], Arguments]:
 MISTAKES = (
     Mistake("half", _wrong(weight=np.float16(1)), TypeError, "weight has dtype float16"),
     Mistake("short-weight", _wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\)"),
+    Mistake("initial", _wrong(initial=np.ones(2, "f")), ValueError, r"initial has shape \(2,\)"),
+    Mistake("whole-initial", _wrong(initial=np.ones(3, np.int32)), TypeError, "initial has dtype int32 and"),
     Mistake("float-step", _wrong(step=np.float32(1)), TypeError, "step has dtype float32"),
     Mistake("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
     Mistake("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),

@@ -60,16 +60,19 @@ def draw_blocks(
             entries[k] = tables[np.uintp(entries[k])]
         for k in range(count):
             number = np.int32(outcome(entries[k], words[k], _BITS))
-            y[start + k] = at(weights, start + k) * y.dtype.type(number)
+            y[start + k] += at(weights, start + k) * y.dtype.type(number)
 
 
+# initial and y are the same memory; XLA copies initial first where it is needed again.
 @njit
-def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, y: Any) -> None:
+def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any) -> None:
     draw_blocks(weight, seed, step, tables, which, y, 0, (y.size + 63) // 64, new_buffer())
 
 
 @njit(parallel=True)
-def poisson_input_parallel(weight: Any, seed: Any, step: Any, tables: Any, which: Any, y: Any) -> None:
+def poisson_input_parallel(
+    weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any
+) -> None:
     blocks, parts = (y.size + 63) // 64, num_threads()
     for part in prange(parts):
         low, high = blocks * part // parts, blocks * (part + 1) // parts
@@ -78,4 +81,5 @@ def poisson_input_parallel(weight: Any, seed: Any, step: Any, tables: Any, which
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of neurons decides between one thread and all."""
-    return numba_kernel(poisson_input if outs.size < MIN_PARALLEL else poisson_input_parallel, outs)
+    kernel = poisson_input if outs.size < MIN_PARALLEL else poisson_input_parallel
+    return numba_kernel(kernel, outs, input_output_aliases={5: 0})

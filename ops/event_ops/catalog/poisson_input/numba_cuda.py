@@ -29,20 +29,21 @@ def number_of(tables: Any, which: Any, word: Any) -> Any:
     return np.int32(slot if word & _CUT < entry >> _BITS else entry & _ALIAS)
 
 
+# initial and y are the same memory.
 @cuda.jit
-def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, y: Any) -> None:
+def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any) -> None:
     pair = cuda.grid(1)
     i = pair // _HALF * _BLOCK + pair % _HALF
     if i < y.size:
         first, second = philox2x32(pair, step[()], seed[()])
-        y[i] = at(weight, i) * y.dtype.type(number_of(tables, which[i], first))
+        y[i] += at(weight, i) * y.dtype.type(number_of(tables, which[i], first))
         j = i + _HALF
         if j < y.size:
-            y[j] = at(weight, j) * y.dtype.type(number_of(tables, which[j], second))
+            y[j] += at(weight, j) * y.dtype.type(number_of(tables, which[j], second))
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     pairs = -(-outs.size // _BLOCK) * _HALF
-    run = numba_cuda_kernel(poisson_input, outs, launch_dims=pairs)
+    run = numba_cuda_kernel(poisson_input, outs, launch_dims=pairs, input_output_aliases={5: 0})
     return lambda weight, *rest: run(weight.reshape(-1), *rest)

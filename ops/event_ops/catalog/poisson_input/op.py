@@ -10,6 +10,7 @@ from jax.typing import ArrayLike
 from event_ops.checks import FLOATS, INTEGERS, as_array, check_dtype, check_shape
 from event_ops.poisson import poisson_tables
 from event_ops.procedural_checks import seed_word
+from event_ops.sums import sums_begin
 from ffi_bridge import XLACustomKernel
 
 
@@ -19,13 +20,14 @@ def poisson_input(
     step: ArrayLike,
     *,
     mean: ArrayLike,
+    initial: ArrayLike = 0,
     backend: str | None = None,
 ) -> jax.Array:
-    """`y[i] = weight[i] * k[i]`, k[i] a Poisson number of mean[i]: what independent sources send in a step.
+    """`y[i] = initial[i] + weight[i] * k[i]`, k[i] a Poisson number of mean[i]: what a step's sources send.
 
     The numbers are a function of seed, step, i and mean[i] alone: the same on every backend, for any number
     of threads and of neurons. Another step, or another seed, gives independent ones. Differentiable in
-    weight.
+    weight and initial.
 
     Args:
         weight: (n,), 0-d or a number, what one spike adds; float32 or float64.
@@ -33,6 +35,8 @@ def poisson_input(
         step: 0-d, the number of the time step; any integer dtype, taken modulo 2**32; may be traced.
         mean: (n,), spikes per step that a neuron receives on average, rate * dt, in [0, 100]; NumPy, known
             when traced; at most 65536 different values.
+        initial: (n,), 0-d or a number, what the spikes are added to; dtype of weight. An array is updated in
+            place where it is not needed again.
         backend: run on this one or not at all; default: choose.
 
     Returns:
@@ -52,7 +56,9 @@ def poisson_input(
     check_dtype("step", step, INTEGERS)
     check_shape("step", step, (), why="the number of one time step")
     outs = jax.ShapeDtypeStruct(which.shape, weight.dtype)
-    return kernel(weight, seed_word(seed), step.astype(np.uint32), tables, which, outs=outs, backend=backend)
+    first = sums_begin(initial, outs, "weight", weight)
+    words = seed_word(seed), step.astype(np.uint32)
+    return kernel(weight, *words, tables, which, first, outs=outs, backend=backend)
 
 
 kernel = XLACustomKernel("poisson_input")

@@ -14,7 +14,12 @@ from event_ops.poisson import BLOCK, HALF, NUMBER_BITS
 
 
 def poisson_input(
-    weight: jax.Array, seed: jax.Array, step: jax.Array, tables: jax.Array, which: jax.Array
+    weight: jax.Array,
+    seed: jax.Array,
+    step: jax.Array,
+    tables: jax.Array,
+    which: jax.Array,
+    initial: jax.Array,
 ) -> jax.Array:
     """Each neuron's word, then the number that it chooses."""
     blocks = -(-which.shape[0] // BLOCK)
@@ -22,7 +27,7 @@ def poisson_input(
     words = jnp.stack([word.reshape(blocks, HALF) for word in words], axis=1).reshape(-1)
     first = which.astype("uint32") << NUMBER_BITS
     numbers = outcome(jnp.asarray(tables), words[: which.shape[0]], NUMBER_BITS, first)
-    return weight * numbers.astype(weight.dtype)
+    return initial + weight * numbers.astype(weight.dtype)
 
 
 def generator(**_: Any) -> Callable[..., jax.Array]:

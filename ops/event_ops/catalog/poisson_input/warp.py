@@ -35,9 +35,9 @@ def poisson_input(
     slot = word >> _CUT_BITS
     entry = tables[which[i] * _OUTCOMES + wp.int32(slot)]
     number = wp.where((word & _CUT) < (entry >> _BITS), slot, entry & _ALIAS)
-    y[i] = at(weight, i) * y.dtype(number)
+    y[i] = y[i] + at(weight, i) * y.dtype(number)
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
-    return warp_kernel(poisson_input, outs)
+    return warp_kernel(poisson_input, outs, in_out_argnames=["y"])

@@ -1,0 +1,93 @@
+"""Cases of `lif_expsyn_step`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
+from event_ops.surrogate import fast_sigmoid
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(4)
+
+V_M, I_SYN = 0, 2
+
+# The neuron of the cortical microcircuit (Potjans and Diesmann 2014); currents in pA, hence GOhm.
+NEURON: dict[str, Any] = {
+    "tau_m": 10.0,
+    "tau_syn": 0.5,
+    "E_L": -65.0,
+    "V_th": -50.0,
+    "V_reset": -65.0,
+    "t_ref": 2.0,
+    "dt": 0.1,
+    "R_m": 0.04,
+    "I_e": 20.0,
+}
+
+
+def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., Arguments]:
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+        V = rng.uniform(-65, -49.9, size)
+        held = np.where(rng.random(size) < 0.3, rng.integers(1, 20, size) * 0.1, 0.0)
+        current = rng.normal(0, 300, size)
+        spread = rng.uniform(0.9, 1.1, (len(NEURON), *np.shape(V)))
+        parameters = {
+            name: (value * factor).astype(dtype) if each else value
+            for (name, value), factor in zip(NEURON.items(), spread, strict=True)
+        }
+        state = tuple(np.asarray(x).astype(dtype) for x in (V, held, current))
+        return state, parameters | options
+
+    return make
+
+
+def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """At, just above and below the threshold; held above it; not a number; a current without end."""
+    V = np.array([-50, -49.9, -50.1, -40, np.nan, -60], dtype)
+    held = np.array([0, 0, 0, 0.1, 0, 0], dtype)
+    current = np.array([0, 0, 0, 0, 0, np.inf], dtype)
+    return (V, held, current), NEURON | {"E_L": -50.0, "I_e": 0.0}
+
+
+CASES = (
+    Case("random", _random(33), differentiable=(V_M, I_SYN)),
+    Case("each", _random(33, each=True), differentiable=(V_M, I_SYN), tolerance=4),
+    Case("grid", _random((4, 5)), differentiable=(V_M, I_SYN)),
+    Case("one-tau", _random(33, tau_syn=10.0), differentiable=(V_M, I_SYN)),
+    Case("threshold", _threshold),
+    Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
+    Case("empty", _random(0), differentiable=(V_M, I_SYN)),
+    Case("single", _random(()), differentiable=(V_M, I_SYN)),
+    Case("threads", _random(70_000)),
+    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
+    Case("100k", _random(100_000), frozenset({BENCHMARK})),
+    Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
+)
+
+
+def _wrong(**changes: Any) -> Callable[[], Arguments]:
+    def make() -> Arguments:
+        state = {name: np.zeros(3, np.float32) for name in ("V_m", "refractory", "I_syn")}
+        parts = state | NEURON | changes
+        return tuple(parts.pop(name) for name in state), parts
+
+    return make
+
+
+MISTAKES = (
+    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    Mistake("mixed", _wrong(I_syn=np.zeros(3, np.int32)), TypeError, "I_syn has dtype int32 and V_m"),
+    Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
+    Mistake("one-I", _wrong(I_syn=np.zeros((), "f")), ValueError, r"I_syn has shape \(\)"),
+    Mistake("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
+    Mistake("short-R_m", _wrong(R_m=np.zeros(2, "f")), ValueError, r"R_m has shape \(2,\)"),
+    Mistake("tau-zero", _wrong(tau_m=0), ValueError, "tau_m is or contains 0"),
+    Mistake("tau_syn-zero", _wrong(tau_syn=0.0), ValueError, "tau_syn is or contains 0"),
+    Mistake("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
+    Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+    Mistake("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+)

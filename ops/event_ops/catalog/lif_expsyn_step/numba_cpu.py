@@ -1,0 +1,76 @@
+"""One step of LIF neurons and their currents on the CPU: one vectorised pass without branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from event_ops.numba_parts.access import at, hoist
+from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.jit import njit
+from event_ops.numba_parts.spikes import spike_slots
+from event_ops.numba_parts.threads import num_threads
+from ffi_bridge import numba_kernel
+
+# Below this many neurons the step takes too little time to be shared.
+MIN_PARALLEL = 1 << 14
+
+
+# V_m and V are the same memory, and so are refractory and held_for, and I_syn and current (XLA copies them
+# first where they are needed again). The kernels read the outputs: they would not vectorise otherwise.
+
+
+@njit(fastmath=REORDER)
+def step_range(
+    decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
+    V: Any, held_for: Any, current: Any, spikes: Any, low: int, high: int,
+) -> None:  # fmt: skip
+    """The step for the neurons from `low` to `high`; parameters are single values or one per neuron."""
+    factor, fading, moved, rest = hoist(decay), hoist(decay_syn), hoist(gain), hoist(V_inf)
+    threshold, reset, refractory, step = hoist(V_th), hoist(V_reset), hoist(t_ref), hoist(dt)
+    zero, half = V.dtype.type(0), V.dtype.type(0.5)
+    for i in range(np.uintp(low), np.uintp(high)):
+        old, left, pushed = V[i], held_for[i], current[i]
+        held = left > half * at(step, i)
+        free = at(rest, i) + (old - at(rest, i)) * at(factor, i) + at(moved, i) * pushed
+        new = old if held else free
+        spike = (new > at(threshold, i)) & (not held)
+        remaining = max(left - at(step, i), zero) if held else zero
+        V[i] = at(reset, i) if spike else new
+        held_for[i] = at(refractory, i) if spike else remaining
+        current[i] = pushed * at(fading, i)
+        spikes[i] = spike
+
+
+@njit
+def lif_expsyn_step(
+    V_m: Any, refractory: Any, I_syn: Any, decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any,
+    V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, current: Any, spikes: Any,
+) -> None:  # fmt: skip
+    step_range(
+        decay, decay_syn, gain, V_inf, V_th, V_reset, t_ref, dt,
+        V, held_for, current, spike_slots(spikes), 0, V.size,
+    )  # fmt: skip
+
+
+@njit(parallel=True)
+def lif_expsyn_step_parallel(
+    V_m: Any, refractory: Any, I_syn: Any, decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any,
+    V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, current: Any, spikes: Any,
+) -> None:  # fmt: skip
+    slots = spike_slots(spikes)
+    parts = num_threads()
+    for part in prange(parts):
+        step_range(
+            decay, decay_syn, gain, V_inf, V_th, V_reset, t_ref, dt,
+            V, held_for, current, slots, V.size * part // parts, V.size * (part + 1) // parts,
+        )  # fmt: skip
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the number of neurons decides between one thread and all."""
+    kernel = lif_expsyn_step if outs[0].size < MIN_PARALLEL else lif_expsyn_step_parallel
+    return numba_kernel(kernel, outs, input_output_aliases={0: 0, 1: 1, 2: 2})

@@ -1,0 +1,119 @@
+"""The operator `lif_expsyn_step`: checks, backends; its derivatives are those of the reference."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks import as_array, check_positive
+from event_ops.decay import current_gain, decay_factor
+from event_ops.neuron import check_state, per_neuron
+from event_ops.spiking import Surrogate, check_surrogate, spikes_out
+from ffi_bridge import XLACustomKernel
+
+
+def lif_expsyn_step(
+    V_m: ArrayLike,
+    refractory: ArrayLike,
+    I_syn: ArrayLike,
+    *,
+    tau_m: ArrayLike,
+    tau_syn: ArrayLike,
+    E_L: ArrayLike,
+    V_th: ArrayLike,
+    V_reset: ArrayLike,
+    t_ref: ArrayLike,
+    dt: ArrayLike,
+    R_m: ArrayLike = 1.0,
+    I_e: ArrayLike = 0.0,
+    surrogate: Surrogate | None = None,
+    backend: str | None = None,
+) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    """One exact step of `tau_m * dV/dt = -(V - E_L) + R_m * (I_syn + I_e)`, `tau_syn * dI_syn/dt = -I_syn`.
+
+    V = V_inf + (V - V_inf) * exp(-dt / tau_m) + gain * I_syn and I_syn = I_syn * exp(-dt / tau_syn), with
+    V_inf = E_L + R_m * I_e and gain = R_m * tau_syn / (tau_syn - tau_m) * (exp(-dt / tau_syn) -
+    exp(-dt / tau_m)); then spike where V > V_th, reset and hold. What arrives in the step is added to I_syn
+    afterwards, and so moves V in the next one. A neuron with refractory > dt / 2 is held, as in `lif_step`;
+    its current goes on.
+
+    All is updated in place where it is not needed again: a network's step reads and writes three numbers per
+    neuron, where `lif_step`, a drive and a decay by themselves read and write six. Add to the current with
+    `poisson_input(..., initial=I_syn)` and `csr_event_arrivals(..., initial=I_syn)`.
+
+    Differentiable in the float arguments, and through spikes with a surrogate, as `lif_step`.
+
+    Args:
+        V_m: any shape, membrane potential in mV; float32 or float64.
+        refractory: shape of V_m, remaining refractory time in ms, 0 where there is none; dtype of V_m.
+        I_syn: shape of V_m, synaptic current in the unit of I_e; dtype of V_m.
+        tau_m: membrane time constant in ms, > 0; this and all below: a number, 0-d, or shape of V_m.
+        tau_syn: time constant of the current in ms, > 0; it may be tau_m.
+        E_L: resting potential in mV.
+        V_th: threshold in mV.
+        V_reset: potential after a spike in mV.
+        t_ref: refractory time in ms, >= 0.
+        dt: time step in ms, > 0.
+        R_m: membrane resistance, mV per unit of current, tau_m / C_m: 1 for currents in mV, GOhm for pA.
+        I_e: constant current from outside.
+        surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        V_m, refractory, I_syn: shape and dtype of V_m.
+        spikes: shape of V_m; bool, or with a surrogate 0 and 1 in the dtype of V_m.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that differs between V_m, refractory and I_syn; a surrogate
+            that is not a function.
+        ValueError: a shape that does not fit, or tau_m, tau_syn, dt <= 0 or t_ref < 0 where their values are
+            known when traced.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from event_ops import lif_expsyn_step
+        >>> neuron = {"tau_m": 10.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -65.0, "t_ref": 2.0, "dt": 0.1}
+        >>> V_m, refractory, I_syn = jnp.array([-50.1, -60.0]), jnp.zeros(2), jnp.array([1000.0, 0.0])
+        >>> state = lif_expsyn_step(V_m, refractory, I_syn, tau_syn=0.5, R_m=0.04, **neuron)
+        >>> spikes = state[3]
+        >>> spikes
+        Array([ True, False], dtype=bool)
+
+    Source: Rotter and Diesmann (1999), Biol. Cybern. 81, 381-402; NEST's ``iaf_psc_exp``, which spikes where
+        V >= V_th, with one current for both signs.
+    """
+    check_surrogate(surrogate)
+    V_m, refractory, I_syn = map(as_array, (V_m, refractory, I_syn))
+    check_state(V_m, refractory=refractory, I_syn=I_syn)
+    for name, x in (("tau_m", tau_m), ("tau_syn", tau_syn), ("dt", dt)):
+        check_positive(name, x)
+    check_positive("t_ref", t_ref, zero=True)
+    parameters = {
+        "tau_m or dt": decay_factor(tau_m, dt, V_m.dtype),
+        "tau_syn or dt": decay_factor(tau_syn, dt, V_m.dtype),
+        "tau_m, tau_syn or dt": current_gain(tau_m, tau_syn, dt, V_m.dtype),
+        "R_m": R_m,
+        "E_L": E_L,
+        "I_e": I_e,
+        "V_th": V_th,
+        "V_reset": V_reset,
+        "t_ref": t_ref,
+        "dt": dt,
+    }
+    given = (per_neuron(name, x, V_m) for name, x in parameters.items())
+    decay, decay_syn, gain, resistance, rest, constant, *spiking = given
+    inputs = (decay, decay_syn, resistance * gain, rest + resistance * constant, *spiking)
+    state = jax.ShapeDtypeStruct((V_m.size,), V_m.dtype)
+    outs = (state, state, state, spikes_out(V_m, surrogate))
+    flat = (x.reshape(-1) for x in (V_m, refractory, I_syn))
+    results = kernel(*flat, *inputs, outs=outs, surrogate=surrogate, backend=backend)
+    return tuple(result.reshape(V_m.shape) for result in results)
+
+
+kernel = XLACustomKernel("lif_expsyn_step")
+kernel.def_tags("neuron", "synapse", "elementwise")
+kernel.def_tuning("event_ops:tuning")
+kernel.def_reference("event_ops.catalog.lif_expsyn_step.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.lif_expsyn_step.numba_cpu:generator")
+kernel.def_numba_cuda_kernel("event_ops.catalog.lif_expsyn_step.numba_cuda:generator")
+kernel.def_warp_kernel("event_ops.catalog.lif_expsyn_step.warp:generator")

@@ -1,0 +1,44 @@
+"""One step of LIF neurons and their currents in Warp: one thread per neuron."""
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from event_ops.warp_parts.access import at
+from ffi_bridge import warp_kernel
+
+
+@wp.kernel(enable_backward=False)
+def lif_expsyn_step(
+    V: wp.array(dtype=Any),
+    held_for: wp.array(dtype=Any),
+    current: wp.array(dtype=Any),
+    decay: wp.array(dtype=Any),
+    decay_syn: wp.array(dtype=Any),
+    gain: wp.array(dtype=Any),
+    V_inf: wp.array(dtype=Any),
+    V_th: wp.array(dtype=Any),
+    V_reset: wp.array(dtype=Any),
+    t_ref: wp.array(dtype=Any),
+    dt: wp.array(dtype=Any),
+    spikes: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    old = V[i]
+    left = held_for[i]
+    pushed = current[i]
+    held = left > V.dtype(0.5) * at(dt, i)
+    rest = at(V_inf, i)
+    new = wp.where(held, old, rest + (old - rest) * at(decay, i) + at(gain, i) * pushed)
+    spike = new > at(V_th, i) and not held
+    remaining = wp.where(held, wp.max(left - at(dt, i), V.dtype(0)), V.dtype(0))
+    V[i] = wp.where(spike, at(V_reset, i), new)
+    held_for[i] = wp.where(spike, at(t_ref, i), remaining)
+    current[i] = pushed * at(decay_syn, i)
+    spikes[i] = spikes.dtype(spike)
+
+
+def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """The callable; the states are updated in place where they are not needed again."""
+    return warp_kernel(lif_expsyn_step, outs, in_out_argnames=["V", "held_for", "current"])
