@@ -9,7 +9,7 @@ import pytest
 from implemented import backends
 from jax.test_util import check_grads
 
-from event_ops import CSR, csr_event_arrivals, csr_event_deliver, pack_events, read_slot
+from event_ops import CSR, csr_event_arrivals, csr_event_deliver, pack_events, read_slot, spike_compact
 
 NEURONS, SLOTS, STEPS, SYNAPSES = 37, 5, 23, 300
 SHAPE = (NEURONS, NEURONS)
@@ -39,7 +39,8 @@ def by_ring_buffer(steps):
 
 @backends("csr_event_arrivals")
 @pytest.mark.parametrize(
-    ("encoding", "first"), [("flags", 0), ("bits", 0), ("float", -2), ("bits", 2**31 - 9)]
+    ("encoding", "first"),
+    [("flags", 0), ("bits", 0), ("ids", 0), ("float", -2), ("bits", 2**31 - 9), ("ids", 2**31 - 9)],
 )
 def test_a_network_in_a_scan_is_that_of_a_ring_buffer(backend, encoding, first):
     # From the last start the number of the step overflows its int32; until then any will do.
@@ -49,15 +50,17 @@ def test_a_network_in_a_scan_is_that_of_a_ring_buffer(backend, encoding, first):
         "flags": jnp.zeros((SLOTS, NEURONS), bool),
         "float": jnp.zeros((SLOTS, NEURONS)),
         "bits": jnp.zeros((SLOTS, words), jnp.uint32),
+        "ids": jnp.full((SLOTS, NEURONS), NEURONS, jnp.int32),
     }[encoding]
-    how = {"shape": SHAPE, "encoding": "bits" if encoding == "bits" else "flags", "backend": backend}
+    how = {"shape": SHAPE, "encoding": encoding.replace("float", "flags"), "backend": backend}
+    rows = {"bits": pack_events, "ids": lambda spikes: spike_compact(spikes)[0]}
+    row_of = rows.get(encoding, lambda spikes: spikes.astype(history.dtype))
 
     def step(history, now):
         t, stimulus = now
         arrived = csr_event_arrivals(history, BY_DELAY.data, *STRUCTURE, t, **how)
         spikes = stimulus | (arrived > 4)
-        row = pack_events(spikes) if encoding == "bits" else spikes.astype(history.dtype)
-        return history.at[t % SLOTS].set(row), spikes
+        return history.at[t % SLOTS].set(row_of(spikes)), spikes
 
     inputs = jnp.asarray(steps, jnp.int32), jnp.asarray(STIMULI[: len(steps)])
     spikes = jax.lax.scan(step, history, inputs)[1]
@@ -83,7 +86,7 @@ def test_bits_behind_the_last_neuron_are_nobodys(backend):
 
 
 @backends("csr_event_arrivals")
-@pytest.mark.parametrize("encoding", ["flags", "bits"])
+@pytest.mark.parametrize("encoding", ["flags", "bits", "ids"])
 def test_everybody_in_every_step(backend, encoding):
     # More events than any list of them has room for at first.
     neurons, slots, columns = 3000, 64, 50
@@ -92,10 +95,43 @@ def test_everybody_in_every_step(backend, encoding):
     history = np.ones((slots, neurons), bool)
     if encoding == "bits":
         history = jax.vmap(pack_events)(history)
+    if encoding == "ids":
+        history = np.tile(np.arange(neurons, dtype=np.int32), (slots, 1))
     arrived = csr_event_arrivals(
         history, 1.0, indices, indptr, 7, shape=(neurons, columns), encoding=encoding, backend=backend
     )
     np.testing.assert_array_equal(arrived, np.bincount(indices, minlength=columns))
+
+
+@backends("csr_event_arrivals")
+def test_padding_is_nobody(backend):
+    # As far as the integer goes in both directions, and no room at all.
+    how = {"shape": (2, 3), "encoding": "ids", "initial": np.float32([1, 2, 3]), "backend": backend}
+    synapses = np.float32([5, 6]), np.array([0, 2]), np.array([0, 1, 1, 1, 2])
+    for padding in (2, -1, 2**31 - 1, -(2**31)):
+        history = np.array([[1, padding], [padding, padding]], np.int32)
+        # Neuron 1 spiked one step ago: its row 1 * 2 + 1 has the weight 6.
+        assert csr_event_arrivals(history, *synapses, 1, **how).tolist() == [1, 2, 9]
+    assert csr_event_arrivals(np.zeros((2, 0), np.int32), *synapses, 1, **how).tolist() == [1, 2, 3]
+
+
+@backends("csr_event_arrivals")
+def test_sums_begin_with_what_is_given(backend):
+    with jax.enable_x64(True):
+        history = jnp.asarray(RNG.random((SLOTS, NEURONS)) < 0.5)
+
+        def arrived(first, data):
+            found = csr_event_arrivals(
+                history, data, *STRUCTURE, 3, shape=SHAPE, initial=first, backend=backend
+            )
+            return jnp.sin(found / 9)
+
+        weights = jnp.asarray(BY_DELAY.data, float)
+        check_grads(arrived, (jnp.linspace(-1, 1, NEURONS), weights), order=2)
+        check_grads(arrived, (jnp.asarray(0.5), weights), order=1)
+        each = jnp.stack([jnp.zeros(NEURONS), jnp.linspace(-1, 1, NEURONS)])
+        together = jax.vmap(arrived, (0, None))(each, weights)
+        np.testing.assert_allclose(together, [arrived(first, weights) for first in each], rtol=1e-12)
 
 
 @backends("csr_event_arrivals")

@@ -7,7 +7,8 @@ import pytest
 from implemented import backends
 from jax.test_util import check_grads
 
-from event_ops import csr_event_matvec, expsyn_step, lif_step, trace_decay
+from event_ops import csr_event_matvec, expsyn_step, lif_expsyn_step, lif_step, poisson_input, trace_decay
+from event_ops.catalog.lif_expsyn_step.cases import NEURON
 from event_ops.catalog.lif_step.cases import CUBA
 
 
@@ -54,6 +55,35 @@ def test_lif_step_in_its_parameters(backend, method):
         spikes = lif_step(V, held, current, **CUBA, method=method, backend=backend)[2]
         assert spikes.tolist() == [False, True, False]
         check_grads(f, values, order=2, modes=("fwd", "rev"), eps=1e-5, atol=1e-3, rtol=1e-3)
+
+
+@backends("lif_expsyn_step")
+def test_lif_expsyn_step_in_its_parameters(backend):
+    with jax.enable_x64(True):
+        V, held = jnp.array([-58.0, -50.01, -60.0]), jnp.array([0.0, 0.0, 1.0])
+        current = jnp.array([300.0, 900.0, 100.0])
+        names = ("tau_m", "tau_syn", "E_L", "V_reset", "t_ref", "dt", "R_m", "I_e")
+        values = [jnp.asarray(NEURON[name]) for name in names]
+
+        def f(*parameters):
+            given = NEURON | dict(zip(names, parameters, strict=True))
+            return lif_expsyn_step(V, held, current, **given, backend=backend)[:3]
+
+        spikes = lif_expsyn_step(V, held, current, **NEURON, backend=backend)[3]
+        assert spikes.tolist() == [False, True, False]
+        check_grads(f, values, order=2, modes=("fwd", "rev"), eps=1e-5, atol=1e-3, rtol=1e-3)
+
+
+@backends("poisson_input")
+def test_poisson_input_in_what_it_is_added_to(backend):
+    with jax.enable_x64(True):
+        mean = np.full(70, 1.5)
+        f = lambda first: jnp.sin(poisson_input(2.0, 7, 3, mean=mean, initial=first, backend=backend))  # noqa: E731
+        check_grads(f, (jnp.linspace(-1, 1, 70),), order=2)
+        check_grads(f, (jnp.asarray(0.3),), order=2)
+        each = jnp.arange(3.0)
+        together = jax.vmap(f)(each)
+        np.testing.assert_array_equal(together, jnp.stack([f(first) for first in each]))
 
 
 @backends("csr_event_matvec")

@@ -1,10 +1,13 @@
 """State that a loop over time steps carries is updated in place."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops import expsyn_step, lif_step, scatter_add
+from event_ops import csr_event_arrivals, expsyn_step, lif_expsyn_step, lif_step, poisson_input, scatter_add
+from event_ops.catalog.lif_expsyn_step.cases import NEURON
 from event_ops.catalog.lif_step.cases import CUBA
 
 
@@ -24,3 +27,20 @@ def test_a_loop_over_time_steps_copies_no_state():
     computations = loop.lower(state).compile().as_text().split("\n}\n")
     (body,) = [text for text in computations if text.count(" custom-call(") == 3]
     assert " copy(" not in body
+
+
+def test_a_current_that_all_add_to_is_not_copied():
+    history, indptr = jnp.full((4, 8), 64, jnp.int32), jnp.arange(0, 257)
+    synapses, mean = (jnp.ones(()), jnp.arange(256) % 64, indptr), np.full(64, 0.5)
+
+    def step(t, state):
+        V, held, current, _ = lif_expsyn_step(*state, **NEURON, backend="numba_cpu")
+        current = poisson_input(np.float32(1), 7, t, mean=mean, initial=current, backend="numba_cpu")
+        options = {"shape": (64, 64), "encoding": "ids", "initial": current, "backend": "numba_cpu"}
+        return V, held, csr_event_arrivals(history, *synapses, t, **options)
+
+    state = (jnp.full(64, -60.0), jnp.zeros(64), jnp.zeros(64))
+    loop = jax.jit(lambda state: jax.lax.fori_loop(0, 9, step, state))
+    computations = loop.lower(state).compile().as_text().split("\n}\n")
+    (body,) = [text for text in computations if text.count(" custom-call(") == 3]
+    assert set(re.findall(r"(\w+\[[\d,]*\])\S* copy\(", body)) <= {"s32[]"}  # the number of the step

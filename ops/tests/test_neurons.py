@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from implemented import backends
 
-from event_ops import alif_step, csr_event_matvec, csr_matvec, lif_step, spike_detect_reset
+from event_ops import (
+    alif_step,
+    csr_event_matvec,
+    csr_matvec,
+    lif_expsyn_step,
+    lif_step,
+    spike_detect_reset,
+)
 from event_ops.discover import operators
 from event_ops.surrogate import atan, fast_sigmoid, triangular
 from event_ops_harness.conformance.cell import Trial
@@ -114,6 +121,46 @@ def test_derivative_of_spikes_in_lif_step(backend, surrogate):
         reset_dV, _, reset_dV_th = both_modes(lambda *xs: step(*xs)[0], V, current, V_th)
         np.testing.assert_allclose(reset_dV, [decay, decay, 0, 1], rtol=1e-12)
         np.testing.assert_array_equal(reset_dV_th, np.zeros(4))
+
+
+CURRENT = {**NEURON, "tau_syn": 2.0, "R_m": 0.5, "I_e": 3.0}
+
+
+@backends("lif_expsyn_step")
+@pytest.mark.parametrize("tau_syn", [0.5, 10.0, 10.0 * (1 + 1e-9), 40.0])
+def test_one_exact_step_is_what_many_short_ones_come_to(backend, tau_syn):
+    with jax.enable_x64(True):
+        given = CURRENT | {"tau_syn": tau_syn, "backend": backend}
+        V, I_syn, parts = -60.0, 8.0, 100_000
+        found = lif_expsyn_step(jnp.array([V]), jnp.zeros(1), jnp.array([I_syn]), **given)
+        h = given["dt"] / parts
+        for _ in range(parts):
+            slope = (-(V - given["E_L"]) + given["R_m"] * (I_syn + given["I_e"])) / given["tau_m"]
+            V, I_syn = V + h * slope, I_syn - h * I_syn / tau_syn
+        assert found[0][0] == pytest.approx(V, rel=1e-6)
+        assert found[2][0] == pytest.approx(I_syn, rel=1e-4)
+
+
+@surrogates()
+@backends("lif_expsyn_step")
+def test_derivative_of_spikes_in_lif_expsyn_step(backend, surrogate):
+    with jax.enable_x64(True):
+        V, held, I_syn, V_th = map(jnp.asarray, (V_M, HELD, [3.0, 14.0, 30.0, 30.0], [-50.0] * 4))
+
+        def step(V, I_syn, V_th):
+            given = CURRENT | {"V_th": V_th, "surrogate": surrogate, "backend": backend}
+            return lif_expsyn_step(V, held, I_syn, **given)
+
+        decay, gain = np.exp(-0.1), 0.5 * 2 / (2 - 10) * (np.exp(-0.5) - np.exp(-0.1))
+        free = -63.5 + (np.array(V) + 63.5) * decay + gain * np.array(I_syn)
+        slope = FREE * FORMULAS[surrogate](free + 50)
+        dV, dI, dV_th = both_modes(lambda *xs: step(*xs)[3], V, I_syn, V_th)
+        np.testing.assert_allclose(dV, slope * decay, rtol=1e-9)
+        np.testing.assert_allclose(dI, slope * gain, rtol=1e-9)
+        np.testing.assert_allclose(dV_th, -slope, rtol=1e-9)
+        # The current goes on in every neuron; the reset is detached.
+        np.testing.assert_allclose(jax.vjp(lambda x: step(V, x, V_th)[2], I_syn)[1](jnp.ones(4))[0],
+                                   np.exp(-0.5), rtol=1e-12)  # fmt: skip
 
 
 @backends("alif_step")

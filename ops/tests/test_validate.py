@@ -51,6 +51,10 @@ DELIVER = {
     **MATRIX, "buffer": np.zeros((2, 3), "f"), "delays": np.array([0, 1, 1], np.uint8),
     "spikes": np.ones(2, bool), "slot": np.int32(0), "shape": (2, 3),
 }  # fmt: skip
+LISTS = {
+    **MATRIX, "history": np.array([[1, 2], [0, 1]], np.int32), "slot": np.int32(0), "shape": (2, 3),
+    "indptr": np.array([0, 2, 2, 3, 3], np.int32), "encoding": "ids",
+}  # fmt: skip
 STDP = {
     "w": np.ones(3, "f"), "rows": np.array([0, 1, 0], np.int32), "indptr": np.array([0, 1, 2, 3], np.int32),
     "permutation": np.array([2, 0, 1], np.int32), "spikes_post": np.ones(3, bool), "x_pre": np.ones(2, "f"),
@@ -72,6 +76,8 @@ BROKEN = {
     "many segments": ("segment_sum", SUMS, "segment_ids", [0, 1, 2], r"\[2\] is 2.*0 to 1, for 2 segments"),
     "unsorted": ("segment_sum", SUMS | SORTED, "segment_ids", [1, 0, 1], r"\[1\] is 0.*as was promised"),
     "a long delay": ("csr_event_deliver", DELIVER, "delays", [0, 2, 1], r"\[1\] is 2.*0 to 1, for 2 slots"),
+    "behind padding": ("csr_event_arrivals", LISTS, "history", [[2, 1], [0, 1]], r"\[0, 1\] is 1.*behind"),
+    "padding of another kind": ("csr_event_arrivals", LISTS, "history", [[1, 2], [0, -1]], r"\[1, 1\] is -1"),
     "a row too many": ("stdp_on_post", STDP, "rows", [0, 2, 0], r"\[1\] is 2.*for 2 rows"),
     "a place twice": ("stdp_on_post", STDP, "permutation", [2, 0, 2], r"\[2\] is 2.*each of 0 to 2 once"),
 }  # fmt: skip

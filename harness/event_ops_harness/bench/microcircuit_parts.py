@@ -17,8 +17,8 @@ NAMES = ("neurons", "delivery", "background")
 def measure_parts(request: Mapping[str, Any], threads: int, rounds: int) -> dict[str, Any]:
     """The best of `rounds` turns of the step and of its parts, after one that is not measured.
 
-    Delivery and background are measured alone; neurons is what is left of the step: `lif_step`,
-    `spike_compact`, and the sums that XLA makes. Raises WorkerError.
+    Delivery, with the lists of spikes that it reads, and background are measured alone; neurons is what is
+    left of the step: `lif_expsyn_step`. Raises WorkerError.
     """
     worker = Worker(PARTS, sys.executable, {**request, "threads": threads})
     turns = [worker.run() for _ in range(rounds + 1)][1:]

@@ -28,6 +28,7 @@ CARRIED: Final[Mapping[str, Mapping[int, int]]] = {
     "alif_step": {0: 0, 1: 1, 2: 2},
     "csr_event_deliver": {0: 0},
     "expsyn_step": {0: 0},
+    "lif_expsyn_step": {0: 0, 1: 1, 2: 2},
     "lif_step": {0: 0, 1: 1},
     "read_slot": {0: 1},
     "spike_detect_reset": {0: 0},
