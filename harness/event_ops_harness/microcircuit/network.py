@@ -96,7 +96,7 @@ def wiring_of(recurrent: Connectivity | Drawing, seed: int, thalamic: Connectivi
 
 
 def at_or_above(V_th: float) -> np.float32:
-    """The threshold for `lif_step`, which asks for V > V_th where NEST asks for V >= V_th."""
+    """The threshold for `lif_expsyn_step`, which asks for V > V_th where NEST asks for V >= V_th."""
     return np.nextafter(np.float32(V_th), np.float32(-np.inf))
 
 
