@@ -13,8 +13,8 @@ from numba import prange
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.threads import num_threads
 
-# Below this many entries a parallel launch (2 us while other threads are awake, 30 to 70 while they sleep) and
-# private sums cost more than the second thread saves.
+# Below this many entries a parallel launch (2 us while other threads are awake, 30 to 70 while they sleep)
+# and private sums cost more than the second thread saves.
 MIN_PARALLEL = 1 << 15
 
 
