@@ -34,6 +34,7 @@ from event_ops_harness.microcircuit.delivery import empty_buffer, sent
 from event_ops_harness.microcircuit.inputs import pulse_of
 from event_ops_harness.microcircuit.model import Microcircuit
 from event_ops_harness.microcircuit.network import (
+    OPERATORS,
     State,
     capacity_of,
     catalog_step,
@@ -219,6 +220,7 @@ def test_a_step_copies_no_array():
     state, wiring = initial_state(model, 1), wiring_of(recurrent_connectivity(model, 1), 1)
     buffer = make_buffer(model.neurons, capacity_of(model.neurons), model)
     text = compile_chunk(catalog_step(model, None), 10, state, buffer, wiring).as_text()
+    assert text.count(" custom-call(") == len(OPERATORS)  # spikes are listed once, to be sent and recorded
     copied = set(re.findall(r"(\w+\[[\d,]*\])\S* copy\(", text))
     assert copied <= {"s32[]"}, copied
 

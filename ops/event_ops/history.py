@@ -13,8 +13,6 @@ from event_ops.checks import FLOATS, check_dtype, check_rank, check_same_dtype, 
 from event_ops.entries import one_each
 from event_ops.ring_buffer import check_slot, slot_index
 
-ENCODINGS = ("flags", "bits", "ids")
-
 _DTYPES = {"flags": ("bool", *FLOATS), "bits": ("uint32",), "ids": ("int32",)}
 _WIDTHS: dict[str, Callable[[int], tuple[Any, str]]] = {
     "flags": lambda rows: (rows, "events"),
@@ -25,7 +23,7 @@ _WIDTHS: dict[str, Callable[[int], tuple[Any, str]]] = {
 
 def check_history(history: jax.Array, data: jax.Array, rows: int, slot: jax.Array, encoding: str) -> None:
     """Raise unless `history` has the events of `rows` neurons for each of its slots."""
-    if encoding not in ENCODINGS:
+    if encoding not in _DTYPES:
         raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'bits' or 'ids'")
     width, what = _WIDTHS[encoding](rows)
     check_rank("history", history, 2, f"(slots, {width}), the {what} of {rows} neurons in each of the steps")

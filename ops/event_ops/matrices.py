@@ -1,7 +1,8 @@
-"""Random CSR matrices and events, as NumPy arrays, for cases."""
+"""Random CSR matrices, events and parameters, as NumPy arrays, for cases."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -43,3 +44,12 @@ def random_events(rng: np.random.Generator, size: int, rate: float, dtype: str) 
     """Events that are active with probability `rate`: bool, or random values and zeros."""
     active = rng.random(size) < rate
     return active if dtype == "bool" else np.where(active, numbers(rng, size, dtype), 0).astype(dtype)
+
+
+def spread(
+    rng: np.random.Generator, parameters: Mapping[str, float], shape: tuple[int, ...], by: float, dtype: str
+) -> dict[str, np.ndarray]:
+    """Parameters of neurons, for each neuron another value: up to the part `by` more or less."""
+    factors = rng.uniform(1 - by, 1 + by, (len(parameters), *shape))
+    values = zip(parameters.items(), factors, strict=True)
+    return {name: (value * factor).astype(dtype) for (name, value), factor in values}

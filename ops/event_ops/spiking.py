@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 # x = V - V_th -> dS/dx, elementwise; hashable.
 Surrogate = Callable[[jax.Array], jax.Array]
@@ -43,3 +44,23 @@ def _float_crossings(surrogate: Surrogate, V: jax.Array, V_th: jax.Array) -> jax
 def _pseudo_tangent(surrogate: Surrogate, primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
     (V, V_th), (dV, dV_th) = primals, tangents
     return _float_crossings(surrogate, V, V_th), surrogate(V - V_th) * (dV - dV_th)
+
+
+def fire(
+    V_m: jax.Array,
+    refractory: jax.Array,
+    free: jax.Array,
+    threshold: jax.Array,
+    V_reset: jax.Array,
+    t_ref: jax.Array,
+    dt: jax.Array,
+    surrogate: Surrogate | None,
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """V_m, refractory and spikes of neurons that come to `free` unless they are held: reset and hold."""
+    held = refractory > dt / 2
+    V = jnp.where(held, V_m, free)
+    spikes = crossings(V, threshold, surrogate)
+    spikes = jnp.where(held, jnp.zeros((), spikes.dtype), spikes)
+    reset = spikes.astype(bool)
+    remaining = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
+    return jnp.where(reset, V_reset, V), jnp.where(reset, t_ref, remaining), spikes

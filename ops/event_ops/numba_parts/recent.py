@@ -61,6 +61,12 @@ def _recent_rows(history: Any, now: Any, size: Any) -> Any:
 
 
 @njit
+def steps_since(slot: Any, now: Any, slots: Any) -> Any:
+    """How many steps ago the slot was the current one."""
+    return now + slots - slot if slot > now else now - slot
+
+
+@njit
 def rows_of_lists(history: Any, now: Any, size: Any) -> Any:
     """`recent_rows` of spike ids: each slot's end at its first padding."""
     slots, lengths, total = np.uintp(history.shape[0]), np.empty(history.shape[0], np.uintp), np.uintp(0)
@@ -69,7 +75,7 @@ def rows_of_lists(history: Any, now: Any, size: Any) -> Any:
         total += lengths[slot]
     rows, found = np.empty(total, np.uintp), np.uintp(0)
     for slot in range(slots):
-        ids, delay = history[slot], (now + slots - slot if slot > now else now - slot)
+        ids, delay = history[slot], steps_since(slot, now, slots)
         for position in range(lengths[slot]):
             rows[found + position] = np.uintp(ids[position]) * slots + delay
         found += lengths[slot]
@@ -117,7 +123,7 @@ def rows_of_ids(ids: Any, now: Any, slots: Any, width: Any, size: Any) -> Any:
         # Ascending ids need no division, which takes longer than all the rest.
         while ids[position] >= first + width:
             slot, first = slot + np.uintp(1), first + width
-        i, delay = ids[position] - first, (now + slots - slot if slot > now else now - slot)
+        i, delay = ids[position] - first, steps_since(slot, now, slots)
         ids[kept] = i * slots + delay
         kept += np.uintp(i < np.uintp(size))
     return ids[:kept]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
+from event_ops.matrices import spread
 from event_ops.surrogate import triangular
 
 DTYPES = ("float32", "float64")
@@ -34,11 +35,7 @@ def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., A
         held = np.where(rng.random(size) < 0.3, rng.integers(1, 50, size) * 0.1, 0.0)
         a = rng.uniform(0, 4, size)
         current = rng.normal(0, 20, size)
-        spread = rng.uniform(0.95, 1.05, (len(ADAPTIVE), *np.shape(V)))
-        parameters = {
-            name: (value * factor).astype(dtype) if each else value
-            for (name, value), factor in zip(ADAPTIVE.items(), spread, strict=True)
-        }
+        parameters = spread(rng, ADAPTIVE, np.shape(V), 0.05, dtype) if each else ADAPTIVE
         state = tuple(np.asarray(x).astype(dtype) for x in (V, held, a, current))
         return state, parameters | options
 

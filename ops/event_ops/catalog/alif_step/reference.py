@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
-from event_ops.spiking import Surrogate, crossings
+from event_ops.spiking import Surrogate, fire
 
 
 def alif_step(
@@ -29,15 +28,10 @@ def alif_step(
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above the adapted threshold, reset, hold and adapt."""
-    held = refractory > dt / 2
     V_inf = E_L + I_syn
-    V = jnp.where(held, V_m, V_inf + (V_m - V_inf) * decay)
-    spikes = crossings(V, V_th + beta * a, surrogate)
-    spikes = jnp.where(held, jnp.zeros((), spikes.dtype), spikes)
-    reset = spikes.astype(bool)
-    remaining = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
-    adapted = a * decay_a + spikes.astype(a.dtype)
-    return jnp.where(reset, V_reset, V), jnp.where(reset, t_ref, remaining), adapted, spikes
+    free, threshold = V_inf + (V_m - V_inf) * decay, V_th + beta * a
+    V, remaining, spikes = fire(V_m, refractory, free, threshold, V_reset, t_ref, dt, surrogate)
+    return V, remaining, a * decay_a + spikes.astype(a.dtype), spikes
 
 
 def generator(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:

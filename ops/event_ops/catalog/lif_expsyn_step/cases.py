@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
+from event_ops.matrices import spread
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -34,11 +35,7 @@ def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., A
         V = rng.uniform(-65, -49.9, size)
         held = np.where(rng.random(size) < 0.3, rng.integers(1, 20, size) * 0.1, 0.0)
         current = rng.normal(0, 300, size)
-        spread = rng.uniform(0.9, 1.1, (len(NEURON), *np.shape(V)))
-        parameters = {
-            name: (value * factor).astype(dtype) if each else value
-            for (name, value), factor in zip(NEURON.items(), spread, strict=True)
-        }
+        parameters = spread(rng, NEURON, np.shape(V), 0.1, dtype) if each else NEURON
         state = tuple(np.asarray(x).astype(dtype) for x in (V, held, current))
         return state, parameters | options
 

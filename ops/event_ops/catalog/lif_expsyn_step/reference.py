@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
-from event_ops.spiking import Surrogate, crossings
+from event_ops.spiking import Surrogate, fire
 
 
 def lif_expsyn_step(
@@ -28,13 +27,9 @@ def lif_expsyn_step(
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above threshold, reset and hold; the current decays."""
-    held = refractory > dt / 2
-    V = jnp.where(held, V_m, V_inf + (V_m - V_inf) * decay + gain * I_syn)
-    spikes = crossings(V, V_th, surrogate)
-    spikes = jnp.where(held, jnp.zeros((), spikes.dtype), spikes)
-    reset = spikes.astype(bool)
-    remaining = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
-    return jnp.where(reset, V_reset, V), jnp.where(reset, t_ref, remaining), I_syn * decay_syn, spikes
+    free = V_inf + (V_m - V_inf) * decay + gain * I_syn
+    V, remaining, spikes = fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
+    return V, remaining, I_syn * decay_syn, spikes
 
 
 def generator(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:

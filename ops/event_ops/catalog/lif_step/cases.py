@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
+from event_ops.matrices import spread
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -31,11 +32,7 @@ def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., A
         V = rng.uniform(-60, -49.9, size)
         held = np.where(rng.random(size) < 0.3, rng.integers(1, 50, size) * 0.1, 0.0)
         current = rng.normal(0, 20, size)
-        spread = rng.uniform(0.9, 1.1, (6, *np.shape(V)))
-        parameters = {
-            name: (value * factor).astype(dtype) if each else value
-            for (name, value), factor in zip(CUBA.items(), spread, strict=True)
-        }
+        parameters = spread(rng, CUBA, np.shape(V), 0.1, dtype) if each else CUBA
         state = tuple(np.asarray(x).astype(dtype) for x in (V, held, current))
         return state, parameters | options
 

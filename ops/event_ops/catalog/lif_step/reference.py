@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
-from event_ops.spiking import Surrogate, crossings
+from event_ops.spiking import Surrogate, fire
 
 
 def lif_step(
@@ -26,14 +25,9 @@ def lif_step(
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above threshold, reset and hold; decay is the factor of V - V_inf."""
-    held = refractory > dt / 2
     V_inf = E_L + I_syn
-    V = jnp.where(held, V_m, V_inf + (V_m - V_inf) * decay)
-    spikes = crossings(V, V_th, surrogate)
-    spikes = jnp.where(held, jnp.zeros((), spikes.dtype), spikes)
-    reset = spikes.astype(bool)
-    remaining = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
-    return jnp.where(reset, V_reset, V), jnp.where(reset, t_ref, remaining), spikes
+    free = V_inf + (V_m - V_inf) * decay
+    return fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
 
 
 def generator(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
