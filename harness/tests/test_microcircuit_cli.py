@@ -47,8 +47,8 @@ def test_dc_drive_pulse_and_no_stored_synapses(tmp_path, capsys):
 BAD = [
     "--scale 0", "--scale 1.5", "--scale x", "--scale 0.0001", "--seconds 0", "--drive ac", "--seed -1",
     "--backend nonsense", "--npz-out a.txt", "--npz-out /no/such/folder/a.npz", "--output a.txt",
-    "--scale 0.002 --resume missing.npz", "--discard -1", "extra", "--devices 0", "--devices 2 --procedural",
-    "--devices 2 --pulse 0.1", "--processes 2 --procedural", "--devices 3 --processes 2", "--process-id 0",
+    "--scale 0.002 --resume missing.npz", "--discard -1", "extra", "--devices 0",
+    "--devices 3 --processes 2", "--process-id 0",
 ]  # fmt: skip
 
 
@@ -65,20 +65,56 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, op
     assert captured.out == "" and not list(tmp_path.iterdir())
 
 
+def spikes_of(path, *options):
+    """Times and ids that a program of its own finds."""
+    words = ("--npz-out", path, "--output", path.with_suffix(".png"), *options)
+    command = [sys.executable, "-m", "event_ops_harness.microcircuit", *TINY, *map(str, words)]
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    with np.load(path) as found:
+        return np.stack([found["times"], found["ids"]])
+
+
+@pytest.fixture(scope="module")
+def on_one_device(tmp_path_factory):
+    """The spikes of one device, by what else was asked for."""
+    found = {}
+
+    def ask(options):
+        if options not in found:
+            path = tmp_path_factory.mktemp("one") / "one.npz"
+            found[options] = spikes_of(path, "--seconds", 0.08, *options.split())
+        return found[options]
+
+    return ask
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "split", ["--devices 2", "--devices 4", "--processes 2", "--devices 4 --processes 2"]
+    ("split", "options"),
+    [
+        ("--devices 2", ""),
+        ("--devices 4", ""),
+        ("--processes 2", ""),
+        ("--devices 4 --processes 2", ""),
+        ("--devices 3", "--procedural"),
+        ("--processes 2", "--procedural --pulse 0.03"),
+        ("--devices 3", "--pulse 0.03"),
+    ],
 )
-def test_the_very_same_spikes_on_several_devices_and_processes(tmp_path, split):
-    files = {how: tmp_path / f"{len(how)}.npz" for how in ("", split)}
-    for how, path in files.items():
-        words = ("--seconds", "0.08", "--npz-out", path, "--output", tmp_path / "a.png")
-        options = *words, *how.split()
-        command = [sys.executable, "-m", "event_ops_harness.microcircuit", *TINY, *map(str, options)]
-        environment = os.environ | {"JAX_PLATFORMS": "cpu"}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-    one, several = (np.load(path) for path in files.values())
-    assert one["ids"].size > 20
-    np.testing.assert_array_equal(several["ids"], one["ids"])
-    np.testing.assert_array_equal(several["times"], one["times"])
+def test_the_very_same_spikes_on_several_devices_and_processes(tmp_path, on_one_device, split, options):
+    one = on_one_device(options)
+    several = spikes_of(tmp_path / "several.npz", "--seconds", 0.08, *options.split(), *split.split())
+    assert one.shape[1] > 20
+    np.testing.assert_array_equal(several, one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["", "--procedural"])
+def test_a_checkpoint_goes_on_with_other_devices(tmp_path, on_one_device, options):
+    whole, files = on_one_device(options), [tmp_path / f"{part}.npz" for part in ("first", "second", "state")]
+    words = ("--seconds", 0.04, *options.split())
+    first = spikes_of(files[0], *words, "--checkpoint", files[2], "--processes", 2)
+    second = spikes_of(files[1], *words, "--resume", files[2], "--devices", 3)
+    np.testing.assert_array_equal(np.concatenate([first, second], axis=1), whole)

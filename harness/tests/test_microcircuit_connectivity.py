@@ -112,6 +112,27 @@ def test_the_number_of_threads_changes_nothing(built):
         np.testing.assert_array_equal(getattr(again, name), getattr(built, name))
 
 
+@pytest.mark.parametrize("blocks", [2, 5])
+def test_blocks_of_targets_are_drawn_as_they_are_in_the_whole(built, blocks):
+    drawn, size = connectivity.recurrent_drawing(MODEL, 3), -(-MODEL.neurons // blocks)
+    for low in range(0, MODEL.neurons, size):
+        block = connectivity.connect(drawn._replace(first=np.array(low, np.int32)), size)
+        own = (built.indices >= low) & (built.indices < low + size)
+        np.testing.assert_array_equal(block.indices + low, built.indices[own])
+        np.testing.assert_array_equal(block.data, built.data[own])
+        ends = np.concatenate([[0], np.cumsum(own)])[built.indptr]
+        np.testing.assert_array_equal(block.indptr, ends)
+
+
+def test_room_that_is_not_needed_is_in_no_row(built):
+    roomy = connectivity.connect(
+        connectivity.recurrent_drawing(MODEL, 3), MODEL.neurons, room=built.synapses + 7
+    )
+    np.testing.assert_array_equal(roomy.indptr, built.indptr)
+    np.testing.assert_array_equal(roomy.indices, [*built.indices, *[0] * 7])
+    np.testing.assert_array_equal(roomy.data, [*built.data, *[0.0] * 7])
+
+
 def test_another_seed_is_another_network(built):
     other = connectivity.recurrent_connectivity(MODEL, 4)
     assert other.synapses == built.synapses

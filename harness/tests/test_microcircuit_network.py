@@ -290,3 +290,7 @@ def test_many_rows_at_once_are_drawn_by_all_threads_and_added_up_in_order():
     delivered = csr_event_deliver(empty, *parts, spikes, 3, shape=stored.shape)
     np.testing.assert_allclose(drawn, delivered, rtol=1e-5, atol=1e-2)
     assert jnp.count_nonzero(drawn) > POISSON.neurons
+    for low, high in ((0, 60), (60, POISSON.neurons)):
+        part = wiring_of(drawing._replace(first=np.array(low, np.int32)), 2).recurrent
+        found = sent(empty[:, low:high], part, spikes, jnp.int32(3), None)
+        np.testing.assert_array_equal(found, drawn[:, low:high])

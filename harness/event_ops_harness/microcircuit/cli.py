@@ -4,20 +4,21 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import jax
 import numpy as np
 from rich.console import Console
 
+from event_ops_harness.cuba.options import check_devices_together
 from event_ops_harness.cuba.processes import DevicesError, leave, mesh_asked, start
 from event_ops_harness.cuba.progress import progress_bar
 from event_ops_harness.microcircuit.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from event_ops_harness.microcircuit.connectivity import (
-    Connectivity,
     Drawing,
-    recurrent_connectivity,
+    connect,
     recurrent_drawing,
-    thalamic_connectivity,
+    thalamic_drawing,
 )
 from event_ops_harness.microcircuit.delivery import empty_buffer
 from event_ops_harness.microcircuit.figure import save_figure
@@ -32,7 +33,7 @@ from event_ops_harness.microcircuit.network import (
     initial_state,
     wiring_of,
 )
-from event_ops_harness.microcircuit.options import check_together, make_parser
+from event_ops_harness.microcircuit.options import make_parser
 from event_ops_harness.microcircuit.report import Costs, backends, costs_table, populations_table
 from event_ops_harness.microcircuit.sharded import Blocks
 from event_ops_harness.microcircuit.simulation import HERE, Recording, SpikesLostError, simulate
@@ -56,34 +57,27 @@ def silent(options: argparse.Namespace) -> bool:
     return options.no_progress or bool(options.process_id)
 
 
-def build(options: argparse.Namespace, model: Microcircuit) -> tuple[Connectivity | Drawing, float]:
-    """The recurrent synapses, or what they are drawn from, and how many seconds it took."""
-    start, total = time.perf_counter(), int(model.synapses.sum())
-    if options.procedural:
-        return recurrent_drawing(model, options.seed), time.perf_counter() - start
-    with progress_bar("building", total, hidden=silent(options)) as on_progress:
-        return recurrent_connectivity(model, options.seed, on_progress), time.perf_counter() - start
+def build(options: argparse.Namespace, drawn: Drawing, model: Microcircuit, blocks: Blocks | None) -> Wiring:
+    """What the step reads: the synapses, or what they are drawn from at each spike."""
+    connected = partial(connect, targets=model.neurons) if blocks is None else blocks.connect
+    pulsed, hidden = options.pulse is not None, silent(options) or options.procedural
+    with progress_bar("building", drawn.synapses, hidden=hidden) as on_progress:
+        recurrent = drawn if options.procedural else connected(drawn, on_progress=on_progress)
+    thalamic = connected(thalamic_drawing(model, options.seed)) if pulsed else None
+    return wiring_of(recurrent, options.seed, thalamic)
 
 
-def network_of(
-    options: argparse.Namespace,
-    model: Microcircuit,
-    recurrent: Connectivity | Drawing,
-    blocks: Blocks | None,
-) -> tuple[Step, State, Wiring]:
-    """The step, the state to begin with, and what the step reads."""
+def network_of(options: argparse.Namespace, model: Microcircuit, blocks: Blocks | None) -> tuple[Step, State]:
+    """The step, and the state to begin with."""
     pulsed = options.pulse is not None
     pulse = pulse_of(model, options.seed, options.pulse * 1e3, options.backend) if pulsed else None
-    thalamic = thalamic_connectivity(model, options.seed) if pulsed else None
     part = WHOLE if blocks is None else blocks.part
     step = catalog_step(model, options.backend, pulse=pulse, part=part)
     pending = empty_buffer(model.neurons) if options.procedural else None
     state = initial_state(model, options.seed, pending)
     if options.resume is not None:
         state = load_checkpoint(options.resume, model, options.seed, state)
-    if blocks is not None and isinstance(recurrent, Connectivity):
-        return step, state, blocks.wiring(recurrent, options.seed)
-    return step, state, wiring_of(recurrent, options.seed, thalamic)
+    return step, state
 
 
 def run(options: argparse.Namespace) -> None:
@@ -92,8 +86,11 @@ def run(options: argparse.Namespace) -> None:
     mesh = mesh_asked(options, model.neurons)
     blocks = None if mesh is None else Blocks(model.neurons, mesh)
     backends(options.backend)  # what cannot run is said before anything is built
-    recurrent, build_seconds = build(options, model)
-    step, state, wiring = network_of(options, model, recurrent, blocks)
+    step, state = network_of(options, model, blocks)
+    start = time.perf_counter()
+    drawn = recurrent_drawing(model, options.seed)
+    wiring = build(options, drawn, model, blocks)
+    build_seconds = time.perf_counter() - start
     placement = HERE if blocks is None else blocks.placement
     discarded = 0 if options.resume else round(options.discard * 1e3 / model.dt)
     steps = discarded + model.steps(options.seconds)
@@ -106,7 +103,7 @@ def run(options: argparse.Namespace) -> None:
     spikes = spikes_of(recording).after(recording.first_step + discarded)
     console = Console()
     console.print(populations_table(spikes, model))
-    console.print(costs_table(Costs.of(recording, recurrent, model, build_seconds), options.backend))
+    console.print(costs_table(Costs.of(recording, drawn, wiring, model, build_seconds), options.backend))
     save(options, model, state, recording)
     save_figure(options.output, spikes, model)
     console.print(f"Figure: {options.output}", soft_wrap=True)
@@ -130,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser()
     arguments = sys.argv[1:] if argv is None else argv
     options = parser.parse_args(arguments)
-    check_together(parser, options)
+    check_devices_together(parser, options)
     try:
         if options.processes and options.coordinator is None:
             return start(parser.prog, arguments, options.processes)

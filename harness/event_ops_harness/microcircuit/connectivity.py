@@ -9,7 +9,7 @@ import numpy as np
 
 from event_ops.philox import philox2x32
 from event_ops_harness.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
-from event_ops_harness.microcircuit.rows import SLOTS, count_sources, delay_table, fill_rows
+from event_ops_harness.microcircuit.rows import SLOTS, count_rows, count_sources, delay_table, fill_rows
 
 ALIGNMENT = 64  # bytes: JAX takes such an array as it is, without a copy
 SYNAPSES_AT_ONCE = 1 << 22  # between two moves of the progress bar
@@ -101,6 +101,7 @@ class Drawing(NamedTuple):
     means: np.ndarray  # float32 (s, t), of the weights in pA
     sds: np.ndarray  # float32 (s, t)
     tables: np.ndarray  # uint32 (s, 64), alias tables of delays
+    first: np.ndarray  # int32 0-d, the first of the targets that are wanted
 
     @property
     def synapses(self) -> int:
@@ -131,6 +132,7 @@ def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
         means=means,
         sds=np.abs(means) * np.float32(model.weight_rel_sd),
         tables=np.stack(tables),
+        first=np.array(0, np.int32),
     )
 
 
@@ -146,23 +148,44 @@ def recurrent_connectivity(
     return connect(recurrent_drawing(model, seed), model.neurons, on_progress)
 
 
+def thalamic_drawing(model: Microcircuit, seed: int) -> Drawing:
+    """What the synapses of the thalamic neurons are drawn from."""
+    return drawing_of(Projections.thalamic(model), model, key_of(seed, THALAMIC))
+
+
 def thalamic_connectivity(model: Microcircuit, seed: int) -> Connectivity:
     """The synapses of the thalamic neurons."""
-    drawn = drawing_of(Projections.thalamic(model), model, key_of(seed, THALAMIC))
-    return connect(drawn, model.neurons)
+    return connect(thalamic_drawing(model, seed), model.neurons)
+
+
+def source_ends(drawn: Drawing, targets: int) -> np.ndarray:
+    """(sources + 1,), int32: where the synapses of each source end, with so many targets."""
+    counts = np.empty(drawn.populations.size, np.int32)
+    low = int(drawn.first)
+    count_rows(int(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, low, low + targets, counts)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
 def connect(
-    drawn: Drawing, targets: int, on_progress: Callable[[int], None] = lambda done: None
+    drawn: Drawing,
+    targets: int,
+    on_progress: Callable[[int], None] = lambda done: None,
+    *,
+    room: int | None = None,
 ) -> Connectivity:
-    """Draw the synapses; the same for one key, whatever the number of threads."""
-    ends = np.concatenate([[0], np.cumsum(drawn.degrees.sum(axis=1))]).astype(np.int32)
+    """Draw the synapses onto so many neurons, the first of which is `drawn.first`; they count from it.
+
+    The same for one key, whatever the number of threads. With `room` there are so many entries, of which
+    those at the end are in no row.
+    """
+    ends = source_ends(drawn, targets)
     total, rows = int(ends[-1]), (ends.size - 1) * SLOTS
-    data, indices = aligned_empty(total, np.float32), aligned_empty(total, np.int32)
+    size = total if room is None else room
+    data, indices = aligned_empty(size, np.float32), aligned_empty(size, np.int32)
     indptr = aligned_empty(rows + 1, np.int32)
-    indptr[0] = 0
+    data[total:], indices[total:], indptr[0] = 0, 0, 0
     for low, high in slices(ends):
-        fill_rows(low, high, int(drawn.key), ends, *drawn[1:], data, indices, indptr)
+        fill_rows(low, high, ends, *drawn, targets, data, indices, indptr)
         on_progress(int(ends[high]))
     return Connectivity(data, indices, indptr, targets)
 

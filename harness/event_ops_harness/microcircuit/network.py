@@ -78,17 +78,24 @@ def initial_state(model: Microcircuit, seed: int, pending: jax.Array | None = No
     )
 
 
-def synapses_of(connectivity: Connectivity) -> Synapses:
+def synapses_of(connectivity: Connectivity | Synapses) -> Synapses:
     """The CSR parts as JAX arrays, which share the memory of the NumPy ones."""
+    if isinstance(connectivity, Synapses):
+        return connectivity
     parts = connectivity.data, connectivity.indices, connectivity.indptr
     return Synapses(*map(jax.device_put, parts))
 
 
-def wiring_of(recurrent: Connectivity | Drawing, seed: int, thalamic: Connectivity | None = None) -> Wiring:
+def wiring_of(
+    recurrent: Connectivity | Synapses | Drawing,
+    seed: int,
+    thalamic: Connectivity | Synapses | None = None,
+) -> Wiring:
     """What the step reads, for the background of a seed."""
-    stored = isinstance(recurrent, Connectivity)
     return Wiring(
-        recurrent=synapses_of(recurrent) if stored else Drawing(*map(jax.device_put, recurrent)),
+        recurrent=Drawing(*map(jax.device_put, recurrent))
+        if isinstance(recurrent, Drawing)
+        else synapses_of(recurrent),
         thalamic=None if thalamic is None else synapses_of(thalamic),
         seed=jnp.asarray(np.uint32(key_of(seed, BACKGROUND))),
         drive=jnp.ones((), jnp.float32),

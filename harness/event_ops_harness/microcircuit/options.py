@@ -6,7 +6,6 @@ from pathlib import Path
 from event_ops_harness.cuba.options import (
     OneLineParser,
     add_devices,
-    check_devices_together,
     figure_path,
     positive,
     whole,
@@ -55,11 +54,3 @@ def npz_path(text: str) -> Path:
     if not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"folder {str(path.parent)!r} does not exist")
     return path
-
-
-def check_together(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    check_devices_together(parser, options)
-    if options.devices is not None or options.processes is not None:
-        for name in ("procedural", "pulse", "resume", "checkpoint"):
-            if getattr(options, name) not in (None, False):
-                parser.error(f"--{name} runs on one device; leave --devices and --processes out")

@@ -8,9 +8,9 @@ import numpy as np
 from rich.table import Table
 
 import ffi_bridge.registry
-from event_ops_harness.microcircuit.connectivity import Connectivity, Drawing
+from event_ops_harness.microcircuit.connectivity import Drawing
 from event_ops_harness.microcircuit.model import FULL_RATES, POPULATIONS, Microcircuit
-from event_ops_harness.microcircuit.network import OPERATORS
+from event_ops_harness.microcircuit.network import OPERATORS, Wiring
 from event_ops_harness.microcircuit.simulation import Recording
 from event_ops_harness.microcircuit.statistics import Spikes, interval_cvs, neuron_rates
 
@@ -25,20 +25,22 @@ class Costs:
     model_seconds: float
     seconds: float  # wall clock of the loop
     build_seconds: float
+    synapses: int
+    stored_bytes: int  # by which they are kept, on all devices
     synaptic_events: int
-    connectivity: Connectivity | Drawing
 
     @classmethod
     def of(
-        cls,
-        recording: Recording,
-        connectivity: Connectivity | Drawing,
-        model: Microcircuit,
-        build_seconds: float,
+        cls, recording: Recording, drawn: Drawing, wiring: Wiring, model: Microcircuit, build_seconds: float
     ) -> "Costs":
-        events = int(connectivity.out_degrees[recording.ids].sum(dtype=np.int64))
-        model_seconds = recording.steps * model.dt * 1e-3
-        return cls(model_seconds, recording.seconds, build_seconds, events, connectivity)
+        return cls(
+            model_seconds=recording.steps * model.dt * 1e-3,
+            seconds=recording.seconds,
+            build_seconds=build_seconds,
+            synapses=drawn.synapses,
+            stored_bytes=sum(x.nbytes for x in wiring.recurrent),
+            synaptic_events=int(drawn.out_degrees[recording.ids].sum(dtype=np.int64)),
+        )
 
 
 def populations_table(spikes: Spikes, model: Microcircuit) -> Table:
@@ -68,10 +70,10 @@ def costs_table(costs: Costs, backend: str | None) -> Table:
     table = Table(show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    per_synapse = costs.connectivity.nbytes / max(1, costs.connectivity.synapses)
+    per_synapse = costs.stored_bytes / max(1, costs.synapses)
     ratio = costs.seconds / costs.model_seconds
     rows = {
-        "synapses": f"{costs.connectivity.synapses:,}, built in {costs.build_seconds:.1f} s",
+        "synapses": f"{costs.synapses:,}, built in {costs.build_seconds:.1f} s",
         "model time": f"{costs.model_seconds:g} s in {costs.seconds:.2f} s (compilation left out)",
         "real-time factor": f"{ratio:.3f} (wall clock / model time, recording included)",
         "synaptic events": f"{costs.synaptic_events / costs.seconds / 1e6:,.1f} million per second",

@@ -28,6 +28,8 @@ NORMALS: Final = np.uint64(1 << 31)
 SLOTS: Final = 64  # steps that are kept: delays are below it
 DELAY_BITS: Final = np.uint32(6)
 
+NO_PAIR: Final = np.uint64(1 << 63)
+
 _WORD_BITS: Final = np.uint64(32)
 _UNIT: Final = 2.0**-32
 
@@ -73,31 +75,58 @@ def two_normals(key: Any, row: Any, pair: Any) -> Any:
 
 
 @numba.njit
-def draw_ends(
-    key: Any, row: Any, degrees: Any, starts: Any, sizes: Any, table: Any, targets: Any, steps: Any
-) -> None:
-    """Target and delay of every synapse of a row: degrees[p] of them in population p."""
-    e = np.uint64(0)
-    for p in range(degrees.size):
-        start, size = np.uint64(starts[p]), np.uint64(sizes[p])
-        for _ in range(degrees[p]):
-            first, second = philox2x32(e, row, key)
-            targets[e] = np.int32(start + (first * size >> _WORD_BITS))
-            steps[e] = chosen(table, np.uint32(0), np.uint32(second), DELAY_BITS)
-            e += np.uint64(1)
+def meets(start: Any, size: Any, low: Any, high: Any) -> bool:
+    """Whether a population has a neuron of low to high."""
+    return start < high and start + size > low
+
+
+@numba.njit(parallel=True)
+def count_rows(key: Any, degrees: Any, starts: Any, sizes: Any, low: Any, high: Any, counts: Any) -> None:
+    """counts[row] = how many of its synapses are onto neurons low to high."""
+    for row in prange(degrees.shape[0]):
+        e, kept = np.uint64(0), 0
+        for p in range(starts.size):
+            degree, start, size = degrees[row, p], starts[p], sizes[p]
+            if low <= start and start + size <= high:
+                kept += degree
+            elif meets(start, size, low, high):
+                for each in range(e, e + np.uint64(degree)):
+                    first, _ = philox2x32(each, row, key)
+                    target = np.int64(np.uint64(start) + (first * np.uint64(size) >> _WORD_BITS))
+                    kept += low <= target < high
+            e += np.uint64(degree)
+        counts[row] = kept
 
 
 @numba.njit
-def draw_weights(key: Any, row: Any, degrees: Any, means: Any, sds: Any, weights: Any) -> None:
-    """The weight of every synapse of a row; means and sds by the population of the target."""
-    e, spare = np.uint64(0), 0.0
+def draw_row(
+    key: Any, row: Any, degrees: Any, starts: Any, sizes: Any, means: Any, sds: Any, table: Any,
+    low: Any, high: Any, targets: Any, steps: Any, weights: Any,
+) -> int:  # fmt: skip
+    """Target, counted from `low`, delay and weight of the synapses of a row onto neurons low to high.
+
+    Returns how many they are. degrees[p] of all have their target in population p; means and sds are by p.
+    """
+    e, kept = np.uint64(0), 0
+    drawn, normals = NO_PAIR, (0.0, 0.0)
     for p in range(degrees.size):
+        if not meets(starts[p], sizes[p], low, high):
+            e += np.uint64(degrees[p])
+            continue
+        start, size = np.uint64(starts[p]), np.uint64(sizes[p])
         for _ in range(degrees[p]):
-            normal = spare
-            if e % np.uint64(2) == 0:
-                normal, spare = two_normals(key, row, e // np.uint64(2))
-            weights[e] = means[p] + sds[p] * normal
+            first, second = philox2x32(e, row, key)
+            target = np.int64(start + (first * size >> _WORD_BITS))
+            if low <= target < high:
+                pair = e // np.uint64(2)
+                if pair != drawn:
+                    drawn, normals = pair, two_normals(key, row, pair)
+                targets[kept] = target - low
+                steps[kept] = chosen(table, np.uint32(0), np.uint32(second), DELAY_BITS)
+                weights[kept] = means[p] + sds[p] * (normals[1] if e % np.uint64(2) else normals[0])
+                kept += 1
             e += np.uint64(1)
+    return kept
 
 
 @numba.njit
@@ -116,19 +145,23 @@ def places_by_delay(steps: Any, places: Any, ends: Any) -> None:
 
 @numba.njit(parallel=True)
 def fill_rows(
-    low: Any, high: Any, key: Any, source_ends: Any, degrees: Any, source_population: Any, starts: Any,
-    sizes: Any, means: Any, sds: Any, tables: Any, data: Any, indices: Any, indptr: Any,
+    begin: Any, end: Any, source_ends: Any, key: Any, degrees: Any, source_population: Any, starts: Any,
+    sizes: Any, means: Any, sds: Any, tables: Any, first: Any, neurons: Any, data: Any, indices: Any,
+    indptr: Any,
 ) -> None:  # fmt: skip
-    """The synapses of sources low to high, those of each in the order of their delays."""
-    for row in prange(low, high):
-        first, end, source = source_ends[row], source_ends[row + 1], source_population[row]
-        targets, steps = np.empty(end - first, np.int32), np.empty(end - first, np.uint8)
-        weights, places = np.empty(end - first, np.float32), np.empty(end - first, np.int64)
-        draw_ends(key, row, degrees[row], starts, sizes, tables[source], targets, steps)
-        draw_weights(key, row, degrees[row], means[source], sds[source], weights)
+    """The synapses of sources begin to end, those of each in the order of their delays."""
+    low, word = np.int64(first[()]), np.uint64(key[()])
+    for row in prange(begin, end):
+        at, size, source = source_ends[row], source_ends[row + 1] - source_ends[row], source_population[row]
+        targets, steps = np.empty(size, np.int32), np.empty(size, np.uint8)
+        weights, places = np.empty(size, np.float32), np.empty(size, np.int64)
+        draw_row(
+            word, row, degrees[row], starts, sizes, means[source], sds[source], tables[source],
+            low, low + neurons, targets, steps, weights,
+        )  # fmt: skip
         ends = indptr[row * SLOTS + 1 : (row + 1) * SLOTS + 1]
         places_by_delay(steps, places, ends)
-        ends += first
-        for e in range(end - first):
-            k = first + places[e]
+        ends += at
+        for e in range(size):
+            k = at + places[e]
             data[k], indices[k] = weights[e], targets[e]

@@ -62,11 +62,12 @@ Arguments = tuple[State, Buffer, Wiring]
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a loop runs: `place` puts its arguments there; `around` makes of the loop of one device that of
-    all."""
+    """Where a loop runs: `place` puts its arguments there, `around` makes of the loop of one device that of
+    all, and `gather` of the state in parts that of one device."""
 
     place: Callable[[Arguments], Arguments] = unchanged
     around: Callable[[Loop], Loop] = unchanged
+    gather: Callable[[State], State] = unchanged
 
 
 HERE = Placement()
@@ -100,7 +101,7 @@ def simulate(
         keep(recording, buffer, np.asarray(counts), room)
         on_chunk(done + todo)
     recording.seconds = time.perf_counter() - start
-    return state, recording
+    return placement.gather(state), recording
 
 
 def make_buffer(neurons: int, capacity: int, model: Microcircuit) -> Buffer:
