@@ -1,5 +1,6 @@
 """Programs with every operator are exported by one process, and called by another that compiles no kernel."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 
 from event_ops.discover import operators
+from ffi_bridge.fingerprint import fingerprint
 
 pytestmark = pytest.mark.promise(9)
 
@@ -57,3 +59,13 @@ def test_every_operator_exported_here_is_called_elsewhere(tmp_path, monkeypatch)
     called = subprocess.run([sys.executable, "-c", CALL, str(programs)], check=True, capture_output=True)
     names = [operator.name for operator in operators()]
     assert json.loads(called.stdout) == {"same": names, "compiled": False}
+
+
+@pytest.mark.parametrize("name", [operator.name for operator in operators()])
+def test_kernels_have_names_that_hold_in_every_process(name):
+    """A kernel that refers to an object without contents would be compiled anew by each."""
+    pytest.importorskip("numba", reason="Numba is not installed")
+    module = importlib.import_module(f"event_ops.catalog.{name}.numba_cpu")
+    kernels = {key: value for key, value in vars(module).items() if hasattr(value, "py_func")}
+    assert kernels
+    assert {key for key, value in kernels.items() if not fingerprint(value).portable} == set()

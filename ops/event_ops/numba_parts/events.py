@@ -8,11 +8,9 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from event_ops.numba_parts.bits import FLAGS, bits_at
 from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.packed import packed_bits
-
-# Eight flags are one 64-bit word: a zero settles eight silent neurons, eight of them or-ed settle 64.
-WORD = np.uintp(8)
+from event_ops.numba_parts.packed import append_bits, packed_bits
 
 
 def flags_of(events: Any) -> Any:
@@ -30,28 +28,12 @@ def _flags_of(events: Any) -> Any:
 @njit
 def active_ids(flags: Any, ids: Any) -> Any:
     """Write the ids of the active events into `ids`, ascending, as many as fit; return how many there are."""
-    found = np.uintp(0)
-    words = flags[: flags.size // 64 * 64].view(np.uint64)
-    for block in range(np.uintp(0), np.uintp(words.size), WORD):
-        any_active = np.uint64(0)
-        for word in range(block, block + WORD):
-            any_active |= words[word]
-        if any_active:
-            for word in range(block, block + WORD):
-                if words[word]:
-                    found = append_active(flags, ids, found, word * WORD, word * WORD + WORD)
-    return append_active(flags, ids, found, np.uintp(words.size) * WORD, np.uintp(flags.size))
-
-
-@njit
-def append_active(flags: Any, ids: Any, found: Any, low: Any, high: Any) -> Any:
-    """Write the active ones of the ids from `low` to `high` behind the first `found`; return how many now."""
-    for i in range(low, high):
-        # Stored always, kept only if active: no branch to mispredict.
-        if found < np.uintp(ids.size):
-            ids[found] = i
-        found += np.uintp(flags[i])
-    return found
+    found, whole, rest = np.uintp(0), np.uintp(flags.size) // FLAGS * FLAGS, np.uint64(0)
+    for first in range(np.uintp(0), whole, FLAGS):
+        found = append_bits(bits_at(flags, first), first, ids, found)
+    for i in range(whole, np.uintp(flags.size)):
+        rest |= np.uint64(flags[i]) << np.uint64(i - whole)
+    return append_bits(rest, whole, ids, found)
 
 
 def lookup_of(events: Any) -> Any:

@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
 
-from event_ops.numba_parts.instructions import instruction
+from event_ops.numba_parts.bits import FLAGS, bits_at, trailing_zeros, write_bits
 from event_ops.numba_parts.jit import njit
 
-# Multiplying a word of eight 0/1 bytes by this moves byte i to bit 56 + i.
-GATHER_BITS = np.uint64(0x0102040810204080)
-
-# Flags in a word of 64 bits, of a byte each, and in one of 32 bits, of a bit each.
-BYTES = np.uintp(8)
+# Flags in a byte and in a word, of a bit each.
+BYTE = np.uintp(8)
 BITS = np.uintp(32)
 
 # A cache line of words of 64 bits is looked at as a whole: of most nothing is set.
@@ -25,13 +20,14 @@ WORDS_PER_LINE = np.uintp(8)
 @njit
 def pack_into(flags: Any, packed: Any) -> None:
     """Write the flags as bits into the bytes `packed`, of which there are enough; 0 behind the last."""
-    words = flags[: flags.size // 8 * 8].view(np.uint64)
+    whole = np.uintp(flags.size) // FLAGS * FLAGS
+    words = packed[: whole // BYTE].view(np.uint64)
     for word in range(np.uintp(words.size)):
-        packed[word] = (words[word] * GATHER_BITS) >> np.uint64(56)
-    for byte in range(np.uintp(words.size), np.uintp(packed.size)):
+        words[word] = bits_at(flags, word * FLAGS)
+    for byte in range(whole // BYTE, np.uintp(packed.size)):
         packed[byte] = 0
-    for i in range(np.uintp(words.size) * BYTES, np.uintp(flags.size)):
-        packed[i // BYTES] |= np.uint8(flags[i]) << np.uint8(i % BYTES)
+    for i in range(whole, np.uintp(flags.size)):
+        packed[i // BYTE] |= np.uint8(flags[i]) << np.uint8(i % BYTE)
 
 
 @njit
@@ -45,29 +41,12 @@ def packed_bits(flags: Any) -> Any:
 @njit
 def unpack_into(words: Any, flags: Any) -> None:
     """Write as many flags as there are from the bits of the words, of which there are enough."""
-    whole = np.uintp(flags.size) // BITS
-    for w in range(whole):
-        word = words[w]
-        # A count that the compiler knows is what it vectorises.
-        for bit in range(BITS):
-            flags[w * BITS + bit] = (word >> np.uint32(bit)) & np.uint32(1) != np.uint32(0)
-    for i in range(whole * BITS, np.uintp(flags.size)):
+    whole = np.uintp(flags.size) // FLAGS * FLAGS
+    wide = words[: whole // BITS].view(np.uint64)
+    for word in range(np.uintp(wide.size)):
+        write_bits(flags, word * FLAGS, wide[word])
+    for i in range(whole, np.uintp(flags.size)):
         flags[i] = (words[i // BITS] >> np.uint32(i % BITS)) & np.uint32(1) != np.uint32(0)
-
-
-def _trailing_zeros(word: Any) -> Any:
-    return np.uintp((int(word) & -int(word)).bit_length() - 1)
-
-
-@instruction(_trailing_zeros)
-def trailing_zeros(context: Any, word: Any) -> Any:
-    """How many bits of an unsigned word, which is not 0, are below its lowest that is set."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        count = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-        return context.cast(builder, count, signature.args[0], types.uintp)
-
-    return types.uintp(word), emit
 
 
 @njit
@@ -97,9 +76,11 @@ def set_bits_into(words: Any, size: Any, ids: Any) -> Any:
 
 @njit(forceinline=True)
 def append_bits(word: Any, first: Any, ids: Any, found: Any) -> Any:
-    """Write `first` and more, one id for each bit that is set, behind the first `found`; how many now."""
+    """Write `first` and more, one id for each bit that is set, behind the first `found`, as many as fit;
+    how many there are now."""
     while word:
-        ids[found] = first + trailing_zeros(word)
+        if found < np.uintp(ids.size):
+            ids[found] = first + trailing_zeros(word)
         found += np.uintp(1)
         word &= word - np.uint64(1)
     return found

@@ -23,6 +23,7 @@ CASES = (
     Case("no-neurons", _random(0, 0)),
     Case("words", _random(64, 0.5)),
     Case("less-than-a-byte", _random(7, 0.5)),
+    Case("words-and-more", _random(1000, 0.3)),
     Case("4k-1%", _random(4000, 0.01), frozenset({BENCHMARK})),
     Case("100k-1%", _random(100_000, 0.01), frozenset({BENCHMARK})),
     Case("1M-1%", _random(1_000_000, 0.01), frozenset({BENCHMARK})),

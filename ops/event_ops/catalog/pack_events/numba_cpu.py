@@ -1,4 +1,4 @@
-"""Packing events on the CPU: eight at a time."""
+"""Packing events on the CPU: 64 at a time."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ CASES = (
     Case("no-neurons", _random(0)),
     Case("words", _random(64)),
     Case("less-than-a-word", _random(7)),
+    Case("words-and-more", _random(1000)),
     Case("4k", _random(4000), frozenset({BENCHMARK})),
     Case("100k", _random(100_000), frozenset({BENCHMARK})),
     Case("1M", _random(1_000_000), frozenset({BENCHMARK})),

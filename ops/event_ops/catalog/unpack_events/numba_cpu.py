@@ -1,4 +1,4 @@
-"""Unpacking events on the CPU: a word at a time."""
+"""Unpacking events on the CPU: 64 at a time."""
 
 from __future__ import annotations
 

@@ -15,8 +15,7 @@ from ffi_bridge import XLACustomKernel
 def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> jax.Array:
     """`events[i] = words[i // 32] >> (i % 32) & 1`: the bools that `pack_events` packed.
 
-    Bits that stand for no event are ignored. Leading axes through `jax.vmap`. No derivative. On CPU the
-    reference is the default: XLA unpacks on all threads and fuses it with its neighbours.
+    Bits that stand for no event are ignored. Leading axes through `jax.vmap`. No derivative.
 
     Args:
         words: (ceil(n / 32),), uint32.
@@ -46,4 +45,3 @@ kernel.def_reference("event_ops.catalog.unpack_events.reference:generator")
 kernel.def_numba_kernel("event_ops.catalog.unpack_events.numba_cpu:generator")
 kernel.def_numba_cuda_kernel("event_ops.catalog.unpack_events.numba_cuda:generator")
 kernel.def_warp_kernel("event_ops.catalog.unpack_events.warp:generator")
-kernel.def_kernel("reference", "cpu", "event_ops.catalog.unpack_events.reference:generator", asdefault=True)
