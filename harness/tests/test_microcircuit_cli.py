@@ -41,7 +41,8 @@ def test_run_prints_the_tables_and_draws_the_figure(tmp_path, capsys):
 def test_dc_drive_pulse_and_no_stored_synapses(tmp_path, capsys):
     options = ("--drive", "dc", "--pulse", "0.005", "--procedural", "--seconds", "0.02")
     assert main([*TINY, *options, "--output", str(tmp_path / "a.png")]) == 0
-    assert "dc drive" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "dc drive" in text and "read_slot" in text
 
 
 BAD = [

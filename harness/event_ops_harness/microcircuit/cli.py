@@ -85,7 +85,8 @@ def run(options: argparse.Namespace) -> None:
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
     mesh = mesh_asked(options, model.neurons)
     blocks = None if mesh is None else Blocks(model.neurons, mesh)
-    backends(options.backend)  # what cannot run is said before anything is built
+    # Before anything is built, since this says what cannot run.
+    ran_on = backends(options.backend, procedural=options.procedural)
     step, state = network_of(options, model, blocks)
     start = time.perf_counter()
     drawn = recurrent_drawing(model, options.seed)
@@ -103,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
     spikes = spikes_of(recording).after(recording.first_step + discarded)
     console = Console()
     console.print(populations_table(spikes, model))
-    console.print(costs_table(Costs.of(recording, drawn, wiring, model, build_seconds), options.backend))
+    console.print(costs_table(Costs.of(recording, drawn, wiring, model, build_seconds), ran_on))
     save(options, model, state, recording)
     save_figure(options.output, spikes, model)
     console.print(f"Figure: {options.output}", soft_wrap=True)

@@ -65,7 +65,7 @@ def populations_table(spikes: Spikes, model: Microcircuit) -> Table:
     return table
 
 
-def costs_table(costs: Costs, backend: str | None) -> Table:
+def costs_table(costs: Costs, ran_on: dict[str, str]) -> Table:
     """Two columns: quantity and value."""
     table = Table(show_header=False)
     table.add_column(style="bold", no_wrap=True)
@@ -78,16 +78,17 @@ def costs_table(costs: Costs, backend: str | None) -> Table:
         "real-time factor": f"{ratio:.3f} (wall clock / model time, recording included)",
         "synaptic events": f"{costs.synaptic_events / costs.seconds / 1e6:,.1f} million per second",
         "memory": f"{per_synapse:.2f} bytes per synapse; peak of the process {peak_memory() / 1e9:.2f} GB",
-        "backends": ", ".join(f"{name}: {ran}" for name, ran in backends(backend).items()),
+        "backends": ", ".join(f"{name}: {ran}" for name, ran in ran_on.items()),
     }
     for name, value in rows.items():
         table.add_row(name, value)
     return table
 
 
-def backends(backend: str | None) -> dict[str, str]:
+def backends(backend: str | None, *, procedural: bool) -> dict[str, str]:
     """What each operator runs on; raises what a call with `backend` would raise."""
-    return {name: ffi_bridge.registry.get_kernel(name).explain(backend=backend).backend for name in OPERATORS}
+    names = ["read_slot" if procedural and name == "csr_event_arrivals" else name for name in OPERATORS]
+    return {name: ffi_bridge.registry.get_kernel(name).explain(backend=backend).backend for name in names}
 
 
 def peak_memory() -> int:
