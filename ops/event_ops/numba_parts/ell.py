@@ -1,7 +1,8 @@
-"""Delivering events through an ELLPACK matrix: adding its rows whose events are active to a vector."""
+"""Products of an ELLPACK matrix and a vector: a sum for each row, or the rows of active events added up."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,16 @@ from numba.extending import overload
 
 from event_ops.numba_parts.access import at, weighted
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.gather import Function, row_sum_with
 from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.prefetch import ENTRIES_AHEAD, ROWS_AHEAD, prefetch_range
+from event_ops.numba_parts.prefetch import (
+    ENTRIES_AHEAD,
+    ROWS_AHEAD,
+    is_far,
+    prefetch_range,
+    prefetch_stream,
+    prefetch_targets,
+)
 
 
 def flat(data: Any) -> Any:
@@ -45,3 +54,24 @@ def add_rows(data: Any, indices: Any, events: Any, ids: Any, y: Any) -> None:
             j = np.uintp(targets[k])
             if j < columns:
                 y[j] += weighted(at(weights, k), event)
+
+
+@cache
+def gather_rows_with(times: Function, value_at: Function) -> Any:
+    """`gather.gather_rows_with` for rows that are equally long and stored as such."""
+    row_sum = row_sum_with(times, value_at)
+
+    @njit
+    def gather_rows(data: Any, indices: Any, values: Any, size: int, y: Any, low: int, high: int) -> None:
+        weights, targets, per_row = flat(data), indices.reshape(-1), np.uintp(indices.shape[1])
+        columns, zero, streamed = np.uintp(size), y.dtype.type(0), is_far(indices)
+        far = is_far(values) and np.uintp(values.size) == columns  # bits are not where indices point
+        for i in range(np.uintp(low), np.uintp(high)):
+            begin, end = i * per_row, (i + np.uintp(1)) * per_row
+            if streamed:
+                prefetch_stream(weights, targets, begin, end)
+            if far:
+                prefetch_targets(values, targets, begin, end)
+            y[i] = row_sum(weights, targets, values, columns, begin, end, zero)
+
+    return gather_rows

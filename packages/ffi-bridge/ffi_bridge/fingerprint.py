@@ -20,6 +20,8 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+# `operator.mul` and the like say that they are of `_operator`.
+_LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
 _ADDRESS: Final = " at 0x"  # in the text of an object that has no other name
 
 # Objects without contents are told apart by identity, which holds only while they live.
@@ -130,7 +132,7 @@ def is_library_name(value: object) -> bool:
     """A function or class of a library that Numba knows by name, not by its Python code."""
     root = str(getattr(value, "__module__", None)).partition(".")[0]
     named = isinstance(getattr(value, "__qualname__", None), str)
-    return named and root in ("builtins", "math", "cmath", "operator", "numpy", "numba", "llvmlite")
+    return named and root in _LIBRARIES
 
 
 def _definition(kind: type) -> object | None:

@@ -1,6 +1,7 @@
 """Equal contents have equal fingerprints; whatever changes machine code changes them."""
 
 import math
+import operator
 import os
 import subprocess
 import sys
@@ -125,6 +126,8 @@ def test_containers_do_not_run_together():
     assert fingerprint({1, 2}) == fingerprint({2, 1})
     assert fingerprint(math.exp) != fingerprint(math.log)
     assert fingerprint(np.exp) != fingerprint(np.log)
+    assert fingerprint(operator.mul) != fingerprint(operator.add)
+    assert all(fingerprint(f).portable for f in (math.exp, np.exp, operator.mul, max))
     assert fingerprint(np.where) != fingerprint(np.sort)
     assert fingerprint(None) != fingerprint("None")
 

@@ -9,44 +9,28 @@ import jax
 import numpy as np
 from numba import prange
 
-from event_ops.numba_parts.access import at, hoist, weighted
+from event_ops.numba_parts.access import weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.numba_parts.event_ids import count_ids
 from event_ops.numba_parts.events import event_at, lookup_of
-from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.gather import gather_rows_with
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.packed import unpack_into
 from event_ops.numba_parts.split import MIN_PARALLEL, clear, first_row
 from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
-
-@njit(fastmath=REORDER)
-def gather_rows(
-    data: Any, indices: Any, indptr: Any, lookup: Any, size: int, y: Any, low: int, high: int
-) -> None:
-    """y[i] = sum over row i of the weights whose column is active, for the rows from `low` to `high`."""
-    weights = hoist(data)
-    nse, columns = np.uintp(indices.size), np.uintp(size)
-    for i in range(np.uintp(low), np.uintp(high)):
-        total = y.dtype.type(0)
-        for k in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
-            j = np.uintp(indices[k])
-            if j < columns:
-                total += weighted(at(weights, k), event_at(lookup, j))
-        y[i] = total
+gather_rows = gather_rows_with(weighted, event_at)
 
 
 @njit
 def matvec(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    rows = indptr.size - 1
-    gather_rows(data, indices, indptr, lookup_of(events), events.size, y, 0, rows)
+    gather_rows(data, indices, indptr, lookup_of(events), events.size, y, 0, indptr.size - 1)
 
 
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    lookup = lookup_of(events)
-    parts = num_threads()
+    lookup, parts = lookup_of(events), num_threads()
     for part in prange(parts):
         low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
         gather_rows(data, indices, indptr, lookup, events.size, y, low, high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.numba_parts.flags import REORDER
+from event_ops.numba_parts.gather import gather_rows_with
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.numba_parts.split import (
@@ -21,24 +23,7 @@ from event_ops.numba_parts.split import (
 from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
-
-@njit(fastmath=REORDER)
-def gather_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int, high: int) -> None:
-    """y[i] = sum of data[k] * v[indices[k]] over row i, for the rows from `low` to `high`."""
-    nse, columns = np.uintp(data.size), np.uintp(v.size)
-    streamed, far = is_far(indices), is_far(v)
-    for i in range(np.uintp(low), np.uintp(high)):
-        start, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
-        if streamed:
-            prefetch_stream(data, indices, start, end)
-        if far:
-            prefetch_targets(v, indices, start, end)
-        total = y.dtype.type(0)
-        for k in range(start, end):
-            j = np.uintp(indices[k])
-            if j < columns:
-                total += data[k] * v[j]
-        y[i] = total
+gather_rows = gather_rows_with(operator.mul, operator.getitem)
 
 
 @njit(fastmath=REORDER)
@@ -61,7 +46,7 @@ def scatter_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int,
 
 @njit
 def matvec(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
-    gather_rows(data, indices, indptr, v, y, 0, indptr.size - 1)
+    gather_rows(data, indices, indptr, v, v.size, y, 0, indptr.size - 1)
 
 
 @njit(parallel=True)
@@ -69,7 +54,7 @@ def matvec_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> Non
     parts = num_threads()
     for part in prange(parts):
         low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-        gather_rows(data, indices, indptr, v, y, low, high)
+        gather_rows(data, indices, indptr, v, v.size, y, low, high)
 
 
 @njit

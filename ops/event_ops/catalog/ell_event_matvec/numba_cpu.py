@@ -8,29 +8,16 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.numba_parts.access import at, weighted
+from event_ops.numba_parts.access import weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
-from event_ops.numba_parts.ell import add_rows, flat
+from event_ops.numba_parts.ell import add_rows, gather_rows_with
 from event_ops.numba_parts.events import active_ids, event_at, flags_of, lookup_of
-from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import MIN_PARALLEL, add_up, clear, parts_for, private
 from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
-
-@njit(fastmath=REORDER)
-def gather_rows(data: Any, indices: Any, lookup: Any, size: int, y: Any, low: int, high: int) -> None:
-    """y[i] = sum over row i of the weights whose column is active, for the rows from `low` to `high`."""
-    weights, targets = flat(data), indices.reshape(-1)
-    per_row, columns = np.uintp(indices.shape[1]), np.uintp(size)
-    for i in range(np.uintp(low), np.uintp(high)):
-        total = y.dtype.type(0)
-        for k in range(i * per_row, (i + np.uintp(1)) * per_row):
-            j = np.uintp(targets[k])
-            if j < columns:
-                total += weighted(at(weights, k), event_at(lookup, j))
-        y[i] = total
+gather_rows = gather_rows_with(weighted, event_at)
 
 
 @njit

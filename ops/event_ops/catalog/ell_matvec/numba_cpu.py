@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import prange
 
+from event_ops.numba_parts.ell import gather_rows_with
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.prefetch import is_far, prefetch_stream, prefetch_targets
@@ -15,25 +17,7 @@ from event_ops.numba_parts.split import MIN_PARALLEL, add_up, parts_for, private
 from event_ops.numba_parts.threads import num_threads
 from ffi_bridge import numba_kernel
 
-
-@njit(fastmath=REORDER)
-def gather_rows(data: Any, indices: Any, v: Any, y: Any, low: int, high: int) -> None:
-    """y[i] = sum over k of data[i, k] * v[indices[i, k]], for the rows from `low` to `high`."""
-    per_row, columns = np.uintp(indices.shape[1]), np.uintp(v.size)
-    values, targets = data.reshape(-1), indices.reshape(-1)
-    streamed, far = is_far(indices), is_far(v)
-    for i in range(np.uintp(low), np.uintp(high)):
-        start, end = i * per_row, (i + np.uintp(1)) * per_row
-        if streamed:
-            prefetch_stream(values, targets, start, end)
-        if far:
-            prefetch_targets(v, targets, start, end)
-        total = y.dtype.type(0)
-        for k in range(start, end):
-            j = np.uintp(targets[k])
-            if j < columns:
-                total += values[k] * v[j]
-        y[i] = total
+gather_rows = gather_rows_with(operator.mul, operator.getitem)
 
 
 @njit(fastmath=REORDER)
@@ -57,14 +41,14 @@ def scatter_rows(data: Any, indices: Any, v: Any, y: Any, low: int, high: int) -
 
 @njit
 def matvec(data: Any, indices: Any, v: Any, y: Any) -> None:
-    gather_rows(data, indices, v, y, 0, y.size)
+    gather_rows(data, indices, v, v.size, y, 0, y.size)
 
 
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, v: Any, y: Any) -> None:
     parts = num_threads()
     for part in prange(parts):
-        gather_rows(data, indices, v, y, y.size * part // parts, y.size * (part + 1) // parts)
+        gather_rows(data, indices, v, v.size, y, y.size * part // parts, y.size * (part + 1) // parts)
 
 
 @njit
