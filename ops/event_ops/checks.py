@@ -16,9 +16,22 @@ NUMBERS = (*FLOATS, "complex64", "complex128", *INTEGERS)
 INDICES = ("int32", "int64", "uint32", "uint64")
 
 
-def as_array(x: Any) -> jax.Array:
-    """A JAX array; what already is one is handed on as it is."""
-    return x if isinstance(x, jax.Array) else jnp.asarray(x)
+def as_array(x: Any, name: str = "an array") -> jax.Array:
+    """A JAX array; what already is one is handed on as it is.
+
+    Raises ValueError where integers would be other ones, cut down to 32 bits.
+    """
+    if isinstance(x, jax.Array):
+        return x
+    array = jnp.asarray(x)
+    if isinstance(x, np.ndarray | np.integer) and x.dtype.kind in "iu" and x.size and array.dtype != x.dtype:
+        limits = np.iinfo(array.dtype)
+        if x.min() < limits.min or x.max() > limits.max:
+            raise ValueError(
+                f"{name} holds {x.min()} to {x.max()}, which {array.dtype} cannot; "
+                "enable 64-bit types: jax.config.update('jax_enable_x64', True)"
+            )
+    return array
 
 
 def check_dtype(name: str, x: jax.Array, allowed: Sequence[str]) -> None:
@@ -29,6 +42,8 @@ def check_dtype(name: str, x: jax.Array, allowed: Sequence[str]) -> None:
     hint = f"cast it: {name}.astype('{allowed[0]}')"
     if given in ("float16", "bfloat16"):
         hint = f"the kernels compute in 32 or 64 bits; {hint}"
+    if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+        hint = f"pass a number that the key gives: jax.random.bits({name}, (), 'uint32')"
     raise TypeError(f"{name} has dtype {given}; expected {' or '.join(allowed)}; {hint}")
 
 

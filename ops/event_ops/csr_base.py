@@ -9,7 +9,7 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog.csr_todense.op import csr_todense
-from event_ops.checks import NUMBERS
+from event_ops.checks import NUMBERS, as_array
 from event_ops.csr_arithmetic import repeated, same_array
 from event_ops.csr_checks import check_csr, event_weights, matrix_shape
 from event_ops.csr_plan import ByColumn, by_column, reweighted
@@ -18,7 +18,6 @@ from event_ops.csr_validate import (
     check_indptr,
     checkify_copy,
     checkify_structure,
-    exact_array,
 )
 
 
@@ -36,8 +35,8 @@ class CSRBase:
     def __init__(
         self, data: ArrayLike, indices: ArrayLike, indptr: ArrayLike, *, shape: Any, validate: bool = True
     ) -> None:
-        indices, indptr = exact_array("indices", indices), exact_array("indptr", indptr)
-        weights = event_weights(exact_array("data", data), indices, float)
+        indices, indptr = as_array(indices, "indices"), as_array(indptr, "indptr")
+        weights = event_weights(as_array(data, "data"), indices, float)
         size = matrix_shape(shape)
         check_csr(weights, indices, indptr, size, NUMBERS)
         if validate:

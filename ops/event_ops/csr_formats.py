@@ -13,7 +13,7 @@ import numpy as np
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.checks import as_array, check_rank, check_shape
 from event_ops.csr_checks import matrix_shape
-from event_ops.csr_validate import check_in_range, check_indptr, exact_array, is_known
+from event_ops.csr_validate import check_in_range, check_indptr, is_known
 
 
 class Parts(NamedTuple):
@@ -56,7 +56,7 @@ def spanned(parts: Parts) -> Parts:
 def parts_of_coo(row: Any, col: Any, data: Any, shape: Any) -> Parts:
     """Entries in any order, by row; the order within a row stays."""
     shape = matrix_shape(shape)
-    row, col = exact_array("row", row), exact_array("col", col)
+    row, col, data = as_array(row, "row"), as_array(col, "col"), as_array(data)
     check_rank("row", row, 1, "one per entry")
     check_shape("col", col, row.shape, why="one per entry, as many as row")
     check_in_range("row", row, shape[0], "rows")

@@ -10,27 +10,12 @@ import numpy as np
 from jax.core import Tracer
 from jax.experimental import checkify
 
-from event_ops.checks import as_array
-
 KEEP = "mend it, or keep it with validate=False: the operators skip what is out of range"
 
 
 def is_known(*arrays: Any) -> bool:
     """Whether every array has values that this process can look at now."""
     return not any(isinstance(x, Tracer) or not getattr(x, "is_fully_addressable", True) for x in arrays)
-
-
-def exact_array(name: str, x: Any) -> jax.Array:
-    """`x` as a JAX array; ValueError where that would change integers, as it does without 64-bit types."""
-    array = as_array(x)
-    if isinstance(x, np.ndarray) and x.dtype.kind in "iu" and x.size and array.dtype != x.dtype:
-        limits = np.iinfo(array.dtype)
-        if x.min() < limits.min or x.max() > limits.max:
-            raise ValueError(
-                f"{name} holds {x.min()} to {x.max()}, which {array.dtype} cannot; "
-                "enable 64-bit types: jax.config.update('jax_enable_x64', True)"
-            )
-    return array
 
 
 def check_in_range(name: str, ids: Any, size: int, axis: str) -> None:

@@ -28,8 +28,18 @@ def current_gain(tau_m: Any, tau_syn: Any, dt: Any, dtype: Any) -> jax.Array:
     known = is_known(tau_m) and is_known(tau_syn) and is_known(dt)
     xp, kind = (np, float) if known else (jnp, dtype)
     tau_m, tau_syn, dt = (xp.asarray(x, kind) for x in (tau_m, tau_syn, dt))
-    # (exp(x) - 1) / x with x the difference of the two exponents: nothing cancels where they are close.
-    x = dt / tau_m - dt / tau_syn
-    close = xp.abs(x) < 1e-6
-    ratio = xp.where(close, 1 + x / 2, xp.expm1(x) / xp.where(close, 1, x))
-    return jnp.asarray(dt / tau_m * xp.exp(-dt / tau_m) * ratio, dtype)
+    of_m, of_syn = dt / tau_m, dt / tau_syn
+    # The difference over x, or, where it would cancel, exp(-mean) * sinh(x / 2) / (x / 2), by its series.
+    x = of_m - of_syn
+    close = xp.abs(x) < 1
+    apart = (xp.exp(-of_syn) - xp.exp(-of_m)) / xp.where(close, 1, x)
+    near = xp.exp(-(of_m + of_syn) / 2) * _sinhc(xp.where(close, x, 0) / 2)
+    return jnp.asarray(of_m * xp.where(close, near, apart), dtype)
+
+
+def _sinhc(x: Any) -> Any:
+    """sinh(x) / x to double precision where |x| <= 1/2, and so are its derivatives."""
+    total = 0.0
+    for n in range(8, 0, -1):
+        total = (total + 1) * x * x / (2 * n * (2 * n + 1))
+    return 1 + total

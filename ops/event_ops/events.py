@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 from jax import export
 from jax.tree_util import GetAttrKey
 from jax.typing import ArrayLike
@@ -26,8 +27,8 @@ class Events:
     Args:
         values: (n,), or a matrix with one vector of events per column (per row in `Events(x) @ A`); bool, or
             the dtype of the matrix. Or what `encoding` says.
-        encoding: "flags"; or "ids" or "bits", what `spike_compact` or `pack_events` returns: as in
-            `csr_event_matvec`.
+        encoding: "flags"; or "ids" or "bits", the ids that `spike_compact(spikes)[0]` or the words that
+            `pack_events(spikes)` are: as in `csr_event_matvec`.
 
     Raises:
         TypeError: values of another dtype.
@@ -45,6 +46,11 @@ class Events:
     encoding: str
 
     def __init__(self, values: ArrayLike, encoding: str = "flags") -> None:
+        if isinstance(values, list | tuple):
+            raise TypeError(
+                f"values is a {type(values).__name__}; expected an array: of what spike_compact returns, the "
+                "first, which are the ids"
+            )
         events = as_array(values)
         if encoding not in _DTYPES:
             raise ValueError(f"encoding is {encoding!r}; expected one of {', '.join(map(repr, _DTYPES))}")
@@ -55,10 +61,30 @@ class Events:
             )
         vars(self).update(values=events, encoding=encoding)
 
+    # NumPy's arrays leave both products to the two methods.
+    __array_ufunc__ = None
+
+    def __matmul__(self, other: Any) -> Any:
+        """Of a dense matrix: refused. `CSR` has the product with itself."""
+        return _refuse_dense(other, "transpose=True")
+
+    def __rmatmul__(self, other: Any) -> Any:
+        """As `__matmul__`."""
+        return _refuse_dense(other, "transpose=False")
+
     @property
     def T(self) -> Events:
         """The matrix of events the other way round; a vector as it is."""
         return _unflatten(self.encoding, (self.values.T,))
+
+
+def _refuse_dense(other: Any, orientation: str) -> Any:
+    if isinstance(other, np.ndarray | jax.Array):
+        raise TypeError(
+            "the product of Events with a dense array is dense_event_matvec(weights, events, "
+            f"{orientation}); `@` is for a CSR"
+        )
+    return NotImplemented
 
 
 def _flatten(events: Events) -> tuple[tuple[Any], str]:

@@ -191,6 +191,21 @@ REFUSED = {
     "short data": (lambda A: A.with_data(np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
     "unsigned events": (lambda A: A @ Events(np.ones(3, "u1")), TypeError, "values has dtype uint8.*bool"),
     "ids in a grid": (lambda A: A @ Events(np.ones((3, 2), int), "ids"), ValueError, "values has shape"),
+    "a pair as events": (
+        lambda A: Events(spike_compact(np.ones(3, bool)), "ids"),
+        TypeError,
+        "values is a tuple; .*spike_compact",
+    ),
+    "events by a dense matrix": (
+        lambda A: Events(np.ones(3, bool)) @ np.ones((3, 2), "f"),
+        TypeError,
+        r"dense_event_matvec\(weights, events, transpose=True\)",
+    ),
+    "a dense matrix by events": (
+        lambda A: np.ones((2, 3), "f") @ Events(np.ones(3, bool)),
+        TypeError,
+        r"dense_event_matvec\(weights, events, transpose=False\)",
+    ),
     "events with three axes": (lambda A: Events(np.ones((1, 1, 3), bool)), ValueError, "values has shape"),
 }
 

@@ -78,6 +78,7 @@ def test_coordinates_in_any_order_keep_it_within_rows():
         assert (A.data.tolist(), A.indices.tolist()) == ([2, 8, 1, 4], [1, 0, 2, 2])
         assert A.indptr.tolist() == [0, 2, 4]
     assert build(2.0).data == 2
+    assert CSR.from_coo([1, 0], [2, 1], [1.0, 2.0], shape=(2, 3)).data.tolist() == [2, 1]
     with pytest.raises(ValueError, match=r"row\[0\] is 2.*expected 0 to 1, for 2 rows"):
         CSR.from_coo(row=[2], col=[0], data=[1.0], shape=(2, 3))
 

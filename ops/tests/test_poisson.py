@@ -47,6 +47,21 @@ def test_a_neuron_draws_the_same_in_every_population():
         assert (np.asarray(few) != np.asarray(other)).any()
 
 
+def test_a_key_in_place_of_a_seed_is_refused():
+    with pytest.raises(TypeError, match=r"seed has dtype key<fry>; .*jax\.random\.bits\(seed, "):
+        poisson_input(np.float32(1), jax.random.key(0), 3, mean=np.ones(4))
+
+
+def test_a_gradient_with_a_number_as_seed_warns_of_nothing():
+    def total(current):
+        def step(current, i):
+            return poisson_input(np.float32(2), 7, i, mean=np.full(3, 0.5), initial=0.5 * current), None
+
+        return jax.lax.scan(step, current, np.arange(4))[0].sum()
+
+    np.testing.assert_allclose(jax.grad(total)(np.zeros(3, np.float32)), 0.5**4)
+
+
 def test_a_traced_mean_is_refused():
     with pytest.raises(TypeError, match="mean is traced; expected numbers known when the call is traced"):
         jax.jit(lambda mean: poisson_input(np.float32(1), 7, 3, mean=mean))(np.ones(4))

@@ -87,6 +87,32 @@ def test_an_error_has_derivatives(operator):
     np.testing.assert_array_equal(jax.jit(jax.grad(total))(DATA, INSIDE), INSIDE.astype(float))
     with pytest.raises(RUN_ERRORS, match="an index is out of range"):
         jax.block_until_ready(jax.jit(jax.value_and_grad(total))(DATA, OUTSIDE))
+    with pytest.raises(RUN_ERRORS, match="an index is out of range"):
+        jax.block_until_ready(jax.jit(jax.grad(total))(DATA, OUTSIDE))
+
+
+def test_an_error_has_derivatives_in_one_update_for_all():
+    def total(target, indices, update):
+        return jnp.vdot(scatter_add(target, indices, update, mode="error"), jnp.arange(3.0))
+
+    derivatives = jax.jit(jax.grad(total, argnums=(0, 2)))
+    for_target, for_update = derivatives(jnp.zeros(3), INSIDE, jnp.float32(2))
+    np.testing.assert_array_equal(for_target, [0, 1, 2])
+    assert float(for_update) == int(INSIDE.sum())
+    with pytest.raises(RUN_ERRORS, match="an index is out of range"):
+        jax.block_until_ready(derivatives(jnp.zeros(3), OUTSIDE, jnp.float32(2)))
+
+
+@pytest.mark.parametrize(("update", "dtype"), [(0.9, "i4"), (np.float64(2), "u4"), (1j, "i4"), (1j, "f4")])
+def test_a_number_of_another_kind_than_the_target_is_refused(update, dtype):
+    with pytest.raises(TypeError, match=r"updates is .*, and target has dtype .*cast target: target.astype"):
+        scatter_add(np.zeros(3, dtype), np.array([0]), update)
+
+
+@pytest.mark.parametrize(("update", "dtype"), [(2, "u4"), (2, "f4"), (2.0, "c8"), (True, "i4")])
+def test_a_number_takes_the_dtype_of_the_target(update, dtype):
+    found = scatter_add(np.zeros(3, dtype), np.array([0]), update)
+    assert found.dtype == dtype and found.tolist() == [update, 0, 0]
 
 
 @both

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -79,7 +80,15 @@ def check_static(operator: str, arguments: Mapping[str, Any]) -> None:
 
 def concrete(backend: Backend, call: Call) -> Callable[..., list[jax.Array]]:
     """The function that `backend` generates for `call`; its outputs come flat and checked."""
-    function = backend.load()(**call.for_generator())
+    generator = backend.load()
+    keywords = call.for_generator()
+    try:
+        function = generator(**keywords)
+    except TypeError as error:
+        takes = f"the keywords {', '.join(sorted(keywords))}: name them, or take **kwargs, and return"
+        hint = f"a generator takes {takes} the function of the input arrays"
+        _explain_call(f"generator of backend {backend.name!r}", call, generator, (), keywords, hint, error)
+        raise
     if not callable(function):
         raise KernelTypeError(
             f"operator {call.operator!r}: the generator of backend {backend.name!r} returned "
@@ -87,9 +96,38 @@ def concrete(backend: Backend, call: Call) -> Callable[..., list[jax.Array]]:
         )
 
     def flat(*ins: Any) -> list[jax.Array]:
-        return check_outputs(call, f"backend {backend.name!r}", function(*ins))
+        try:
+            result = function(*ins)
+        except TypeError as error:
+            hint = f"the call has {len(ins)} inputs"
+            _explain_call(f"function of backend {backend.name!r}", call, function, ins, {}, hint, error)
+            raise
+        return check_outputs(call, f"backend {backend.name!r}", result)
 
     return flat
+
+
+def _explain_call(
+    what: str,
+    call: Call,
+    function: Any,
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any],
+    hint: str,
+    error: TypeError,
+) -> None:
+    """Raise KernelTypeError where `function` cannot take such arguments at all."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*arguments, **keywords)
+    except TypeError as misfit:
+        name = getattr(function, "__qualname__", repr(function))
+        raise KernelTypeError(
+            f"operator {call.operator!r}: the {what}, {name}{signature}, does not fit: {misfit}; {hint}"
+        ) from error
 
 
 def check_outputs(call: Call, source: str, result: Any) -> list[jax.Array]:

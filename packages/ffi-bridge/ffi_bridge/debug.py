@@ -2,8 +2,8 @@
 
 Every output is then filled with NaN, or with -1, before its kernel runs, so that what it leaves unwritten
 shows, and lies between canaries: a kernel that writes up to 64 bytes beside an output ends with an error that
-names both. An output that shares its memory with an input is left as it is. It costs a copy of every output;
-Numba's own check of every index is `NUMBA_BOUNDSCHECK=1`.
+names both. An output in place of an input begins with what is there, between canaries, too. It costs a copy
+of every output; Numba's own check of every index is `NUMBA_BOUNDSCHECK=1`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,12 @@ def export(function: Any, **options: Any) -> Callable[..., jax.export.Exported]:
 
     Returns:
         `(*args, **kwargs) -> jax.export.Exported`, as there.
+
+    Raises:
+        TypeError: `function` was not jitted.
     """
+    if not hasattr(function, "lower"):
+        raise TypeError(f"export takes what jax.jit gave, got {function!r}: export(jax.jit(function))")
     allowed = list(options.pop("disabled_checks", ()))
 
     def exported(*args: Any, **kwargs: Any) -> jax.export.Exported:

@@ -13,6 +13,7 @@ import enum
 import hashlib
 import sys
 import types
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,14 @@ import numpy as np
 # `operator.mul` and the like say that they are of `_operator`.
 _LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
 _ADDRESS: Final = " at 0x"  # in the text of an object that has no other name
+
+# Numba and its two branches for CUDA have tables of their own of what `overload` declares.
+_TEMPLATES: Final = tuple(
+    f"{package}.typing.templates" for package in ("numba.core", "numba.cuda", "numba_cuda_mlir.numba_cuda")
+)
+
+# Numba copies smaller arrays into machine code; what is larger, or has gaps, it reads where it is.
+_COPIED_BYTES: Final = 10**6
 
 # Objects without contents are told apart by identity, which holds only while they live.
 _kept_alive: Final[dict[int, object]] = {}
@@ -45,10 +54,19 @@ def fingerprint(*parts: object) -> Fingerprint:
     return Fingerprint(digest.hexdigest(), walk.portable)
 
 
+def compiled_parts(function: object) -> list[Any]:
+    """Dispatchers, and templates of overloads, that are reached from `function`: callees before callers."""
+    walk = _Walk()
+    deque(walk.tokens(function), maxlen=0)
+    return list(walk.compiled)
+
+
 class _Walk:
     def __init__(self) -> None:
         self.portable = True
+        self.compiled: dict[Any, None] = {}  # in the order in which their contents were complete
         self._functions: dict[int, int] = {}
+        self._modules: set[int] = set()
 
     def tokens(self, value: object) -> Iterator[str | bytes]:
         """A flat, unambiguous stream of what `value` holds."""
@@ -60,11 +78,14 @@ class _Walk:
             yield repr(value)
         elif isinstance(value, bytes):
             yield value
+        elif isinstance(value, np.ndarray) and _is_read_in_place(value):
+            yield self._identity(value)
         elif isinstance(value, (np.ndarray, np.generic)):
             yield from (str(value.dtype), str(value.shape), value.tobytes())
         elif isinstance(value, np.dtype):
             yield str(value)
         elif isinstance(value, (tuple, list)):
+            yield from getattr(value, "_fields", ())
             yield from self._sequence(value)
         elif isinstance(value, (set, frozenset)):
             yield from self._sequence(sorted(value, key=repr))
@@ -85,10 +106,12 @@ class _Walk:
             yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
         elif isinstance(value, types.FunctionType):
             yield from self._function(value)
-            yield from self.tokens(_overloads(value))
+            yield from self._overloads(value)
         elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
             yield from self._function(function)
             yield from self.tokens((getattr(value, "targetoptions", {}), getattr(value, "locals", {})))
+            if hasattr(value, "_reset_overloads"):
+                self.compiled[value] = None
         elif isinstance(definition := getattr(value, "_defn", None), types.FunctionType):
             yield from self._function(definition)  # an intrinsic: `numba.extending.intrinsic`
         elif isinstance(value, types.CodeType):
@@ -97,18 +120,26 @@ class _Walk:
             yield value.__name__
         elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
             yield type(value).__qualname__  # such as llvmlite's mark of what is undefined
-        elif type(value).__module__.startswith("numba."):
+        elif _is_numba_type(value):
             self.portable &= _ADDRESS not in str(value)
             yield str(value)
         elif isinstance(value, np.ufunc):
             yield value.__name__
+        elif type(value).__module__.startswith("numba."):
+            yield self._identity(value)
+            # `vectorize` has a dispatcher inside, `jitclass` one for each method.
+            yield from self.tokens(getattr(value, "_dispatcher", None))
+            yield from self.tokens(getattr(getattr(value, "class_type", None), "jit_methods", None))
         elif isinstance(value, type) and (definition := _definition(value)) is not None:
             yield f"{value.__module__}.{value.__qualname__}"
             yield from self.tokens(definition)
         else:
-            self.portable = False
-            _kept_alive[id(value)] = value
-            yield f"object {id(value)}"
+            yield self._identity(value)
+
+    def _identity(self, value: object) -> str:
+        self.portable = False
+        _kept_alive[id(value)] = value
+        return f"object {id(value)}"
 
     def _function(self, function: types.FunctionType) -> Iterator[str | bytes]:
         if id(function) in self._functions:
@@ -120,12 +151,48 @@ class _Walk:
         for name, value in references(function, function.__code__):
             yield name
             yield from self.tokens(value)
+            if isinstance(value, types.ModuleType):
+                yield from self._attributes(value, function.__code__)
+
+    def _attributes(self, module: types.ModuleType, code: types.CodeType) -> Iterator[str | bytes]:
+        """Of a module that is given another name in the code: everything that the code could read of it."""
+        if module.__name__.partition(".")[0] in _LIBRARIES or id(module) in self._modules:
+            return
+        self._modules.add(id(module))
+        for name in sorted(_names(code)):
+            if hasattr(module, name):
+                yield name
+                value = getattr(module, name)
+                yield from self.tokens(value)
+                if isinstance(value, types.ModuleType):
+                    yield from self._attributes(value, code)
+
+    def _overloads(self, function: types.FunctionType) -> Iterator[str | bytes]:
+        """What `numba.extending.overload` declares to be compiled in place of a Python function."""
+        for template in _templates(function):
+            yield from self.tokens((template._overload_func, template._jit_options))
+            self.compiled[template] = None
 
     def _code(self, code: types.CodeType) -> Iterator[str | bytes]:
         yield from (code.co_name, code.co_code, code.co_exceptiontable)
         counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         yield from self.tokens((counts, names, code.co_consts))
+
+
+def _is_read_in_place(array: np.ndarray[Any, Any]) -> bool:
+    contiguous = array.flags.c_contiguous or array.flags.f_contiguous
+    return array.nbytes > _COPIED_BYTES or not contiguous
+
+
+def _is_numba_type(value: object) -> bool:
+    return any(c.__name__ == "Type" and c.__module__.startswith("numba.") for c in type(value).__mro__)
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Every global name and attribute in a function's code."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return set(code.co_names).union(*map(_names, inner))
 
 
 def is_library_name(value: object) -> bool:
@@ -150,18 +217,15 @@ def _definition(kind: type) -> object | None:
     return Path(path).read_bytes()
 
 
-def _overloads(function: types.FunctionType) -> list[object]:
-    """What `numba.extending.overload` declares to be compiled in place of a Python function."""
-    templates = sys.modules.get("numba.core.typing.templates")
-    if templates is None:
-        return []
-    declared = [
+def _templates(function: types.FunctionType) -> list[Any]:
+    modules = [sys.modules[name] for name in _TEMPLATES if name in sys.modules]
+    return [
         template
-        for value, kind in templates.builtin_registry.globals
+        for module in modules
+        for value, kind in module.builtin_registry.globals
         if value is function
         for template in kind.templates
     ]
-    return [(template._overload_func, template._jit_options) for template in declared]
 
 
 def references(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:

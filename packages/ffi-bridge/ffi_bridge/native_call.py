@@ -102,14 +102,29 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
 
     Inputs have their batch axes in front, in the order of the levels.
     """
-    # A Python scalar or NumPy array becomes what jax.jit would make of it.
-    arrays = align_varying([jax.numpy.asarray(x) for x in ins])
-    names = kernel.buffer_names(len(arrays), len(call.outs))
+    names = kernel.buffer_names(len(ins), len(call.outs))
+    arrays = align_varying([_as_array(kernel, *named) for named in zip(names, ins, strict=False)])
     for source, out in kernel.aliases:
         _check_alias(kernel, names, arrays, call, source, out)
     platform = kernel.likely_platform()
     target = kernel.ensure_target(arrays, call, names, platform)
     return native_call_p.bind(*arrays, kernel=kernel, call=call, target=(platform, target))
+
+
+def _as_array(kernel: NativeKernel, name: str, x: Any) -> jax.Array:
+    """What jax.jit would make of a number or an array of NumPy."""
+    if x is None or isinstance(x, (dict, list, tuple, str)):
+        raise KernelTypeError(
+            f"kernel '{kernel.name}': input '{name}' is a {type(x).__name__}; expected an array or a number: "
+            "pass each array as an input of its own"
+        )
+    array = jax.numpy.asarray(x)
+    if jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):
+        raise KernelTypeError(
+            f"kernel '{kernel.name}': input '{name}' is a key, {array.dtype}; expected numbers: pass "
+            "jax.random.key_data(key)"
+        )
+    return array
 
 
 def _check_alias(

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
+import numba
 from numba.core import types
 from numba.core.compiler import CompileResult, Flags, compile_extra
 from numba.core.dispatcher import _FunctionCompiler  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core.errors import NumbaError
 
 from ffi_bridge import numba_object
+from ffi_bridge.callees import compiled_now
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.fingerprint import compiled_parts, references
 from ffi_bridge.handler.exception import ExceptionSlot
 from ffi_bridge.handler.layout import Layout, Threading
 from ffi_bridge.handler.numba_context import NativeContext
@@ -75,7 +78,8 @@ def compile_handler(
     The caller holds Numba's compiler lock.
     """
     slot = ExceptionSlot(f"{name}.exceptions")
-    compiled = _compile(dispatcher, arrays, layout, noalias, slot)
+    with compiled_now(dispatcher):
+        compiled = _compile(dispatcher, arrays, layout, noalias, slot)
     threading = _threading(compiled, slot, num_threads)
     compiled.library.enable_object_caching()
     address = emit_handler(compiled, name, layout, threading)
@@ -94,6 +98,7 @@ def _compile(
 ) -> CompileResult:
     kernel = dispatcher.__name__
     _refuse_imports(kernel, dispatcher.py_func.__code__)
+    _refuse_object_mode(dispatcher)
     try:
         compiled = _Compiler(dispatcher, noalias, slot).compile(tuple(arrays), None)
     except NumbaError as error:
@@ -112,6 +117,17 @@ def _refuse_imports(kernel: str, code: CodeType) -> None:
             raise KernelTypeError(
                 f"kernel '{kernel}' imports '{instruction.argval}' in its body, which Numba cannot compile; "
                 f"move `import {instruction.argval}` to the top of the file"
+            )
+
+
+def _refuse_object_mode(dispatcher: Any) -> None:
+    callees = (getattr(part, "py_func", None) for part in compiled_parts(dispatcher.py_func))
+    for function in (dispatcher.py_func, *filter(None, callees)):
+        if any(value is numba.objmode for _, value in references(function, function.__code__)):
+            raise KernelTypeError(
+                f"kernel '{dispatcher.__name__}' enters Python by numba.objmode, in {function.__name__}; a "
+                "native call has no Python; to print, or to look with a debugger, start the process with "
+                "NUMBA_DISABLE_JIT=1"
             )
 
 

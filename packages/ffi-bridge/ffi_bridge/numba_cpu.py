@@ -39,7 +39,8 @@ def numba_kernel(
         kernel: a function decorated with `@numba.njit`; takes one array per input, then one per
             output, all C-contiguous; writes every element of every output; returns nothing. Inputs
             are read-only.
-        outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. A dict
+            is in the order of its keys.
         vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
             machine code, for nested vmaps too, and the kernel always sees the ranks it was written
             for. "sequential": a `jax.lax.scan` of calls. "expand_dims", "broadcast_all": one call

@@ -16,6 +16,7 @@ from cuda.bindings.nvjitlink import nvJitLinkError
 
 from ffi_bridge import kernel_cache, numba_cuda_by_llvm
 from ffi_bridge.abi import DTYPES
+from ffi_bridge.callees import compiled_now
 from ffi_bridge.cuda_driver import Cubin
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
@@ -100,7 +101,8 @@ def _compiled(
     compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
 ) -> Compiled:
     try:
-        compiled = compiler.compile(kernel, arguments, capability)
+        with compiled_now(kernel):
+            compiled = compiler.compile(kernel, arguments, capability)
     except _errors(compiler) as error:
         raise KernelTypeError(_explain(compiler, kernel, arguments, capability, error)) from error
     if compiled.cooperative:

@@ -25,7 +25,11 @@ class Outs:
 
     @classmethod
     def of(cls, outs: Any) -> Outs:
-        """Flatten `outs`; raises KernelDefinitionError unless a non-empty pytree of shapes and dtypes."""
+        """Flatten `outs`; raises KernelDefinitionError unless a non-empty pytree of shapes and dtypes.
+
+        So it does for a dict that is not in the order of its keys, which is the one that JAX has.
+        """
+        _check_order(outs)
         leaves, tree = jax.tree.flatten(outs)
         if not leaves:
             raise KernelDefinitionError("outs is empty; give at least one jax.ShapeDtypeStruct")
@@ -44,6 +48,21 @@ class Outs:
     def restore(self, flat: Sequence[Any]) -> Any:
         """Arrays in the structure of `outs`."""
         return jax.tree.unflatten(self.tree, flat)
+
+
+def _check_order(outs: Any) -> None:
+    if isinstance(outs, dict):
+        keys: list[Any] = list(outs)
+        parts = jax.tree.leaves_with_path(outs, is_leaf=lambda x: x is not outs)
+        ordered = [path[0].key for path, _ in parts]
+        if keys != ordered:
+            raise KernelDefinitionError(
+                f"outs is a dict with the keys {keys}, and JAX, and so the arguments of a kernel, have them "
+                f"in the order {ordered}; write it in this order, or give a tuple or a NamedTuple"
+            )
+    if isinstance(outs, dict | list | tuple):
+        for part in outs.values() if isinstance(outs, dict) else outs:
+            _check_order(part)
 
 
 def _struct(leaf: Any) -> jax.ShapeDtypeStruct:

@@ -65,6 +65,12 @@ def in_place(x, y):
 
 
 @numba.njit
+def behind_in_place(x, z, y):
+    for i in range(z.size):
+        y[i] += x[0]
+
+
+@numba.njit
 def integers(x, y, z):
     y[0] = 1
 
@@ -95,6 +101,11 @@ for kernel in (right, unwritten, behind, before, in_threads, raises):
     found[kernel.__name__] = outcome(call, X)
     found[kernel.__name__ + " of a batch"] = outcome(jax.jit(jax.vmap(call)), jnp.stack([X, X]))
 found["in_place"] = outcome(jax.jit(numba_kernel(in_place, FIVE, input_output_aliases={0: 0})), X)
+writes_behind = numba_kernel(behind_in_place, FIVE, input_output_aliases={0: 0})
+for size in (5, 6):
+    found[f"{size} in place"] = outcome(writes_behind, X + 1, jnp.ones(size))
+    batch = jnp.stack([X + 1, X + 2]), jnp.ones((2, size))
+    found[f"{size} in place of a batch"] = outcome(jax.jit(jax.vmap(writes_behind)), *batch)
 found["empty"] = outcome(numba_kernel(right, jax.ShapeDtypeStruct((0,), jnp.float32)), X[:0])
 kinds = [jax.ShapeDtypeStruct((2,), jnp.int16), jax.ShapeDtypeStruct((2,), jnp.uint8)]
 found["integers"] = [outcome(lambda x, i=i: numba_kernel(integers, kinds)(x)[i], X) for i in range(2)]

@@ -32,6 +32,11 @@ def test_writes_behind_an_output_are_errors(found, name):
     assert found[name] == f"INTERNAL: kernel '{kernel}' wrote behind its output 'y'"
 
 
+@pytest.mark.parametrize("name", ["6 in place", "6 in place of a batch"])
+def test_outputs_in_place_of_inputs_are_guarded(found, name):
+    assert found[name] == "INTERNAL: kernel 'behind_in_place' wrote behind its output 'y'"
+
+
 @pytest.mark.parametrize("name", ["before", "before of a batch"])
 def test_writes_before_an_output_are_errors(found, name):
     assert found[name] == "INTERNAL: kernel 'before' wrote before its output 'y'"
@@ -56,6 +61,8 @@ def test_what_is_right_stays_right(found):
     assert found["right"] == [0, 1, 2, 3, 4]
     assert found["right of a batch"] == [[0, 1, 2, 3, 4]] * 2
     assert found["in_place"] == [7, 1, 2, 3, 4]
+    assert found["5 in place"] == [2, 4, 5, 6, 7]
+    assert found["5 in place of a batch"] == [[2, 4, 5, 6, 7], [4, 7, 8, 9, 10]]
     assert found["empty"] == []
 
 

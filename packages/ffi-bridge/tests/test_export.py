@@ -86,6 +86,11 @@ def test_a_kernel_of_another_toolchain_is_named():
         ffi_bridge.export._find(name, "warp")
 
 
+def test_what_was_not_jitted_is_refused():
+    with pytest.raises(TypeError, match=r"what jax\.jit gave, got .*export\(jax\.jit\(function\)\)"):
+        ffi_bridge.export.export(jnp.ones)
+
+
 def test_programs_without_kernels_and_options_pass_through():
     exported = ffi_bridge.export.export(jax.jit(jnp.sin), platforms=["cpu", "cuda"])(jnp.ones(4))
     assert exported.platforms == ("cpu", "cuda")

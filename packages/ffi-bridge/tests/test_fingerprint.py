@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import types
+from collections import namedtuple
 
 import numba
 import numpy as np
@@ -38,6 +39,13 @@ def reads_global(x, out):
 @numba.njit
 def reads_module(x, out):
     out[0] = x[0] * settings.gain
+
+
+@numba.njit
+def reads_module_by_another_name(x, out):
+    known_as = settings
+    inside = known_as.nested
+    out[0] = x[0] * known_as.gain + inside.offset
 
 
 @numba.njit
@@ -102,6 +110,33 @@ def test_arrays_in_closures_count_by_contents():
     assert fingerprint(scaled(np.zeros(4))) != fingerprint(scaled(np.zeros((2, 2))))
 
 
+def test_arrays_that_numba_reads_in_place_count_by_identity():
+    large = np.zeros(1_000_000, np.float32)
+    for array in (large, np.zeros((4, 4))[::2, ::2]):
+        assert fingerprint(scaled(array)) == fingerprint(scaled(array))
+        assert fingerprint(scaled(array)) != fingerprint(scaled(array.copy()))
+        assert not fingerprint(scaled(array)).portable
+
+
+def test_fields_of_named_tuples_count():
+    one, other = (namedtuple("Parameters", names)(1.0, 2.0) for names in ("tau v", "v tau"))
+    assert fingerprint(scaled(one)) == fingerprint(scaled(one._replace()))
+    assert fingerprint(scaled(one)) != fingerprint(scaled(other))
+
+
+def vectorized(factor):
+    @numba.vectorize
+    def scale(v):
+        return v * factor
+
+    return scaled(scale)
+
+
+def test_vectorized_functions_count_by_contents_and_in_this_process_only():
+    assert fingerprint(vectorized(2)) != fingerprint(vectorized(3))
+    assert not fingerprint(vectorized(2)).portable
+
+
 @pytest.mark.parametrize("kernel", [reads_global, calls])
 def test_globals_count_also_in_callees(kernel, monkeypatch):
     before = fingerprint(kernel)
@@ -113,6 +148,18 @@ def test_attributes_of_modules_count(monkeypatch):
     before = fingerprint(reads_module)
     monkeypatch.setattr(settings, "gain", 3.0)
     assert fingerprint(reads_module) != before
+
+
+def test_attributes_of_a_module_under_another_name_count(monkeypatch):
+    monkeypatch.setattr(settings, "nested", types.ModuleType("nested"), raising=False)
+    monkeypatch.setattr(settings.nested, "offset", 1.0, raising=False)
+    before = fingerprint(reads_module_by_another_name)
+    assert fingerprint(reads_module_by_another_name) == before
+    monkeypatch.setattr(settings, "gain", 3.0)
+    changed = fingerprint(reads_module_by_another_name)
+    assert changed != before
+    monkeypatch.setattr(settings.nested, "offset", 3.0)
+    assert fingerprint(reads_module_by_another_name) not in (before, changed)
 
 
 def test_recursion_ends():

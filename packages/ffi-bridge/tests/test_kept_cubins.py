@@ -57,6 +57,32 @@ def test_compiled_once(compiled):
     assert len(compiled) == 1
 
 
+GAIN = np.float32(0)
+
+
+@cuda.jit(device=True)
+def amplified(v):
+    return v * GAIN
+
+
+def of_a_callee():
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.grid(1)
+        if i < y.size:
+            y[i] = amplified(x[i])
+
+    return kernel
+
+
+def test_a_changed_global_of_a_device_function(compiled, monkeypatch):
+    for value in map(np.float32, (3, 50, 3)):
+        monkeypatch.setitem(globals(), "GAIN", value)
+        code = cubin_in_a_new_process(of_a_callee()).code
+        assert value.tobytes() in code  # a multiplication holds its constant
+    assert len(compiled) == 2
+
+
 def test_what_differs_is_compiled(compiled, monkeypatch):
     doubles = tuple(ArrayType(np.dtype("float64"), 1, x.readonly) for x in ARGUMENTS)
     cubin_in_a_new_process(scaled(2))

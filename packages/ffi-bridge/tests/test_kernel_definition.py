@@ -31,6 +31,35 @@ def test_a_generator_that_returns_no_function_is_refused(request: Any) -> None:
         operator(X, outs=OUT)
 
 
+@pytest.mark.parametrize(
+    ("generator", "message"),
+    [
+        (lambda x: 2 * x, r"generator of backend 'b', .*\(x\), does not fit: .*'x'; .*keywords outs, tau"),
+        (lambda *, outs: lambda x: 2 * x, "unexpected keyword argument 'tau'"),
+        (
+            lambda **_: lambda x, y: x + y,
+            r"function of backend 'b', .*\(x, y\), .*'y'; the call has 1 inputs",
+        ),
+    ],
+)
+def test_functions_that_cannot_take_the_call_are_named(request: Any, generator: Any, message: str) -> None:
+    operator = XLACustomKernel(request.node.name)
+    operator.def_kernel("b", "cpu", generator)
+    with pytest.raises(KernelTypeError, match=message):
+        operator(X, outs=OUT, tau=3)
+
+
+def test_an_error_within_a_function_that_fits_is_its_own(request: Any) -> None:
+    def function(x: Any) -> Any:
+        raise TypeError("not today")
+
+    operator = XLACustomKernel(request.node.name)
+    operator.def_kernel("b", "cpu", lambda **_: function)
+    with pytest.raises(TypeError, match="not today") as caught:
+        operator(X, outs=OUT)
+    assert not isinstance(caught.value, KernelTypeError)
+
+
 @pytest.mark.parametrize("platform", ["metal", "CPU", None])
 def test_unknown_platforms_list_what_exists(operator: XLACustomKernel, platform: Any) -> None:
     actions = [

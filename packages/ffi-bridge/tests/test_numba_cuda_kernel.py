@@ -44,7 +44,7 @@ def test_the_launch_is_as_asked(gpu, x):
 
 
 def test_several_outputs_in_a_pytree(x):
-    f = numba_cuda_kernel(kernels.split, {"up": out(10), "down": out(10)}, launch_dims=10)
+    f = numba_cuda_kernel(kernels.split, {"down": out(10), "up": out(10)}, launch_dims=10)
     found = f(x - 5)
     np.testing.assert_array_equal(found["down"], jnp.maximum(x - 5, 0))  # leaves are in the order of keys
     np.testing.assert_array_equal(found["up"], jnp.minimum(x - 5, 0))

@@ -1,5 +1,7 @@
 """Errors of numba_kernel come at the right time and name kernel and argument."""
 
+from collections import OrderedDict
+
 import jax
 import jax.numpy as jnp
 import numba
@@ -37,6 +39,18 @@ def imports(x, out):
 
 
 @numba.njit
+def prints(x):
+    with numba.objmode():
+        print(x)
+
+
+@numba.njit
+def calls_python(x, out):
+    prints(x)
+    out[0] = x[0]
+
+
+@numba.njit
 def returns(x, out):
     return x[0]
 
@@ -69,6 +83,13 @@ class TestAtWrapTime:
     def test_outs_without_shape(self):
         with pytest.raises(KernelDefinitionError, match="ShapeDtypeStruct"):
             numba_kernel(copy, [(3,)])
+
+    @pytest.mark.parametrize("wrap", [lambda outs: outs, lambda outs: (OUT, outs), lambda outs: {"c": outs}])
+    def test_dicts_in_another_order_than_jax_has(self, wrap):
+        with pytest.raises(KernelDefinitionError, match=r"keys \['b', 'a'\].* in the order \['a', 'b'\]"):
+            numba_kernel(copy, wrap({"b": OUT, "a": OUT}))
+        numba_kernel(copy, wrap({"a": OUT, "b": OUT}))
+        numba_kernel(copy, wrap(OrderedDict(b=OUT, a=OUT)))
 
     @pytest.mark.parametrize("extent", [-1, 2.5, "n", 2**62])
     def test_outs_of_a_shape_that_cannot_be(self, extent):
@@ -104,6 +125,17 @@ class TestWhenTraced:
 
     def test_typing_error(self):
         self.refuse(typo, r"kernel 'typo' does not compile for \(x: [^)]*float32(.|\n)*lenght", jnp.ones(3))
+
+    def test_object_mode_in_a_callee(self):
+        self.refuse(calls_python, "Python by numba.objmode, in prints; .*NUMBA_DISABLE_JIT=1", jnp.ones(3))
+
+    @pytest.mark.parametrize("given", [None, {"a": jnp.ones(3)}, [1.0, 2.0, 3.0], (jnp.ones(3),)])
+    def test_what_is_no_array(self, given):
+        message = f"'copy': input 'x' is a {type(given).__name__}; expected an array or a number"
+        self.refuse(copy, message, given)
+
+    def test_keys(self):
+        self.refuse(copy, r"input 'x' is a key.*jax\.random\.key_data\(key\)", jax.random.key(0))
 
     def test_import_in_the_body(self):
         self.refuse(imports, "'imports' imports 'math' in its body.*top of the file", jnp.ones(3))

@@ -114,7 +114,7 @@ def test_a_0d_array_is_one_of_shape_1_and_an_empty_launch_does_nothing():
 
 def test_outs_give_the_result_its_structure_and_launch_dims_its_extent():
     out = jax.ShapeDtypeStruct((3,), jnp.int32)
-    result = warp_kernel(counted, {"low": out, "high": out}, launch_dims=(3,))(5)
+    result = warp_kernel(counted, {"high": out, "low": out}, launch_dims=(3,))(5)
     # A dict's leaves are sorted by key.
     assert {name: x.tolist() for name, x in result.items()} == {"high": [5, 6, 7], "low": [5, 4, 3]}
 

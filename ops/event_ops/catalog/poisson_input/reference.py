@@ -23,7 +23,7 @@ def poisson_input(
 ) -> jax.Array:
     """Each neuron's word, then the number that it chooses."""
     blocks = -(-which.shape[0] // BLOCK)
-    words = philox2x32(jnp.arange(blocks * HALF, dtype="uint32"), step, seed)
+    words = philox2x32(jnp.arange(blocks * HALF, dtype="uint32"), jnp.asarray(step), jnp.asarray(seed))
     words = jnp.stack([word.reshape(blocks, HALF) for word in words], axis=1).reshape(-1)
     first = which.astype("uint32") << NUMBER_BITS
     numbers = outcome(jnp.asarray(tables), words[: which.shape[0]], NUMBER_BITS, first)

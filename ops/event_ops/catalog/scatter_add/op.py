@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
@@ -63,8 +64,7 @@ def scatter_add(
     """
     given = indices
     target, indices = as_array(target), as_array(indices)
-    numeric = isinstance(updates, (int, float, complex))
-    updates = jnp.asarray(updates, target.dtype) if numeric else as_array(updates)
+    updates = _as_updates(updates, target.dtype)
     _check(target, indices, updates)
     mode = resolved_mode(mode, "indices", given, -target.shape[0], target.shape[0])
     row = target.shape[1:]
@@ -75,6 +75,19 @@ def scatter_add(
     static = {"mode": mode, "deterministic": bool(deterministic)}
     y = kernel(flat, indices.reshape(-1), updates, outs=outs, backend=backend, **static)
     return y.reshape(target.shape)
+
+
+def _as_updates(updates: Any, dtype: Any) -> jax.Array:
+    """A number takes the dtype of target, which must have numbers of its kind."""
+    if not isinstance(updates, (int, float, complex)):
+        return as_array(updates)
+    kind, kinds = np.asarray(updates).dtype.kind, "biufc"
+    if kinds.find(kind) > kinds.find(dtype.kind):
+        raise TypeError(
+            f"updates is {updates!r}, and target has dtype {dtype}; expected a number of its kind; cast "
+            f"target: target.astype({'complex' if kind == 'c' else 'float'})"
+        )
+    return jnp.asarray(updates, dtype)
 
 
 def _check(target: jax.Array, indices: jax.Array, updates: jax.Array) -> None:
@@ -112,6 +125,10 @@ def _transpose(ct: Any, target: Any, indices: Any, updates: Any, *, mode: str, *
     ct_target = ct if ad.is_undefined_primal(target) else None
     ct_updates = None
     if ad.is_undefined_primal(updates):
+        if mode == "error":
+            # Where only the gradient is asked for, XLA leaves out the sum, and what would have raised in it.
+            nothing = jnp.zeros(updates.aval.shape, updates.aval.dtype)
+            ct += kernel(jnp.zeros(jnp.shape(ct), nothing.dtype), indices, nothing, mode=mode, **params)
         gathered = values_at_places(jnp.asarray(ct), indices, mode, from_end=True)
         ct_updates = gathered if updates.aval.ndim else gathered.sum()
     return [ct_target, None, ct_updates]

@@ -21,7 +21,7 @@ class _Output:
     name: str
     data: Any  # XLA's memory
     size: Any  # bytes
-    block: Any  # where the address of ours is: canaries, the output, canaries; NULL: there is none
+    block: Any  # where the address of ours is: canaries, the output, canaries
 
 
 class Canaries:
@@ -43,49 +43,46 @@ class Canaries:
         self, names: Sequence[str], data: Sequence[Any], sizes: Sequence[Any], num_inputs: int
     ) -> list[Any]:
         """Where the kernel finds all buffers, inputs first, whose outputs XLA has at `data`."""
-        inputs = list(data[:num_inputs])
-        outputs = list(zip(names, data, sizes, strict=True))[num_inputs:]
-        return inputs + [self._around(name, place, size, inputs) for name, place, size in outputs]
+        found = list(data[:num_inputs])
+        for name, place, size in list(zip(names, data, sizes, strict=True))[num_inputs:]:
+            found = self._around(name, place, size, found, num_inputs)
+        return found
 
-    def _around(self, name: str, data: Any, size: Any, inputs: Sequence[Any]) -> Any:
-        """Where the kernel writes in place of `data`: `data` itself, if that is one of the `inputs`, too."""
+    def _around(self, name: str, data: Any, size: Any, found: Sequence[Any], num_inputs: int) -> list[Any]:
+        """`found`, and where the kernel writes in place of `data`; an input at `data` moves there, too."""
         builder = self._frame.builder
         block = variable(builder, NULL, "block")
-        place = variable(builder, data, "place")
-        shared: Any = ir.Constant(ir.IntType(1), 0)
-        for pointer in inputs:
-            shared = builder.or_(shared, builder.icmp_unsigned("==", data, pointer))
-        with builder.if_then(builder.not_(shared)):
-            total = self._total(size)
-            made = call_c(builder, "aligned_alloc", POINTER, [ir.Constant(I64, GUARD), total])
-            with builder.if_then(builder.icmp_unsigned("==", made, NULL), likely=False):
-                self._fail(f"no memory to guard output '{name}' of kernel '{self._kernel}'")
-            builder.store(made, block)
-            inside = builder.gep(made, [ir.Constant(I64, GUARD)])
-            _fill(builder, made, CANARY, total)
-            _fill(builder, inside, POISON, size)
-            builder.store(inside, place)
+        total = self._total(size)
+        made = call_c(builder, "aligned_alloc", POINTER, [ir.Constant(I64, GUARD), total])
+        with builder.if_then(builder.icmp_unsigned("==", made, NULL), likely=False):
+            self._fail(f"no memory to guard output '{name}' of kernel '{self._kernel}'")
+        builder.store(made, block)
+        inside = builder.gep(made, [ir.Constant(I64, GUARD)])
+        _fill(builder, made, CANARY, total)
+        _fill(builder, inside, POISON, size)
+        # An array of no elements can be where another one begins.
+        is_some = builder.icmp_unsigned("!=", size, ir.Constant(I64, 0))
+        moved = list(found)
+        for i, pointer in enumerate(found[:num_inputs]):
+            shared = builder.and_(is_some, builder.icmp_unsigned("==", data, pointer))
+            with builder.if_then(shared):
+                call_c(builder, "memcpy", POINTER, [inside, data, size])
+            moved[i] = builder.select(shared, inside, pointer)
         self._outputs.append(_Output(name, data, size, block))
-        return builder.load(place)
+        return [*moved, inside]
 
     def check(self) -> None:
         """Return an error unless every canary is as it was; else give XLA the outputs."""
         builder = self._frame.builder
         for output in self._outputs:
-            block = builder.load(output.block)
-            with builder.if_then(builder.icmp_unsigned("!=", block, NULL)):
-                inside = builder.gep(block, [ir.Constant(I64, GUARD)])
-                behind = builder.gep(inside, [output.size])
-                after = builder.sub(
-                    self._total(output.size), builder.add(output.size, ir.Constant(I64, GUARD))
-                )
-                for side, start, count in (
-                    ("before", block, ir.Constant(I64, GUARD)),
-                    ("behind", behind, after),
-                ):
-                    with builder.if_then(_changed(builder, start, count), likely=False):
-                        self._fail(f"kernel '{self._kernel}' wrote {side} its output '{output.name}'")
-                call_c(builder, "memcpy", POINTER, [output.data, inside, output.size])
+            block, guard = builder.load(output.block), ir.Constant(I64, GUARD)
+            inside = builder.gep(block, [guard])
+            behind = builder.gep(inside, [output.size])
+            after = builder.sub(self._total(output.size), builder.add(output.size, guard))
+            for side, start, count in (("before", block, guard), ("behind", behind, after)):
+                with builder.if_then(_changed(builder, start, count), likely=False):
+                    self._fail(f"kernel '{self._kernel}' wrote {side} its output '{output.name}'")
+            call_c(builder, "memcpy", POINTER, [output.data, inside, output.size])
 
     def _total(self, size: Any) -> Any:
         """Bytes of a block: whole multiples of the guard, at least one of them on either side."""

@@ -1,0 +1,191 @@
+"""A kernel computes with what its callees read when it is wrapped, whenever they were compiled before."""
+
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+import pytest
+from numba.extending import overload
+
+from ffi_bridge import numba_kernel
+
+pytestmark = pytest.mark.promise(6)
+
+GAIN = 1.0
+
+
+@numba.njit
+def gain():
+    return GAIN
+
+
+@numba.njit
+def amplified(v):
+    return v * gain()
+
+
+@numba.njit("float32(float32)")
+def declared(v):
+    return v * np.float32(GAIN)
+
+
+def chosen(v):
+    raise NotImplementedError
+
+
+@overload(chosen)
+def _chosen(v):
+    if GAIN < 10:
+        return lambda v: v * GAIN
+    return lambda v: -v * GAIN
+
+
+@numba.njit
+def countdown(x, n):
+    if n > 0:
+        x[0] += GAIN
+        countdown(x, n - 1)
+
+
+@numba.njit
+def of_a_callee(x, y):
+    for i in range(x.size):
+        y[i] = amplified(x[i])
+
+
+@numba.njit
+def of_a_declared_callee(x, y):
+    for i in range(x.size):
+        y[i] = declared(x[i])
+
+
+@numba.njit
+def of_an_overload(x, y):
+    for i in range(x.size):
+        y[i] = chosen(x[i])
+
+
+@numba.njit
+def of_recursion(x, y):
+    y[:] = 0
+    countdown(y, 3)
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", "off")
+
+
+def result(kernel):
+    call = numba_kernel(kernel, jax.ShapeDtypeStruct((1,), jnp.float32))
+    return float(call(jnp.ones(1))[0])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (of_a_callee, (2, 50, 3)),
+        (of_a_declared_callee, (2, 50, 3)),
+        (of_an_overload, (2, -50, 3)),
+        (of_recursion, (6, 150, 9)),
+    ],
+)
+def test_a_changed_global_of_a_callee(kernel, expected, monkeypatch):
+    found = []
+    for value in (2.0, 50.0, 3.0):
+        monkeypatch.setitem(globals(), "GAIN", value)
+        found.append(result(kernel))
+    assert tuple(found) == expected
+
+
+def test_a_callee_that_python_called_before(monkeypatch):
+    @numba.njit
+    def callee(v):
+        return v * GAIN
+
+    @numba.njit
+    def kernel(x, y):
+        for i in range(x.size):
+            y[i] = callee(x[i])
+
+    monkeypatch.setitem(globals(), "GAIN", 5.0)
+    assert callee(np.float32(1)) == 5
+    monkeypatch.setitem(globals(), "GAIN", 7.0)
+    assert callee(np.float32(1)) == 5  # as always in Numba
+    assert result(kernel) == 7
+    assert callee(np.float32(1)) == 7
+
+
+def test_between_two_kernels_python_called_with_other_types(monkeypatch):
+    monkeypatch.setitem(globals(), "GAIN", 11.0)
+    assert result(of_a_callee) == 11
+    monkeypatch.setitem(globals(), "GAIN", 12.0)
+    assert amplified(1) == 11  # `gain` is compiled, and for no arguments
+    monkeypatch.setitem(globals(), "GAIN", 11.0)
+    assert result(of_a_callee) == 11
+
+
+def test_what_did_not_change_is_compiled_once():
+    @numba.njit
+    def callee(v):
+        return v + np.float32(1)
+
+    def kernel_of(factor):
+        @numba.njit
+        def kernel(x, y):
+            for i in range(x.size):
+                y[i] = factor * callee(x[i])
+
+        return kernel
+
+    assert result(kernel_of(2.0)) == 4
+    (compiled,) = callee.overloads.values()
+    assert result(kernel_of(3.0)) == 6
+    assert list(callee.overloads.values()) == [compiled]
+
+
+PROGRAM = """
+import sys
+import jax, numba, jax.numpy as jnp
+from ffi_bridge import numba_kernel
+import functions
+from functions import kernel
+
+for value in sys.argv[1:]:
+    functions.GAIN = float(value)
+    print(numba_kernel(kernel, jax.ShapeDtypeStruct((1,), jnp.float32))(jnp.ones(1)).item())
+"""
+FUNCTIONS = """
+import numba
+
+GAIN = 0.0
+
+@numba.njit(cache={cache})
+def callee(v):
+    return v * GAIN
+
+@numba.njit
+def kernel(x, y):
+    for i in range(x.size):
+        y[i] = callee(x[i])
+"""
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_later_processes_find_nothing_outdated(cache, tmp_path):
+    (tmp_path / "functions.py").write_text(FUNCTIONS.format(cache=cache))
+    (tmp_path / "program.py").write_text(PROGRAM)
+    kept = {"FFI_BRIDGE_CACHE_DIR": str(tmp_path / "kept"), "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+
+    def printed(*values):
+        command = [sys.executable, str(tmp_path / "program.py"), *values]
+        done = subprocess.run(command, env=os.environ | kept, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    assert printed("2", "50") == ["2.0", "50.0"]
+    assert printed("50", "2") == ["50.0", "2.0"]
+    assert printed("3") == ["3.0"]
