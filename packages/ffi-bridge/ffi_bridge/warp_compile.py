@@ -165,9 +165,15 @@ def specialised(kernel: Any, types: Sequence[Any]) -> Any:
 
     As an overload in the module of its file it would make Warp compile that file again for every new set of
     types, and in an order that differs from process to process, so that Warp's cache on disk would not help.
+
+    Its module forgets the hash of its contents, so that constants of Python are looked at again.
     """
-    if not kernel.is_generic:
-        return kernel
+    concrete = _without_type_parameters(kernel, types) if kernel.is_generic else kernel
+    concrete.module.hashers.clear()
+    return concrete
+
+
+def _without_type_parameters(kernel: Any, types: Sequence[Any]) -> Any:
     key = (kernel, tuple((t.dtype, t.ndim) if isinstance(t, wp.array) else t for t in types))
     if key not in _specialisations:
         generic = kernel.func

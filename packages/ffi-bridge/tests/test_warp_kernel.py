@@ -119,6 +119,34 @@ def test_outs_give_the_result_its_structure_and_launch_dims_its_extent():
     assert {name: x.tolist() for name, x in result.items()} == {"high": [5, 6, 7], "low": [5, 4, 3]}
 
 
+GAIN = wp.constant(2.0)
+
+
+@wp.func
+def amplified(v: float) -> float:
+    return v * GAIN
+
+
+@wp.kernel
+def of_a_callee(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = amplified(x[i])
+
+
+@wp.kernel
+def of_a_generic_one(x: wp.array(dtype=Any), y: wp.array(dtype=Any)):
+    i = wp.tid()
+    y[i] = amplified(x[i])
+
+
+@pytest.mark.parametrize("kernel", [of_a_callee, of_a_generic_one])
+def test_a_changed_constant(kernel, monkeypatch):
+    for value in (2.0, 50.0, 2.0):
+        monkeypatch.setitem(globals(), "GAIN", wp.constant(value))
+        call = warp_kernel(kernel, jax.ShapeDtypeStruct((2,), jnp.float32), launch_dims=2)
+        assert call(jnp.ones(2)).tolist() == [value, value]
+
+
 def test_an_in_out_array_accumulates_and_the_one_given_stays():
     y = jnp.ones(4)
     assert add_squares_to(y, U).tolist() == [1, 6, 1, 51]
