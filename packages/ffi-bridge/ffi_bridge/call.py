@@ -116,10 +116,12 @@ def _explain_call(
     hint: str,
     error: TypeError,
 ) -> None:
-    """Raise KernelTypeError where `function` cannot take such arguments at all."""
+    """Raise KernelTypeError where `function` cannot take such arguments, and does not say so itself."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
+        return
+    if isinstance(error, KernelTypeError):
         return
     try:
         signature.bind(*arguments, **keywords)

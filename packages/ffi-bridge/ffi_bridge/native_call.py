@@ -10,6 +10,7 @@ from operator import index
 from typing import Any, ClassVar, Final, cast
 
 import jax
+import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -112,8 +113,9 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
 
 
 def _as_array(kernel: NativeKernel, name: str, x: Any) -> jax.Array:
-    """What jax.jit would make of a number or an array of NumPy."""
-    if x is None or isinstance(x, (dict, list, tuple, str)):
+    """What jax.jit would make of a number, an array of NumPy, or a list of numbers."""
+    is_tree = isinstance(x, (list, tuple)) and any(map(np.ndim, jax.tree.leaves(x)))
+    if is_tree or x is None or isinstance(x, (dict, str)):
         raise KernelTypeError(
             f"kernel '{kernel.name}': input '{name}' is a {type(x).__name__}; expected an array or a number: "
             "pass each array as an input of its own"

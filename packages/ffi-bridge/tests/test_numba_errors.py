@@ -129,7 +129,7 @@ class TestWhenTraced:
     def test_object_mode_in_a_callee(self):
         self.refuse(calls_python, "Python by numba.objmode, in prints; .*NUMBA_DISABLE_JIT=1", jnp.ones(3))
 
-    @pytest.mark.parametrize("given", [None, {"a": jnp.ones(3)}, [1.0, 2.0, 3.0], (jnp.ones(3),)])
+    @pytest.mark.parametrize("given", [None, {"a": jnp.ones(3)}, [jnp.ones(3)], (jnp.ones(3),)])
     def test_what_is_no_array(self, given):
         message = f"'copy': input 'x' is a {type(given).__name__}; expected an array or a number"
         self.refuse(copy, message, given)
