@@ -42,6 +42,13 @@ def test_every_run_gives_the_same_bits(on_gpu, name):
     np.testing.assert_allclose(results[0], expected, rtol=1e-4, atol=1e-4 * float(abs(expected).max()))
 
 
+def test_one_entry_and_one_weight_for_all(on_gpu):
+    structure = np.array([2]), np.array([0, 1])
+    how = {"shape": (1, 3), "transpose": True, "deterministic": True, "backend": "numba_cuda"}
+    found = eo.csr_event_matvec(np.float32(5), *structure, np.array([True]), **how)
+    np.testing.assert_array_equal(found, [0, 0, 5])
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_without_it_the_order_shows(on_gpu, name):
     call = jax.jit(lambda: CALLS[name](backend="numba_cuda"))

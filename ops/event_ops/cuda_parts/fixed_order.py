@@ -27,7 +27,7 @@ def in_fixed_order(generator: Callable[..., Any]) -> Callable[..., Any]:
 
         def call(data: Any, indices: Any, indptr: Any, x: Any) -> Any:
             rows, starts, permutation = _by_column(indices, indptr, shape)
-            weights = data[permutation] if data.size == indices.size else data
+            weights = data[permutation] if data.ndim else data  # 0-d: one for all
             return product(weights, rows, starts, x)
 
         return call

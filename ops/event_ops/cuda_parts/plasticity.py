@@ -7,9 +7,8 @@ from typing import Any
 from numba import cuda
 
 from event_ops.cuda_parts.access import bounded, is_active
-from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of
+from event_ops.cuda_parts.launch import FULL, WARP, WARPS, blocks_of
 
-WARPS = BLOCK // WARP
 PIECE = 2 * WARP  # entries that one warp takes of a row of mean length: a few, since each waits for the last
 WAVE = 1024  # blocks that a GPU runs at the same time
 

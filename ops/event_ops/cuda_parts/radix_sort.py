@@ -10,11 +10,10 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of
+from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, WARPS, blocks_of
 
 MAX_BITS = 8  # of a digit: places in shared memory for each warp
 ENTRIES = 1024  # in a part; fewer are more counts to add up
-WARPS = BLOCK // WARP
 
 
 @cache

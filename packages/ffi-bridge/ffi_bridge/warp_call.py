@@ -1,4 +1,4 @@
-"""Warp CPU kernels, and their adjoints, as calls of the native primitive."""
+"""Warp kernels on CPUs and GPUs, and their adjoints, as calls of the native primitive."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The GPU made of Python: places, barriers, shared memory, atomics and warps as on a real one."""
 
 import math
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -147,6 +149,22 @@ def test_some_lanes_of_a_warp_meet():
 
     launch(kernel)
     assert found == {0: 3, 1: 3}
+
+
+def test_lanes_that_have_ended_are_not_waited_for():
+    found, ended = {}, threading.Event()
+
+    def kernel():
+        lane = cuda.laneid
+        if lane == 31:
+            ended.set()
+            return
+        ended.wait()
+        time.sleep(0.05)  # the last lane is gone before the others meet
+        found[lane] = cuda.any_sync(FULL, lane == 7)
+
+    launch(kernel, block=(32, 1, 1))
+    assert found == dict.fromkeys(range(31), True)
 
 
 def test_bits():

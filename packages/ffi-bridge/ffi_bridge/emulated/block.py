@@ -65,6 +65,7 @@ class Block:
     shared_bytes: int
     arrays: dict[object, Any] = field(default_factory=dict)  # shared memory, by the place that asks for it
     meetings: dict[object, Meeting] = field(default_factory=dict)
+    left: set[int] = field(default_factory=set)  # ranks of threads that have ended
     lock: Any = field(default_factory=threading.Lock)
 
     @property
@@ -75,18 +76,24 @@ class Block:
         """The meeting `key` of these threads."""
         with self.lock:
             if key not in self.meetings:
-                self.meetings[key] = Meeting(members)
+                self.meetings[key] = Meeting(set(members) - self.left)
             return self.meetings[key]
+
+    def leave(self, rank: int) -> None:
+        """Of a thread that ends: nobody waits for it any more."""
+        with self.lock:
+            self.left.add(rank)
+            for meeting in self.meetings.values():
+                meeting.leave(rank)
 
 
 @dataclass
 class Thread:
-    """One thread of a block; `counts` says how often it came to each place."""
+    """One thread of a block."""
 
     block: Block
     index: Place
     rank: int
-    counts: dict[object, int] = field(default_factory=dict)
 
     @property
     def lane(self) -> int:
@@ -109,8 +116,7 @@ class Thread:
 
     def leave(self) -> None:
         """End: nobody waits for this thread any more."""
-        for meeting in list(self.block.meetings.values()):
-            meeting.leave(self.rank)
+        self.block.leave(self.rank)
 
 
 _current = threading.local()

@@ -98,11 +98,10 @@ def _emit_enter(module: Any, key: int, otherwise: int) -> None:
     extent, threads = builder.load(arguments[EXTENTS]), arguments[THREADS]
     shares = builder.select(builder.icmp_unsigned("<", extent, threads), extent, threads)
     is_one = builder.icmp_unsigned("<=", shares, ir.Constant(I64, 1))
-    with builder.if_then(builder.or_(is_one, _is_null(builder, frame)), likely=False):
-        builder.call(arguments[BODY_OF], arguments[ARRAYS:INNER])
-        builder.ret_void()
+    _unless(builder, builder.or_(is_one, _is_null(builder, frame)), arguments)
     # Not on the stack: a thread that comes when all is done finds it here.
     data = call_c(builder, "malloc", POINTER, [ir.Constant(I64, SHARED_BYTES)])
+    _unless(builder, _is_null(builder, data), arguments)
     shared = builder.bitcast(data, SHARED.as_pointer())
     for index, value in enumerate((*arguments, shares, ir.Constant(I64, 0), shares, shares)):
         builder.store(value, _field(builder, shared, index))
@@ -114,6 +113,13 @@ def _emit_enter(module: Any, key: int, otherwise: int) -> None:
     _wait(builder, _field(builder, shared, OPEN))
     _release(builder, shared)
     builder.ret_void()
+
+
+def _unless(builder: Any, alone: Any, arguments: Any) -> None:
+    """Go on, unless this thread has to do the whole region."""
+    with builder.if_then(alone, likely=False):
+        builder.call(arguments[BODY_OF], arguments[ARRAYS:INNER])
+        builder.ret_void()
 
 
 def _emit_help(module: Any) -> None:
