@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numba
 import numpy as np
-import scipy.sparse
 
 from event_ops_harness.bench.timing import Work
 
@@ -82,18 +81,6 @@ def _event_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Wo
     return {"Numba by hand": lambda: by_hand(weights, indices, indptr, bank, steps, y)}
 
 
-def _matvec_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Work]:
-    data, indices, indptr, v = args
-    matrix = scipy.sparse.csr_matrix((data, indices, indptr), shape=kwargs["shape"])
-    transposed = bool(kwargs.get("transpose"))
-    view = matrix.T if transposed else matrix
-    rivals: dict[str, Work] = {"SciPy": lambda: view @ v}
-    dot, _ = mkl()
-    if dot is not None:
-        rivals["MKL"] = lambda: dot(view, v)
-    return rivals
-
-
 @functools.cache
 def mkl() -> tuple[Callable[..., Any] | None, str]:
     """MKL's sparse product, or None and the reason why it is not here."""
@@ -121,23 +108,8 @@ def _scatter_rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
     }
 
 
-def _reference_rival(function: Callable[..., Any]) -> Rivals:
-    def rivals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Work]:
-        device = tuple(map(jnp.asarray, args))
-        run = jax.jit(lambda *ins: function(*ins, **kwargs))
-        return {"jnp under jit": lambda: jax.block_until_ready(run(*device))}
-
-    return rivals
-
-
-def _trace(x: Any, spikes: Any, *, tau: Any, dt: Any) -> Any:
-    return x * jnp.exp(jnp.float32(-dt / tau)) + spikes.astype(x.dtype)
-
-
 RIVALS: Final[Mapping[str, Rivals]] = {
-    "csr_matvec": _matvec_rivals,
     "csr_event_matvec": _event_rivals,
     "expsyn_step": _expsyn_rivals,
     "scatter_add": _scatter_rivals,
-    "trace_decay": _reference_rival(_trace),
 }

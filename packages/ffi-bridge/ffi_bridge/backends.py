@@ -28,28 +28,28 @@ PREFERENCE: dict[str, tuple[str, ...]] = {
 @dataclass(frozen=True)
 class _Toolchain:
     modules: tuple[str, ...]
-    install: str
     cuda_only: bool = False
     lacks: tuple[str, ...] = ()  # dtypes of outputs
 
 
 _COMPLEX = ("complex64", "complex128")
 _TOOLCHAINS = {
-    "numba_cpu": _Toolchain(("numba",), "event-ops[numba]"),
-    "warp": _Toolchain(("warp", "llvmlite"), "event-ops[warp]", cuda_only=True, lacks=_COMPLEX),
-    "numba_cuda": _Toolchain(("numba", "numba_cuda"), "event-ops[cuda12]", cuda_only=True),
-    "triton": _Toolchain(("jax_triton",), "jax-triton"),
-    "pallas": _Toolchain(("jax.experimental.pallas",), "jax"),
+    "numba_cpu": _Toolchain(("numba",)),
+    "warp": _Toolchain(("warp", "llvmlite"), cuda_only=True, lacks=_COMPLEX),
+    "numba_cuda": _Toolchain(("numba", "numba_cuda"), cuda_only=True),
+    "triton": _Toolchain(("jax_triton",)),
+    "pallas": _Toolchain(("jax.experimental.pallas",)),
 }
-# Top-level modules whose absence makes a backend unavailable; any other failed import is a defect
-# and is raised.
-_OPTIONAL = {
-    "numba": "event-ops[numba]",
-    "llvmlite": "event-ops[numba]",
-    "warp": "event-ops[warp]",
-    "numba_cuda": "event-ops[cuda12]",
+# Modules whose absence makes a backend unavailable, and what brings them; any other failed import is a
+# defect and is raised.
+_INSTALLED_BY = {
+    "numba": "ffi-bridge[numba]",
+    "llvmlite": "ffi-bridge[warp]",
+    "warp": "ffi-bridge[warp]",
+    "numba_cuda": "ffi-bridge[cuda12]",
     "jax_triton": "jax-triton",
     "triton": "jax-triton",
+    "jax.experimental.pallas": "jax",
 }
 
 Generator = Callable[..., Callable[..., Any]]
@@ -96,7 +96,7 @@ class Backend:
         if toolchain is not None:
             absent = [module for module in toolchain.modules if not _installed(module)]
             if absent:
-                return _not_installed(absent[0], toolchain.install)
+                return _not_installed(absent[0])
             if toolchain.cuda_only and device == "rocm":
                 return "it needs CUDA, and this device is ROCm"
         lacks = self.lacks if toolchain is None else (*self.lacks, *toolchain.lacks)
@@ -106,9 +106,9 @@ class Backend:
             self.load()
         except ModuleNotFoundError as error:
             top = (error.name or "").partition(".")[0]
-            if top not in _OPTIONAL:
+            if top not in _INSTALLED_BY:
                 raise
-            return _not_installed(top, _OPTIONAL[top])
+            return _not_installed(top)
         return None
 
 
@@ -259,5 +259,5 @@ def _installed(module: str) -> bool:
     return bool(sys.modules.get(module)) or importlib.util.find_spec(module) is not None
 
 
-def _not_installed(module: str, install: str) -> str:
-    return f'{module} is not installed; pip install "{install}"'
+def _not_installed(module: str) -> str:
+    return f'{module} is not installed; pip install "{_INSTALLED_BY[module]}"'

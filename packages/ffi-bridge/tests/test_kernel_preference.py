@@ -59,7 +59,7 @@ def test_explain_says_why_each_other_backend_does_not_run(
     explanation = full.explain(X)
     others = dict(explanation.others)
     assert (explanation.platform, explanation.backend) == ("cpu", "warp")
-    assert others["numba_cpu"] == 'numba is not installed; pip install "event-ops[numba]"'
+    assert others["numba_cpu"] == 'numba is not installed; pip install "ffi-bridge[numba]"'
     assert "warp is the first" in others["reference"]
     assert others["numba_cuda"] == "registered for gpu only"
     text = str(explanation)
@@ -150,7 +150,7 @@ def test_a_module_that_needs_a_missing_package_is_skipped_with_the_reason(
     )
     operator.def_kernel("other", "cpu", adds(1))
     assert operator(X, outs=OUT) == 1
-    assert "event-ops[warp]" in dict(operator.explain().others)["mine"]
+    assert "ffi-bridge[warp]" in dict(operator.explain().others)["mine"]
 
 
 def test_a_backend_is_skipped_for_dtypes_that_it_lacks(name: str) -> None:
