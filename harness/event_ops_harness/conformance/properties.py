@@ -65,6 +65,7 @@ PROPERTIES: Final = (
     Property("nested_vmap", transforms.nested_vmap, few, _default_only),
     Property("scan", transforms.scan, first, every),
     Property("while", transforms.while_loop, first, _default_only),
+    Property("disable_jit", transforms.disable_jit, first, every),
     Property("donation", transforms.donation, first, _default_only),
     Property("export", transforms.export, first, _default_only, _needs_flatbuffers),
     Property("jvp", derivatives.jvp, smooth, _default_only, dtype="float64"),

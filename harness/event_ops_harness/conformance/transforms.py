@@ -91,6 +91,15 @@ def while_loop(trial: Trial) -> None:
     trial.same(run(jax.tree.map(jnp.zeros_like, expected))[1], expected, 2)
 
 
+def disable_jit(trial: Trial) -> None:
+    """jax.disable_jit, which people debug with: a call and a scan give what they give with jit."""
+    expected = trial.f(*trial.args)
+    with jax.disable_jit():
+        trial.same(trial.f(*trial.args), expected, 2)
+        _, results = jax.lax.scan(lambda c, _: (c, trial.f(*c)), trial.args, None, length=2)
+    trial.same(results, jax.tree.map(lambda y: jnp.stack([y, y]), expected), 2)
+
+
 def donation(trial: Trial) -> None:
     """Inputs that are given away: the values are as before."""
     expected = jax.tree.map(np.asarray, trial.f(*trial.args))

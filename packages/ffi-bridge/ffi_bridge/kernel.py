@@ -21,12 +21,11 @@ from ffi_bridge.backends import (
     listing,
     platform_of,
 )
-from ffi_bridge.batching import Levels
 from ffi_bridge.call import Call, check_static, needs_of
 from ffi_bridge.definition import Definition
 from ffi_bridge.errors import UnknownBackendError
 from ffi_bridge.outs import Outs
-from ffi_bridge.primitive import make_eager, make_jitted, make_primitive
+from ffi_bridge.primitive import make_eager, make_primitive
 from ffi_bridge.registry import Place, register
 from ffi_bridge.rules import Flat
 from ffi_bridge.sharding import align_varying
@@ -75,9 +74,6 @@ class XLACustomKernel(Definition):
         super().__init__(name)
         self._prepare = functools.lru_cache(_KEPT)(self._make_prepared)
         self._primitive = make_primitive(self)
-        self.jitted: Callable[[Call, Levels], Callable[..., Flat]] = functools.lru_cache(_KEPT)(
-            functools.partial(make_jitted, self._primitive)
-        )
         register(self, Place.of(cast(FrameType, cast(FrameType, inspect.currentframe()).f_back)))
         selection.forget(name)
 

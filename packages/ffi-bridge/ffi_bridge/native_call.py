@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, cast
 import jax
 import numpy as np
 from jax.extend.core import Primitive
-from jax.interpreters import ad, batching, mlir
+from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
 from ffi_bridge.outs import Outs
@@ -235,15 +235,9 @@ def _no_jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, **_: Any) -> A
     )
 
 
-def _run_eagerly(*ins: Any, **params: Any) -> Any:
-    # Reached only where jit is off; a jitted call of the same primitive is what runs machine code.
-    with jax.disable_jit(False):
-        return jax.jit(lambda *xs: native_call_p.bind(*xs, **params))(*ins)
-
-
 native_call_p: Final = Primitive("native_kernel")
 native_call_p.multiple_results = True
-native_call_p.def_impl(_run_eagerly)
+native_call_p.def_impl(partial(xla.apply_primitive, native_call_p))  # reached under jax.disable_jit
 native_call_p.def_abstract_eval(_abstract)
 mlir.register_lowering(native_call_p, _refuse_platform)
 for _platform in ("cpu", "cuda"):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import jax
 from jax.extend.core import Primitive
-from jax.interpreters import ad, batching, mlir
+from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.backends import PLATFORMS, Backend
 from ffi_bridge.batching import Levels, add_level, batch_shape, mapped
@@ -27,8 +27,6 @@ class Operator(Bindable, Protocol):
     name: str
     rules: Rules
 
-    jitted: Callable[[Call, Levels], Callable[..., Flat]]  # make_jitted, cached
-
     def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
         """The backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
         ...
@@ -38,7 +36,7 @@ def make_primitive(operator: Operator) -> Primitive:
     """One primitive with parameters `call` and `batch`, and one lowering per platform."""
     primitive = Primitive(operator.name)
     primitive.multiple_results = True
-    primitive.def_impl(partial(_evaluate, operator))
+    primitive.def_impl(partial(xla.apply_primitive, primitive))  # compiled, under jax.disable_jit too
     primitive.def_abstract_eval(partial(_abstract, operator))
     ad.primitive_jvps[primitive] = partial(_jvp, operator)
     ad.primitive_transposes[primitive] = partial(_transpose, operator)
@@ -50,32 +48,15 @@ def make_primitive(operator: Operator) -> Primitive:
     return primitive
 
 
-def make_jitted(primitive: Primitive, call: Call, batch: Levels) -> Callable[..., Flat]:
-    """The primitive with these parameters, under `jax.jit`."""
-
-    def bound(*ins: Any) -> Flat:
-        return primitive.bind(*ins, call=call, batch=batch)
-
-    return _jit(primitive.name, bound)
-
-
 def make_eager(primitive: Primitive, call: Call) -> Callable[..., Any]:
     """The unbatched primitive under `jax.jit`, its outputs in the structure of `outs`."""
 
     def bound(*ins: Any) -> Any:
         return call.outs.restore(primitive.bind(*ins, call=call, batch=()))
 
-    return _jit(primitive.name, bound)
-
-
-def _jit(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = name
+    bound.__name__ = bound.__qualname__ = primitive.name
     # Inlined, so that a call on constants inside another jitted function leaves just the primitive.
-    return jax.jit(function, inline=True)
-
-
-def _evaluate(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:
-    return operator.jitted(call, batch)(*ins)
+    return jax.jit(bound, inline=True)
 
 
 def _abstract(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:

@@ -211,7 +211,16 @@ TRANSFORMS: dict[str, Callable[[Matvec], Any]] = {
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transform(matvec: Matvec, name: str) -> None:
-    given, wanted = TRANSFORMS[name](matvec), TRANSFORMS[name](expected)
+    assert_equal(TRANSFORMS[name](matvec), TRANSFORMS[name](expected))
+
+
+def test_transforms_without_jit(matvec: Matvec) -> None:
+    with jax.disable_jit():
+        for name in ("call", "jit", "grad", "vmap", "nested vmap", "grad of scan", "while", "cond", "remat"):
+            assert_equal(TRANSFORMS[name](matvec), TRANSFORMS[name](expected))
+
+
+def assert_equal(given: Any, wanted: Any) -> None:
     assert jax.tree.structure(given) == jax.tree.structure(wanted)
     for a, b in zip(jax.tree.leaves(given), jax.tree.leaves(wanted), strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 import cuda_kernels as kernels
-from cuda_kernels import out
+from cuda_kernels import out, wrapped_add
 from numba import cuda
 
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
@@ -264,6 +264,12 @@ def test_other_obstacles_are_named(x, function, message):
 def test_what_is_no_function_is_refused(function):
     with pytest.raises(TypeError, match="needs a Python function that launches kernels"):
         numba_cuda_callable(function, out(10))
+
+
+def test_without_jit(x):
+    with jax.disable_jit():
+        np.testing.assert_array_equal(numba_cuda_callable(cube, out(10))(x), x**3)
+        np.testing.assert_array_equal(wrapped_add(10)(x, x), 2 * x)
 
 
 def test_a_callable_and_a_kernel_agree(x):

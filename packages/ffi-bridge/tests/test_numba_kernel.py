@@ -195,9 +195,14 @@ class TestControlFlow:
 
         np.testing.assert_array_equal(run(jnp.ones(3)), 512)
 
-    def test_without_jit(self):
+    @pytest.mark.parametrize("method", [None, "sequential"])
+    def test_without_jit(self, method):
+        f = numba_kernel(add, struct(3), vmap_method=method)
         with jax.disable_jit():
-            np.testing.assert_array_equal(self.f(jnp.ones(3), jnp.ones(3)), 2)
+            np.testing.assert_array_equal(f(jnp.ones(3), jnp.ones(3)), 2)
+            np.testing.assert_array_equal(jax.vmap(f)(jnp.ones((2, 3)), jnp.ones((2, 3))), 2)
+            looped, _ = jax.lax.scan(lambda c, _: (f(c, c), None), jnp.ones(3), None, length=3)
+        np.testing.assert_array_equal(looped, 8)
 
     def test_custom_vjp_around_it(self):
         @jax.custom_vjp

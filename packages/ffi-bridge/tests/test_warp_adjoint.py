@@ -27,6 +27,13 @@ def test_a_view_has_the_adjoint_of_its_array():
     np.testing.assert_array_equal(jax.grad(lambda m: f(m).sum())(M), M[:, ::-1])
 
 
+def test_without_jit():
+    f = warp_kernel(products_of_rows, EIGHT, differentiable=True)
+    with jax.disable_jit():
+        np.testing.assert_array_equal(jax.vmap(f)(M[None]), (M[:, 0] * M[:, 1])[None])
+        np.testing.assert_array_equal(jax.grad(lambda m: f(m).sum())(M), M[:, ::-1])
+
+
 def test_what_is_overwritten_had_no_part_in_the_result():
     f = warp_kernel(products_of_rows, EIGHT, in_out_argnames=["out"], differentiable=True)
     of_m, of_out = jax.grad(lambda m, out: f(m, out).sum(), (0, 1))(M, jnp.ones(8))
