@@ -88,6 +88,8 @@ OPTIONS = {
     "launch that is a text": ({"launch_dims": "8"}, "integers"),
     "no threads": ({"block_dim": 0}, "block_dim=0"),
     "negative threads": ({"block_dim": -4}, "block_dim=-4"),
+    "half a thread": ({"block_dim": 1.5}, "block_dim=1.5"),
+    "more threads than a block has": ({"block_dim": 2048}, "a block of"),
     "unknown vmap_method": ({"vmap_method": "broadcast_all"}, "choose one of None, 'sequential'"),
 }
 

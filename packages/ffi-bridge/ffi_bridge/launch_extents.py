@@ -44,7 +44,7 @@ class LaunchExtents:
                 "or launch_dims"
             )
         if launch_dims is not None:
-            threads = _extents("threads_per_block", threads_per_block, least=1)[0]
+            (threads,) = integers("threads_per_block", threads_per_block, "a number of threads", 1, most=1)
             dims = _dims("launch_dims", launch_dims, least=0)
             sizes = BLOCKS.get(len(dims), (threads,))
             wide = tuple(max(1, min(size, dim)) for size, dim in zip(sizes, dims, strict=True))
@@ -68,14 +68,20 @@ class LaunchExtents:
         return self
 
 
-def _dims(name: str, given: Any, least: int) -> tuple[int, ...]:
+def integers(name: str, given: Any, expected: str, least: int, most: int) -> tuple[int, ...]:
+    """One to `most` integers, each at least `least`; raises KernelDefinitionError, which says `expected`."""
+    several = given if most > 1 and isinstance(given, Sequence) else [given]
     try:
-        dims = tuple(map(operator.index, given if isinstance(given, Sequence) else [given]))
+        found = () if bool in map(type, several) else tuple(map(operator.index, several))
     except TypeError:
-        dims = ()
-    if not 1 <= len(dims) <= 3 or min(dims) < least:
-        raise KernelDefinitionError(f"{name}={given!r}; expected one to three integers >= {least}")
-    return dims
+        found = ()
+    if not 1 <= len(found) <= most or min(found) < least:
+        raise KernelDefinitionError(f"{name}={given!r}; expected {expected} >= {least}")
+    return found
+
+
+def _dims(name: str, given: Any, least: int) -> tuple[int, ...]:
+    return integers(name, given, "one to three integers", least, most=3)
 
 
 def _extents(name: str, given: Any, least: int) -> Extents:
@@ -88,10 +94,4 @@ def _filled(dims: Iterable[int]) -> Extents:
 
 
 def _shared(given: Any) -> int:
-    try:
-        size = operator.index(given)
-    except TypeError:
-        size = -1
-    if size < 0:
-        raise KernelDefinitionError(f"shared_mem={given!r}; expected a number of bytes >= 0")
-    return size
+    return integers("shared_mem", given, "a number of bytes", 0, most=1)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from jax.typing import ArrayLike
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.input_names import describe_as
+from ffi_bridge.launch_extents import LaunchExtents, integers
 from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.outs import Outs
 from ffi_bridge.warp_adjoint import differentiable_call
@@ -39,17 +39,17 @@ def warp_kernel(
 
     Args:
         kernel: a function decorated with `@warp.kernel`. Its last parameters, as many as `outs` has beyond
-            the in-out ones, are outputs, and it writes every element of them. A `warp.array` parameter is a
-            buffer of JAX, C-contiguous; elements that are vectors or matrices take the last axes:
-            `array(dtype=vec3)` is (n, 3). A 0-d array is passed as one of shape (1,). Parameters that are
-            numbers, vectors or matrices are static, known when traced. Generic ones (`Any`) take the types
-            of the call.
+            the in-out ones, are outputs, and it writes every element of them. A `warp.array` parameter,
+            `array[float]` or `array(dtype=float)`, is a buffer of JAX, C-contiguous; elements that are
+            vectors or matrices take the last axes: `array[vec3]` is (n, 3). A 0-d array is passed as one of
+            shape (1,). Parameters that are numbers, vectors, matrices, or structs of those are static, known when traced.
+            Generic ones (`Any`) take the types of the call.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them: the in-out arrays in the order of the
             parameters, then the outputs; the result has the same structure.
         launch_dims: the extents of `wp.tid()`; default: the shape of the first output.
         in_out_argnames: names of inputs that the kernel updates in place, for example to accumulate; the
             array that was given stays as it is, unless it is donated.
-        block_dim: threads per block on a GPU, default 256; the CPU runs blocks of one.
+        block_dim: threads per block on a GPU, at most 1024, default 256; the CPU runs blocks of one.
         vmap_method: what `jax.vmap` does. None (default): on a GPU one launch takes the whole batch, or, if
             the kernel assigns to the name of an array parameter, a launch each element; on the CPU the
             handler loops over the batch in machine code. "sequential": a `jax.lax.scan` of calls.
@@ -64,9 +64,10 @@ def warp_kernel(
     Raises:
         TypeError: `kernel` is not a Warp kernel.
         ValueError: `outs`, `launch_dims`, `in_out_argnames` or `block_dim` do not fit the kernel; a
-            parameter is a struct or another kind that JAX lacks.
+            parameter is of a kind that JAX lacks: an indexed array, a texture, a struct with arrays in it.
         KernelTypeError: when traced: wrong number of arguments, wrong dtype or rank, a traced value for a
-            static parameter, a kernel that does not compile.
+            static parameter, more threads along an axis than `wp.tid()` counts, 2^31, a kernel that does not
+            compile.
 
     Source: https://nvidia.github.io/warp/ for what a kernel may contain.
     """
@@ -76,10 +77,8 @@ def warp_kernel(
         )
     structure = Outs.of(outs)
     spec = _spec(kernel, structure, tuple(in_out_argnames or ()), vmap_method)
-    if block_dim is not None and block_dim < 1:
-        raise KernelDefinitionError(f"block_dim={block_dim}; expected a number of threads >= 1")
     dims = _dims(launch_dims, structure.flat[0], spec.parameters[spec.outputs[0]])
-    return _callable(spec, structure, dims, block_dim or BLOCK_DIM, differentiable)
+    return _callable(spec, structure, dims, _block_dim(block_dim), differentiable)
 
 
 def _spec(kernel: Any, outs: Outs, in_out: tuple[str, ...], vmap_method: str | None) -> ForwardKernel:
@@ -110,13 +109,14 @@ def _dims(
 ) -> tuple[int, ...]:
     if given is None:
         return out.shape[: len(out.shape) - len(parameter.inner)] or (1,)
-    try:
-        dims = tuple(map(operator.index, [given] if isinstance(given, int) else given))
-    except TypeError:
-        dims = ()
-    if not 1 <= len(dims) <= 4 or min(dims) < 0:
-        raise KernelDefinitionError(f"launch_dims={given!r}; expected one to four integers >= 0")
-    return dims
+    return integers("launch_dims", given, "one to four integers", 0, most=4)
+
+
+def _block_dim(given: int | None) -> int:
+    if given is None:
+        return BLOCK_DIM
+    (threads,) = integers("block_dim", given, "a number of threads", 1, most=1)
+    return LaunchExtents((1, 1, 1), (threads, 1, 1), 0).checked().block[0]
 
 
 def _callable(

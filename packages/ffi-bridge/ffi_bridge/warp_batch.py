@@ -19,6 +19,7 @@ import warp as wp
 
 from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.launch_extents import MAX_GRID, LaunchExtents
+from ffi_bridge.warp_inside import array_annotation
 
 # A launch on the CPU, which has no blocks, is of element `first` alone.
 _MOVE: Final = """
@@ -114,9 +115,15 @@ def _statement(text: str, function: Any) -> ast.stmt:
     return statement
 
 
+def _arrays_of(kernel: Any) -> dict[str, Any]:
+    """The parameters that are arrays, with their types."""
+    found = {arg.label: array_annotation(arg.type) for arg in kernel.adj.args}
+    return {name: of_type for name, of_type in found.items() if of_type is not None}
+
+
 def takes_batch(kernel: Any) -> bool:
     """Whether `batched_kernel` can make one of it: not where the body assigns to the name of an array."""
-    arrays = {arg.label for arg in kernel.adj.args if isinstance(arg.type, wp.array)}
+    arrays = _arrays_of(kernel)
     names = (node for node in ast.walk(kernel.adj.tree) if isinstance(node, ast.Name))
     return not any(name.id in arrays and isinstance(name.ctx, ast.Store) for name in names)
 
@@ -129,7 +136,7 @@ def batched_kernel(kernel: Any, levels: int) -> Any:
     `grad` points, and adjoint arguments are not read.
     """
     extents, strides = wp.types.vector(levels, wp.uint32), wp.types.vector(levels, wp.int64)
-    arrays = {arg.label: arg.type for arg in kernel.adj.args if isinstance(arg.type, wp.array)}
+    arrays = _arrays_of(kernel)
     annotations = {
         (_Names(arg.label).whole if arg.label in arrays else arg.label): arg.type for arg in kernel.adj.args
     }

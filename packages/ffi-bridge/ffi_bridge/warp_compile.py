@@ -11,7 +11,6 @@ from types import FunctionType
 from typing import Any, Final
 
 import warp as wp
-from warp._src.types import array_t
 
 from ffi_bridge import debug
 from ffi_bridge.buffer_spec import BufferSpec
@@ -20,13 +19,13 @@ from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.handler.launch import Slot
 from ffi_bridge.handler.warp_cpu import WarpLaunch, emit_handler
 from ffi_bridge.target import ensure_target
+from ffi_bridge.warp_inside import array_t, launch_bounds
 from ffi_bridge.warp_parameters import (
     DATA_OFFSET,
     GRAD_OFFSET,
     Parameter,
     array_struct,
     array_type,
-    launch_bounds,
     packed,
     scalar_struct,
     scalar_type,
@@ -74,7 +73,7 @@ class WarpCall:
         return [
             array_type(self.kernel.key, p, self.buffers[given[i]].dtype, self.buffers[given[i]].shape)
             if p.is_array
-            else scalar_type(p, self.statics[i])
+            else scalar_type(self.kernel.key, p, self.statics[i])
             for i, p in enumerate(self.parameters)
         ]
 
@@ -88,6 +87,16 @@ class WarpCall:
             else array_t()
             for i, p in enumerate(self.parameters)
         ]
+
+    def bounds(self, concrete: Any, block_dim: int) -> bytes:
+        """Warp's struct for the dimensions; raises KernelTypeError for those beyond `wp.tid()`."""
+        try:
+            return launch_bounds(self.dims, concrete, block_dim)
+        except ValueError as error:
+            raise KernelTypeError(
+                f"kernel '{self.kernel.key}': launch dimensions {self.dims}: {error} Give it fewer threads, "
+                "each of which does more"
+            ) from error
 
     def passed(self) -> list[tuple[Mapping[int, int], list[Pointer]]]:
         """Parameter -> buffer, and pointers; of arguments, and of their adjoints if the launch has those."""
@@ -127,7 +136,7 @@ def ensure_cpu_target(call: WarpCall) -> str:
             raise call.without_adjoint()
         structs, slots = _structs(call, concrete, types)
         launch = WarpLaunch(
-            (launch_bounds(call.dims, concrete.adj.kernel_dim), *structs),
+            (call.bounds(concrete, 1), *structs),
             call.num_inputs,
             tuple(buffer.with_slots(slots[i], call.sizes) for i, buffer in enumerate(call.buffers)),
             call.sizes,

@@ -20,7 +20,6 @@ from ffi_bridge.handler.cuda import CudaProgram
 from ffi_bridge.launch_extents import MAX_GRID, LaunchExtents
 from ffi_bridge.warp_batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
 from ffi_bridge.warp_compile import Pointer, WarpCall, compiling, specialised
-from ffi_bridge.warp_parameters import launch_bounds
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def _program(
 ) -> CudaProgram:
     """One launch per element of a batch; parameters are the bounds and every argument, each by value."""
     program = ProgramBuilder(call.buffers, call.num_inputs)
-    parameters = [program.struct(launch_bounds(call.dims, concrete.adj.kernel_dim))]
+    parameters = [program.struct(call.bounds(concrete, extents.block[0]))]
     for chosen, pointers in call.passed():
         parameters += _arguments(program, call.values(concrete, types, chosen), pointers)
     program.launch(call.kernel.key, kernel, extents, parameters)
@@ -87,7 +86,7 @@ def _program_of_batch(
 ) -> CudaProgram:
     """One launch for a whole batch of a kernel made for that; the adjoint's has every parameter twice."""
     program = ProgramBuilder(call.buffers, call.num_inputs)
-    bounds = program.struct(launch_bounds(call.dims, concrete.adj.kernel_dim))
+    bounds = program.struct(call.bounds(concrete, extents.block[0]))
     (chosen, pointers), *of_adjoints = call.passed()
     given = _arguments(program, call.values(concrete, types, chosen), pointers)
     unread = _arguments(program, call.values(concrete, types, {}), []) if of_adjoints else []

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 import warp as wp
 from jax.core import Tracer
-from warp._src.context import pack_arg
-from warp._src.types import array_t, launch_bounds_t
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.warp_inside import array_annotation, array_t, pack_arg
 from ffi_bridge.warp_types import jaxtype_to_warptype
 
 _MAX_EXTENT: Final = 2**31 - 1
@@ -22,7 +21,7 @@ _GENERIC_SCALARS: dict[type, Any] = {bool: wp.bool, int: wp.int32, float: wp.flo
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a Warp kernel: an array, which is a buffer, or a scalar, vector or matrix, static."""
+    """One parameter of a Warp kernel: an array, which is a buffer, or a static value."""
 
     name: str
     type: Any  # Warp's annotation
@@ -33,7 +32,7 @@ class Parameter:
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """The axes that a vector or matrix element takes at the end of a JAX shape."""
+        """The axes that a vector or matrix element takes at the end of a JAX shape; 0 for one of any size."""
         return tuple(getattr(self.type.dtype, "_shape_", ()))
 
     def scalar_dtype(self) -> Any:
@@ -43,30 +42,58 @@ class Parameter:
         return None if scalar is Any else scalar
 
 
+@dataclass(frozen=True)
+class StructValue:
+    """What a Warp struct held when it was given."""
+
+    ctype: Any = field(repr=False)
+    content: bytes
+
+    def __ctype__(self) -> Any:
+        """The C struct, by the method that Warp asks for it."""
+        return self.ctype.from_buffer_copy(self.content)
+
+
 def parameters_of(kernel: Any) -> tuple[Parameter, ...]:
     """The parameters of a Warp kernel; raises KernelDefinitionError for kinds that JAX lacks."""
-    found = tuple(Parameter(arg.label, arg.type) for arg in kernel.adj.args)
-    for parameter in found:
-        kind = parameter.type.dtype if parameter.is_array else parameter.type
-        struct = type(kind).__name__ == "Struct"
-        if struct or (not parameter.is_array and hasattr(kind, "dtype") and hasattr(kind, "ndim")):
-            what = f"the struct {kind.key}" if struct else repr(kind)
-            raise KernelDefinitionError(
-                f"kernel '{kernel.key}': parameter '{parameter.name}' is {what}, for which JAX has no type; "
-                "pass what it holds as parameters of their own: warp.array, numbers, vectors, matrices"
-            )
-    return found
+    return tuple(_parameter(kernel.key, arg.label, arg.type) for arg in kernel.adj.args)
+
+
+def _parameter(kernel: str, name: str, kind: Any) -> Parameter:
+    array = array_annotation(kind)
+    if array is not None:
+        fits = array.dtype is Any or wp.types.type_is_value(array.dtype)
+    else:
+        fits = kind is Any or _is_static(kind)
+    if not fits:
+        what = _described(kind) if array is None else f"an array of {_described(array.dtype)}"
+        raise KernelDefinitionError(
+            f"kernel '{kernel}': parameter '{name}' is {what}, for which JAX has no value; expected a "
+            "warp.array of 1 to 4 dimensions, of numbers, vectors or matrices, or a number, a vector, a "
+            "matrix, or a struct of those"
+        )
+    return Parameter(name, kind if array is None else array)
+
+
+def _is_static(kind: Any) -> bool:
+    if wp.types.type_is_struct(kind):
+        return all(_is_static(field.type) for field in kind.vars.values())
+    return wp.types.type_is_value(kind)
+
+
+def _described(kind: Any) -> str:
+    return f"the struct {kind.key}" if wp.types.type_is_struct(kind) else str(kind)
 
 
 def array_type(kernel: str, parameter: Parameter, dtype: Any, shape: tuple[int, ...]) -> Any:
     """Warp's type for a JAX array of this dtype and shape; raises KernelTypeError where it does not fit."""
     expected, given = parameter.scalar_dtype(), jaxtype_to_warptype(dtype)
     rank = parameter.type.ndim + len(parameter.inner)
-    fits = len(shape) == rank or (shape == () and rank == 1)
+    inner = shape[len(shape) - len(parameter.inner) :]
     if (
         expected not in (None, given)
-        or not fits
-        or shape[len(shape) - len(parameter.inner) :] != parameter.inner
+        or not (len(shape) == rank or (shape == () and rank == 1))
+        or any(wanted not in (0, found) for wanted, found in zip(parameter.inner, inner, strict=False))
     ):
         raise KernelTypeError(
             f"kernel '{kernel}': argument '{parameter.name}' is {np.dtype(dtype)}{shape}; expected {rank} "
@@ -75,6 +102,9 @@ def array_type(kernel: str, parameter: Parameter, dtype: Any, shape: tuple[int, 
             + (f", of {_name(expected)}" if expected else "")
             + "; cast or reshape it, or change the kernel's annotation"
         )
+    if 0 in parameter.inner:
+        make = wp.types.vector if len(inner) == 1 else wp.types.matrix
+        return wp.array(dtype=make(inner[0] if len(inner) == 1 else inner, given), ndim=parameter.type.ndim)
     return wp.array(dtype=given, ndim=rank) if expected is None else parameter.type
 
 
@@ -99,7 +129,7 @@ def _name(of_type: Any) -> str:
 
 
 def static_value(kernel: str, parameter: Parameter, value: Any) -> Any:
-    """A hashable value of a scalar, vector or matrix parameter; raises KernelTypeError for a traced one."""
+    """A hashable value of a static parameter; raises KernelTypeError for a traced one."""
     if isinstance(value, Tracer):
         raise KernelTypeError(
             f"kernel '{kernel}': parameter '{parameter.name}' is {_name(parameter.type)}, which is static, "
@@ -108,13 +138,33 @@ def static_value(kernel: str, parameter: Parameter, value: Any) -> Any:
         )
     if isinstance(value, (bool, int, float)):
         return value
+    if wp.types.type_is_struct(parameter.type):
+        return _struct_value(kernel, parameter, value)
     array = np.asarray(value)
     return array.item() if array.ndim == 0 else tuple(map(float, array.reshape(-1)))
 
 
-def scalar_type(parameter: Parameter, value: Any) -> Any:
-    """Warp's type of a static parameter."""
-    return _GENERIC_SCALARS[type(value)] if parameter.type is Any else parameter.type
+def _struct_value(kernel: str, parameter: Parameter, value: Any) -> StructValue:
+    kind = parameter.type
+    held = value.__ctype__() if wp.types.is_struct(value) else None
+    if not isinstance(held, kind.ctype):
+        raise KernelTypeError(
+            f"kernel '{kernel}': parameter '{parameter.name}' is {_described(kind)}, but the call gives it "
+            f"{' '.join(repr(value).split())}; make one with {kind.cls.__name__}() and set its fields"
+        )
+    return StructValue(kind.ctype, bytes(held))
+
+
+def scalar_type(kernel: str, parameter: Parameter, value: Any) -> Any:
+    """Warp's type of a static parameter; raises KernelTypeError where a generic one takes no such value."""
+    if parameter.type is not Any:
+        return parameter.type
+    if type(value) not in _GENERIC_SCALARS:
+        raise KernelTypeError(
+            f"kernel '{kernel}': parameter '{parameter.name}' is generic, and the call gives it {value!r}; "
+            "give a number, or annotate the parameter with its type"
+        )
+    return _GENERIC_SCALARS[type(value)]
 
 
 def scalar_struct(kernel: Any, parameter: Parameter, of_type: Any, value: Any) -> Any:
@@ -133,16 +183,6 @@ def packed(values: Sequence[Any]) -> tuple[bytes, list[int]]:
     struct: Any = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
     filled = struct(*values)
     return bytes(filled), [getattr(struct, name).offset for name, _ in fields]
-
-
-def launch_bounds(dims: tuple[int, ...], kernel_dims: int) -> bytes:
-    """Warp's struct for launch dimensions; those beyond the ones of `wp.tid()` share coordinates."""
-    padded = dims + (1,) * max(0, kernel_dims - len(dims))
-    bounds: Any = launch_bounds_t(padded[:kernel_dims])
-    for extent in padded[kernel_dims:]:
-        bounds.coord_mult *= extent
-        bounds.size *= extent
-    return bytes(bounds)
 
 
 DATA_OFFSET: Final[int] = array_t.data.offset

@@ -60,16 +60,6 @@ def counted(start: wp.int32, low: wp.array(dtype=wp.int32), high: wp.array(dtype
     high[i] = start - i
 
 
-@wp.struct
-class Pair:
-    first: wp.float32
-
-
-@wp.kernel(enable_backward=False)
-def of_struct(pair: Pair, out: wp.array(dtype=wp.float32)):
-    out[wp.tid()] = pair.first
-
-
 @wp.kernel(enable_backward=False, module="unique")  # it would break the others of its module
 def broken(x: wp.array(dtype=wp.float32), out: wp.array(dtype=wp.float32)):
     out[wp.tid()] = x[0] + no_such_name  # noqa: F821
@@ -249,7 +239,12 @@ def test_calls_that_do_not_fit(call, match):
         ({"launch_dims": (1, 2, 3, 4, 5)}, "one to four integers"),
         ({"launch_dims": -1}, "integers >= 0"),
         ({"launch_dims": 2.5}, "integers"),
-        ({"block_dim": 0}, "block_dim=0"),
+        ({"launch_dims": True}, "launch_dims=True; expected one to four integers"),
+        *[
+            ({"block_dim": given}, f"block_dim={given!r}; expected a number of threads >= 1")
+            for given in (0, -4, 1.5, True, "128")
+        ],
+        ({"block_dim": 1025}, "a block of .1025, 1, 1. threads"),
         ({"vmap_method": "broadcast_all"}, "Warp kernel; choose one of None, 'sequential'"),
     ],
 )
@@ -258,11 +253,32 @@ def test_definitions_that_do_not_fit(options, match):
         warp_kernel(product, EIGHT, **options)
 
 
-def test_what_is_no_kernel_and_what_jax_has_no_type_for():
+def test_what_is_no_kernel():
     with pytest.raises(TypeError, match=r"decorate the function with @warp\.kernel"):
         warp_kernel(len, EIGHT)
-    with pytest.raises(KernelDefinitionError, match=r"'pair' is the struct .*Pair"):
-        warp_kernel(of_struct, EIGHT)
+
+
+@wp.kernel(enable_backward=False)
+def last_of(out: wp.array(dtype=wp.int32)):
+    i, j = wp.tid()
+    out[0] = i + j
+
+
+@pytest.mark.parametrize("dims", [(2**31 + 1,), (0, 2**31 + 1), (2**31 + 1, 0, 2)])
+def test_threads_that_wp_tid_cannot_count_are_refused(dims):
+    call = warp_kernel(last_of, jax.ShapeDtypeStruct((1,), jnp.int32), launch_dims=dims)
+    if 0 in dims:
+        assert call().shape == (1,)  # of no threads there is none to count
+    else:
+        with pytest.raises(
+            KernelTypeError, match=r"'last_of': launch dimensions .*wp\.tid.* up to 2147483648"
+        ):
+            call()
+
+
+def test_axes_beyond_those_of_wp_tid_share_coordinates_and_have_no_such_limit():
+    call = warp_kernel(last_of, jax.ShapeDtypeStruct((1,), jnp.int32), launch_dims=(0, 1, 2**31 + 1))
+    assert call().shape == (1,)
 
 
 def test_what_has_no_derivative():
