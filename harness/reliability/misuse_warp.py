@@ -90,7 +90,7 @@ OPTIONS = {
     "negative threads": ({"block_dim": -4}, "block_dim=-4"),
     "half a thread": ({"block_dim": 1.5}, "block_dim=1.5"),
     "more threads than a block has": ({"block_dim": 2048}, "a block of"),
-    "unknown vmap_method": ({"vmap_method": "broadcast_all"}, "choose one of None, 'sequential'"),
+    "unknown vmap_method": ({"vmap_method": "legacy"}, "choose one of None, 'sequential'"),
 }
 
 CASES = (

@@ -67,6 +67,13 @@ class NativeKernel(ABC):
     ) -> str:
         """Compile and register the handler of this call, if that was not done before; its name."""
 
+    def with_batch_axis(
+        self, ins: Sequence[Any], call: NativeCall, size: int
+    ) -> tuple[Sequence[Any], NativeCall]:
+        """The inputs, which have a batch axis in front, and the call whose kernel itself sees that axis."""
+        outs = tuple(jax.ShapeDtypeStruct((size, *out.shape), out.dtype) for out in call.outs)
+        return ins, NativeCall(outs, call.options)
+
     def likely_platform(self) -> str:
         """The platform to compile for before a program says which it is for."""
         default = {"gpu": "cuda"}.get(name := jax.default_backend(), name)
@@ -223,8 +230,9 @@ def _batch_in_kernel(
         x if has else jax.numpy.broadcast_to(x, (size if repeat or i in aliased else 1, *x.shape))
         for i, (has, x) in enumerate(zip(has_axis, ins, strict=True))
     ]
-    batched = tuple(jax.ShapeDtypeStruct((size, *out.shape), out.dtype) for out in call.outs)
-    return call_kernel(kernel, NativeCall(batched, call.options), whole)
+    given, batched = kernel.with_batch_axis(whole, call, size)
+    results = call_kernel(kernel, batched, given)
+    return [y.reshape(size, *out.shape) for y, out in zip(results, call.outs, strict=True)]
 
 
 def _no_jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, **_: Any) -> Any:

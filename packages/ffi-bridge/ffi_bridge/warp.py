@@ -17,7 +17,7 @@ from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.outs import Outs
 from ffi_bridge.warp_adjoint import differentiable_call
 from ffi_bridge.warp_call import ForwardKernel, Launch
-from ffi_bridge.warp_parameters import Parameter, parameters_of, static_value
+from ffi_bridge.warp_parameters import parameters_of, static_value
 
 BLOCK_DIM: Final = 256  # Warp's own default
 
@@ -42,24 +42,28 @@ def warp_kernel(
             the in-out ones, are outputs, and it writes every element of them. A `warp.array` parameter,
             `array[float]` or `array(dtype=float)`, is a buffer of JAX, C-contiguous; elements that are
             vectors or matrices take the last axes: `array[vec3]` is (n, 3). A 0-d array is passed as one of
-            shape (1,). Parameters that are numbers, vectors, matrices, or structs of those are static, known when traced.
-            Generic ones (`Any`) take the types of the call.
+            shape (1,). Parameters that are numbers, vectors, matrices, or structs of those are static, known
+            when traced. Generic ones (`Any`) take the types of the call.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them: the in-out arrays in the order of the
             parameters, then the outputs; the result has the same structure.
-        launch_dims: the extents of `wp.tid()`; default: the shape of the first output.
+        launch_dims: the extents of `wp.tid()`; default: the shape of the first output. One call may have
+            others, and other outputs: `f(*ins, launch_dims=..., outs=...)`.
         in_out_argnames: names of inputs that the kernel updates in place, for example to accumulate; the
             array that was given stays as it is, unless it is donated.
         block_dim: threads per block on a GPU, at most 1024, default 256; the CPU runs blocks of one.
         vmap_method: what `jax.vmap` does. None (default): on a GPU one launch takes the whole batch, or, if
             the kernel assigns to the name of an array parameter, a launch each element; on the CPU the
             handler loops over the batch in machine code. "sequential": a `jax.lax.scan` of calls.
+            "expand_dims", "broadcast_all": one launch as in `warp.jax_kernel`, where the kernel sees the
+            batch in the first axis of every array, which is as many times as long, and in the first of
+            `launch_dims`; an array without a batch axis stays as it is, or is repeated.
         differentiable: `jax.vjp` and `jax.grad` launch the adjoint that Warp derives from the kernel, by
             Warp's rules: accumulate with `warp.atomic_add`, since an element that is read and then
             overwritten has no right adjoint; static parameters have none. No forward mode.
 
     Returns:
         A function of arrays and static values, in the order of the kernel's parameters, compiled by
-        `jax.jit`.
+        `jax.jit`. Its keyword arguments `launch_dims` and `outs` are static, and for that call alone.
 
     Raises:
         TypeError: `kernel` is not a Warp kernel.
@@ -75,9 +79,14 @@ def warp_kernel(
         raise TypeError(
             f"warp_kernel needs a Warp kernel, got {kernel!r}: decorate the function with @warp.kernel"
         )
+    if differentiable and vmap_method == "expand_dims":
+        raise KernelDefinitionError(
+            'differentiable=True and vmap_method="expand_dims": all elements of a batch would add to one '
+            'adjoint of what they share; choose "broadcast_all", or another method'
+        )
     structure = Outs.of(outs)
     spec = _spec(kernel, structure, tuple(in_out_argnames or ()), vmap_method)
-    dims = _dims(launch_dims, structure.flat[0], spec.parameters[spec.outputs[0]])
+    dims = None if launch_dims is None else _dims(launch_dims)
     return _callable(spec, structure, dims, _block_dim(block_dim), differentiable)
 
 
@@ -104,11 +113,7 @@ def _spec(kernel: Any, outs: Outs, in_out: tuple[str, ...], vmap_method: str | N
     return spec
 
 
-def _dims(
-    given: int | Sequence[int] | None, out: jax.ShapeDtypeStruct, parameter: Parameter
-) -> tuple[int, ...]:
-    if given is None:
-        return out.shape[: len(out.shape) - len(parameter.inner)] or (1,)
+def _dims(given: int | Sequence[int]) -> tuple[int, ...]:
     return integers("launch_dims", given, "one to four integers", 0, most=4)
 
 
@@ -120,20 +125,21 @@ def _block_dim(given: int | None) -> int:
 
 
 def _callable(
-    spec: ForwardKernel, outs: Outs, dims: tuple[int, ...], block_dim: int, differentiable: bool
+    spec: ForwardKernel, outs: Outs, dims: tuple[int, ...] | None, block_dim: int, differentiable: bool
 ) -> Callable[..., Any]:
     given = range(len(spec.parameters) - len(spec.outputs) + len(spec.in_out))
     static = [i for i in given if not spec.parameters[i].is_array]
     function = differentiable_call if differentiable else call_kernel
+    default_outs, default_dims = outs, dims
 
-    @functools.partial(jax.jit, inline=True, static_argnums=tuple(static))
-    def jitted(*ins: Any) -> Any:
+    @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, *(2 + i for i in static)))
+    def jitted(outs: Outs, dims: tuple[int, ...], *ins: Any) -> Any:
         launch = Launch(dims, tuple((i, ins[i]) for i in static), block_dim)
         arrays = [x for i, x in enumerate(ins) if i not in static]
         return outs.restore(function(spec, NativeCall(outs.flat, launch), arrays))
 
     @describe_as(spec.kernel.func, len(spec.parameters) - len(given))
-    def call(*ins: ArrayLike) -> Any:
+    def call(*ins: ArrayLike, outs: Any = None, launch_dims: int | Sequence[int] | None = None) -> Any:
         if len(ins) != len(given):
             names = ", ".join(spec.parameters[i].name for i in given)
             raise KernelTypeError(
@@ -143,6 +149,8 @@ def _callable(
         values: list[Any] = list(ins)
         for i in static:
             values[i] = static_value(spec.name, spec.parameters[i], ins[i])
-        return jitted(*values)
+        structure = default_outs if outs is None else spec.outs_of_call(outs)
+        dims = default_dims if launch_dims is None else _dims(launch_dims)
+        return jitted(structure, dims or spec.default_dims(structure), *values)
 
     return call

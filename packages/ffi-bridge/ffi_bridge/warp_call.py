@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+import jax
+
 from ffi_bridge.buffer_spec import buffers_of
-from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native_call import NativeCall, NativeKernel
+from ffi_bridge.outs import Outs
 from ffi_bridge.warp_compile import Roles, WarpCall, ensure_cpu_target
 from ffi_bridge.warp_cuda import ensure_cuda_target
 from ffi_bridge.warp_parameters import Parameter
@@ -39,7 +43,7 @@ class WarpKernel(NativeKernel):
 
     toolchain: ClassVar[str] = "Warp"
     derivative_hint: ClassVar[str] = "; or pass differentiable=True for the adjoint that Warp generates"
-    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential", "expand_dims", "broadcast_all")
 
     @property
     def name(self) -> str:
@@ -74,6 +78,14 @@ class WarpKernel(NativeKernel):
     def platforms(self) -> tuple[str, ...]:
         return ("cpu", "cuda")
 
+    def with_batch_axis(
+        self, ins: Sequence[Any], call: NativeCall, size: int
+    ) -> tuple[Sequence[Any], NativeCall]:
+        # The ranks of a Warp kernel are declared: the batch goes into the first axes, as in `wp.jax_kernel`.
+        outs = (jax.ShapeDtypeStruct(_joined((size, *out.shape)), out.dtype) for out in call.outs)
+        launch = replace(call.options, dims=_joined((size, *call.options.dims)))
+        return [x.reshape(_joined(x.shape)) for x in ins], NativeCall(tuple(outs), launch)
+
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
@@ -93,8 +105,29 @@ class WarpKernel(NativeKernel):
         return ensure_cpu_target(wanted)
 
 
+def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The first two axes as one."""
+    return (math.prod(shape[:2]), *shape[2:])
+
+
 class ForwardKernel(WarpKernel):
     """Buffers: the inputs, then the outputs; an in-out array is its output, which shares its memory."""
+
+    def outs_of_call(self, outs: Any) -> Outs:
+        """The outputs of one call; raises KernelDefinitionError unless as many as the kernel has."""
+        found = Outs.of(outs)
+        if len(found.flat) != len(self.outputs):
+            names = ", ".join(self.parameters[i].name for i in self.outputs)
+            raise KernelDefinitionError(
+                f"kernel '{self.name}' has {len(self.outputs)} outputs ({names}), but the call's outs has "
+                f"{len(found.flat)}; give one jax.ShapeDtypeStruct for each"
+            )
+        return found
+
+    def default_dims(self, outs: Outs) -> tuple[int, ...]:
+        """The extents of the first output, in elements of Warp's."""
+        shape, inner = outs.flat[0].shape, self.parameters[self.outputs[0]].inner
+        return shape[: len(shape) - len(inner)] or (1,)
 
     @property
     def roles(self) -> Roles:

@@ -245,7 +245,8 @@ def test_calls_that_do_not_fit(call, match):
             for given in (0, -4, 1.5, True, "128")
         ],
         ({"block_dim": 1025}, "a block of .1025, 1, 1. threads"),
-        ({"vmap_method": "broadcast_all"}, "Warp kernel; choose one of None, 'sequential'"),
+        ({"vmap_method": "legacy"}, "Warp kernel; choose one of None, 'sequential'"),
+        ({"vmap_method": "expand_dims", "differentiable": True}, "adjoint of what they share"),
     ],
 )
 def test_definitions_that_do_not_fit(options, match):
