@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import jax
+import warp as wp
 
-from ffi_bridge.buffer_spec import buffers_of
+from ffi_bridge.buffer_spec import BufferSpec, buffers_of
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native_call import NativeCall, NativeKernel
 from ffi_bridge.outs import Outs
-from ffi_bridge.warp_compile import Roles, WarpCall, ensure_cpu_target
+from ffi_bridge.warp_compile import ensure_cpu_target
 from ffi_bridge.warp_cuda import ensure_cuda_target
-from ffi_bridge.warp_parameters import Parameter
+from ffi_bridge.warp_inside import array_t
+from ffi_bridge.warp_launch import DATA_OFFSET, GRAD_OFFSET, Argument, WarpLaunch, WarpProgram
+from ffi_bridge.warp_parameters import Parameter, array_type, array_value, scalar_type, scalar_value
+
+
+@dataclass(frozen=True)
+class Roles:
+    """`buffers[i]`: the parameter that buffer i belongs to.
+
+    `arguments`: parameter -> the buffer that is passed for it; `adjoints`: parameter -> the buffer passed for
+    its adjoint, or None for a forward launch.
+    """
+
+    buffers: tuple[int, ...]
+    arguments: Mapping[int, int]
+    adjoints: Mapping[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -89,20 +105,41 @@ class WarpKernel(NativeKernel):
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
-        launch: Launch = call.options
-        wanted = WarpCall(
-            self.kernel,
-            self.parameters,
-            self.roles,
-            tuple(buffers_of(ins, call, names)),
-            len(ins),
-            launch.dims,
-            dict(launch.statics),
-            tuple(size for size, _ in call.levels),
+        wp.init()
+        buffers = tuple(buffers_of(ins, call, names))
+        sizes = tuple(size for size, _ in call.levels)
+        launches = (self.launch(buffers, call.options),)
+        program = WarpProgram(self.name, launches, buffers, len(ins), sizes)
+        return ensure_cuda_target(program) if platform == "cuda" else ensure_cpu_target(program)
+
+    def launch(self, buffers: Sequence[BufferSpec], options: Launch) -> WarpLaunch:
+        """The launch on these buffers; raises KernelTypeError where what is given does not fit."""
+        roles, key, statics = self.roles, self.name, dict(options.statics)
+        types = tuple(
+            array_type(key, p, buffers[roles.arguments[i]].dtype, buffers[roles.arguments[i]].shape)
+            if p.is_array
+            else scalar_type(key, p, statics[i])
+            for i, p in enumerate(self.parameters)
         )
-        if platform == "cuda":
-            return ensure_cuda_target(wanted, launch.block_dim)
-        return ensure_cpu_target(wanted)
+
+        def passed(i: int, *pointers: tuple[int | None, int]) -> Argument:
+            """Parameter i, with pointers to those buffers that it has."""
+            if not self.parameters[i].is_array:
+                return Argument.of(scalar_value(self.kernel, self.parameters[i], types[i], statics[i]))
+            known = [(buffer, offset, 0) for buffer, offset in pointers if buffer is not None]
+            value = array_value(types[i], buffers[known[0][0]].shape) if known else array_t()
+            return Argument.of(value, *known)
+
+        every, adjoints = range(len(types)), roles.adjoints
+        # Through `grad`, too, as Warp's tape does: it is how a view of an array finds its adjoint.
+        own = tuple(
+            passed(i, (roles.arguments.get(i), DATA_OFFSET), ((adjoints or {}).get(i), GRAD_OFFSET))
+            for i in every
+        )
+        of_adjoints = (
+            None if adjoints is None else tuple(passed(i, (adjoints.get(i), DATA_OFFSET)) for i in every)
+        )
+        return WarpLaunch(self.kernel, types, options.dims, options.block_dim, own, of_adjoints)
 
 
 def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:

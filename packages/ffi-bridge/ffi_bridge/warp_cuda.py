@@ -1,4 +1,4 @@
-"""Compile a Warp kernel for a GPU, into a registered XLA FFI target that launches it."""
+"""Compile Warp kernels for a GPU, into a registered XLA FFI target that launches them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any, Final
 
 import warp as wp
 
-from ffi_bridge.cuda_driver import Cubin, cuda_driver
+from ffi_bridge.cuda_driver import Cubin, Driver, cuda_driver
 from ffi_bridge.cuda_program import ProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.handler.cuda import CudaProgram
 from ffi_bridge.launch_extents import MAX_GRID, LaunchExtents
 from ffi_bridge.warp_batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
-from ffi_bridge.warp_compile import Pointer, WarpCall, compiling, specialised
+from ffi_bridge.warp_compile import compiling, specialised
+from ffi_bridge.warp_launch import Argument, WarpLaunch, WarpProgram
 
 
 @dataclass(frozen=True)
@@ -34,33 +35,54 @@ class Compiled:
 _compiled_modules: Final[dict[tuple[Any, ...], Compiled]] = {}
 
 
-def ensure_cuda_target(call: WarpCall, block_dim: int) -> str:
-    """The target that launches the kernel, or its adjoint, on these buffers; compiled now if it is new."""
+@dataclass(frozen=True)
+class CudaKernel:
+    """A kernel as Warp has it and as machine code, and how it is launched."""
+
+    concrete: Any
+    contents: bytes
+    cubin: Cubin
+    extents: LaunchExtents
+
+
+def ensure_cuda_target(call: WarpProgram) -> str:
+    """The target that launches the kernels, or their adjoints, in order; compiled now if it is new."""
     driver = cuda_driver()
-    types = call.types()
     with compiling:
         wp.init()
-        kernel = specialised(call.kernel, types)
-        at_once = bool(call.sizes) and takes_batch(kernel)
+        concrete = [specialised(launch.kernel, launch.types) for launch in call.launches]
+        at_once = bool(call.sizes) and all(map(takes_batch, concrete))
         if at_once:
-            kernel = batched_kernel(kernel, len(call.sizes))
-        compiled = _compiled(kernel, driver.capability, block_dim)
-        direction = "forward" if call.roles.adjoints is None else "backward"
-        entry = f"{kernel.get_mangled_name()}_cuda_kernel_{direction}"
-        shared = compiled.shared.get(f"{entry}_smem_bytes")
-        if shared is None:
-            raise call.without_adjoint()
-        cubin = Cubin(compiled.code, entry, call.kernel, tuple(types))
-        extents = LaunchExtents((_blocks(call.dims, block_dim), 1, 1), (block_dim, 1, 1), shared)
-        contents = fingerprint(
-            compiled.contents, entry, repr((call.buffers, call.sizes, call.dims, extents)),
-            repr(sorted(call.statics.items())), driver.capability, wp.__version__,
-        )  # fmt: skip
-    build = _program_of_batch if at_once else _program
+            concrete = [batched_kernel(kernel, len(call.sizes)) for kernel in concrete]
+        kernels = [
+            _kernel(launch, kernel, driver.capability)
+            for launch, kernel in zip(call.launches, concrete, strict=True)
+        ]
+    contents = fingerprint(
+        [
+            (kernel.contents, kernel.cubin.entry, repr((launch.dims, launch.parameters, kernel.extents)))
+            for launch, kernel in zip(call.launches, kernels, strict=True)
+        ],
+        repr((call.buffers, call.sizes)),
+        driver.capability,
+        wp.__version__,
+    )
     return ensure_program_target(
-        f"{call.kernel.key}.warp.{contents.digest}",
-        driver,
-        lambda: build(call, kernel, types, driver.load(cubin, shared), extents),
+        f"{call.name}.warp.{contents.digest}", driver, lambda: _program(driver, call, kernels, at_once)
+    )
+
+
+def _kernel(launch: WarpLaunch, concrete: Any, capability: tuple[int, int]) -> CudaKernel:
+    compiled = _compiled(concrete, capability, launch.block_dim)
+    direction = "forward" if launch.adjoints is None else "backward"
+    entry = f"{concrete.get_mangled_name()}_cuda_kernel_{direction}"
+    shared = compiled.shared.get(f"{entry}_smem_bytes")
+    if shared is None:
+        raise launch.without_adjoint()
+    cubin = Cubin(compiled.code, entry, launch.kernel, launch.types)
+    blocks = _blocks(launch.dims, launch.block_dim)
+    return CudaKernel(
+        concrete, compiled.contents, cubin, LaunchExtents((blocks, 1, 1), (launch.block_dim, 1, 1), shared)
     )
 
 
@@ -69,40 +91,55 @@ def _blocks(dims: tuple[int, ...], block_dim: int) -> int:
     return min(-(-math.prod(dims) // block_dim), MAX_GRID[0])
 
 
-def _program(
-    call: WarpCall, concrete: Any, types: list[Any], kernel: int, extents: LaunchExtents
-) -> CudaProgram:
-    """One launch per element of a batch; parameters are the bounds and every argument, each by value."""
+def _program(driver: Driver, call: WarpProgram, kernels: Sequence[CudaKernel], at_once: bool) -> CudaProgram:
+    """One launch of each kernel for a whole batch, if all are made for that, or one for every element."""
     program = ProgramBuilder(call.buffers, call.num_inputs)
-    parameters = [program.struct(call.bounds(concrete, extents.block[0]))]
-    for chosen, pointers in call.passed():
-        parameters += _arguments(program, call.values(concrete, types, chosen), pointers)
-    program.launch(call.kernel.key, kernel, extents, parameters)
-    return program.finish(call.sizes, loop=True)
+    add = _add_for_batch if at_once else _add
+    for launch, kernel in zip(call.launches, kernels, strict=True):
+        loaded = driver.load(kernel.cubin, kernel.extents.shared)
+        bounds = program.struct(launch.bounds(kernel.concrete, launch.block_dim))
+        add(program, call, launch, kernel.extents, loaded, bounds)
+    return program.finish(call.sizes, loop=not at_once)
 
 
-def _program_of_batch(
-    call: WarpCall, concrete: Any, types: list[Any], kernel: int, extents: LaunchExtents
-) -> CudaProgram:
-    """One launch for a whole batch of a kernel made for that; the adjoint's has every parameter twice."""
-    program = ProgramBuilder(call.buffers, call.num_inputs)
-    bounds = program.struct(call.bounds(concrete, extents.block[0]))
-    (chosen, pointers), *of_adjoints = call.passed()
-    given = _arguments(program, call.values(concrete, types, chosen), pointers)
-    unread = _arguments(program, call.values(concrete, types, {}), []) if of_adjoints else []
-    strides = [call.batch_strides(i) for i in sorted(chosen)]
+def _add(
+    program: ProgramBuilder,
+    call: WarpProgram,
+    launch: WarpLaunch,
+    extents: LaunchExtents,
+    kernel: int,
+    bounds: int,
+) -> None:
+    """Parameters are the bounds and every argument, each by value."""
+    given = [number for arguments in launch.parameters for number in _numbers(program, arguments)]
+    program.launch(launch.kernel.key, kernel, extents, [bounds, *given])
+
+
+def _add_for_batch(
+    program: ProgramBuilder,
+    call: WarpProgram,
+    launch: WarpLaunch,
+    extents: LaunchExtents,
+    kernel: int,
+    bounds: int,
+) -> None:
+    """Of a kernel that `batched_kernel` made; the adjoint's has every parameter twice."""
+    given, unread = _numbers(program, launch.arguments), list[int]()
+    if launch.adjoints is not None:
+        unread = _numbers(program, [argument.unread() for argument in launch.adjoints])
+    strides = launch.batch_strides(call.buffers, call.sizes)
     for first, of_launch in launches_of_batch(extents, call.sizes):
-        batch = _arguments(program, batch_parameters(first, call.sizes, strides), [])
-        again = batch if of_adjoints else []
-        program.launch(call.kernel.key, kernel, of_launch, [bounds, *given, *batch, *unread, *again])
-    return program.finish(call.sizes, loop=False)
+        batch = [program.struct(bytes(x)) for x in batch_parameters(first, call.sizes, strides)]
+        again = batch if launch.adjoints is not None else []
+        program.launch(launch.kernel.key, kernel, of_launch, [bounds, *given, *batch, *unread, *again])
 
 
-def _arguments(program: ProgramBuilder, values: Sequence[Any], pointers: Sequence[Pointer]) -> list[int]:
-    """The numbers of the parameters that hold these C values."""
-    numbers = [program.struct(bytes(value)) for value in values]
-    for position, buffer, offset in pointers:
-        program.point(buffer, numbers[position], offset)
+def _numbers(program: ProgramBuilder, arguments: Sequence[Argument]) -> list[int]:
+    """The numbers of the parameters that hold these arguments."""
+    numbers = [program.struct(argument.content) for argument in arguments]
+    for number, argument in zip(numbers, arguments, strict=True):
+        for buffer, offset, displacement in argument.pointers:
+            program.point(buffer, number, offset, displacement)
     return numbers
 
 

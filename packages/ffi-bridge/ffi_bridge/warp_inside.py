@@ -7,7 +7,10 @@ from typing import Any
 import warp as wp
 
 try:
-    from warp._src.context import _build_kernel_launch_bounds, pack_arg
+    from warp._src.context import (
+        _build_kernel_launch_bounds,  # pyright: ignore[reportPrivateUsage]
+        pack_arg,
+    )
     from warp._src.types import array_t
 except ImportError as error:
     raise ImportError(

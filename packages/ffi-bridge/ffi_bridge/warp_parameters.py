@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,6 +9,7 @@ import numpy as np
 import warp as wp
 from jax.core import Tracer
 
+from ffi_bridge.buffer_spec import contiguous
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.warp_inside import array_annotation, array_t, pack_arg
 from ffi_bridge.warp_types import jaxtype_to_warptype
@@ -108,19 +107,15 @@ def array_type(kernel: str, parameter: Parameter, dtype: Any, shape: tuple[int, 
     return wp.array(dtype=given, ndim=rank) if expected is None else parameter.type
 
 
-def array_struct(of_type: Any, shape: tuple[int, ...]) -> Any:
-    """Warp's struct for a C-contiguous array; the address of its data is for the handler to fill in."""
+def array_value(of_type: Any, shape: tuple[int, ...]) -> Any:
+    """Warp's C value of a C-contiguous array, without an address."""
     inner = getattr(of_type.dtype, "_shape_", ())
     own = (shape[: len(shape) - len(inner)] or (1,)) if of_type.ndim else shape
     if max(own) > _MAX_EXTENT:
         raise KernelTypeError(
             f"shape {shape} has an axis beyond {_MAX_EXTENT} elements, which Warp counts in 32 bits; split it"
         )
-    stride = wp.types.type_size_in_bytes(of_type.dtype)
-    strides: list[int] = []
-    for extent in reversed(own):
-        strides.insert(0, stride)
-        stride *= extent
+    strides = contiguous(own, wp.types.type_size_in_bytes(of_type.dtype))
     return array_t(data=0, grad=0, ndim=len(own), shape=own, strides=strides)
 
 
@@ -146,7 +141,7 @@ def static_value(kernel: str, parameter: Parameter, value: Any) -> Any:
 
 def _struct_value(kernel: str, parameter: Parameter, value: Any) -> StructValue:
     kind = parameter.type
-    held = value.__ctype__() if wp.types.is_struct(value) else None
+    held: Any = value.__ctype__() if wp.types.is_struct(value) else None
     if not isinstance(held, kind.ctype):
         raise KernelTypeError(
             f"kernel '{kernel}': parameter '{parameter.name}' is {_described(kind)}, but the call gives it "
@@ -167,7 +162,7 @@ def scalar_type(kernel: str, parameter: Parameter, value: Any) -> Any:
     return _GENERIC_SCALARS[type(value)]
 
 
-def scalar_struct(kernel: Any, parameter: Parameter, of_type: Any, value: Any) -> Any:
+def scalar_value(kernel: Any, parameter: Parameter, of_type: Any, value: Any) -> Any:
     """Warp's C value of a static parameter."""
     try:
         return pack_arg(kernel, of_type, parameter.name, value, "cpu")
@@ -175,15 +170,3 @@ def scalar_struct(kernel: Any, parameter: Parameter, of_type: Any, value: Any) -
         raise KernelTypeError(
             f"kernel '{kernel.key}': {value!r} cannot be given for parameter '{parameter.name}': {error}"
         ) from error
-
-
-def packed(values: Sequence[Any]) -> tuple[bytes, list[int]]:
-    """The values as one C struct, and the offset of each."""
-    fields = [(f"field{i}", type(value)) for i, value in enumerate(values)]
-    struct: Any = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
-    filled = struct(*values)
-    return bytes(filled), [getattr(struct, name).offset for name, _ in fields]
-
-
-DATA_OFFSET: Final[int] = array_t.data.offset
-GRAD_OFFSET: Final[int] = array_t.grad.offset

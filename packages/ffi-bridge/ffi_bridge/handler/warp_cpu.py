@@ -1,4 +1,4 @@
-"""Emit the XLA FFI handler of a Warp kernel on the CPU.
+"""Emit the XLA FFI handler of Warp kernels on the CPU.
 
 Warp compiles a kernel into a C function `void f(launch_bounds *, args *)`, and its adjoint into one with a
 third struct, the adjoints of the arguments.
@@ -6,7 +6,7 @@ third struct, the adjoints of the arguments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from llvmlite import ir
 
@@ -18,12 +18,21 @@ from ffi_bridge.handler.launch import LaunchBuffer, checked_addresses, copied, o
 
 
 @dataclass(frozen=True)
-class WarpLaunch:
-    """What a handler passes: constant structs (launch bounds first), and the buffers they point at.
+class CpuLaunch:
+    """One launch: the address of a C function, and which of a program's structs it takes, bounds first."""
 
-    `guarded`: outputs lie between canaries.
+    entry: int = field(repr=False)  # differs from process to process
+    structs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CpuProgram:
+    """Launches in order, the constant structs that they take, and the buffers that those point at.
+
+    The first `num_inputs` buffers are operands, the rest results; `guarded`: those lie between canaries.
     """
 
+    launches: tuple[CpuLaunch, ...]
     structs: tuple[bytes, ...]
     num_inputs: int
     buffers: tuple[LaunchBuffer, ...]
@@ -31,27 +40,29 @@ class WarpLaunch:
     guarded: bool = False
 
 
-def emit_handler(entry: int, name: str, launch: WarpLaunch) -> MachineCode:
-    """Machine code of the handler `name` that calls the C function at address `entry`."""
+def emit_handler(name: str, program: CpuProgram) -> MachineCode:
+    """Machine code of the handler `name`."""
     module = new_module(name)
     function = ir.Function(module, HANDLER_TYPE, name=name)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     frame = Frame(builder, function.args[0])
     frame.answer_metadata()
     frame.return_unless_execute()
-    data = checked_addresses(frame, launch.buffers, launch.num_inputs)
-    sizes = [ir.Constant(I64, buffer.size) for buffer in launch.buffers]
-    for pointer, size in list(zip(data, sizes, strict=True))[launch.num_inputs :]:
+    data = checked_addresses(frame, program.buffers, program.num_inputs)
+    sizes = [ir.Constant(I64, buffer.size) for buffer in program.buffers]
+    for pointer, size in list(zip(data, sizes, strict=True))[program.num_inputs :]:
         prefer_huge_pages(builder, pointer, size)
     canaries = Canaries(frame, name.partition(".")[0])
-    if launch.guarded:
-        names = [buffer.name for buffer in launch.buffers]
-        data = canaries.around_outputs(names, data, sizes, launch.num_inputs)
-    structs = [copied(builder, content) for content in launch.structs]
-    with over_batch(builder, launch.batch, launch.buffers, data) as element:
-        write_addresses(builder, structs, launch.buffers, element)
-        kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(structs))
-        builder.call(builder.inttoptr(ir.Constant(I64, entry), kind.as_pointer()), structs)
+    if program.guarded:
+        names = [buffer.name for buffer in program.buffers]
+        data = canaries.around_outputs(names, data, sizes, program.num_inputs)
+    structs = [copied(builder, content) for content in program.structs]
+    with over_batch(builder, program.batch, program.buffers, data) as element:
+        write_addresses(builder, structs, program.buffers, element)
+        for launch in program.launches:
+            kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(launch.structs))
+            entry = builder.inttoptr(ir.Constant(I64, launch.entry), kind.as_pointer())
+            builder.call(entry, [structs[i] for i in launch.structs])
     canaries.check()
     frame.leave()
     builder.ret(NULL)

@@ -1,0 +1,101 @@
+"""Launches of Warp kernels: every parameter as C has it, with places for the addresses of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ffi_bridge.buffer_spec import BufferSpec
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.warp_inside import array_t, launch_bounds
+
+DATA_OFFSET: Final[int] = array_t.data.offset
+GRAD_OFFSET: Final[int] = array_t.grad.offset
+
+# A buffer, where its address goes in a struct, and bytes that are added to it.
+Pointer = tuple[int, int, int]
+Strides = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A C value, and the pointers in it: an array has one to its data, and one to its adjoint if need be."""
+
+    ctype: Any = field(repr=False)
+    content: bytes
+    pointers: tuple[Pointer, ...] = ()
+
+    @classmethod
+    def of(cls, value: Any, *pointers: Pointer) -> Argument:
+        """The argument that is this C value."""
+        return cls(type(value), bytes(value), pointers)
+
+    @property
+    def is_array(self) -> bool:
+        return self.ctype is array_t
+
+    def value(self) -> Any:
+        """The C value, with no address in it."""
+        return self.ctype.from_buffer_copy(self.content)
+
+    def unread(self) -> Argument:
+        """What takes its place where a kernel does not read it."""
+        return Argument.of(array_t()) if self.is_array else self
+
+
+@dataclass(frozen=True)
+class WarpLaunch:
+    """A launch: the kernel, Warp's types of its parameters, its arguments; of an adjoint those of it, too."""
+
+    kernel: Any  # a warp.Kernel
+    types: tuple[Any, ...]
+    dims: tuple[int, ...]
+    block_dim: int
+    arguments: tuple[Argument, ...]
+    adjoints: tuple[Argument, ...] | None = None
+
+    @property
+    def parameters(self) -> tuple[tuple[Argument, ...], ...]:
+        """The arguments; in a launch of the adjoint those of the adjoint behind them."""
+        return (self.arguments,) if self.adjoints is None else (self.arguments, self.adjoints)
+
+    def bounds(self, concrete: Any, block_dim: int) -> bytes:
+        """Warp's struct for the dimensions; raises KernelTypeError for those beyond `wp.tid()`."""
+        try:
+            return launch_bounds(self.dims, concrete, block_dim)
+        except ValueError as error:
+            raise KernelTypeError(
+                f"kernel '{self.kernel.key}': launch dimensions {self.dims}: {error} Give it fewer threads, "
+                "each of which does more"
+            ) from error
+
+    def batch_strides(
+        self, buffers: Sequence[BufferSpec], sizes: Sequence[int]
+    ) -> list[tuple[Strides, Strides]]:
+        """For each array: bytes from one element of each batch level to the next, also of its adjoint."""
+
+        def strides(argument: Argument, offset: int) -> Strides | None:
+            found = [buffer for buffer, place, _ in argument.pointers if place == offset]
+            return buffers[found[0]].with_slots((), sizes).strides if found else None
+
+        of_arrays = [argument for argument in self.arguments if argument.is_array]
+        own = [strides(argument, DATA_OFFSET) or (0,) * len(sizes) for argument in of_arrays]
+        return [(s, strides(a, GRAD_OFFSET) or s) for s, a in zip(own, of_arrays, strict=True)]
+
+    def without_adjoint(self) -> KernelDefinitionError:
+        """The error of a kernel that has none."""
+        return KernelDefinitionError(
+            f"kernel '{self.kernel.key}' has no adjoint; remove enable_backward=False from it or its module"
+        )
+
+
+@dataclass(frozen=True)
+class WarpProgram:
+    """Launches in order, over the buffers of one call, inputs first; `sizes`: extents of the batch levels."""
+
+    name: str
+    launches: tuple[WarpLaunch, ...]
+    buffers: tuple[BufferSpec, ...]
+    num_inputs: int
+    sizes: tuple[int, ...]
