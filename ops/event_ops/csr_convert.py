@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from jax.typing import ArrayLike
 
-from event_ops import csr_formats
+from event_ops import csr_files, csr_formats
 from event_ops.csr_base import CSRBase
 from event_ops.csr_formats import Parts
 
@@ -59,8 +59,8 @@ class CSRConvert(CSRBase):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Of a Matrix Market file (.mtx, .mtx.gz), or of a .npz that `scipy.sparse.save_npz` wrote."""
-        return cls._of(csr_formats.parts_of_file(path))
+        return cls._of(csr_files.parts_of_file(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads."""
-        csr_formats.write_file(path, self._parts())
+        csr_files.write_file(path, self._parts())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from inspect import signature
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -38,7 +36,7 @@ def scipy_of_parts(parts: Parts) -> Any:
     data, indices, indptr = map(np.asarray, spanned(parts)[:3])
     check_indptr(indptr, indices.size)
     check_in_range("indices", indices, parts.shape[1], "columns")
-    return _loaded("scipy.sparse").csr_array((data, indices, indptr), shape=parts.shape)
+    return loaded("scipy.sparse").csr_array((data, indices, indptr), shape=parts.shape)
 
 
 def spanned(parts: Parts) -> Parts:
@@ -86,7 +84,7 @@ def parts_of_bcsr(matrix: Any) -> Parts:
 
 def bcsr_of_parts(parts: Parts) -> Any:
     """A `jax.experimental.sparse.BCSR` of the same arrays."""
-    return _loaded("jax.experimental.sparse").BCSR(parts[:3], shape=parts.shape)
+    return loaded("jax.experimental.sparse").BCSR(parts[:3], shape=parts.shape)
 
 
 def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
@@ -111,34 +109,6 @@ def _check_nse(matrix: Any, nse: int | None) -> None:
         raise ValueError(f"nse is {nse}, and {found} elements are not zero; expected room for all of them")
 
 
-def parts_of_file(path: Any) -> Parts:
-    """What a Matrix Market file (.mtx, .mtx.gz) or one of `scipy.sparse.save_npz` holds."""
-    name = str(Path(path))
-    if name.endswith(".npz"):
-        return parts_of_scipy(_loaded("scipy.sparse").load_npz(name))
-    if name.endswith((".mtx", ".mtx.gz")):
-        return parts_of_scipy(_loaded("scipy.sparse").csr_array(_read_matrix_market(name)))
-    raise ValueError(f"{name} has suffix {Path(path).suffix!r}; expected .mtx, .mtx.gz or .npz")
-
-
-def _read_matrix_market(name: str) -> Any:
-    mmread = _loaded("scipy.io").mmread
-    # SciPy warns that its default is about to change, where there is a choice.
-    options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
-    return mmread(name, **options)
-
-
-def write_file(path: Any, parts: Parts) -> None:
-    """The opposite of `parts_of_file`; every value comes back as it was, duplicates in an .npz too."""
-    name = str(Path(path))
-    if name.endswith(".npz"):
-        _loaded("scipy.sparse").save_npz(name, scipy_of_parts(parts))
-    elif name.endswith(".mtx"):
-        _loaded("scipy.io").mmwrite(name, scipy_of_parts(parts).tocoo(), symmetry="general")
-    else:
-        raise ValueError(f"{name} has suffix {Path(path).suffix!r}; expected .mtx or .npz")
-
-
 def _check_flat(matrix: Any) -> None:
     if matrix.n_batch or matrix.n_dense or len(matrix.shape) != 2:
         raise ValueError(
@@ -147,6 +117,6 @@ def _check_flat(matrix: Any) -> None:
         )
 
 
-def _loaded(module: str) -> Any:
-    """A module by name: loading sparse modules would double the time that `import event_ops` takes."""
+def loaded(module: str) -> Any:
+    """Load a module by name: with sparse modules `import event_ops` would take twice the time."""
     return import_module(module)
