@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from event_ops.casts import ENABLE_X64, cast_advice, common_cast
+
 FLOATS = ("float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NUMBERS = (*FLOATS, "complex64", "complex128", *INTEGERS)
@@ -27,24 +29,19 @@ def as_array(x: Any, name: str = "an array") -> jax.Array:
     if isinstance(x, np.ndarray | np.integer) and x.dtype.kind in "iu" and x.size and array.dtype != x.dtype:
         limits = np.iinfo(array.dtype)
         if x.min() < limits.min or x.max() > limits.max:
-            raise ValueError(
-                f"{name} holds {x.min()} to {x.max()}, which {array.dtype} cannot; "
-                "enable 64-bit types: jax.config.update('jax_enable_x64', True)"
-            )
+            raise ValueError(f"{name} holds {x.min()} to {x.max()}, which {array.dtype} cannot; {ENABLE_X64}")
     return array
 
 
-def check_dtype(name: str, x: jax.Array, allowed: Sequence[str]) -> None:
-    """Raise TypeError unless the dtype of `x` is one of `allowed`."""
+def check_dtype(name: str, x: jax.Array, allowed: Sequence[str], *, otherwise: str = "") -> None:
+    """Raise TypeError unless the dtype of `x` is one of `allowed`; `otherwise` ends the advice."""
     given = str(x.dtype)
     if given in allowed:
         return
-    hint = f"cast it: {name}.astype('{allowed[0]}')"
+    hint = cast_advice(name, x, allowed)
     if given in ("float16", "bfloat16"):
         hint = f"the kernels compute in 32 or 64 bits; {hint}"
-    if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
-        hint = f"pass a number that the key gives: jax.random.bits({name}, (), 'uint32')"
-    raise TypeError(f"{name} has dtype {given}; expected {' or '.join(allowed)}; {hint}")
+    raise TypeError(f"{name} has dtype {given}; expected {' or '.join(allowed)}; {hint}{otherwise}")
 
 
 def check_same_dtype(name: str, x: jax.Array, other_name: str, other: jax.Array) -> None:
@@ -52,7 +49,7 @@ def check_same_dtype(name: str, x: jax.Array, other_name: str, other: jax.Array)
     if x.dtype != other.dtype:
         raise TypeError(
             f"{name} has dtype {x.dtype} and {other_name} has dtype {other.dtype}; expected one dtype; "
-            f"cast one: {name}.astype({other_name}.dtype)"
+            f"{common_cast(name, x, other_name, other)}"
         )
 
 

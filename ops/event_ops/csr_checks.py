@@ -19,6 +19,9 @@ from event_ops.checks import (
     check_shape,
 )
 
+# What else integers can be in the place of events.
+ENCODED = "; or say what they are: encoding='ids' or encoding='bits'"
+
 
 def matrix_shape(shape: Any) -> tuple[int, int]:
     """`shape` as two Python integers."""
@@ -102,10 +105,7 @@ def check_event_vector(
     elif encoding != "flags":
         raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'ids' or 'bits'")
     elif jnp.issubdtype(events.dtype, jnp.integer):
-        raise TypeError(
-            f"{name} has dtype {events.dtype}; expected bool or {data.dtype}, one for each; cast flags: "
-            f"{name}.astype(bool); or say what they are: encoding='ids' or encoding='bits'"
-        )
+        check_dtype(name, events, ("bool", str(data.dtype)), otherwise=ENCODED)
     else:
         check_operand(name, events, shape, transpose)
         check_events(name, events, data)

@@ -13,6 +13,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
+from event_ops.casts import ENABLE_X64
 from event_ops.checks import as_array, check_shape
 from event_ops.csr import CSR
 from event_ops.csr_partition import balanced_starts, check_starts, stored
@@ -151,7 +152,7 @@ def _check_countable(count: int) -> None:
     if count > np.iinfo(counter).max:
         raise ValueError(
             f"a shard has {count} entries or columns, which {counter} cannot count; use more shards, or "
-            "enable 64-bit types: jax.config.update('jax_enable_x64', True)"
+            f"{ENABLE_X64}"
         )
 
 

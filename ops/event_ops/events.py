@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import export
 from jax.tree_util import GetAttrKey
 from jax.typing import ArrayLike
 
 from event_ops.checks import FLOATS, as_array, check_dtype
+from event_ops.csr_checks import ENCODED
 
 _DTYPES = {"flags": ("bool", *FLOATS), "ids": ("int32",), "bits": ("uint32",)}
 
@@ -54,7 +56,8 @@ class Events:
         events = as_array(values)
         if encoding not in _DTYPES:
             raise ValueError(f"encoding is {encoding!r}; expected one of {', '.join(map(repr, _DTYPES))}")
-        check_dtype("values", events, _DTYPES[encoding])
+        integers = jnp.issubdtype(events.dtype, jnp.integer) and encoding == "flags"
+        check_dtype("values", events, _DTYPES[encoding], otherwise=ENCODED if integers else "")
         if not 1 <= events.ndim <= (2 if encoding == "flags" else 1):
             raise ValueError(
                 f"values has shape {events.shape}; expected a vector, or of flags a matrix of such vectors"

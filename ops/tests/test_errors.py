@@ -1,10 +1,15 @@
 """Errors beyond the mistakes that each operator documents."""
 
+import re
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from event_ops import csr_matvec, read_slot, scatter_add, segment_sum, trace_decay
+from event_ops import Events, csr_event_deliver, csr_matvec, read_slot, scatter_add, segment_sum, trace_decay
+from event_ops.casts import cast_advice, common_cast
+from event_ops.checks import FLOATS, INTEGERS, NUMBERS
 from event_ops.discover import operators
 from ffi_bridge.errors import UnknownBackendError
 
@@ -36,3 +41,83 @@ def test_integers_that_32_bits_would_change_are_refused(call):
 def test_traced_time_constant_is_not_inspected():
     decayed = jax.jit(lambda tau: trace_decay(np.ones(2, "f"), np.zeros(2, bool), tau=tau, dt=1.0))
     np.testing.assert_allclose(decayed(2.0), np.exp(-0.5), rtol=1e-6)
+
+
+FLAGS = ("bool", *FLOATS)
+KEEPING = {
+    "flags": ([0, 1, 1], FLAGS, "bool"),
+    "counts": ([0, 2, 3], FLAGS, "float32"),
+    "delays": ([0.0, 200.0], INTEGERS, "int16"),
+    "small delays": ([0.0, 5.0], INTEGERS, "int8"),
+    "many": ([3e9], INTEGERS, "uint32"),
+    "bools": ([True, False], NUMBERS, "float32"),
+    "narrow": (np.array([1.5, np.nan], np.float16), FLOATS, "float32"),
+    "indices": (np.array([1, 2], np.uint8), ("int32", "int64"), "int32"),
+    "words": ([7, 8], ("uint32",), "uint32"),
+}
+NOT_KEEPING = {
+    "fractions": ([0.0, 1.5], INTEGERS, r"holds 1.5, which int32 cannot; round it: jnp.round\(x\)"),
+    "no number": ([np.nan], INTEGERS, "holds nan, which int32 cannot; pass values that it can"),
+    "a sign": ([-1], ("uint32",), "holds -1, which uint32 cannot; pass values"),
+    "a high bit": (np.array([2**31], np.uint32), ("int32",), "holds 2147483648, which int32 cannot"),
+    "digits": ([2**24 + 1], FLOATS, "holds 16777217, which float32 cannot; enable 64-bit types"),
+    "complex": ([1j], FLOATS, r"drop the imaginary part; pass x.real, or jnp.abs\(x\)"),
+    "levels": ([0.0, 0.7], ("bool",), "say which are True: x != 0"),
+    "a gradient": (np.zeros(2, jax.dtypes.float0), INTEGERS, "the gradient of the weights"),
+}
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_the_advised_cast_keeps_the_values(name):
+    values, allowed, dtype = KEEPING[name]
+    x = jnp.asarray(values)
+    (advised,) = re.findall(r"^cast it: x.astype\('(\w+)'\)$", cast_advice("x", x, allowed))
+    assert advised == dtype
+    np.testing.assert_array_equal(np.asarray(x.astype(advised), float), np.asarray(x, float))
+
+
+@pytest.mark.parametrize("name", NOT_KEEPING)
+def test_no_cast_is_advised_that_changes_values(name):
+    values, allowed, match = NOT_KEEPING[name]
+    x = values if name == "a gradient" else jnp.asarray(values)
+    assert re.search(match, cast_advice("x", x, allowed))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "allowed", "match"),
+    [
+        ("int32", FLAGS, r"cast it: x.astype\('float32'\)"),
+        ("float32", INTEGERS, r"where int32 holds its values: jnp.round\(x\).astype\('int32'\)"),
+        ("uint8", ("int32",), r"cast it: x.astype\('int32'\)"),
+        ("int32", ("uint32",), r"where uint32 holds its values: x.astype\('uint32'\)"),
+    ],
+)
+def test_traced_values_are_advised_by_their_dtype(dtype, allowed, match):
+    advice = []
+    jax.eval_shape(lambda x: advice.append(cast_advice("x", x, allowed)), jnp.zeros(2, dtype))
+    assert re.fullmatch("cast it " + match if match.startswith("where") else match, *advice)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        ([1, 2], [0.5], "cast one: x.astype(y.dtype)"),
+        ([0.5], [1, 2], "cast one: y.astype(x.dtype)"),
+        ([2**24 + 1], [0.5], "cast both: .astype('float32'), which rounds"),
+    ],
+)
+def test_one_of_two_arrays_is_cast_so_that_both_keep_their_values(x, y, expected):
+    assert common_cast("x", jnp.asarray(x), "y", jnp.asarray(y)) == expected
+
+
+def test_counts_and_delays_are_not_cut_down():
+    with pytest.raises(TypeError, match=r"values.astype\('float32'\); or say .* encoding='ids'"):
+        Events(np.array([0, 2, 3]))
+    one, weights = np.zeros(1, int), np.ones(1, "f")
+    with pytest.raises(TypeError, match=r"cast it: delays.astype\('int16'\)"):
+        csr_event_deliver(
+            np.zeros((201, 1), "f"), weights, one, np.arange(2), np.array([200.0]), np.array([True]),
+            slot=0, shape=(1, 1),
+        )  # fmt: skip
+    with pytest.raises(TypeError, match=r"cast target: target.astype\('float32'\)"):
+        scatter_add(np.zeros(3, int), one, 1.5)

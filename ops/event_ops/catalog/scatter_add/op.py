@@ -85,7 +85,7 @@ def _as_updates(updates: Any, dtype: Any) -> jax.Array:
     if kinds.find(kind) > kinds.find(dtype.kind):
         raise TypeError(
             f"updates is {updates!r}, and target has dtype {dtype}; expected a number of its kind; cast "
-            f"target: target.astype({'complex' if kind == 'c' else 'float'})"
+            f"target: target.astype('{jax.dtypes.canonicalize_dtype(type(updates))}')"
         )
     return jnp.asarray(updates, dtype)
 
