@@ -51,7 +51,7 @@ def cast_advice(name: str, x: Any, allowed: Sequence[str]) -> str:
 
 
 def common_cast(name: str, x: Any, other_name: str, other: Any) -> str:
-    """Return which of two arrays of different dtypes to cast: where one can be, so that it keeps its values."""
+    """Return which of two arrays of different dtypes to cast: one that keeps its values, if one does."""
     if keeps_values(x, other.dtype):
         return f"cast one: {name}.astype({other_name}.dtype)"
     if keeps_values(other, x.dtype):

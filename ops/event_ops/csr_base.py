@@ -12,8 +12,10 @@ from event_ops.catalog.csr_todense.op import csr_todense
 from event_ops.checks import NUMBERS, as_array
 from event_ops.csr_arithmetic import repeated, same_array
 from event_ops.csr_checks import check_csr, event_weights, matrix_shape
+from event_ops.csr_given import parts_given
 from event_ops.csr_plan import ByColumn, by_column, reweighted
 from event_ops.csr_validate import (
+    KEEP,
     check_in_range,
     check_indptr,
     checkify_copy,
@@ -33,15 +35,16 @@ class CSRBase:
     transposed: bool
 
     def __init__(
-        self, data: ArrayLike, indices: ArrayLike, indptr: ArrayLike, *, shape: Any, validate: bool = True
+        self, data: Any, indices: Any = None, indptr: Any = None, *, shape: Any = None, validate: bool = True
     ) -> None:
-        indices, indptr = as_array(indices, "indices"), as_array(indptr, "indptr")
-        weights = event_weights(as_array(data, "data"), indices, float)
-        size = matrix_shape(shape)
+        parts = parts_given(data, indices, indptr, shape, validate)
+        indices, indptr = as_array(parts.indices, "indices"), as_array(parts.indptr, "indptr")
+        weights = event_weights(as_array(parts.data, "data"), indices, float)
+        size = matrix_shape(parts.shape)
         check_csr(weights, indices, indptr, size, NUMBERS)
         if validate:
-            check_indptr(indptr, indices.shape[0])
-            check_in_range("indices", indices, size[1], "columns")
+            check_indptr(indptr, indices.shape[0], KEEP)
+            check_in_range("indices", indices, size[1], "columns", KEEP)
         self._fill(weights, indices, indptr, None, size, False)
 
     def _fill(self, *values: Any) -> None:

@@ -10,42 +10,49 @@ from jax.typing import ArrayLike
 from event_ops import csr_files, csr_formats
 from event_ops.csr_base import CSRBase
 from event_ops.csr_formats import Parts
+from event_ops.csr_given import coordinates
 
 
 class CSRConvert(CSRBase):
-    """The conversions of a `CSR`; what they build is validated."""
+    """The conversions of a `CSR`; what they build is validated, unless validate=False."""
 
     @classmethod
-    def _of(cls, parts: Parts) -> Self:
-        return cls(*parts[:3], shape=parts.shape)
+    def _of(cls, parts: Parts, validate: bool = True) -> Self:
+        return cls(*parts[:3], shape=parts.shape, validate=validate)
 
     def _parts(self) -> Parts:
         A = self.tocsr()
         return Parts(A.repeated_data(), A.indices, A.indptr, A.shape)
 
     @classmethod
-    def from_scipy(cls, matrix: Any) -> Self:
-        """Of a SciPy sparse matrix or array in any format."""
-        return cls._of(csr_formats.parts_of_scipy(matrix))
+    def from_scipy(cls, matrix: Any, *, validate: bool = True) -> Self:
+        """Of a SciPy sparse matrix or array in any format; so is `CSR(matrix)`."""
+        return cls._of(csr_formats.parts_of_scipy(matrix), validate)
 
     def to_scipy(self) -> Any:
         """A `scipy.sparse.csr_array`."""
         return csr_formats.scipy_of_parts(self._parts())
 
     @classmethod
-    def from_coo(cls, row: ArrayLike, col: ArrayLike, data: ArrayLike, *, shape: tuple[int, int]) -> Self:
-        """Of entries (row, col, data) in any order; works under jit."""
-        return cls._of(csr_formats.parts_of_coo(row, col, data, shape))
+    def from_coo(
+        cls, row: Any, col: Any = None, data: Any = None, *, shape: tuple[int, int], validate: bool = True
+    ) -> Self:
+        """Of entries (row, col, data) in any order, or as SciPy has them, (data, (row, col)).
+
+        Works under jit.
+        """
+        row, col, data = coordinates(row, col, data)
+        return cls._of(csr_formats.parts_of_coo(row, col, data, shape, validate), validate)
 
     @classmethod
-    def from_bcoo(cls, matrix: Any) -> Self:
-        """Of a `jax.experimental.sparse.BCOO` without batch and dense axes."""
-        return cls._of(csr_formats.parts_of_bcoo(matrix))
+    def from_bcoo(cls, matrix: Any, *, validate: bool = True) -> Self:
+        """Of a `jax.experimental.sparse.BCOO` without batch and dense axes; so is `CSR(matrix)`."""
+        return cls._of(csr_formats.parts_of_bcoo(matrix, validate), validate)
 
     @classmethod
-    def from_bcsr(cls, matrix: Any) -> Self:
-        """Of a `jax.experimental.sparse.BCSR` without batch and dense axes."""
-        return cls._of(csr_formats.parts_of_bcsr(matrix))
+    def from_bcsr(cls, matrix: Any, *, validate: bool = True) -> Self:
+        """Of a `jax.experimental.sparse.BCSR` without batch and dense axes; so is `CSR(matrix)`."""
+        return cls._of(csr_formats.parts_of_bcsr(matrix, validate), validate)
 
     def to_bcsr(self) -> Any:
         """A `jax.experimental.sparse.BCSR`."""
@@ -57,9 +64,9 @@ class CSRConvert(CSRBase):
         return cls._of(csr_formats.parts_of_dense(matrix, nse))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, validate: bool = True) -> Self:
         """Of a Matrix Market file (.mtx, .mtx.gz), or of a .npz that `scipy.sparse.save_npz` wrote."""
-        return cls._of(csr_files.parts_of_file(path))
+        return cls._of(csr_files.parts_of_file(path), validate)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads."""

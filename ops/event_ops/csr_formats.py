@@ -11,7 +11,7 @@ import numpy as np
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.checks import as_array, check_rank, check_shape
 from event_ops.csr_checks import matrix_shape
-from event_ops.csr_validate import check_in_range, check_indptr, is_known
+from event_ops.csr_validate import KEEP, MEND, check_in_range, check_indptr, is_known
 
 
 class Parts(NamedTuple):
@@ -34,30 +34,35 @@ def parts_of_scipy(matrix: Any) -> Parts:
 def scipy_of_parts(parts: Parts) -> Any:
     """A `scipy.sparse.csr_array`; raises ValueError for a structure that SciPy would read out of bounds."""
     data, indices, indptr = map(np.asarray, spanned(parts)[:3])
-    check_indptr(indptr, indices.size)
-    check_in_range("indices", indices, parts.shape[1], "columns")
+    check_indptr(indptr, indices.size, MEND)
+    check_in_range("indices", indices, parts.shape[1], "columns", MEND)
     return loaded("scipy.sparse").csr_array((data, indices, indptr), shape=parts.shape)
 
 
-def spanned(parts: Parts) -> Parts:
-    """Without the entries that indptr does not span, where it is known."""
+def spanned(parts: Parts, hint: str | None = MEND) -> Parts:
+    """Without the entries that indptr does not span, where it is known; one that falls is not taken.
+
+    With hint=None it is; else the hint ends the error.
+    """
     data, indices, indptr, shape = parts
     if not is_known(indptr):
         return parts
-    check_indptr(indptr, indices.shape[0], whole=False)
+    if hint:
+        check_indptr(indptr, indices.shape[0], hint, whole=False)
     low, high = int(indptr[0]), int(indptr[-1])
     if (low, high) == (0, indices.shape[0]):
         return parts
     return Parts(data[low:high], indices[low:high], indptr - indptr[0], shape)
 
 
-def parts_of_coo(row: Any, col: Any, data: Any, shape: Any) -> Parts:
+def parts_of_coo(row: Any, col: Any, data: Any, shape: Any, validate: bool = True) -> Parts:
     """Entries in any order, by row; the order within a row stays."""
     shape = matrix_shape(shape)
     row, col, data = as_array(row, "row"), as_array(col, "col"), as_array(data)
     check_rank("row", row, 1, "one per entry")
     check_shape("col", col, row.shape, why="one per entry, as many as row")
-    check_in_range("row", row, shape[0], "rows")
+    if validate:
+        check_in_range("row", row, shape[0], "rows", KEEP)
     # The rows are the columns of a matrix whose only row has every entry.
     everything = jnp.array([0, row.shape[0]], jnp.int32 if row.shape[0] < 2**31 else jnp.int64)
     _, indptr, order = csr_tocsc(row, everything, shape=(1, shape[0]))
@@ -65,7 +70,7 @@ def parts_of_coo(row: Any, col: Any, data: Any, shape: Any) -> Parts:
     return Parts(data, col[order], indptr, shape)
 
 
-def parts_of_bcoo(matrix: Any) -> Parts:
+def parts_of_bcoo(matrix: Any, validate: bool = True) -> Parts:
     """A `jax.experimental.sparse.BCOO`; its padding is dropped where it can be seen."""
     _check_flat(matrix)
     row, col, data = matrix.indices[:, 0], matrix.indices[:, 1], matrix.data
@@ -73,13 +78,15 @@ def parts_of_bcoo(matrix: Any) -> Parts:
         inside = np.asarray((row < matrix.shape[0]) & (col < matrix.shape[1]))
         if not inside.all():
             row, col, data = row[inside], col[inside], data[inside]
-    return parts_of_coo(row, col, data, matrix.shape)
+    return parts_of_coo(row, col, data, matrix.shape, validate)
 
 
-def parts_of_bcsr(matrix: Any) -> Parts:
+def parts_of_bcsr(matrix: Any, validate: bool = True) -> Parts:
     """A `jax.experimental.sparse.BCSR`; its padding is dropped where it can be seen."""
     _check_flat(matrix)
-    return spanned(Parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape))
+    return spanned(
+        Parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape), KEEP if validate else None
+    )
 
 
 def bcsr_of_parts(parts: Parts) -> Any:
@@ -103,7 +110,8 @@ def _check_nse(matrix: Any, nse: int | None) -> None:
     if not is_known(matrix):
         if nse is None:
             raise ValueError(
-                "while tracing the number of non-zeros is not known; give the most of them: nse="
+                "while tracing the number of non-zeros is not known; give the most of them: "
+                "CSR.from_dense(matrix, nse=...)"
             )
     elif nse is not None and (found := np.count_nonzero(matrix)) > nse:
         raise ValueError(f"nse is {nse}, and {found} elements are not zero; expected room for all of them")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.csr_validate import check_indptr, is_known
+from event_ops.csr_validate import MEND, check_indptr, is_known
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def stored(A: Any) -> Stored:
             "call shard_csr outside of jit and hand its result to the function"
         )
     data, indices, indptr = np.asarray(A.data), np.asarray(A.indices), np.asarray(A.indptr)
-    check_indptr(indptr, indices.size, whole=False)
+    check_indptr(indptr, indices.size, MEND, whole=False)
     spanned = slice(int(indptr[0]), int(indptr[-1]))
     rows, columns = A.shape
     return Stored(

@@ -10,7 +10,9 @@ import numpy as np
 from jax.core import Tracer
 from jax.experimental import checkify
 
+# What to do about values that are out of range: where a caller takes validate=False, and where none does.
 KEEP = "mend it, or keep it with validate=False: the operators skip what is out of range"
+MEND = "mend it"
 
 
 def is_known(*arrays: Any) -> bool:
@@ -18,8 +20,8 @@ def is_known(*arrays: Any) -> bool:
     return not any(isinstance(x, Tracer) or not getattr(x, "is_fully_addressable", True) for x in arrays)
 
 
-def check_in_range(name: str, ids: Any, size: int, axis: str) -> None:
-    """Raise ValueError unless all ids, where they are known, are in [0, size)."""
+def check_in_range(name: str, ids: Any, size: int, axis: str, hint: str) -> None:
+    """Raise ValueError, which ends with `hint`, unless all ids, where they are known, are in [0, size)."""
     if not is_known(ids):
         return
     values = np.asarray(ids)
@@ -27,12 +29,15 @@ def check_in_range(name: str, ids: Any, size: int, axis: str) -> None:
     if bad.size:
         raise ValueError(
             f"{name}[{bad[0]}] is {values[bad[0]]}, and {bad.size} of {values.size} are out of range; "
-            f"expected 0 to {size - 1}, for {size} {axis}; {KEEP}"
+            f"expected 0 to {size - 1}, for {size} {axis}; {hint}"
         )
 
 
-def check_indptr(indptr: Any, nse: int, *, whole: bool = True) -> None:
-    """Raise ValueError unless indptr, where it is known, rises from 0 to nse; if not `whole`: within."""
+def check_indptr(indptr: Any, nse: int, hint: str, *, whole: bool = True) -> None:
+    """Raise ValueError unless indptr, where it is known, rises from 0 to nse; if not `whole`: within.
+
+    The error ends with `hint`.
+    """
     if not is_known(indptr):
         return
     ends = np.asarray(indptr)
@@ -40,12 +45,12 @@ def check_indptr(indptr: Any, nse: int, *, whole: bool = True) -> None:
     if falls.size:
         i = falls[0]
         raise ValueError(
-            f"indptr falls from {ends[i]} to {ends[i + 1]} at row {i}; expected it not to decrease; {KEEP}"
+            f"indptr falls from {ends[i]} to {ends[i + 1]} at row {i}; expected it not to decrease; {hint}"
         )
     spanned = ends[0] >= 0 and ends[-1] <= nse
     if not spanned or (whole and (ends[0] != 0 or ends[-1] != nse)):
         raise ValueError(
-            f"indptr spans {ends[0]} to {ends[-1]}; expected 0 to {nse}, the number of indices; {KEEP}"
+            f"indptr spans {ends[0]} to {ends[-1]}; expected 0 to {nse}, the number of indices; {hint}"
         )
 
 
