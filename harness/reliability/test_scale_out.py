@@ -88,4 +88,4 @@ def test_the_program_of_the_page_runs(tmp_path):
     )
     (tmp_path / "program.py").write_text(program)
     (shown,) = outputs([(tmp_path / "program.py",)])
-    assert shown == "ShardedCSR(1000 x 1000, 1 shards along 'devices') 9.0\n"
+    assert shown == "ShardedCSR(1000 x 1000, 1 shard along 'devices', A @ v of shape (1, 1000)) 9.0\n"

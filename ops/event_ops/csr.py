@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax import export
 from jax.tree_util import GetAttrKey
 from jax.typing import ArrayLike
@@ -15,8 +16,10 @@ from jax.typing import ArrayLike
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
 from event_ops.checks import as_array
-from event_ops.csr_arithmetic import at_entries
+from event_ops.csr_arithmetic import at_entries, without_sign
 from event_ops.csr_convert import CSRConvert
+from event_ops.csr_numpy import apply_ufunc, no_array
+from event_ops.csr_operands import is_sparse, operand, over_matrices, promoted, refuse, turned
 from event_ops.csr_plan import ByColumn, event_product, planned_event_product
 from event_ops.events import Events
 
@@ -27,20 +30,26 @@ class CSR(CSRConvert):
     """`A[i, indices[k]] += data[k]` for the entries k of row i: a sparse matrix in the CSR format.
 
     A pytree: data, indices and indptr are leaves, the shape is static; so it can be an argument or a result
-    of any transformed function. `A @ v`, `v @ A`, `A @ B`, `B @ A` are products, also with `Events(x)` in the
-    place of an array. A number or an array that broadcasts to the matrix multiplies or divides its weights;
-    matrices of one structure add. Gradients: `jax.grad(lambda w: loss(A.with_data(w)))(A.data)`.
+    of any transformed function. `A @ v`, `v @ A`, `A @ B`, `B @ A` are products, with more than two axes as
+    in jnp.matmul; dtypes are promoted as JAX does. With `Events(x)` in the place of an array a product costs
+    what the active elements cost; with bools as they are it is the one of zeros and ones. A number or an
+    array that broadcasts to the matrix multiplies or divides its weights; matrices of one structure add.
+
+    Gradients: `jax.grad(lambda w: loss(A.with_data(w)))(A.data)`. With respect to a whole matrix,
+    `jax.grad(loss, allow_int=True)(A).data`: the structure is of integers, for which jax.grad wants that.
 
     Args:
         data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
-            Or one weight for all entries: 0-d, (1,) or a number.
+            Or one weight for all entries: 0-d, (1,) or a number. Or, without indices and indptr, the matrix:
+            (data, indices, indptr) or (data, (row, col)), both with `shape`, a SciPy matrix, a BCSR, a BCOO,
+            a CSR, or a dense matrix.
         indices: (nse,), the column of each weight; int32, int64 or unsigned; unsorted, duplicates add up.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         shape: (rows, columns), static.
         validate: look at the values of indices and indptr, unless they are traced: `check` is for those.
 
     Raises:
-        TypeError: a dtype that is not taken.
+        TypeError: a dtype that is not taken, or no matrix.
         ValueError: sizes that do not fit `shape`; with validate=True columns out of range, or an indptr that
             does not rise from 0 to nse.
 
@@ -54,28 +63,47 @@ class CSR(CSRConvert):
         Array([1., 3., 2.], dtype=float32)
     """
 
-    # NumPy's operators then leave the answer to those below; JAX's do so for any type they do not know.
-    __array_ufunc__: ClassVar[None] = None
+    # NumPy's operators and ufuncs ask this; JAX's leave the answer to the operators below.
+    __array_ufunc__ = apply_ufunc
+    __array__ = no_array(
+        "use A.todense() for a dense array, A.to_scipy() for a product with a sparse matrix, and A @ x for "
+        "np.dot(A, x)"
+    )
 
     def __matmul__(self, other: Any) -> jax.Array:
-        if isinstance(other, CSR):
-            return _refuse("A product of two CSR matrices", "A.to_scipy() @ B.to_scipy(), or A @ B.todense()")
-        if isinstance(other, Events):
-            return self._times_events(other)
-        return self._times(as_array(other))
+        return self._times(operand(other, self.shape, left=False))
 
     def __rmatmul__(self, other: Any) -> jax.Array:
-        if isinstance(other, Events):
-            return self.T._times_events(other.T).T
-        return self.T._times(as_array(other).T).T
+        return turned(self.T._times(turned(operand(other, self.shape, left=True))))
 
-    def _times(self, x: jax.Array) -> jax.Array:
-        structure, options = (self.indices, self.indptr), self._options()
-        if x.ndim == 1:
-            return csr_matvec(self.repeated_data(), *structure, x, **options)
-        return csr_matmat(self.repeated_data(), *structure, x, **options)
+    def dot(self, other: Any) -> jax.Array:
+        """A @ other, as SciPy has it."""
+        return self @ other
+
+    def matvec(self, x: Any) -> jax.Array:
+        """A @ x: what a function that asks for a matrix by its products calls, of SciPy or JAX."""
+        return self @ x
+
+    def rmatvec(self, x: Any) -> jax.Array:
+        """A.T.conj() @ x, as SciPy's `LinearOperator` has it."""
+        return jnp.conj(self.T @ jnp.conj(as_array(x)))
+
+    def _times(self, x: Any) -> jax.Array:
+        if not isinstance(x, Events):
+            return over_matrices(self._times_array, x)
+        if x.values.ndim <= 2:
+            return self._times_events(x)
+        return over_matrices(lambda values: self._times_events(Events(values)), x.values)
+
+    def _times_array(self, x: jax.Array) -> jax.Array:
+        data, x = promoted(self.repeated_data(), x)
+        product = csr_matvec if x.ndim == 1 else csr_matmat
+        return product(data, self.indices, self.indptr, x, **self._options())
 
     def _times_events(self, events: Events) -> jax.Array:
+        if events.values.dtype != self.dtype and jnp.issubdtype(events.values.dtype, jnp.floating):
+            _, values = promoted(self.data, events.values)
+            return self.astype(values.dtype)._times_events(Events(values))
         arrays = self.data, self.indices, self.indptr, events
         if self.by_column and not self.transposed:
             return planned_event_product(*arrays, self.stored_shape, self.by_column)
@@ -85,8 +113,8 @@ class CSR(CSRConvert):
         return {"shape": self.stored_shape, "transpose": self.transposed}
 
     def _scaled(self, how: Callable[..., Any], x: Any, fill: int) -> CSR:
-        if isinstance(x, CSR):
-            return _refuse("Multiplying or dividing two CSR matrices element by element", "to_scipy()")
+        if is_sparse(x):
+            return refuse("Multiplying or dividing two sparse matrices element by element", "to_scipy()")
         return self.with_data(
             how(self.data, at_entries(x, self.indices, self.indptr, fill, **self._options()))
         )
@@ -102,11 +130,14 @@ class CSR(CSRConvert):
     def __neg__(self) -> CSR:
         return self.with_data(-self.data)
 
+    def __abs__(self) -> CSR:
+        return self.with_data(without_sign(self.data, self.indices, self.indptr))
+
     def _added(self, how: Callable[..., Any], other: Any) -> CSR:
         if not isinstance(other, CSR):
-            return _refuse("Adding anything but a CSR of the same structure to a CSR", "A.todense() + x")
+            return refuse("Adding anything but a CSR of the same structure to a CSR", "A.todense() + x")
         if not self.same_structure(other):
-            return _refuse("A sum of CSR matrices of different structure", "A.to_scipy() + B.to_scipy()")
+            return refuse("A sum of CSR matrices of different structure", "A.to_scipy() + B.to_scipy()")
         return self.with_data(how(self.data, other.data))
 
     def __add__(self, other: CSR) -> CSR:
@@ -114,10 +145,6 @@ class CSR(CSRConvert):
 
     def __sub__(self, other: CSR) -> CSR:
         return self._added(operator.sub, other)
-
-
-def _refuse(what: str, instead: str) -> Any:
-    raise TypeError(f"{what} would change its structure, so it is not offered; use {instead}")
 
 
 def _flatten(A: CSR) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

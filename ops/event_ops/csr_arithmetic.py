@@ -38,6 +38,19 @@ def at_entries(
     return dense_at(aligned, rows, columns, fill)
 
 
+def without_sign(data: jax.Array, indices: jax.Array, indptr: jax.Array) -> jax.Array:
+    """Return weights of the absolute values: where entries share a place, the first has that of their sum."""
+    if data.ndim == 0:
+        return jnp.abs(data)
+    rows = rows_of(indptr, indices.shape[0])
+    order = jnp.lexsort((indices, rows))
+    row, column = rows[order], indices[order]
+    first = jnp.ones(row.shape, bool).at[1:].set((row[1:] != row[:-1]) | (column[1:] != column[:-1]))
+    place = jnp.cumsum(first) - 1
+    sums = jnp.zeros_like(data).at[place].add(data[order])
+    return jnp.abs(jnp.zeros_like(data).at[order].set(jnp.where(first, sums[place], 0)))
+
+
 def same_array(a: Any, b: Any) -> bool:
     """Whether two index arrays are equal; while tracing only one and the same array is."""
     if a is b:

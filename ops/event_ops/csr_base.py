@@ -64,7 +64,12 @@ class CSRBase:
     @property
     def nse(self) -> int:
         """The number of stored entries."""
-        return self.indices.shape[0]
+        return self.indices.shape[-1]
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored entries, as SciPy counts them: stored zeros, too. The same as `nse`."""
+        return self.nse
 
     @property
     def dtype(self) -> Any:
@@ -85,8 +90,11 @@ class CSRBase:
         rows, columns = self.shape
         nse = getattr(self.indices, "shape", ("?",))[-1]
         full = f" ({nse / (rows * columns):.2g} of all)" if isinstance(nse, int) and rows * columns else ""
-        weights = "one weight, " if getattr(self.data, "shape", None) == () else ""
+        sizes, pointers = (getattr(leaf, "shape", None) for leaf in (self.data, self.indptr))
+        batch = (pointers or ())[:-1] or (sizes or ())[:-1]
+        weights = "one weight, " if sizes == batch else ""
         notes = ", transposed" * self.transposed + ", planned" * (self.by_column is not None)
+        notes += f", a batch of {batch}" if batch else ""
         return (
             f"CSR({rows} x {columns}, {nse} entries{full}, {weights}{_kind(self.data)}, "
             f"indices {_kind(self.indices)}{notes})"
@@ -126,6 +134,9 @@ class CSRBase:
         """The matrix as a dense array; duplicates added up."""
         D = csr_todense(self.data, self.indices, self.indptr, shape=self.stored_shape)
         return D.T if self.transposed else D
+
+    # SciPy's name; the array is one of JAX.
+    toarray = todense
 
     def same_structure(self, other: CSRBase) -> bool:
         """Whether entry k has the same place in both, for every k. While tracing: see the error."""

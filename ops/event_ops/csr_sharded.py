@@ -16,6 +16,8 @@ from jax.typing import ArrayLike
 from event_ops.casts import ENABLE_X64
 from event_ops.checks import as_array, check_shape
 from event_ops.csr import CSR
+from event_ops.csr_numpy import no_array
+from event_ops.csr_operands import operand
 from event_ops.csr_partition import balanced_starts, check_starts, stored
 from event_ops.events import Events
 
@@ -46,6 +48,7 @@ class ShardedCSR:
     axis: str
 
     __array_ufunc__: ClassVar[None] = None
+    __array__ = no_array("A @ x is in blocks, and A.gather(A @ x) one array")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -54,7 +57,11 @@ class ShardedCSR:
 
     def __repr__(self) -> str:
         rows, columns = self.shape
-        return f"ShardedCSR({rows} x {columns}, {len(self.starts) - 1} shards along {self.axis!r})"
+        shards = len(self.starts) - 1
+        return (
+            f"ShardedCSR({rows} x {columns}, {shards} shard{'s' * (shards != 1)} along {self.axis!r}, "
+            f"A @ v of shape {(shards, self.block_shape[0])})"
+        )
 
     def local(self) -> CSR:
         """This shard's rows, padded, as a `CSR` of shape `block_shape`; inside of `jax.shard_map` only."""
@@ -68,7 +75,11 @@ class ShardedCSR:
         check_shape("data", weights, self.data.shape, why="weights by shard, as in the attribute `data`")
         return replace(self, data=weights)
 
-    def __matmul__(self, x: Any) -> jax.Array:
+    def __matmul__(self, other: Any) -> jax.Array:
+        x = operand(other, self.shape, left=False)
+        sizes = np.shape(x.values if isinstance(x, Events) else x)
+        if len(sizes) > 2:
+            raise ValueError(f"x has shape {sizes}; expected a vector or a matrix: jax.vmap is for more axes")
         return _times(self, x)
 
     def __rmatmul__(self, x: Any) -> jax.Array:

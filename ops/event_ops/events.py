@@ -15,6 +15,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks import FLOATS, as_array, check_dtype
 from event_ops.csr_checks import ENCODED
+from event_ops.csr_numpy import no_array
 
 _DTYPES = {"flags": ("bool", *FLOATS), "ids": ("int32",), "bits": ("uint32",)}
 
@@ -27,14 +28,14 @@ class Events:
     inactive elements contribute exactly 0, even where their weight is NaN. A pytree with one leaf.
 
     Args:
-        values: (n,), or a matrix with one vector of events per column (per row in `Events(x) @ A`); bool, or
-            the dtype of the matrix. Or what `encoding` says.
+        values: (n,), or a matrix with one vector of events per column (per row in `Events(x) @ A`), or more
+            axes before those of such matrices; bool, float32 or float64. Or what `encoding` says.
         encoding: "flags"; or "ids" or "bits", the ids that `spike_compact(spikes)[0]` or the words that
             `pack_events(spikes)` are: as in `csr_event_matvec`.
 
     Raises:
         TypeError: values of another dtype.
-        ValueError: values that are neither a vector nor a matrix, or ids or bits that are no vector.
+        ValueError: values that are a number, or ids or bits that are no vector.
 
     Example:
         >>> import numpy as np
@@ -58,7 +59,7 @@ class Events:
             raise ValueError(f"encoding is {encoding!r}; expected one of {', '.join(map(repr, _DTYPES))}")
         integers = jnp.issubdtype(events.dtype, jnp.integer) and encoding == "flags"
         check_dtype("values", events, _DTYPES[encoding], otherwise=ENCODED if integers else "")
-        if not 1 <= events.ndim <= (2 if encoding == "flags" else 1):
+        if events.ndim == 0 or (events.ndim > 1 and encoding != "flags"):
             raise ValueError(
                 f"values has shape {events.shape}; expected a vector, or of flags a matrix of such vectors"
             )
@@ -66,6 +67,7 @@ class Events:
 
     # NumPy's arrays leave both products to the two methods.
     __array_ufunc__ = None
+    __array__ = no_array("its array is events.values")
 
     def __matmul__(self, other: Any) -> Any:
         """Of a dense matrix: refused. `CSR` has the product with itself."""
@@ -77,8 +79,8 @@ class Events:
 
     @property
     def T(self) -> Events:
-        """The matrix of events the other way round; a vector as it is."""
-        return _unflatten(self.encoding, (self.values.T,))
+        """The events with their last two axes swapped; a vector as it is."""
+        return _unflatten(self.encoding, (self.values if self.values.ndim == 1 else self.values.mT,))
 
 
 def _refuse_dense(other: Any, orientation: str) -> Any:

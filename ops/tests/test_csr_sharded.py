@@ -65,6 +65,12 @@ def test_one_shard_is_the_matrix(A):
     np.testing.assert_array_equal(S.gather(S @ dense.T), dense @ dense.T)
 
 
+def test_a_product_has_the_shape_that_the_text_says():
+    S = shard_csr(small(), one_device(), "i")
+    assert repr(S) == "ShardedCSR(2 x 3, 1 shard along 'i', A @ v of shape (1, 2))"
+    assert f"of shape {(S @ np.ones(3, 'f')).shape}" in repr(S)
+
+
 def test_weights_have_gradients():
     S, v = shard_csr(small(), one_device(), "i"), np.array([1, 2, 3], "f")
     slope = jax.jit(jax.grad(lambda w: ((S.with_data(w) @ v) ** 2).sum()))(S.data)
@@ -93,8 +99,14 @@ def test_operands_of_another_shape_are_refused():
         S.scatter(np.ones(3, "f"))
     with pytest.raises(ValueError, match=r"data has shape \(3,\); expected \(1, 3\)"):
         S.with_data(np.ones(3, "f"))
-    with pytest.raises(ValueError, match=r"v has shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"x has shape \(2,\)"):
         S @ np.ones(2, "f")
+    with pytest.raises(ValueError, match=r"x has shape \(2, 3, 4\); .* jax.vmap"):
+        S @ np.ones((2, 3, 4), "f")
+    with pytest.raises(TypeError, match="two sparse matrices"):
+        S @ small().T
+    with pytest.raises(TypeError, match=r"ShardedCSR is not made a NumPy array unasked; .*A.gather\(A @ x\)"):
+        np.asarray(S)
 
 
 def test_a_matrix_from_files_is_read_through_scipy(tmp_path):

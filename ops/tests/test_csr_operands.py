@@ -1,0 +1,181 @@
+"""What meets a `CSR` in a product: many axes, other dtypes, other sparse matrices, NumPy and SciPy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+from jax.experimental import sparse
+from small_matrix import DENSE, small
+
+import ffi_bridge
+from event_ops import CSR, Events
+
+RNG = np.random.default_rng(0)
+V = np.array([1, 2, 4], "f")
+
+
+@pytest.fixture(autouse=True)
+def _reference():
+    """A backend is chosen after all of this, and the reference has nothing to compile."""
+    with ffi_bridge.use_backend("reference"):
+        yield
+
+
+@pytest.mark.parametrize("planned", [False, True])
+@pytest.mark.parametrize("shape", [(5, 3, 2), (2, 4, 3, 1), (0, 3, 2), (2, 3, 0)])
+def test_axes_before_the_last_two_are_those_of_jnp_matmul(shape, planned):
+    A = small().plan() if planned else small()
+    X = RNG.integers(-4, 5, shape).astype("f")
+    Y = X.mT
+    for result, expected in (
+        (A @ X, jnp.matmul(DENSE, X)),
+        (Y @ A.T, jnp.matmul(Y, DENSE.T)),
+        (A @ Events(X), jnp.matmul(DENSE, X)),
+        (Events(Y > 0) @ A.T, jnp.matmul((Y > 0).astype("f"), DENSE.T)),
+    ):
+        assert result.shape == expected.shape
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_gradients_through_many_axes():
+    X, A = RNG.standard_normal((4, 3, 2)).astype("f"), small()
+    slope = jax.grad(lambda w, X: (A.with_data(w) @ X).sum(), argnums=(0, 1))(A.data, X)
+    dense = jax.grad(lambda D, X: (D @ X).sum(), argnums=(0, 1))(jnp.asarray(DENSE), X)
+    np.testing.assert_allclose(slope[0], dense[0][[0, 0, 1], A.indices], rtol=1e-6)
+    np.testing.assert_allclose(slope[1], dense[1], rtol=1e-6)
+
+
+MEETINGS = [
+    *(
+        ("float32", other)
+        for other in ("bool", "int32", "uint8", "float16", "bfloat16", "float64", "complex64")
+    ),
+    *(("int32", other) for other in ("bool", "int8", "float32", "complex64")),
+    *(("float64", other) for other in ("float32", "int32", "bool")),
+    ("complex64", "float64"),
+]
+
+
+@pytest.mark.parametrize(("weights", "other"), MEETINGS)
+def test_dtypes_are_promoted_as_jax_does(weights, other):
+    with jax.enable_x64(True):
+        A, D = small(data=np.array([2, 1, 3], weights)), jnp.asarray(DENSE, weights)
+        x = jnp.asarray([1, 0, 1], other)
+        for product in (lambda: A @ x, lambda: x @ A.T):
+            with jax.numpy_dtype_promotion("standard"):
+                expected, result = D @ x, product()
+            assert result.dtype == expected.dtype
+            np.testing.assert_array_equal(result, expected)
+            with pytest.raises(ValueError, match="no available implicit dtype promotion"):
+                product()
+
+
+@pytest.mark.parametrize("planned", [False, True])
+def test_events_of_another_width_are_promoted(planned):
+    A = small().plan() if planned else small()
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
+        y = A @ Events(V.astype("float64"))
+        assert y.dtype == "float64"
+        np.testing.assert_array_equal(y, DENSE @ V)
+
+
+def test_the_error_of_strict_promotion_names_events_for_bools():
+    with pytest.raises(ValueError, match="dtype promotion") as caught:
+        small() @ (V > 1)
+    assert "A @ Events(x)" in caught.value.__notes__[0]
+    with pytest.raises(ValueError, match="dtype promotion") as caught:
+        small() @ V.astype(int)
+    assert not hasattr(caught.value, "__notes__")
+
+
+SPARSE = {
+    "CSR": small().T,
+    "SciPy's array": scipy.sparse.csr_array(DENSE.T),
+    "SciPy's matrix": scipy.sparse.coo_matrix(DENSE.T),
+    "BCOO": sparse.BCOO.fromdense(DENSE.T),
+    "BCSR": sparse.BCSR.fromdense(DENSE.T),
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_two_sparse_matrices_have_no_product(name):
+    A, B = small(), SPARSE[name]
+    with pytest.raises(TypeError, match=r"two sparse matrices .* use A.to_scipy\(\) @ B.to_scipy\(\)"):
+        A @ B
+    with pytest.raises(TypeError, match=r"two sparse matrices .* to_scipy\(\)"):
+        A * B
+    with pytest.raises(TypeError, match=r"to_scipy\(\)" if name[0] in "CS" else "got .*event_ops.csr.CSR"):
+        B @ A
+
+
+@pytest.mark.parametrize("call", [np.asarray, np.array, jnp.asarray, lambda A: np.dot(A, V)])
+def test_numpy_makes_no_object_of_a_matrix(call):
+    with pytest.raises(TypeError, match=r"CSR is not made a NumPy array unasked; use A.todense\(\).* A @ x"):
+        call(small())
+    with pytest.raises(TypeError, match=r"Events is not made a NumPy array unasked|must be real|float\(\)"):
+        call(Events(V))
+
+
+def test_ufuncs_are_the_operators():
+    A = small(data=np.array([-2, 1, 3], "f"))
+    D, u = np.asarray(A.todense()), V[:2]
+    for result, expected in (
+        (np.matmul(A, V), D @ V),
+        (np.matmul(u, A), u @ D),
+        (np.multiply(A, np.float32(2)).todense(), 2 * D),
+        (np.multiply(V, A).todense(), V * D),
+        (np.true_divide(A, V).todense(), D / V),
+        (np.negative(A).todense(), -D),
+        (np.abs(A).todense(), abs(D)),
+        (np.add(A, A).todense(), 2 * D),
+        (np.subtract(A, A).todense(), 0 * D),
+    ):
+        np.testing.assert_array_equal(result, expected)
+    for call in (np.exp, np.sum, lambda A: D == A, lambda A: np.matmul(A, V, out=np.zeros(2, "f"))):
+        with pytest.raises(TypeError, match=r"is not an operator of CSR; .*A.with_data\(f\(A.data\)\)"):
+            call(A)
+
+
+def test_the_absolute_value_is_that_of_the_sum_where_entries_share_a_place():
+    data = np.array([1, -2, 3, -4, 5], "f")
+    A = CSR(data, [1, 0, 1, 0, 0], [0, 0, 3, 5], shape=(3, 2))
+    D = np.asarray(A.todense())
+    for M, E in ((A, D), (A.T, D.T), (A.plan(), D)):
+        np.testing.assert_array_equal(abs(M).todense(), abs(E))
+        np.testing.assert_array_equal(jax.jit(abs)(M).todense(), abs(E))
+        assert abs(M).same_structure(M)
+    np.testing.assert_array_equal(abs(A.plan()) @ Events(np.ones(2, bool)), abs(D).sum(1))
+    np.testing.assert_array_equal(
+        abs(A.with_data(-2.0)).todense(), abs(np.asarray(A.with_data(2.0).todense()))
+    )
+    np.testing.assert_array_equal(abs(small(data=np.array([3 + 4j, 0, 0], "c8"))).data, [5, 0, 0])
+    empty = CSR(np.zeros(0, "f"), np.zeros(0, int), np.zeros(2, int), shape=(1, 1))
+    assert abs(empty).nse == 0
+
+
+def test_names_of_scipy():
+    A = small(data=np.array([0, 1, 3], "f"))
+    assert A.nnz == A.nse == A.to_scipy().nnz == 3
+    np.testing.assert_array_equal(A.toarray(), A.todense())
+    np.testing.assert_array_equal(A.dot(V), A @ V)
+
+
+def test_solvers_of_scipy_and_jax_take_the_matrix():
+    rng = np.random.default_rng(1)
+    M = np.where(rng.random((8, 8)) < 0.4, rng.standard_normal((8, 8)), 0) * (1 + 0.5j)
+    b = rng.standard_normal(8) * (2 - 1j)
+    with jax.enable_x64(True):
+        A, H = CSR(M), CSR(M @ M.conj().T + np.eye(8))
+        L = scipy.sparse.linalg.aslinearoperator(A)
+        assert (L.shape, L.dtype) == (M.shape, M.dtype)
+        B = np.stack([b, 2 * b], 1)
+        for result, expected in ((L @ b, M @ b), (L @ B, M @ B), (L.H @ b, M.conj().T @ b)):
+            np.testing.assert_allclose(result, expected, atol=1e-12)
+        np.testing.assert_allclose(A.rmatvec(b[:, None]), M.conj().T @ b[:, None], atol=1e-12)
+        x, failed = scipy.sparse.linalg.cg(H, b, rtol=1e-10)
+        assert not failed
+        np.testing.assert_allclose(H.todense() @ x, b, atol=1e-8)
+        again, _ = jax.scipy.sparse.linalg.cg(H.matvec, b, tol=1e-10)
+        np.testing.assert_allclose(again, x, atol=1e-8)
