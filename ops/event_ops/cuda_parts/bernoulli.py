@@ -15,7 +15,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops import bernoulli
-from event_ops.cuda_parts.lanes import sum_over, sum_up_to
+from event_ops.cuda_parts.lanes import lanes_where, sum_over, sum_up_to
 from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of, clear
 from event_ops.cuda_parts.philox import philox2x32
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
@@ -109,7 +109,7 @@ def scatter_rows_with(weight_of: Any, counts: Any, watched: int) -> Any:
     def scatter_rows(weight: Any, seed: Any, table: Any, x: Any, y: Any) -> None:
         first, lane, key = cuda.grid(1) // WARP * watched, cuda.laneid, seed[0]
         taken = lane < watched and first + lane < x.size and counts(x[first + lane])
-        rows = cuda.ballot_sync(FULL, taken) & FULL
+        rows = lanes_where(taken)
         while rows != 0:
             row = first + cuda.ffs(rows) - 1
             rows &= rows - 1

@@ -1,4 +1,4 @@
-"""Several threads of a warp that share one row and add up what they find."""
+"""The lanes of a warp: which of them found something, and what they found, added up."""
 
 from __future__ import annotations
 
@@ -19,6 +19,28 @@ def lanes_for(entries: int, rows: int, dtype: Any) -> int:
     if kind.kind in "cu" or kind.itemsize < 4:
         return 1
     return next_power_of_two(entries // max(1, rows * ENTRIES_PER_LANE), WARP)
+
+
+# CUDA's votes are int32, of which arithmetic makes int64: lane 31 would be in 32 bits more. So they are cast
+# to uint32 here, and called nowhere else.
+
+
+@cuda.jit(device=True)
+def lanes_where(found: Any) -> Any:
+    """The lanes of the warp that found something, as bits of a uint32; every lane comes to it."""
+    return np.uint32(cuda.ballot_sync(FULL, found))
+
+
+@cuda.jit(device=True)
+def lanes_alike(value: Any) -> Any:
+    """The lanes whose value, an int32, is that of this one, as bits of a uint32; every lane comes to it."""
+    return np.uint32(cuda.match_any_sync(FULL, value))
+
+
+@cuda.jit(device=True)
+def rank_in(lanes: Any) -> Any:
+    """How many of the lanes, bits of a uint32, are before this one."""
+    return np.int32(cuda.popc(lanes & np.uint32((1 << cuda.laneid) - 1)))
 
 
 @cuda.jit(device=True)

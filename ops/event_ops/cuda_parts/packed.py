@@ -8,6 +8,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops.cuda_parts.access import is_active
+from event_ops.cuda_parts.lanes import lanes_where
 from event_ops.cuda_parts.launch import FULL, WARP
 
 
@@ -26,9 +27,9 @@ def packed_word(events: Any, word: Any) -> Any:
             active = (i < events.size) & is_active(events[min(i, events.size - 1)])
             read |= np.uint32(active) << np.uint32(k)
         for k in range(WARP):
-            found = cuda.ballot_sync(FULL, (read >> np.uint32(k)) & np.uint32(1))
+            found = lanes_where((read >> np.uint32(k)) & np.uint32(1))
             if lane == k:
-                bits = np.uint32(found)
+                bits = found
     return bits
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from numba import cuda
 
 from event_ops.cuda_parts.access import bounded, is_active
-from event_ops.cuda_parts.launch import FULL, WARP, WARPS, blocks_of
+from event_ops.cuda_parts.lanes import lanes_where, rank_in
+from event_ops.cuda_parts.launch import WARP, WARPS, blocks_of
 
 PIECE = 2 * WARP  # entries that one warp takes of a row of mean length: a few, since each waits for the last
 WAVE = 1024  # blocks that a GPU runs at the same time
@@ -30,7 +31,7 @@ def note_active(events: Any, noted: Any, counts: Any) -> Any:
     i = cuda.grid(2)[0]
     warp, lane = cuda.threadIdx.x // WARP, cuda.threadIdx.x % WARP
     active = i < events.size and is_active(events[i])
-    found = cuda.ballot_sync(FULL, active)
+    found = lanes_where(active)
     cuda.syncthreads()  # nobody reads any more what was noted for another element of a batch
     if lane == 0:
         counts[warp] = cuda.popc(found)
@@ -41,7 +42,7 @@ def note_active(events: Any, noted: Any, counts: Any) -> Any:
         if other < warp:
             before += counts[other]
     if active:
-        noted[before + cuda.popc(found & ((1 << lane) - 1))] = cuda.threadIdx.x
+        noted[before + rank_in(found)] = cuda.threadIdx.x
     cuda.syncthreads()
     return total
 

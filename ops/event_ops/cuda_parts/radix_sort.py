@@ -10,7 +10,8 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, WARPS, blocks_of
+from event_ops.cuda_parts.lanes import lanes_alike, rank_in
+from event_ops.cuda_parts.launch import BLOCK, WARP, WARPS, blocks_of
 
 MAX_BITS = 8  # of a digit: places in shared memory for each warp
 ENTRIES = 1024  # in a part; fewer are more counts to add up
@@ -83,9 +84,9 @@ def move_with(digits: int) -> Any:
             k, digit, p = first + lane, np.int32(digits), 0
             if k < keys.size:
                 digit = np.int32(keys[k] >> shift & (digits - 1))
-            same = cuda.match_any_sync(FULL, digit) & FULL  # lanes with this digit
+            same = lanes_alike(digit)
             if k < keys.size:
-                p = free[warp, digit] + cuda.popc(same & ((1 << lane) - 1))
+                p = free[warp, digit] + rank_in(same)
                 keys_to[p], values_to[p] = keys[k], values[k]
             cuda.syncwarp()
             if k < keys.size and same >> lane == 1:  # the last of them

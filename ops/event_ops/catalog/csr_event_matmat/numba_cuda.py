@@ -15,7 +15,8 @@ from event_ops.cuda_parts.access import at, is_active, place
 from event_ops.cuda_parts.by_length import lanes_of
 from event_ops.cuda_parts.encodings import number_at
 from event_ops.cuda_parts.fixed_order import in_fixed_order
-from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of, clear
+from event_ops.cuda_parts.lanes import lanes_where
+from event_ops.cuda_parts.launch import BLOCK, WARP, blocks_of, clear
 from event_ops.cuda_parts.row_products import csr_row, of_event
 from event_ops.cuda_parts.tile_products import gather_tiles_with, width_of
 from ffi_bridge import numba_cuda_callable
@@ -43,7 +44,7 @@ def scatter_rows(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> N
     c, event = first + lane, y.dtype.type(0)
     if i < events.shape[0] and c < n:
         event = y.dtype.type(events[i, c])
-    mask = cuda.ballot_sync(FULL, is_active(event))  # every thread of a warp comes here
+    mask = lanes_where(is_active(event))
     if mask == 0:
         return
     low, high = csr_row(indptr, i, nse)

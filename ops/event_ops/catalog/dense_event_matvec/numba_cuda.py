@@ -9,7 +9,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops.cuda_parts.access import is_active
-from event_ops.cuda_parts.lanes import sum_over
+from event_ops.cuda_parts.lanes import lanes_where, rank_in, sum_over
 from event_ops.cuda_parts.launch import BLOCK, FULL, WARP, blocks_of, clear, next_power_of_two
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 
@@ -34,13 +34,13 @@ def note_active(events: Any, first: Any, end: Any, noted: Any, count: Any) -> No
     for start in range(first, end, BLOCK):
         k = start + rank
         active = k < end and is_active(events[k])
-        lanes = cuda.ballot_sync(FULL, active)
+        lanes = lanes_where(active)
         place = np.int32(0)
         if lane == 0:
             place = cuda.atomic.add(count, 0, cuda.popc(lanes))
         place = cuda.shfl_sync(FULL, place, 0)
         if active:
-            noted[place + cuda.popc(lanes & ((1 << lane) - 1))] = k - first
+            noted[place + rank_in(lanes)] = k - first
     cuda.syncthreads()
 
 
