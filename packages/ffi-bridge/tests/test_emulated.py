@@ -134,10 +134,22 @@ def test_warps_shuffle_and_vote():
         )
 
     launch(kernel, block=(64, 1, 1))
-    odd = 0xAAAAAAAA
-    assert found[0] == (5, 0, 1, 1, 7, True, False, odd ^ FULL)
+    odd = 0xAAAAAAAA - 2**32  # an int32
+    assert found[0] == (5, 0, 1, 1, 7, True, False, ~odd)
     assert found[33] == (5, 0, 2, 0, 7, True, False, odd)
     assert found[63] == (5, 30, 31, 30, 7, True, False, odd)
+
+
+def test_votes_are_32_bits_with_a_sign_that_arithmetic_extends_to_64():
+    found = []
+
+    def kernel():
+        votes = cuda.ballot_sync(FULL, cuda.laneid >= 30)
+        wide = votes & votes - 1
+        found.append((cuda.popc(votes), cuda.ffs(votes), cuda.popc(wide), cuda.ffs(wide), cuda.clz(votes)))
+
+    launch(kernel, block=(32, 1, 1))
+    assert found == [(2, 31, 33, 32, 0)] * 32
 
 
 def test_some_lanes_of_a_warp_meet():

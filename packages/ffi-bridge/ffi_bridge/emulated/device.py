@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,10 @@ MEETINGS = frozenset(
         *("ballot_sync", "all_sync", "any_sync", "match_any_sync"),
     }
 )
+
+
+class Int32(np.int64):
+    """An int32, as votes of a warp are: whatever Numba computes from it is an int64, its sign extended."""
 
 
 class _Atomic:
@@ -163,8 +168,9 @@ class Device:
         """What another lane gave; its own value where there is no such lane."""
         return current().meet_lanes(mask, value).get(source, value)
 
-    def ballot_sync(self, mask: int, predicate: Any) -> int:
-        return sum(1 << lane for lane, given in current().meet_lanes(mask, predicate).items() if given)
+    def ballot_sync(self, mask: int, predicate: Any) -> Int32:
+        given = current().meet_lanes(mask, predicate)
+        return _votes(lane for lane in given if given[lane])
 
     def all_sync(self, mask: int, predicate: Any) -> bool:
         return all(current().meet_lanes(mask, predicate).values())
@@ -172,24 +178,35 @@ class Device:
     def any_sync(self, mask: int, predicate: Any) -> bool:
         return any(current().meet_lanes(mask, predicate).values())
 
-    def match_any_sync(self, mask: int, value: Any) -> int:
-        return sum(1 << lane for lane, given in current().meet_lanes(mask, value).items() if given == value)
+    def match_any_sync(self, mask: int, value: Any) -> Int32:
+        given = current().meet_lanes(mask, value)
+        return _votes(lane for lane in given if given[lane] == value)
 
     def popc(self, bits: Any) -> int:
-        return int(bits).bit_count()
+        return (int(bits) & (1 << _width(bits)) - 1).bit_count()
 
     def ffs(self, bits: Any) -> int:
         return (int(bits) & -int(bits)).bit_length()
 
     def clz(self, bits: Any) -> int:
-        width = np.asarray(bits).dtype.itemsize * 8 if isinstance(bits, np.generic) else 32
-        return width - int(bits).bit_length()
+        width = _width(bits)
+        return width - (int(bits) & (1 << width) - 1).bit_length()
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         return a * b + c
 
     def selp(self, condition: Any, a: Any, b: Any) -> Any:
         return a if condition else b
+
+
+def _votes(lanes: Iterable[int]) -> Int32:
+    """Bits of 32, the highest of which is the sign."""
+    return Int32(np.uint32(sum(1 << lane for lane in lanes)).astype(np.int32))
+
+
+def _width(number: Any) -> int:
+    """How many bits a GPU has of it."""
+    return 8 * number.itemsize if isinstance(number, np.generic) and not isinstance(number, Int32) else 32
 
 
 def _undefined(shape: Any, dtype: Any) -> Any:
