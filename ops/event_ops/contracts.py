@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import jax
 import numpy as np
 
 from event_ops.csr_checks import matrix_shape
+from event_ops.poisson import MAX_MEAN
+from event_ops.poisson_digits import in_range
 from event_ops.validation import Declared, Rule
 
 
@@ -97,6 +100,13 @@ def segments(given: Mapping[str, Any]) -> Rule | None:
     if not given["indices_are_sorted"]:
         return ids
     return Rule(lambda x, xp: ids.wrong(x, xp) | _falls(x, xp), f"{ids.expected}, ascending as was promised")
+
+
+def poisson_means(given: Mapping[str, Any]) -> Rule | None:
+    """Means that a Poisson number can be drawn for, where they are data; constants are always looked at."""
+    if not isinstance(given["mean"], jax.Array):
+        return None
+    return Rule(lambda x, xp: ~in_range(x), f"numbers per step in [0, {MAX_MEAN:g}]", "fiu")
 
 
 _ANY: Final = Rule(lambda x, xp: xp.zeros(x.shape, bool), "any integers")

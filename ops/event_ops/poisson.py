@@ -2,6 +2,7 @@
 
 Neurons are in blocks of 64. Neuron i draws the first word (i // 32 even) or the second one (odd) of
 `philox2x32(i // 64 * 32 + i % 32, step, seed)`, and an alias table of its mean makes the number of it.
+Means that are not known when a call is traced have no table of their own: see `poisson_digits`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from decimal import Decimal, localcontext
 from itertools import pairwise
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from event_ops.alias import alias_table
+from event_ops.csr_validate import is_known
+from event_ops.philox import philox2x32
 
 # A table of 256 outcomes, 1 KiB: enough for any mean up to MAX_MEAN, above which 255 could be exceeded.
 NUMBER_BITS = 8
@@ -49,35 +52,49 @@ def poisson_table(mean: float) -> np.ndarray:
     return alias_table(poisson_counts(mean))
 
 
-def poisson_tables(mean: Any) -> tuple[jnp.ndarray, jnp.ndarray]:
-    """The tables of the different means, one after the other, and (n,) which of them is each neuron's."""
-    values = checked_mean(mean)
-    known, which = np.unique(values, return_inverse=True)
+def poisson_tables(mean: np.ndarray) -> tuple[jnp.ndarray, jnp.ndarray]:
+    """The tables of the different means, one after the other, and which of them is whose: shape of `mean`."""
+    known, which = np.unique(mean.astype(np.float64), return_inverse=True)
     if known.size > MAX_MEANS:
         raise ValueError(
             f"mean has {known.size} different values; expected at most {MAX_MEANS}, of which each takes "
-            "a table of 1 KiB; round them"
+            "a table of 1 KiB; round them, or pass them as a JAX array, which takes no tables of its own"
         )
     tables = [poisson_table(float(value)) for value in known] or [poisson_table(0.0)]
-    return jnp.asarray(np.concatenate(tables)), jnp.asarray(which.reshape(-1).astype(np.int32))
+    return jnp.asarray(np.concatenate(tables)), jnp.asarray(which.reshape(mean.shape).astype(np.int32))
 
 
-def checked_mean(mean: Any) -> np.ndarray:
-    """`mean` as (n,) float64, or an error that says what is wrong with it."""
-    if isinstance(mean, Tracer):
-        raise TypeError(
-            "mean is traced; expected numbers known when the call is traced, since the tables that they "
-            "become are constants of the compiled code; scale weight to change the drive"
-        )
+def check_mean(mean: Any) -> None:
+    """Raise unless `mean` is 0-d or (n,) and of real numbers, in range where they are known."""
+    if mean.dtype.kind not in "fiu" and not jnp.issubdtype(mean.dtype, jnp.floating):
+        raise TypeError(f"mean has dtype {mean.dtype}; expected numbers")
+    if mean.ndim > 1:
+        raise ValueError(f"mean has shape {mean.shape}; expected () or (n,): one for all, or one per neuron")
+    if not is_known(mean):
+        return
     values = np.asarray(mean)
-    if values.dtype.kind not in "fiu":
-        raise TypeError(f"mean has dtype {values.dtype}; expected numbers")
-    if values.ndim != 1:
-        raise ValueError(f"mean has shape {values.shape}; expected (n,): one per neuron; use numpy.full")
     wrong = values[~((values >= 0) & (values <= MAX_MEAN))]
     if wrong.size:
         raise ValueError(
             f"mean is or contains {wrong[0]}; expected numbers per step in [0, {MAX_MEAN:g}]; "
             "shorten the time step"
         )
-    return values.astype(np.float64)
+
+
+def neurons(mean: Any, weight: Any, initial: Any) -> tuple[int]:
+    """(n,), which at least one of the three arguments has."""
+    for x in (mean, weight, initial):
+        if np.ndim(x) == 1:
+            return (np.shape(x)[0],)
+    raise ValueError(
+        "mean, weight and initial are single numbers; expected one of them as (n,), which says how many "
+        "neurons there are: initial=jnp.zeros(n)"
+    )
+
+
+def words_of(n: int, seed: jax.Array, step: jax.Array, first: int = 0) -> jax.Array:
+    """The word of each of n neurons; `first` is the counter of neuron 0."""
+    blocks = -(-n // BLOCK)
+    counters = jnp.arange(blocks * HALF, dtype="uint32") + jnp.uint32(first)
+    words = philox2x32(counters, jnp.asarray(step), jnp.asarray(seed))
+    return jnp.stack([word.reshape(blocks, HALF) for word in words], axis=1).reshape(-1)[:n]

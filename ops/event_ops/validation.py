@@ -38,10 +38,12 @@ class Rule:
         wrong: `(values, xp)`: where values, at least one and laid flat, are not as they must be; xp is
             `numpy` or `jax.numpy`.
         expected: the same in words.
+        kinds: of the dtypes that are looked at; the operator itself refuses the others.
     """
 
     wrong: Callable[[Any, Any], Any]
     expected: str
+    kinds: str = "iu"
 
 
 # Of the arguments of a call: what one of them must hold; None where that is anything, or where the arguments
@@ -100,8 +102,8 @@ def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) ->
     """`x`, from which a program cannot get without the check; ValueError where it is known and wrong."""
     known = is_known(x)
     values = np.asarray(x) if known else x
-    rule = declared(given) if values.size and values.dtype.kind in "iu" else None
-    if rule is None:
+    rule = declared(given) if values.size else None
+    if rule is None or values.dtype.kind not in rule.kinds:
         return x
     if not known:
         return _checked_when_run(name, x, rule)
@@ -113,9 +115,10 @@ def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) ->
 
 
 def _checked_when_run(name: str, x: jax.Array, rule: Rule) -> jax.Array:
-    wrong = rule.wrong(x.reshape(-1), jnp)
+    values = jax.lax.stop_gradient(x).reshape(-1)
+    wrong = rule.wrong(values, jnp)
     first = jnp.argmax(wrong)
-    found = wrong.any(), first, x.reshape(-1)[first], wrong.sum()
+    found = wrong.any(), first, values[first], wrong.sum()
     refuse = functools.partial(_refuse, name, rule, x.shape)
     zero = jax.ShapeDtypeStruct((), np.int32)
 

@@ -62,13 +62,8 @@ def test_a_gradient_with_a_number_as_seed_warns_of_nothing():
     np.testing.assert_allclose(jax.grad(total)(np.zeros(3, np.float32)), 0.5**4)
 
 
-def test_a_traced_mean_is_refused():
-    with pytest.raises(TypeError, match="mean is traced; expected numbers known when the call is traced"):
-        jax.jit(lambda mean: poisson_input(np.float32(1), 7, 3, mean=mean))(np.ones(4))
-
-
 def test_too_many_different_means_are_refused():
-    with pytest.raises(ValueError, match="mean has 70000 different values; expected at most 65536"):
+    with pytest.raises(ValueError, match=r"mean has 70000 different values; expected at most 65536, .*JAX"):
         poisson_input(np.float32(1), 7, 3, mean=np.linspace(0, 1, 70_000))
 
 

@@ -107,8 +107,9 @@ def _read_slot(call: SimpleNamespace, outs: Sequence[Any]) -> int:
 
 
 def _poisson(call: SimpleNamespace, outs: Sequence[Any]) -> int:
-    """The means are tables of the compiled code; which of them is each neuron's it need not read anew."""
-    return _size(np.asarray(call.weight), *outs) + _added(call, outs)
+    """A constant mean is tables of the compiled code; whose they are need not be read anew."""
+    means = [call.mean] if isinstance(call.mean, jax.Array) else []
+    return _size(np.asarray(call.weight), *means, *outs) + _added(call, outs)
 
 
 def _added(call: SimpleNamespace, outs: Sequence[Any]) -> int:

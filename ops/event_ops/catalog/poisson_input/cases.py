@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from event_ops.case import BENCHMARK, Arguments, Case, Mistake, Rounding
@@ -17,15 +18,19 @@ WEIGHT = 0
 
 
 def _random(
-    size: int, means: Any, *, each: bool = False, step: Any = 5, initial: bool = False
+    size: int, means: Any, *, each: bool = False, step: Any = 5, initial: bool = False, data: bool = False
 ) -> Callable[..., Arguments]:
-    """Neurons that take turns in the means; `each`: with a weight of its own; `initial`: added to numbers."""
+    """Neurons that take turns in the means, or have the one mean; `data`: means as a JAX array.
+
+    `each`: every neuron has a weight of its own; `initial`: numbers that are added to.
+    """
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         weight = numbers(rng, size if each else (), dtype)
-        mean = np.resize(np.asarray(means, float), size)
+        mean = np.resize(np.asarray(means, np.float32 if data else float), size) if np.ndim(means) else means
         first = {"initial": numbers(rng, size, dtype)} if initial else {}
-        return (weight, np.uint32(77), np.int32(step)), {"mean": mean} | first
+        given = jnp.asarray(mean, np.float32) if data else mean
+        return (weight, np.uint32(77), np.int32(step)), {"mean": given} | first
 
     return make
 
@@ -35,12 +40,17 @@ CASES = (
     Case("one-weight", _random(70, (1.5,)), differentiable=(WEIGHT,)),
     Case("initial", _random(133, (0.3, 2.32), initial=True), differentiable=(WEIGHT,), tolerance=4),
     Case("extremes", _random(64, (0.0, 100.0, 1e-9), step=-1), differentiable=(WEIGHT,)),
+    Case("one-mean", _random(70, 1.5, each=True), differentiable=(WEIGHT,)),
+    Case("data", _random(133, (0.3, 1.28, 99.7, 0), each=True, data=True), differentiable=(WEIGHT,)),
+    Case("one-mean-data", _random(70, 2.32, initial=True, data=True), differentiable=(WEIGHT,), tolerance=4),
     Case("half-a-block", _random(32, (4.0,))),
     Case("no-neurons", _random(0, (1.0,)), differentiable=(WEIGHT,)),
     Case("many-blocks", _random(1_061, (0.3, 2.32))),
     Case("threads", _random(20_001, (1.28, 2.32))),
+    Case("threads-data", _random(20_001, (1.28, 2.32), data=True)),
     Case("4k", _random(4000, (1.28, 2.32)), frozenset({BENCHMARK})),
     Case("100k", _random(100_000, (1.28, 2.32)), frozenset({BENCHMARK})),
+    Case("100k-data", _random(100_000, (1.28, 2.32), data=True), frozenset({BENCHMARK})),
     Case("1M", _random(1_000_000, (1.28, 2.32)), frozenset({BENCHMARK})),
 )
 
@@ -64,6 +74,8 @@ MISTAKES = (
     Mistake("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
     Mistake("negative-mean", _wrong(mean=np.array([0.5, -0.1])), ValueError, "mean is or contains -0.1"),
     Mistake("large-mean", _wrong(mean=np.array([101.0])), ValueError, "mean is or contains 101"),
-    Mistake("one-mean", _wrong(mean=0.5), ValueError, r"mean has shape \(\)"),
+    Mistake("no-size", _wrong(mean=0.5), ValueError, "single numbers; expected one of them as"),
+    Mistake("grid-of-means", _wrong(mean=np.ones((3, 1))), ValueError, r"mean has shape \(3, 1\)"),
+    Mistake("large-data", _wrong(mean=jnp.full(3, 101.0)), ValueError, "mean is or contains 101"),
     Mistake("flags", _wrong(mean=np.ones(2, bool)), TypeError, "mean has dtype bool"),
 )

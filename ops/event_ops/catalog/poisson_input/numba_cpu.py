@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numba import prange
 
-from event_ops import poisson
+from event_ops import poisson, poisson_digits
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.alias import outcome, place_of
 from event_ops.numba_parts.jit import njit
@@ -25,16 +25,21 @@ MIN_PARALLEL = 1 << 14
 _BLOCK: Final = np.uintp(poisson.BLOCK)
 _HALF: Final = np.uintp(poisson.HALF)
 _BITS: Final = np.uint32(poisson.NUMBER_BITS)
+_PARTS: Final = poisson_digits.PARTS
+_PART_BIT: Final = np.uintp(poisson_digits.PART_BIT)
+_FIRST_TABLES: Final = poisson_digits.FIRST_TABLES
+_BASE: Final = float(poisson_digits.BASE)
+_REST: Final = float(poisson_digits.REST)
 _AT_ONCE: Final = np.uintp(8)  # blocks: their words and entries stay in the nearest cache
 
 
 @njit
-def draw_words(first: Any, last: Any, time: Any, key: Any, words: Any) -> None:
-    """The words of the blocks from `first` up to `last`."""
+def draw_words(first: Any, last: Any, part: int, time: Any, key: Any, words: Any) -> None:
+    """The words of the blocks from `first` up to `last` for a part of the mean."""
     for block in range(first, last):
-        start = (block - first) * _BLOCK
+        start, counter = (block - first) * _BLOCK, (np.uintp(part) << _PART_BIT) + block * _HALF
         for k in range(_HALF):
-            words[start + k], words[start + k + _HALF] = philox2x32(block * _HALF + k, time, key)
+            words[start + k], words[start + k + _HALF] = philox2x32(counter + k, time, key)
 
 
 @njit
@@ -52,7 +57,7 @@ def draw_blocks(
     words, entries = buffer[0], buffer[1]
     for first in range(np.uintp(low), np.uintp(high), _AT_ONCE):
         last, start = min(first + _AT_ONCE, np.uintp(high)), first * _BLOCK
-        draw_words(first, last, time, key, words)
+        draw_words(first, last, 0, time, key, words)
         count = min(last * _BLOCK, np.uintp(y.size)) - start
         for k in range(count):
             entries[k] = place_of(np.uint32(which[start + k]) << _BITS, words[k], _BITS)
@@ -61,6 +66,50 @@ def draw_blocks(
         for k in range(count):
             number = np.int32(outcome(entries[k], words[k], _BITS))
             y[start + k] += at(weights, start + k) * y.dtype.type(number)
+
+
+@njit
+def rest_number(rest: Any, word: Any) -> Any:
+    """What a word chooses for a rest: see event_ops/poisson_digits.py; all uint32."""
+    half = rest >> np.uint32(5)
+    twice = np.uint32(half * half) >> np.uint32(23)
+    return np.uint32(word < np.uint32(rest - twice)) + np.uint32(word < twice)
+
+
+@njit
+def draw_blocks_of_data(
+    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, y: Any, low: int, high: int, buffer: Any
+) -> None:
+    """`draw_blocks` for means that are data: part by part, and at last the rest."""
+    weights, key, time, means = hoist(weight), hoist(seed), hoist(step), hoist(mean)
+    words, entries = buffer[0], buffer[1]
+    numbers, left = np.empty_like(words), np.empty(words.size)
+    for first in range(np.uintp(low), np.uintp(high), _AT_ONCE):
+        last, start = min(first + _AT_ONCE, np.uintp(high)), first * _BLOCK
+        count = min(last * _BLOCK, np.uintp(y.size)) - start
+        for k in range(count):
+            wanted = at(means, start + k)
+            left[k] = wanted if wanted >= 0 and wanted <= poisson.MAX_MEAN else 0
+            numbers[k] = 0
+        for part in range(_PARTS):
+            draw_words(first, last, part, time, key, words)
+            table, scale = np.uint32(_FIRST_TABLES[part]), _BASE if part else 1.0
+            for k in range(count):
+                scaled = left[k] * scale
+                digit = np.int32(scaled)
+                left[k] = scaled - digit
+                entries[k] = place_of(np.uint32(np.uint32(digit) + table) << _BITS, words[k], _BITS)
+            for k in range(count):
+                entries[k] = tables[np.uintp(entries[k])]
+            for k in range(count):
+                numbers[k] += outcome(entries[k], words[k], _BITS)
+        draw_words(first, last, _PARTS, time, key, words)
+        for k in range(count):
+            wanted = at(means, start + k)
+            rest = np.uint32(np.int32(left[k] * _REST + 0.5))
+            number = y.dtype.type(np.int32(numbers[k] + rest_number(rest, words[k])))
+            new = y[start + k] + at(weights, start + k) * number
+            y[start + k] = new if wanted >= 0 and wanted <= poisson.MAX_MEAN else np.nan
 
 
 # initial and y are the same memory; XLA copies initial first where it is needed again.
@@ -79,7 +128,30 @@ def poisson_input_parallel(
         draw_blocks(weight, seed, step, tables, which, y, low, high, new_buffer())
 
 
+@njit
+def poisson_input_of_data(
+    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, initial: Any, y: Any
+) -> None:
+    draw_blocks_of_data(weight, seed, step, tables, mean, y, 0, (y.size + 63) // 64, new_buffer())
+
+
+@njit(parallel=True)
+def poisson_input_of_data_parallel(
+    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, initial: Any, y: Any
+) -> None:
+    blocks, parts = (y.size + 63) // 64, num_threads()
+    for part in prange(parts):
+        low, high = blocks * part // parts, blocks * (part + 1) // parts
+        draw_blocks_of_data(weight, seed, step, tables, mean, y, low, high, new_buffer())
+
+
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of neurons decides between one thread and all."""
-    kernel = poisson_input if outs.size < MIN_PARALLEL else poisson_input_parallel
-    return numba_kernel(kernel, outs, input_output_aliases={5: 0})
+    kernels = (poisson_input, poisson_input_parallel), (poisson_input_of_data, poisson_input_of_data_parallel)
+
+    def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
+        kernel = kernels[which.dtype.kind == "f"][outs.size >= MIN_PARALLEL]
+        run = numba_kernel(kernel, outs, input_output_aliases={5: 0})
+        return run(weight, seed, step, tables, which, initial)
+
+    return call

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numba import cuda
 
-from event_ops import poisson
+from event_ops import poisson, poisson_digits
 from event_ops.cuda_parts.access import at
 from event_ops.cuda_parts.philox import philox2x32
 from ffi_bridge import numba_cuda_kernel
@@ -19,6 +19,11 @@ _BITS: Final = np.uint64(poisson.NUMBER_BITS)
 _CUT_BITS: Final = np.uint64(32 - poisson.NUMBER_BITS)
 _CUT: Final = np.uint64((1 << 32 - poisson.NUMBER_BITS) - 1)
 _ALIAS: Final = np.uint64((1 << poisson.NUMBER_BITS) - 1)
+
+_PARTS: Final = poisson_digits.PARTS
+_FIRST_TABLES: Final = poisson_digits.FIRST_TABLES
+_BASE: Final = poisson_digits.BASE
+_REST: Final = poisson_digits.REST
 
 
 @cuda.jit(device=True)
@@ -42,8 +47,58 @@ def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, in
             y[j] += at(weight, j) * y.dtype.type(number_of(tables, which[j], second))
 
 
+@cuda.jit(device=True)
+def word_of(i: Any, part: Any, time: Any, key: Any) -> Any:
+    """The word of neuron i for a part of its mean."""
+    counter = (np.uint64(part) << np.uint64(30)) + np.uint64(i // _BLOCK * _HALF + i % _HALF)
+    first, second = philox2x32(counter, time, key)
+    return second if i // _HALF % 2 else first
+
+
+@cuda.jit(device=True)
+def rest_number(rest: Any, word: Any) -> Any:
+    """What a word chooses for a rest: see event_ops/poisson_digits.py."""
+    half = rest >> np.uint64(5)
+    twice = half * half >> np.uint64(23)
+    return np.int32(word < rest - twice) + np.int32(word < twice)
+
+
+# initial and y are the same memory. One thread per neuron, part by part, and at last the rest.
+@cuda.jit
+def poisson_input_of_data(
+    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, initial: Any, y: Any
+) -> None:
+    i = cuda.grid(1)
+    if i < y.size:
+        left = at(mean, i)
+        if left >= 0 and left <= poisson.MAX_MEAN:
+            number = np.int32(0)
+            for part in range(_PARTS):
+                scaled = left * mean.dtype.type(_BASE if part else 1)
+                digit = np.int32(scaled)
+                left = scaled - mean.dtype.type(digit)
+                word = word_of(i, part, step[()], seed[()])
+                number += number_of(tables, digit + _FIRST_TABLES[part], word)
+            scaled = left * mean.dtype.type(_REST)
+            rest = np.int32(scaled)
+            rest += np.int32(scaled - mean.dtype.type(rest) >= mean.dtype.type(0.5))
+            number += rest_number(np.uint64(rest), word_of(i, _PARTS, step[()], seed[()]))
+            y[i] += at(weight, i) * y.dtype.type(number)
+        else:
+            y[i] = np.nan
+
+
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """The callable: of integers, which tables are whose, or of the means themselves."""
     pairs = -(-outs.size // _BLOCK) * _HALF
-    run = numba_cuda_kernel(poisson_input, outs, launch_dims=pairs, input_output_aliases={5: 0})
-    return lambda weight, *rest: run(weight.reshape(-1), *rest)
+    aliases = {5: 0}
+    of_tables = numba_cuda_kernel(poisson_input, outs, launch_dims=pairs, input_output_aliases=aliases)
+    of_data = numba_cuda_kernel(
+        poisson_input_of_data, outs, launch_dims=outs.size, input_output_aliases=aliases
+    )
+
+    def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
+        run = of_data if which.dtype.kind == "f" else of_tables
+        return run(weight.reshape(-1), seed, step, tables, which.reshape(-1), initial)
+
+    return call

@@ -7,13 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
+from event_ops import contracts
 from event_ops.checks import FLOATS, INTEGERS, as_array, check_dtype, check_shape
-from event_ops.poisson import poisson_tables
+from event_ops.poisson import check_mean, neurons, poisson_tables
+from event_ops.poisson_digits import digit_tables
 from event_ops.procedural_checks import seed_word
 from event_ops.sums import sums_begin
+from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
 
 
+@contract(mean=contracts.poisson_means)
 def poisson_input(
     weight: ArrayLike,
     seed: ArrayLike,
@@ -27,14 +31,20 @@ def poisson_input(
 
     The numbers are a function of seed, step, i and mean[i] alone: the same on every backend, for any number
     of threads and of neurons. Another step, or another seed, gives independent ones. Differentiable in
-    weight and initial.
+    weight and initial; the derivative with respect to mean is 0 (that of the expected y is weight).
+
+    A mean that is a number or a NumPy array is a constant, which becomes tables of the compiled code. A mean
+    that is a JAX array is data: it may be traced, be a batch under `vmap`, and change from step to step of a
+    `scan`. Data take some five times as long, since each number is a sum of numbers of the mean's digits.
+    Where the mean is no whole number, these are other numbers than a constant gives, equally distributed.
 
     Args:
         weight: (n,), 0-d or a number, what one spike adds; float32 or float64.
         seed: 0-d or a Python int in [0, 2**32); any integer dtype, taken modulo 2**32; may be traced.
         step: 0-d, the number of the time step; any integer dtype, taken modulo 2**32; may be traced.
-        mean: (n,), spikes per step that a neuron receives on average, rate * dt, in [0, 100]; NumPy, known
-            when traced; at most 65536 different values.
+        mean: (n,), 0-d or a number, spikes per step that a neuron receives on average, rate * dt, in
+            [0, 100]; a constant has at most 65536 different values. Where a traced mean is out of range or
+            NaN, y is NaN.
         initial: (n,), 0-d or a number, what the spikes are added to; dtype of weight. An array is updated in
             place where it is not needed again.
         backend: run on this one or not at all; default: choose.
@@ -43,21 +53,32 @@ def poisson_input(
         y: (n,), dtype of weight.
 
     Raises:
-        TypeError: a dtype that is not taken, or a traced mean.
-        ValueError: a shape that does not fit, or a mean that is out of range.
+        TypeError: a dtype that is not taken.
+        ValueError: shapes that do not fit, or of which none is (n,); a mean that is out of range and known
+            when traced.
 
     Source: Philox2x32-10 of Salmon et al., SC 2011; alias tables of Vose, IEEE TSE 17(9), 1991.
     """
-    tables, which = poisson_tables(mean)
+    mean = mean if isinstance(mean, jax.Array) else np.asarray(mean)
+    check_mean(mean)
     weight = jnp.asarray(weight, float) if isinstance(weight, int | float) else as_array(weight)
     check_dtype("weight", weight, FLOATS)
-    check_shape("weight", weight, (), which.shape, why="one for all, or one per neuron, as mean")
+    outs = jax.ShapeDtypeStruct(neurons(mean, weight, initial), weight.dtype)
+    why = "one for all, or one per neuron"
+    check_shape("mean", mean, (), outs.shape, why=why)
+    check_shape("weight", weight, (), outs.shape, why=f"{why}, as mean")
     step = as_array(step)
     check_dtype("step", step, INTEGERS)
     check_shape("step", step, (), why="the number of one time step")
-    outs = jax.ShapeDtypeStruct(which.shape, weight.dtype)
     first = sums_begin(initial, outs, "weight", weight)
     words = seed_word(seed), step.astype(np.uint32)
+    if isinstance(mean, jax.Array):
+        double = mean.dtype == np.float64
+        tables, which = jnp.asarray(digit_tables()), jax.lax.stop_gradient(mean)
+        which = which if double else which.astype(np.float32)
+    else:
+        tables, which = poisson_tables(mean)
+        which = jnp.broadcast_to(which, outs.shape)
     return kernel(weight, *words, tables, which, first, outs=outs, backend=backend)
 
 

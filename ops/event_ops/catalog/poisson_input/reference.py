@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.alias import outcome
-from event_ops.philox import philox2x32
-from event_ops.poisson import BLOCK, HALF, NUMBER_BITS
+from event_ops.poisson import NUMBER_BITS, words_of
+from event_ops.poisson_digits import digit_numbers, in_range
 
 
 def poisson_input(
@@ -21,12 +21,12 @@ def poisson_input(
     which: jax.Array,
     initial: jax.Array,
 ) -> jax.Array:
-    """Each neuron's word, then the number that it chooses."""
-    blocks = -(-which.shape[0] // BLOCK)
-    words = philox2x32(jnp.arange(blocks * HALF, dtype="uint32"), jnp.asarray(step), jnp.asarray(seed))
-    words = jnp.stack([word.reshape(blocks, HALF) for word in words], axis=1).reshape(-1)
-    first = which.astype("uint32") << NUMBER_BITS
-    numbers = outcome(jnp.asarray(tables), words[: which.shape[0]], NUMBER_BITS, first)
+    """Each neuron's word, then the number that it chooses; `which` is of integers, or the mean itself."""
+    n, tables, which = initial.shape[0], jnp.asarray(tables), jnp.asarray(which)
+    if jnp.issubdtype(which.dtype, jnp.floating):
+        numbers = digit_numbers(which, n, seed, step, tables).astype(weight.dtype)
+        return jnp.where(in_range(which), initial + weight * numbers, jnp.nan)
+    numbers = outcome(tables, words_of(n, seed, step), NUMBER_BITS, which.astype("uint32") << NUMBER_BITS)
     return initial + weight * numbers.astype(weight.dtype)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from event_ops import poisson
+from event_ops import poisson, poisson_digits
 from event_ops.warp_parts.access import at
 from event_ops.warp_parts.bernoulli import philox2x32
 from ffi_bridge import warp_kernel
@@ -17,6 +17,38 @@ _CUT_BITS = wp.constant(wp.uint32(32 - poisson.NUMBER_BITS))
 _CUT = wp.constant(wp.uint32((1 << 32 - poisson.NUMBER_BITS) - 1))
 _ALIAS = wp.constant(wp.uint32((1 << poisson.NUMBER_BITS) - 1))
 _OUTCOMES = wp.constant(1 << poisson.NUMBER_BITS)
+_PARTS = wp.constant(poisson_digits.PARTS)
+_PART_BIT = wp.constant(wp.uint32(poisson_digits.PART_BIT))
+_WHOLE, _SECOND = (wp.constant(first) for first in poisson_digits.FIRST_TABLES[1:])
+_BASE = wp.constant(poisson_digits.BASE)
+_REST = wp.constant(poisson_digits.REST)
+_MAX_MEAN = wp.constant(int(poisson.MAX_MEAN))
+
+
+@wp.func
+def word_of(i: wp.int32, part: wp.int32, time: wp.uint32, key: wp.uint32) -> wp.uint32:
+    """The word of neuron i for a part of its mean."""
+    pair = i / _BLOCK * _HALF + i % _HALF
+    first, second = philox2x32((wp.uint32(part) << _PART_BIT) + wp.uint32(pair), time, key)
+    return wp.where(i / _HALF % 2 == 0, first, second)
+
+
+@wp.func
+def number_of(tables: wp.array(dtype=wp.uint32), which: wp.int32, word: wp.uint32) -> wp.uint32:
+    """What a word chooses in a table."""
+    slot = word >> _CUT_BITS
+    entry = tables[which * _OUTCOMES + wp.int32(slot)]
+    return wp.where((word & _CUT) < (entry >> _BITS), slot, entry & _ALIAS)
+
+
+@wp.func
+def rest_number(rest: wp.uint32, word: wp.uint32) -> wp.uint32:
+    """What a word chooses for a rest: see event_ops/poisson_digits.py."""
+    half = rest >> wp.uint32(5)
+    twice = (half * half) >> wp.uint32(23)
+    return wp.where(word < rest - twice, wp.uint32(1), wp.uint32(0)) + wp.where(
+        word < twice, wp.uint32(1), wp.uint32(0)
+    )
 
 
 @wp.kernel(enable_backward=False)
@@ -29,15 +61,47 @@ def poisson_input(
     y: wp.array(dtype=Any),
 ):
     i = wp.tid()
-    pair = i / _BLOCK * _HALF + i % _HALF
-    first, second = philox2x32(wp.uint32(pair), step[0], seed[0])
-    word = wp.where(i / _HALF % 2 == 0, first, second)
-    slot = word >> _CUT_BITS
-    entry = tables[which[i] * _OUTCOMES + wp.int32(slot)]
-    number = wp.where((word & _CUT) < (entry >> _BITS), slot, entry & _ALIAS)
+    number = number_of(tables, which[i], word_of(i, 0, step[0], seed[0]))
     y[i] = y[i] + at(weight, i) * y.dtype(number)
 
 
+@wp.kernel(enable_backward=False)
+def poisson_input_of_data(
+    weight: wp.array(dtype=Any),
+    seed: wp.array(dtype=wp.uint32),
+    step: wp.array(dtype=wp.uint32),
+    tables: wp.array(dtype=wp.uint32),
+    mean: wp.array(dtype=Any),
+    y: wp.array(dtype=Any),
+):
+    i = wp.tid()
+    wanted = at(mean, i)
+    if wanted >= mean.dtype(0) and wanted <= mean.dtype(_MAX_MEAN):
+        digit = wp.int32(wanted)
+        left = wanted - mean.dtype(digit)
+        number = number_of(tables, digit, word_of(i, 0, step[0], seed[0]))
+        for part in range(1, _PARTS):
+            scaled = left * mean.dtype(_BASE)
+            digit = wp.int32(scaled)
+            left = scaled - mean.dtype(digit)
+            first = wp.where(part == 1, _WHOLE, _SECOND)
+            number += number_of(tables, first + digit, word_of(i, part, step[0], seed[0]))
+        scaled = left * mean.dtype(_REST)
+        rest = wp.int32(scaled)
+        if scaled - mean.dtype(rest) >= mean.dtype(0.5):
+            rest += 1
+        number += rest_number(wp.uint32(rest), word_of(i, _PARTS, step[0], seed[0]))
+        y[i] = y[i] + at(weight, i) * y.dtype(number)
+    else:
+        y[i] = y.dtype(wp.nan)
+
+
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
-    return warp_kernel(poisson_input, outs, in_out_argnames=["y"])
+    """The callable: of integers, which tables are whose, or of the means themselves."""
+
+    def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
+        kernel = poisson_input_of_data if which.dtype.kind == "f" else poisson_input
+        run = warp_kernel(kernel, outs, in_out_argnames=["y"])
+        return run(weight, seed, step, tables, which, initial)
+
+    return call
