@@ -147,10 +147,12 @@ def poisson_input_of_data_parallel(
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of neurons decides between one thread and all."""
-    kernels = (poisson_input, poisson_input_parallel), (poisson_input_of_data, poisson_input_of_data_parallel)
+    few = outs.size < MIN_PARALLEL
+    of_tables = poisson_input if few else poisson_input_parallel
+    of_data = poisson_input_of_data if few else poisson_input_of_data_parallel
 
     def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
-        kernel = kernels[which.dtype.kind == "f"][outs.size >= MIN_PARALLEL]
+        kernel = of_data if which.dtype.kind == "f" else of_tables
         run = numba_kernel(kernel, outs, input_output_aliases={5: 0})
         return run(weight, seed, step, tables, which, initial)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -59,25 +61,24 @@ def poisson_input(
 
     Source: Philox2x32-10 of Salmon et al., SC 2011; alias tables of Vose, IEEE TSE 17(9), 1991.
     """
-    mean = mean if isinstance(mean, jax.Array) else np.asarray(mean)
-    check_mean(mean)
+    means: Any = mean if isinstance(mean, jax.Array) else np.asarray(mean)
+    check_mean(means)
     weight = jnp.asarray(weight, float) if isinstance(weight, int | float) else as_array(weight)
     check_dtype("weight", weight, FLOATS)
-    outs = jax.ShapeDtypeStruct(neurons(mean, weight, initial), weight.dtype)
+    outs = jax.ShapeDtypeStruct(neurons(means, weight, initial), weight.dtype)
     why = "one for all, or one per neuron"
-    check_shape("mean", mean, (), outs.shape, why=why)
+    check_shape("mean", means, (), outs.shape, why=why)
     check_shape("weight", weight, (), outs.shape, why=f"{why}, as mean")
     step = as_array(step)
     check_dtype("step", step, INTEGERS)
     check_shape("step", step, (), why="the number of one time step")
     first = sums_begin(initial, outs, "weight", weight)
     words = seed_word(seed), step.astype(np.uint32)
-    if isinstance(mean, jax.Array):
-        double = mean.dtype == np.float64
-        tables, which = jnp.asarray(digit_tables()), jax.lax.stop_gradient(mean)
-        which = which if double else which.astype(np.float32)
+    if isinstance(means, jax.Array):
+        tables, which = jnp.asarray(digit_tables()), jax.lax.stop_gradient(means)
+        which = which if which.dtype == np.float64 else which.astype(np.float32)
     else:
-        tables, which = poisson_tables(mean)
+        tables, which = poisson_tables(means)
         which = jnp.broadcast_to(which, outs.shape)
     return kernel(weight, *words, tables, which, first, outs=outs, backend=backend)
 
