@@ -35,28 +35,38 @@ def check_trace(name: str, x: jax.Array, w: jax.Array, size: int, axis: str) -> 
 def rate_and_bounds(
     w: jax.Array, name: str, rate: Any, w_min: Any, w_max: Any
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The rate called `name`, w_min and w_max as 0-d arrays in the dtype of `w`.
+    """The rate called `name`, w_min and w_max as arrays in the dtype of `w`, 0-d or one for each weight.
 
-    Raises ValueError for one that is no scalar, or where known values are < 0 or the wrong way round.
+    Raises ValueError for another shape, or where known values are < 0 or the wrong way round.
     """
     check_positive(name, rate, zero=True)
     given = {name: rate, "w_min": w_min, "w_max": w_max}
     a, low, high = (jnp.asarray(x, w.dtype) for x in given.values())
     for label, x in zip(given, (a, low, high), strict=True):
-        check_shape(label, x, (), why="one number for all weights")
-    traced = isinstance(w_min, Tracer) or isinstance(w_max, Tracer)
-    if not traced and not np.asarray(w_min) <= np.asarray(w_max):  # NaN is refused, too
-        raise ValueError(f"w_min is {w_min} and w_max is {w_max}; expected w_min <= w_max; swap them?")
+        check_shape(label, x, (), w.shape, why="one for all, or one for each weight")
+    if not isinstance(w_min, Tracer) and not isinstance(w_max, Tracer):
+        _check_order(*np.broadcast_arrays(w_min, w_max))
     return a, low, high
 
 
+def _check_order(w_min: np.ndarray, w_max: np.ndarray) -> None:
+    wrong = ~(w_min <= w_max)  # NaN is refused, too
+    if wrong.any():
+        where, n = (f" at [{np.argmax(wrong)}]", wrong.sum()) if wrong.ndim else ("", 1)
+        others = f" and {n - 1} more" if n > 1 else ""
+        raise ValueError(
+            f"w_min is {w_min[wrong][0]} and w_max is {w_max[wrong][0]}{where}{others}; "
+            "expected w_min <= w_max; swap them?"
+        )
+
+
 def change_at(
-    amount: jax.Array, spikes: jax.Array, spike_ids: jax.Array, x: jax.Array, ids: jax.Array
+    spikes: jax.Array, spike_ids: jax.Array, x: jax.Array, ids: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """For each entry amount * spike * x, and whether its spike is active and its ids are in range."""
+    """For each entry spike * x, and whether its spike is active and its ids are in range."""
     events = values_at(spikes, spike_ids)
     inside = (ids >= 0) & (ids < x.shape[0])
-    return amount * (events.astype(x.dtype) * values_at(x, ids)), events.astype(bool) & inside
+    return events.astype(x.dtype) * values_at(x, ids), events.astype(bool) & inside
 
 
 def moved(

@@ -87,14 +87,18 @@ def _arrivals(call: SimpleNamespace, outs: Sequence[Any]) -> int:
     return around + _active_rows(call.indptr, active, call.data, call.indices)
 
 
-def _stdp(spikes: str, trace: str, *structure: str) -> Count:
-    """Weights of active rows (or columns) read and written, their structure, and the trace at their ends."""
+def _stdp(spikes: str, trace: str, rate: str, *structure: str) -> Count:
+    """Weights of active rows (or columns) read and written, their structure, and the trace at their ends.
+
+    So are the rate and bounds, where each weight has its own.
+    """
 
     def count(call: SimpleNamespace, outs: Sequence[Any]) -> int:
         parts = vars(call)
         active = active_flags(parts[spikes], parts[spikes].size)
         met = min(_entries(call.indptr, active), parts[trace].size)
-        arrays = (call.w, call.w, *(parts[name] for name in structure))
+        rule = [parts[name] for name in (rate, "w_min", "w_max") if np.ndim(parts[name])]
+        arrays = (call.w, call.w, *rule, *(parts[name] for name in structure))
         rows = _active_rows(call.indptr, active, *arrays)
         return _size(parts[spikes]) + rows + met * _each(parts[trace])
 
@@ -160,6 +164,6 @@ COUNTS: Final[Mapping[str, Count]] = {
     "expsyn_step": _expsyn,
     "poisson_input": _poisson,
     "read_slot": _read_slot,
-    "stdp_on_post": _stdp("spikes_post", "x_pre", "rows", "permutation"),
-    "stdp_on_pre": _stdp("spikes_pre", "x_post", "indices"),
+    "stdp_on_post": _stdp("spikes_post", "x_pre", "A_plus", "rows", "permutation"),
+    "stdp_on_pre": _stdp("spikes_pre", "x_post", "A_minus", "indices"),
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.numba_parts.access import weighted
+from event_ops.numba_parts.access import at, weighted
 from event_ops.numba_parts.deliver import entries_up_to
 from event_ops.numba_parts.events import active_ids, flags_of
 from event_ops.numba_parts.jit import njit
@@ -46,43 +46,46 @@ def bounded(value: Any, low: Any, high: Any) -> Any:
 
 @njit
 def move_rows(
-    w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, scalars: Any, ids: Any
+    w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, rule: Any, ids: Any
 ) -> None:
-    """w += amount * event * x[index], within the bounds, for the entries of the rows `ids`."""
-    amount, low, high = scalars
+    """w += amount * event * x[index], within the bounds, for the entries of the rows `ids`.
+
+    The rule is the amount and the bounds, each as `hoist` gives it: one for all weights or one for each.
+    """
+    amount, low, high = rule
     nse, size = np.uintp(indices.size), np.uintp(x.size)
     for position in range(np.uintp(ids.size)):
         prefetch_entries(w, indices, indptr, places, ids, position)
         i = np.uintp(ids[position])
-        step = weighted(amount, events[i])
         for p in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
             j, k = np.uintp(indices[p]), entry(places, p)
             if j < size and k < nse:
-                w[k] = bounded(w[k] + step * x[j], low, high)
+                step = weighted(at(amount, k), events[i])
+                w[k] = bounded(w[k] + step * x[j], at(low, k), at(high, k))
 
 
 @njit
-def move(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, scalars: Any) -> None:
+def move(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, rule: Any) -> None:
     """`move_rows` of the rows whose events are active, on one thread."""
     scratch = np.empty(events.size, np.uint32)
     ids = scratch[: active_ids(flags_of(events), scratch)]
-    move_rows(w, indices, indptr, places, events, x, scalars, ids)
+    move_rows(w, indices, indptr, places, events, x, rule, ids)
 
 
 # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
 @njit(inline="always")
-def move_parallel(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, scalars: Any) -> None:
+def move_parallel(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, rule: Any) -> None:
     """`move` on all threads, if there are entries enough: no two rows share a weight."""
     scratch = np.empty(events.size, np.uint32)
     ids = scratch[: active_ids(flags_of(events), scratch)]
     ends = entries_up_to(indptr, ids)
     work = ends[ids.size]
     if work < MIN_PARALLEL:
-        move_rows(w, indices, indptr, places, events, x, scalars, ids)
+        move_rows(w, indices, indptr, places, events, x, rule, ids)
     else:
         parts = num_threads()
         for part in prange(parts):
             low = np.searchsorted(ends, work * part // parts)
             high = np.searchsorted(ends, work * (part + 1) // parts)
             mine = ids[low : ids.size if part + 1 == parts else high]
-            move_rows(w, indices, indptr, places, events, x, scalars, mine)
+            move_rows(w, indices, indptr, places, events, x, rule, mine)

@@ -41,6 +41,13 @@ def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[
     return make
 
 
+def _each(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """A rate and bounds for each weight."""
+    args, kwargs = _random((17, 23), 120)(rng, dtype, index_dtype)
+    low, high, rate = rng.uniform((0, 0.5, 0), (0.4, 1, 1), (120, 3)).astype(dtype).T
+    return args, kwargs | {"A_plus": rate, "w_min": low, "w_max": high}
+
+
 def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     """Weights out of bounds, not finite or -0, rows and places out of range, entries of no column."""
     (w, rows, indptr, permutation, *others), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
@@ -69,6 +76,7 @@ def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
 CASES = (
     Case("random", _random((17, 23), 120), differentiable=(W, X)),
     Case("random-float", _random((17, 23), 120, "float"), differentiable=(W, SPIKES, X)),
+    Case("each", _each, differentiable=(W, X)),
     Case("edges", _edges),
     Case("no-entries", _random((5, 4), 0), differentiable=(W, X)),
     Case("no-rows", _random((0, 4), 0), differentiable=(W, X)),

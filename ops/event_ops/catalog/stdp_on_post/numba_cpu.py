@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from event_ops.numba_parts.access import hoist
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.plasticity import move, move_parallel
@@ -18,7 +19,7 @@ def stdp_on_post(
     w: Any, rows: Any, indptr: Any, permutation: Any, spikes: Any, x: Any,
     amount: Any, w_min: Any, w_max: Any, y: Any,
 ) -> None:  # fmt: skip
-    move(y, rows, indptr, permutation, spikes, x, (amount[()], w_min[()], w_max[()]))
+    move(y, rows, indptr, permutation, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
 
 
 @njit(parallel=True)
@@ -26,7 +27,7 @@ def stdp_on_post_parallel(
     w: Any, rows: Any, indptr: Any, permutation: Any, spikes: Any, x: Any,
     amount: Any, w_min: Any, w_max: Any, y: Any,
 ) -> None:  # fmt: skip
-    move_parallel(y, rows, indptr, permutation, spikes, x, (amount[()], w_min[()], w_max[()]))
+    move_parallel(y, rows, indptr, permutation, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:

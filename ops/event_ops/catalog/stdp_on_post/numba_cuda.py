@@ -8,7 +8,7 @@ from typing import Any
 import numba
 from numba import cuda
 
-from event_ops.cuda_parts.access import place
+from event_ops.cuda_parts.access import at, place
 from event_ops.cuda_parts.launch import BLOCK, WARP
 from event_ops.cuda_parts.plasticity import (
     WARPS,
@@ -30,11 +30,11 @@ def move_columns(
     first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
     for task in range(first, tasks, cuda.gridDim.y * WARPS):
         j = cuda.blockIdx.x * BLOCK + noted[task // pieces]
-        step = amount[()] * w.dtype.type(spikes[j])
         for p in entries_of_piece(indptr, j, rows.size, task % pieces, pieces):
             i, k = place(rows[p], x_pre.size), place(permutation[p], w.size)
             if i >= 0 and k >= 0:
-                w[k] = bounded_weight(w[k] + step * x_pre[i], w_min[()], w_max[()])
+                step = at(amount, k) * w.dtype.type(spikes[j])
+                w[k] = bounded_weight(w[k] + step * x_pre[i], at(w_min, k), at(w_max, k))
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -47,4 +47,10 @@ def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
             rows, indptr, permutation, spikes, *scalars_and_trace, pieces, moved
         )
 
-    return numba_cuda_callable(move, outs, input_output_aliases={0: 0})
+    run = numba_cuda_callable(move, outs, input_output_aliases={0: 0})
+
+    def call(*arrays: Any) -> Any:
+        *structure_and_trace, amount, w_min, w_max = arrays
+        return run(*structure_and_trace, *(x.reshape(-1) for x in (amount, w_min, w_max)))
+
+    return call

@@ -47,9 +47,9 @@ def stdp_on_post(
         spikes_post: (columns,); bool, or dtype of w.
         x_pre: (rows,), the presynaptic traces; dtype of w.
         shape: (rows, columns) of the matrix, static; not of the transpose.
-        A_plus: a number or 0-d, >= 0, potentiation per unit of trace, in the unit of w.
-        w_min: a number or 0-d, lowest weight; -inf for none.
-        w_max: a number or 0-d, highest weight, >= w_min; inf for none.
+        A_plus: a number, 0-d or (nse,), >= 0, potentiation per unit of trace, in the unit of w.
+        w_min: a number, 0-d or (nse,), lowest weight; -inf for none.
+        w_max: a number, 0-d or (nse,), highest weight, >= w_min; inf for none.
         backend: run on this one or not at all; default: choose.
 
     Returns:

@@ -5,6 +5,7 @@ from typing import Any
 
 import warp as wp
 
+from event_ops.warp_parts.access import at
 from event_ops.warp_parts.csr import bounded, is_active, place
 from event_ops.warp_parts.plasticity import bounded_weight
 from ffi_bridge import warp_kernel
@@ -25,11 +26,11 @@ def move_columns(
     j = wp.tid()
     nse = rows.shape[0]
     if is_active(spikes_post[j]):
-        step = amount[0] * w.dtype(spikes_post[j])
         for p in range(bounded(indptr[j], nse), bounded(indptr[j + 1], nse)):
             i, k = place(rows[p], x_pre.shape[0]), place(permutation[p], nse)
             if i >= 0 and k >= 0:
-                w[k] = bounded_weight(w[k] + step * x_pre[i], w_min[0], w_max[0])
+                step = at(amount, k) * w.dtype(spikes_post[j])
+                w[k] = bounded_weight(w[k] + step * x_pre[i], at(w_min, k), at(w_max, k))
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:

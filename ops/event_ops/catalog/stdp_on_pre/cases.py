@@ -31,6 +31,13 @@ def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[
     return make
 
 
+def _each(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """A rate and bounds for each weight."""
+    args, kwargs = _random((17, 23), 120)(rng, dtype, index_dtype)
+    low, high, rate = rng.uniform((0, 0.5, 0), (0.4, 1, 1), (120, 3)).astype(dtype).T
+    return args, kwargs | {"A_minus": rate, "w_min": low, "w_max": high}
+
+
 def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     """Weights out of bounds, not finite or -0, columns out of range, entries that no row holds."""
     (w, indices, indptr, active, x_post), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
@@ -57,6 +64,7 @@ def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
 CASES = (
     Case("random", _random((17, 23), 120), differentiable=(W, X)),
     Case("random-float", _random((17, 23), 120, "float"), differentiable=(W, SPIKES, X)),
+    Case("each", _each, differentiable=(W, X)),
     Case("edges", _edges),
     Case("no-entries", _random((5, 4), 0), differentiable=(W, X)),
     Case("no-columns", _random((4, 0), 3), differentiable=(W, X)),
@@ -96,7 +104,9 @@ MISTAKES = (
     Mistake("orientation", _wrong(spikes_pre=np.ones(4, bool)), ValueError, "one per neuron.*row of"),
     Mistake("trace-of-pre", _wrong(x_post=np.ones(2, "f")), ValueError, "one per neuron.*column of"),
     Mistake("negative-rate", _wrong(A_minus=-0.1), ValueError, "A_minus is or contains -0.1"),
-    Mistake("rate-each", _wrong(A_minus=np.ones(3)), ValueError, r"A_minus has shape \(3,\)"),
+    Mistake("short-rate", _wrong(A_minus=np.ones(2)), ValueError, r"A_minus has shape \(2,\)"),
+    Mistake("short-bound", _wrong(w_max=np.ones(4)), ValueError, r"w_max has shape \(4,\); expected"),
+    Mistake("bounds-each", _wrong(w_max=np.array([1, 0, 1])), ValueError, r"and w_max is 0 at \[1\];"),
     Mistake("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
     Mistake("bound-nan", _wrong(w_max=np.nan), ValueError, "w_max is nan"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from event_ops.numba_parts.access import hoist
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.plasticity import move, move_parallel
@@ -17,14 +18,14 @@ from ffi_bridge import numba_kernel
 def stdp_on_pre(
     w: Any, indices: Any, indptr: Any, spikes: Any, x: Any, amount: Any, w_min: Any, w_max: Any, y: Any
 ) -> None:
-    move(y, indices, indptr, None, spikes, x, (amount[()], w_min[()], w_max[()]))
+    move(y, indices, indptr, None, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
 
 
 @njit(parallel=True)
 def stdp_on_pre_parallel(
     w: Any, indices: Any, indptr: Any, spikes: Any, x: Any, amount: Any, w_min: Any, w_max: Any, y: Any
 ) -> None:
-    move_parallel(y, indices, indptr, None, spikes, x, (amount[()], w_min[()], w_max[()]))
+    move_parallel(y, indices, indptr, None, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 from numba import cuda
 
-from event_ops.cuda_parts.access import place
+from event_ops.cuda_parts.access import at, place
 from event_ops.cuda_parts.launch import BLOCK, WARP
 from event_ops.cuda_parts.plasticity import (
     WARPS,
@@ -37,11 +37,11 @@ def move_rows(
     first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
     for task in range(first, tasks, cuda.gridDim.y * WARPS):
         i = cuda.blockIdx.x * BLOCK + noted[task // pieces]
-        step = amount[()] * w.dtype.type(spikes[i])
         for k in entries_of_piece(indptr, i, indices.size, task % pieces, pieces):
             j = place(indices[k], x_post.size)
             if j >= 0:
-                w[k] = bounded_weight(w[k] + step * x_post[j], w_min[()], w_max[()])
+                step = at(amount, k) * w.dtype.type(spikes[i])
+                w[k] = bounded_weight(w[k] + step * x_post[j], at(w_min, k), at(w_max, k))
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -52,4 +52,10 @@ def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
         grid, pieces = grid_and_pieces(indices.size, spikes.size)
         move_rows[grid, BLOCK, stream](indices, indptr, spikes, *scalars_and_trace, pieces, moved)
 
-    return numba_cuda_callable(move, outs, input_output_aliases={0: 0})
+    run = numba_cuda_callable(move, outs, input_output_aliases={0: 0})
+
+    def call(*arrays: Any) -> Any:
+        *structure_and_trace, amount, w_min, w_max = arrays
+        return run(*structure_and_trace, *(x.reshape(-1) for x in (amount, w_min, w_max)))
+
+    return call

@@ -45,9 +45,9 @@ def stdp_on_pre(
         spikes_pre: (rows,); bool, or dtype of w.
         x_post: (columns,), the postsynaptic traces; dtype of w.
         shape: (rows, columns) of the matrix, static.
-        A_minus: a number or 0-d, >= 0, depression per unit of trace, in the unit of w.
-        w_min: a number or 0-d, lowest weight; -inf for none.
-        w_max: a number or 0-d, highest weight, >= w_min; inf for none.
+        A_minus: a number, 0-d or (nse,), >= 0, depression per unit of trace, in the unit of w.
+        w_min: a number, 0-d or (nse,), lowest weight; -inf for none.
+        w_max: a number, 0-d or (nse,), highest weight, >= w_min; inf for none.
         backend: run on this one or not at all; default: choose.
 
     Returns:

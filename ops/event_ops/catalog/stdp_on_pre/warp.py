@@ -5,6 +5,7 @@ from typing import Any
 
 import warp as wp
 
+from event_ops.warp_parts.access import at
 from event_ops.warp_parts.csr import bounded, is_active, place
 from event_ops.warp_parts.plasticity import bounded_weight
 from ffi_bridge import warp_kernel
@@ -24,11 +25,11 @@ def move_rows(
     i = wp.tid()
     nse = indices.shape[0]
     if is_active(spikes_pre[i]):
-        step = amount[0] * w.dtype(spikes_pre[i])
         for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
             j = place(indices[k], x_post.shape[0])
             if j >= 0:
-                w[k] = bounded_weight(w[k] + step * x_post[j], w_min[0], w_max[0])
+                step = at(amount, k) * w.dtype(spikes_pre[i])
+                w[k] = bounded_weight(w[k] + step * x_post[j], at(w_min, k), at(w_max, k))
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
