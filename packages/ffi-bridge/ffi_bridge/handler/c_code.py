@@ -1,4 +1,4 @@
-"""What takes C one line and LLVM several: a call of a C function, a variable, a counted loop.
+"""What takes C one line and LLVM several: a function, a call of one, a variable, a member, a counted loop.
 
 Of Numba nothing is used here, since Warp kernels have handlers where Numba is not installed.
 """
@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
+
+from ffi_bridge.handler.frame import I32
 
 
 def call_c(
@@ -45,3 +47,19 @@ def count_to(builder: Any, extent: Any) -> Generator[Any]:
     index.add_incoming(builder.add(index, ir.Constant(extent.type, 1)), builder.block)
     builder.branch(test)
     builder.position_at_end(done)
+
+
+def begin_function(module: Any, name: str, kind: Any) -> tuple[Any, Any]:
+    """A builder at the beginning of a new function, and the function's arguments."""
+    function = ir.Function(module, kind, name)
+    return ir.IRBuilder(function.append_basic_block("entry")), function.args
+
+
+def member(builder: Any, struct: Any, index: int) -> Any:
+    """The address of a member of the struct at an address."""
+    return builder.gep(struct, [ir.Constant(I32, 0), ir.Constant(I32, index)])
+
+
+def load_member(builder: Any, struct: Any, index: int) -> Any:
+    """The value of a member of the struct at an address."""
+    return builder.load(member(builder, struct, index))

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from llvmlite import ir
 
-from ffi_bridge.handler.c_code import call_c, count_to, variable
+from ffi_bridge.handler.c_code import begin_function, call_c, count_to, load_member, member, variable
 from ffi_bridge.handler.engine import new_module
 from ffi_bridge.handler.frame import I32, I64, NULL, POINTER, Frame
 
@@ -69,32 +69,32 @@ def arrive(frame: Frame) -> Callable[[], object]:
 
 
 def _emit_arrive(module: Any, key: int) -> None:
-    builder, (place, frame) = _begin(module, ARRIVE, ir.FunctionType(NONE, (POINTER, POINTER)))
+    builder, (place, frame) = begin_function(module, ARRIVE, ir.FunctionType(NONE, (POINTER, POINTER)))
     _go_to(builder, key, builder.bitcast(place, PLACE.as_pointer()), frame)
     builder.ret_void()
 
 
 def _emit_depart(module: Any, key: int) -> None:
-    builder, (place,) = _begin(module, DEPART, TASK)
+    builder, (place,) = begin_function(module, DEPART, TASK)
     _go_back(builder, key, builder.bitcast(place, PLACE.as_pointer()))
     builder.ret_void()
 
 
 def _emit_thread_id(module: Any, key: int, otherwise: int) -> None:
-    builder, _ = _begin(module, "thread_id", THREAD_ID)
+    builder, _ = begin_function(module, "thread_id", THREAD_ID)
     place = _place(builder, key)
     with builder.if_then(_is_null(builder, place), likely=False):
         builder.ret(builder.call(_at_address(builder, otherwise, THREAD_ID), ()))
-    builder.ret(_get(builder, place, SHARE))
+    builder.ret(load_member(builder, place, SHARE))
 
 
 def _emit_enter(module: Any, key: int, otherwise: int) -> None:
-    builder, arguments = _begin(module, "enter", ENTER)
+    builder, arguments = begin_function(module, "enter", ENTER)
     place = _place(builder, key)
     with builder.if_then(_is_null(builder, place), likely=False):
         builder.call(_at_address(builder, otherwise, ENTER), arguments)
         builder.ret_void()
-    frame = _get(builder, place, FRAME)
+    frame = load_member(builder, place, FRAME)
     extent, threads = builder.load(arguments[EXTENTS]), arguments[THREADS]
     shares = builder.select(builder.icmp_unsigned("<", extent, threads), extent, threads)
     is_one = builder.icmp_unsigned("<=", shares, ir.Constant(I64, 1))
@@ -104,13 +104,13 @@ def _emit_enter(module: Any, key: int, otherwise: int) -> None:
     _unless(builder, _is_null(builder, data), arguments)
     shared = builder.bitcast(data, SHARED.as_pointer())
     for index, value in enumerate((*arguments, shares, ir.Constant(I64, 0), shares, shares)):
-        builder.store(value, _field(builder, shared, index))
+        builder.store(value, member(builder, shared, index))
     with count_to(builder, builder.sub(shares, ir.Constant(I64, 1))):
         taken = Frame(builder, frame).schedule(module.globals["help"], data)
         with builder.if_then(builder.not_(taken), likely=False):
             _release(builder, shared)
     builder.call(module.globals["take"], (shared,))
-    _wait(builder, _field(builder, shared, OPEN))
+    _wait(builder, member(builder, shared, OPEN))
     _release(builder, shared)
     builder.ret_void()
 
@@ -124,7 +124,7 @@ def _unless(builder: Any, alone: Any, arguments: Any) -> None:
 
 def _emit_help(module: Any) -> None:
     """What a thread of XLA's pool runs."""
-    builder, (data,) = _begin(module, "help", TASK)
+    builder, (data,) = begin_function(module, "help", TASK)
     shared = builder.bitcast(data, SHARED.as_pointer())
     builder.call(module.globals["take"], (shared,))
     _release(builder, shared)
@@ -133,26 +133,26 @@ def _emit_help(module: Any) -> None:
 
 def _emit_take(module: Any, key: int) -> None:
     """Do one share after the other, until all are taken."""
-    builder, (shared,) = _begin(module, "take", ir.FunctionType(NONE, (SHARED.as_pointer(),)))
+    builder, (shared,) = begin_function(module, "take", ir.FunctionType(NONE, (SHARED.as_pointer(),)))
     function, one = builder.function, ir.Constant(I64, 1)
     place = builder.alloca(PLACE)
-    extents = builder.alloca(I64, builder.add(_get(builder, shared, INNER), one))
-    arrays = builder.alloca(POINTER, _get(builder, shared, COUNT))
+    extents = builder.alloca(I64, builder.add(load_member(builder, shared, INNER), one))
+    arrays = builder.alloca(POINTER, load_member(builder, shared, COUNT))
     _go_to(builder, key, place, NULL)
     threads = call_c(builder, "get_num_threads", I64, ())
-    call_c(builder, "set_num_threads", NONE, (_get(builder, shared, THREADS),))
+    call_c(builder, "set_num_threads", NONE, (load_member(builder, shared, THREADS),))
     following, run, done = (function.append_basic_block(name) for name in ("next", "run", "done"))
     builder.branch(following)
     builder.position_at_end(following)
-    share = builder.atomic_rmw("add", _field(builder, shared, NEXT), one, "seq_cst")
-    is_left = builder.icmp_unsigned("<", share, _get(builder, shared, SHARES))
+    share = builder.atomic_rmw("add", member(builder, shared, NEXT), one, "seq_cst")
+    is_left = builder.icmp_unsigned("<", share, load_member(builder, shared, SHARES))
     builder.cbranch(is_left, run, done)
     builder.position_at_end(run)
-    builder.store(share, _field(builder, place, SHARE))
+    builder.store(share, member(builder, place, SHARE))
     _cut(builder, shared, share, extents, arrays)
-    region = arrays, extents, _get(builder, shared, STRIDES), _get(builder, shared, DATA)
-    builder.call(_get(builder, shared, BODY_OF), region)
-    builder.atomic_rmw("sub", _field(builder, shared, OPEN), one, "seq_cst")
+    region = arrays, extents, load_member(builder, shared, STRIDES), load_member(builder, shared, DATA)
+    builder.call(load_member(builder, shared, BODY_OF), region)
+    builder.atomic_rmw("sub", member(builder, shared, OPEN), one, "seq_cst")
     builder.branch(following)
     builder.position_at_end(done)
     call_c(builder, "set_num_threads", NONE, (threads,))
@@ -162,16 +162,16 @@ def _emit_take(module: Any, key: int) -> None:
 
 def _cut(builder: Any, shared: Any, share: Any, extents: Any, arrays: Any) -> None:
     """The extents of a share, and where its arrays begin: the outermost extent is divided."""
-    one, whole = ir.Constant(I64, 1), _get(builder, shared, EXTENTS)
-    with count_to(builder, builder.add(_get(builder, shared, INNER), one)) as i:
+    one, whole = ir.Constant(I64, 1), load_member(builder, shared, EXTENTS)
+    with count_to(builder, builder.add(load_member(builder, shared, INNER), one)) as i:
         builder.store(builder.load(builder.gep(whole, [i])), builder.gep(extents, [i]))
     low, high = (
-        builder.udiv(builder.mul(builder.load(whole), end), _get(builder, shared, SHARES))
+        builder.udiv(builder.mul(builder.load(whole), end), load_member(builder, shared, SHARES))
         for end in (share, builder.add(share, one))
     )
     builder.store(builder.sub(high, low), extents)
-    begins, strides = _get(builder, shared, ARRAYS), _get(builder, shared, STRIDES)
-    with count_to(builder, _get(builder, shared, COUNT)) as i:
+    begins, strides = load_member(builder, shared, ARRAYS), load_member(builder, shared, STRIDES)
+    with count_to(builder, load_member(builder, shared, COUNT)) as i:
         offset = builder.mul(builder.load(builder.gep(strides, [i])), low)
         builder.store(builder.gep(builder.load(builder.gep(begins, [i])), [offset]), builder.gep(arrays, [i]))
 
@@ -197,7 +197,7 @@ def _wait(builder: Any, count: Any) -> None:
 def _release(builder: Any, shared: Any) -> None:
     """One thread fewer may look at it; none: free it."""
     one = ir.Constant(I64, 1)
-    holders = builder.atomic_rmw("sub", _field(builder, shared, HOLDERS), one, "seq_cst")
+    holders = builder.atomic_rmw("sub", member(builder, shared, HOLDERS), one, "seq_cst")
     with builder.if_then(builder.icmp_unsigned("==", holders, one)):
         call_c(builder, "free", NONE, (builder.bitcast(shared, POINTER),))
 
@@ -211,22 +211,16 @@ def _place(builder: Any, key: int) -> Any:
 def _go_to(builder: Any, key: int, place: Any, frame: Any) -> None:
     before = builder.bitcast(_place(builder, key), POINTER)
     for index, value in ((FRAME, frame), (SHARE, ir.Constant(I64, 0)), (BEFORE, before)):
-        builder.store(value, _field(builder, place, index))
+        builder.store(value, member(builder, place, index))
     _set_place(builder, key, builder.bitcast(place, POINTER))
 
 
 def _go_back(builder: Any, key: int, place: Any) -> None:
-    _set_place(builder, key, _get(builder, place, BEFORE))
+    _set_place(builder, key, load_member(builder, place, BEFORE))
 
 
 def _set_place(builder: Any, key: int, place: Any) -> None:
     call_c(builder, "pthread_setspecific", I32, (ir.Constant(I64, key), place))
-
-
-def _begin(module: Any, name: str, kind: Any) -> tuple[Any, Any]:
-    """A builder at the beginning of a new function, and the function's arguments."""
-    function = ir.Function(module, kind, name)
-    return ir.IRBuilder(function.append_basic_block("entry")), function.args
 
 
 def _at_address(builder: Any, address: int, kind: Any) -> Any:
@@ -235,11 +229,3 @@ def _at_address(builder: Any, address: int, kind: Any) -> Any:
 
 def _is_null(builder: Any, pointer: Any) -> Any:
     return builder.icmp_unsigned("==", pointer, ir.Constant(pointer.type, None))
-
-
-def _field(builder: Any, struct: Any, index: int) -> Any:
-    return builder.gep(struct, [ir.Constant(I32, 0), ir.Constant(I32, index)])
-
-
-def _get(builder: Any, struct: Any, index: int) -> Any:
-    return builder.load(_field(builder, struct, index))
