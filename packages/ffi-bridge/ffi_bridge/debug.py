@@ -2,8 +2,14 @@
 
 Every output is then filled with NaN, or with -1, before its kernel runs, so that what it leaves unwritten
 shows, and lies between canaries: a kernel that writes up to 64 bytes beside an output ends with an error that
-names both. An output in place of an input begins with what is there, between canaries, too. It costs a copy
-of every output; Numba's own check of every index is `NUMBA_BOUNDSCHECK=1`.
+names both. An output in place of an input begins with what is there, between canaries, too.
+
+The shares of a parallel loop run one after the other, in an order that changes, and each sees the outputs as
+they were when the loop began. So a kernel whose shares add to one element, or read what another share writes,
+gives wrong results on small inputs, too; two different values for one element end it with an error.
+
+It costs a copy of every output, and in parallel loops one for each share. Numba's own check of every index is
+`NUMBA_BOUNDSCHECK=1`, under which loops are serial.
 """
 
 from __future__ import annotations

@@ -54,6 +54,57 @@ def in_threads(x, y):
         y[i] = 1
 
 
+@numba.njit(parallel=True)
+def adds_to_one(x, y):
+    y[:] = 0
+    for i in numba.prange(x.size):
+        y[0] += x[i]
+
+
+@numba.njit(parallel=True)
+def counts(x, y):
+    y[:] = 0
+    for i in numba.prange(x.size):
+        y[0] += x[i] < 9
+
+
+@numba.njit(parallel=True)
+def reads_a_neighbour(x, y):
+    y[0] = x[0]
+    for i in numba.prange(1, x.size):
+        y[i] = y[i - 1] + 1
+
+
+@numba.njit(parallel=True)
+def order_of_shares(x, y):
+    turns, turn = np.zeros(1), np.zeros(x.size)
+    for i in numba.prange(x.size):
+        turns[0] += 1
+        turn[i] = turns[0]
+    for i in range(x.size):
+        y[i] = turn[i]
+
+
+@numba.njit(parallel=True)
+def in_parallel(x, y, total):
+    found = np.float32(0)
+    for i in numba.prange(x.size):
+        y[i] = 1
+        found += x[i]
+    total[0] = found
+    for i in numba.prange(x.size):
+        y[i] += x[i] + total[0]
+    for i in numba.prange(x.size):
+        for j in numba.prange(2):
+            y[i] += j
+
+
+@numba.njit(parallel=True)
+def in_parallel_in_place(x, y):
+    for i in numba.prange(x.size):
+        y[i] += y[i]
+
+
 @numba.njit
 def raises(x, y):
     raise ValueError("no")
@@ -106,6 +157,21 @@ for size in (5, 6):
     found[f"{size} in place"] = outcome(writes_behind, X + 1, jnp.ones(size))
     batch = jnp.stack([X + 1, X + 2]), jnp.ones((2, size))
     found[f"{size} in place of a batch"] = outcome(jax.jit(jax.vmap(writes_behind)), *batch)
+WITH_ONE = (FIVE, jax.ShapeDtypeStruct((1,), jnp.float32))
+call = numba_kernel(adds_to_one, FIVE)
+found["adds_to_one"] = outcome(call, X)
+found["adds_to_one of a batch"] = outcome(jax.vmap(call), jnp.stack([X, X]))
+found["reads_a_neighbour"] = outcome(numba_kernel(reads_a_neighbour, FIVE), X + 1)
+found["counts"] = outcome(numba_kernel(counts, WITH_ONE[1]), X[:4])
+call = numba_kernel(order_of_shares, FIVE)
+found["orders"] = sorted({tuple(outcome(call, X)) for _ in range(40)})
+call = numba_kernel(in_parallel, WITH_ONE)
+found["in_parallel"] = [outcome(lambda x: call(x)[0], X) for _ in range(40)]
+found["in_parallel of a batch"] = outcome(lambda x: jax.vmap(call)(x)[0], jnp.stack([X, 2 * X]))
+nothing = numba_kernel(in_parallel, (jax.ShapeDtypeStruct((0,), jnp.float32), WITH_ONE[1]))
+found["in_parallel of nothing"] = outcome(lambda x: nothing(x)[1], X[:0])
+call = numba_kernel(in_parallel_in_place, FIVE, input_output_aliases={0: 0})
+found["in_parallel_in_place"] = outcome(jax.jit(lambda x: call(call(x))), X)
 found["empty"] = outcome(numba_kernel(right, jax.ShapeDtypeStruct((0,), jnp.float32)), X[:0])
 kinds = [jax.ShapeDtypeStruct((2,), jnp.int16), jax.ShapeDtypeStruct((2,), jnp.uint8)]
 found["integers"] = [outcome(lambda x, i=i: numba_kernel(integers, kinds)(x)[i], X) for i in range(2)]

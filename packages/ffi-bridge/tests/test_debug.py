@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).with_name("in_debug_mode.py")
 @pytest.fixture(scope="module")
 def found():
     pytest.importorskip("warp", reason="Warp is not installed")
-    environment = {**os.environ, "FFI_BRIDGE_DEBUG": "1"}
+    environment = {**os.environ, "FFI_BRIDGE_DEBUG": "1", "NUMBA_NUM_THREADS": "4"}
     done = subprocess.run(
         [sys.executable, PROGRAM], capture_output=True, text=True, env=environment, check=False
     )
@@ -45,6 +45,29 @@ def test_writes_before_an_output_are_errors(found, name):
 @pytest.mark.parametrize("side", ["before", "behind"])
 def test_outputs_of_every_size_have_canaries_as_far_as_that(found, side):
     assert found[f"far_{side}"] == [f"INTERNAL: kernel 'far_{side}' wrote {side} its output 'y'"]
+
+
+@pytest.mark.parametrize("name", ["adds_to_one", "adds_to_one of a batch"])
+def test_different_values_for_one_element_are_a_race(found, name):
+    said = "kernel 'adds_to_one' races: two shares of a parallel loop wrote different values to one element"
+    assert found[name] == f"INTERNAL: {said} of its output 'y'"
+
+
+def test_terms_are_lost_and_neighbours_not_there_yet_where_shares_meet(found):
+    assert found["reads_a_neighbour"] == [1, 2, -99, -99, -99]
+    assert found["counts"] == [1]  # of 4
+
+
+def test_shares_run_in_many_orders(found):
+    orders = found["orders"]
+    assert len(orders) > 4 and [1, 2, 3, 4, 5] in orders
+
+
+def test_right_parallel_kernels_stay_right(found):
+    assert found["in_parallel"] == [[12, 13, 14, 15, 16]] * 40
+    assert found["in_parallel of a batch"] == [[12, 13, 14, 15, 16], [22, 24, 26, 28, 30]]
+    assert found["in_parallel of nothing"] == [0]
+    assert found["in_parallel_in_place"] == [0, 4, 8, 12, 16]
 
 
 def test_warp_kernels_are_guarded_too(found):

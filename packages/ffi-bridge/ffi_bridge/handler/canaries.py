@@ -9,7 +9,7 @@ from typing import Any, Final
 from llvmlite import ir
 
 from ffi_bridge.handler.c_code import call_c, count_to, variable
-from ffi_bridge.handler.frame import I8, I32, I64, NULL, POINTER, Frame, constant_text
+from ffi_bridge.handler.frame import I8, I32, I64, NULL, POINTER, Frame
 
 GUARD: Final = 64  # bytes of canaries on either side, and the alignment of XLA's buffers
 CANARY: Final = 0xA5
@@ -55,7 +55,7 @@ class Canaries:
         total = self._total(size)
         made = call_c(builder, "aligned_alloc", POINTER, [ir.Constant(I64, GUARD), total])
         with builder.if_then(builder.icmp_unsigned("==", made, NULL), likely=False):
-            self._fail(f"no memory to guard output '{name}' of kernel '{self._kernel}'")
+            self._frame.fail(f"no memory to guard output '{name}' of kernel '{self._kernel}'")
         builder.store(made, block)
         inside = builder.gep(made, [ir.Constant(I64, GUARD)])
         _fill(builder, made, CANARY, total)
@@ -81,7 +81,7 @@ class Canaries:
             after = builder.sub(self._total(output.size), builder.add(output.size, guard))
             for side, start, count in (("before", block, guard), ("behind", behind, after)):
                 with builder.if_then(_changed(builder, start, count), likely=False):
-                    self._fail(f"kernel '{self._kernel}' wrote {side} its output '{output.name}'")
+                    self._frame.fail(f"kernel '{self._kernel}' wrote {side} its output '{output.name}'")
             call_c(builder, "memcpy", POINTER, [output.data, inside, output.size])
 
     def _total(self, size: Any) -> Any:
@@ -89,12 +89,6 @@ class Canaries:
         builder, guard = self._frame.builder, ir.Constant(I64, GUARD)
         parts = builder.udiv(builder.add(size, ir.Constant(I64, 3 * GUARD - 1)), guard)
         return builder.mul(parts, guard)
-
-    def _fail(self, text: str) -> None:
-        builder = self._frame.builder
-        self._frame.leave()
-        message = constant_text(builder.module, text)
-        builder.ret(self._frame.error("XLA_FFI_Error_Code_INTERNAL", message))
 
 
 def _changed(builder: Any, start: Any, count: Any) -> Any:

@@ -150,6 +150,11 @@ class Frame:
             code = "XLA_FFI_Error_Code_INVALID_ARGUMENT"
             builder.ret(self.error(code, constant_text(builder.module, text)))
 
+    def fail(self, text: str) -> None:
+        """Return an INTERNAL error, a constant text."""
+        self.leave()
+        self.builder.ret(self.error("XLA_FFI_Error_Code_INTERNAL", constant_text(self.builder.module, text)))
+
     def error(self, code: str, message: Any) -> Any:
         """Create an `XLA_FFI_Error`, which copies the text at `message`."""
         builder = self.builder

@@ -7,7 +7,7 @@ batch axes. The GIL is taken only to describe an exception that the kernel raise
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -26,6 +26,7 @@ from ffi_bridge.handler.canaries import Canaries
 from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded
 from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, Buffer, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
+from ffi_bridge.handler.isolation import Watched
 from ffi_bridge.handler.layout import Layout, Threading
 from ffi_bridge.handler.parallel_region import arrive
 
@@ -53,10 +54,13 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
         canaries.check()
         frame.leave()
     else:
-        _enter(frame, threading)
+        watched = _watched(builder, signature, layout, buffers, sizes) if layout.guarded else None
+        _enter(frame, threading, NULL if watched is None else watched.table)
         before = count_recorded(builder, threading.slot)
         _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
         canaries.check()
+        if watched is not None:
+            watched.check(frame, layout.kernel)
         frame.leave()
         after = count_recorded(builder, threading.slot)
         with builder.if_then(builder.icmp_unsigned("!=", before, after), likely=False):
@@ -94,9 +98,18 @@ def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
     return size
 
 
-def _enter(frame: Frame, threading: Threading) -> None:
+def _watched(
+    builder: Any, signature: Signature, layout: Layout, buffers: Sequence[Buffer], sizes: Sequence[Any]
+) -> Watched:
+    """The outputs in which the shares of parallel regions are isolated."""
+    found = list(zip(layout.names, signature.args, buffers, sizes, strict=True))[layout.num_inputs :]
+    places = [(buffer.data, size, as_dtype(array.dtype).itemsize) for _, array, buffer, size in found]
+    return Watched.of(builder, [name for name, *_ in found], places)
+
+
+def _enter(frame: Frame, threading: Threading, watched: Any) -> None:
     """Let parallel regions find the frame, and set the thread count; `frame.leave` undoes both."""
-    undo = [frame.leave, arrive(frame)]
+    undo = [frame.leave, arrive(frame, watched)]
     if threading.num_threads is not None:
         undo.append(_mask_threads(frame.builder, threading.num_threads))
 

@@ -3,7 +3,8 @@
 Numba compiles a parallel loop into a call that enters its thread pool. Within a call from XLA that is `enter`
 below: it divides the region into shares, one for each thread, asks XLA's pool for help, and takes shares
 itself until none is left. It waits for shares that somebody has begun, and for nobody to come: a thread that
-is late, asleep or busy holds nothing up. A region inside a share runs in that share's thread.
+is late, asleep or busy holds nothing up. A region inside a share runs in that share's thread. In the debug
+mode the shares run as `isolation` says.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from llvmlite import ir
 from ffi_bridge.handler.c_code import begin_function, call_c, count_to, load_member, member, variable
 from ffi_bridge.handler.engine import new_module
 from ffi_bridge.handler.frame import I32, I64, NULL, POINTER, Frame
+from ffi_bridge.handler.isolation import OUTPUTS, RUN, emit_isolated
 
 ARRIVE: Final = "ffi_bridge_arrive"
 DEPART: Final = "ffi_bridge_depart"
@@ -29,9 +31,10 @@ ENTER: Final = ir.FunctionType(NONE, (BODY, *REGION, I64, I64, I64))
 THREAD_ID: Final = ir.FunctionType(I64, ())
 TASK: Final = ir.FunctionType(NONE, (POINTER,))
 
-# Where a thread is: in this call frame, or, if NULL, in this share; and where it was before.
-PLACE: Final = ir.LiteralStructType((POINTER, I64, POINTER))
-FRAME, SHARE, BEFORE = range(3)
+# Where a thread is: in this call frame, or, if NULL, in this share; where it was before; and the outputs that
+# shares are isolated in, or NULL.
+PLACE: Final = ir.LiteralStructType((POINTER, I64, POINTER, POINTER))
+FRAME, SHARE, BEFORE, WATCHED = range(4)
 
 # What the threads in a region share: the arguments of ENTER, the number of shares, the next one, how many are
 # not done, and how many threads may still look at this.
@@ -53,24 +56,30 @@ def emit_pool(key: int, enter: int, thread_id: int) -> Any:
     _emit_arrive(module, key)
     _emit_depart(module, key)
     _emit_thread_id(module, key, thread_id)
-    _emit_take(module, key)
+    _emit_run(module, key)
+    _emit_take(module)
     _emit_help(module)
+    emit_isolated(module)
     _emit_enter(module, key, enter)
     return module
 
 
-def arrive(frame: Frame) -> Callable[[], object]:
-    """Emit, in a handler, that its kernel is entered; returns what emits that the kernel was left."""
+def arrive(frame: Frame, watched: Any) -> Callable[[], object]:
+    """Emit, in a handler, that its kernel is entered; returns what emits that the kernel was left.
+
+    `watched`: the address of the outputs that its shares are to be isolated in, or NULL.
+    """
     builder = frame.builder
     with builder.goto_entry_block():
         place = builder.bitcast(builder.alloca(PLACE), POINTER)
-    call_c(builder, ARRIVE, NONE, [place, frame.pointer])
+    call_c(builder, ARRIVE, NONE, [place, frame.pointer, watched])
     return lambda: call_c(builder, DEPART, NONE, [place])
 
 
 def _emit_arrive(module: Any, key: int) -> None:
-    builder, (place, frame) = begin_function(module, ARRIVE, ir.FunctionType(NONE, (POINTER, POINTER)))
-    _go_to(builder, key, builder.bitcast(place, PLACE.as_pointer()), frame)
+    kind = ir.FunctionType(NONE, (POINTER, POINTER, POINTER))
+    builder, (place, frame, watched) = begin_function(module, ARRIVE, kind)
+    _go_to(builder, key, builder.bitcast(place, PLACE.as_pointer()), frame, watched)
     builder.ret_void()
 
 
@@ -105,6 +114,12 @@ def _emit_enter(module: Any, key: int, otherwise: int) -> None:
     shared = builder.bitcast(data, SHARED.as_pointer())
     for index, value in enumerate((*arguments, shares, ir.Constant(I64, 0), shares, shares)):
         builder.store(value, member(builder, shared, index))
+    watched = load_member(builder, place, WATCHED)
+    with builder.if_then(builder.not_(_is_null(builder, watched)), likely=False):
+        outputs = builder.bitcast(watched, OUTPUTS.as_pointer())
+        builder.call(module.globals["isolated"], (outputs, module.globals["run"], data, shares))
+        call_c(builder, "free", NONE, (data,))
+        builder.ret_void()
     with count_to(builder, builder.sub(shares, ir.Constant(I64, 1))):
         taken = Frame(builder, frame).schedule(module.globals["help"], data)
         with builder.if_then(builder.not_(taken), likely=False):
@@ -131,16 +146,10 @@ def _emit_help(module: Any) -> None:
     builder.ret_void()
 
 
-def _emit_take(module: Any, key: int) -> None:
+def _emit_take(module: Any) -> None:
     """Do one share after the other, until all are taken."""
     builder, (shared,) = begin_function(module, "take", ir.FunctionType(NONE, (SHARED.as_pointer(),)))
     function, one = builder.function, ir.Constant(I64, 1)
-    place = builder.alloca(PLACE)
-    extents = builder.alloca(I64, builder.add(load_member(builder, shared, INNER), one))
-    arrays = builder.alloca(POINTER, load_member(builder, shared, COUNT))
-    _go_to(builder, key, place, NULL)
-    threads = call_c(builder, "get_num_threads", I64, ())
-    call_c(builder, "set_num_threads", NONE, (load_member(builder, shared, THREADS),))
     following, run, done = (function.append_basic_block(name) for name in ("next", "run", "done"))
     builder.branch(following)
     builder.position_at_end(following)
@@ -148,13 +157,27 @@ def _emit_take(module: Any, key: int) -> None:
     is_left = builder.icmp_unsigned("<", share, load_member(builder, shared, SHARES))
     builder.cbranch(is_left, run, done)
     builder.position_at_end(run)
-    builder.store(share, member(builder, place, SHARE))
-    _cut(builder, shared, share, extents, arrays)
-    region = arrays, extents, load_member(builder, shared, STRIDES), load_member(builder, shared, DATA)
-    builder.call(load_member(builder, shared, BODY_OF), region)
+    builder.call(module.globals["run"], (builder.bitcast(shared, POINTER), share))
     builder.atomic_rmw("sub", member(builder, shared, OPEN), one, "seq_cst")
     builder.branch(following)
     builder.position_at_end(done)
+    builder.ret_void()
+
+
+def _emit_run(module: Any, key: int) -> None:
+    """Do one share in this thread."""
+    builder, (data, share) = begin_function(module, "run", RUN)
+    shared = builder.bitcast(data, SHARED.as_pointer())
+    place = builder.alloca(PLACE)
+    extents = builder.alloca(I64, builder.add(load_member(builder, shared, INNER), ir.Constant(I64, 1)))
+    arrays = builder.alloca(POINTER, load_member(builder, shared, COUNT))
+    _go_to(builder, key, place, NULL, NULL)
+    builder.store(share, member(builder, place, SHARE))
+    threads = call_c(builder, "get_num_threads", I64, ())
+    call_c(builder, "set_num_threads", NONE, (load_member(builder, shared, THREADS),))
+    _cut(builder, shared, share, extents, arrays)
+    region = arrays, extents, load_member(builder, shared, STRIDES), load_member(builder, shared, DATA)
+    builder.call(load_member(builder, shared, BODY_OF), region)
     call_c(builder, "set_num_threads", NONE, (threads,))
     _go_back(builder, key, place)
     builder.ret_void()
@@ -208,9 +231,9 @@ def _place(builder: Any, key: int) -> Any:
     return builder.bitcast(found, PLACE.as_pointer())
 
 
-def _go_to(builder: Any, key: int, place: Any, frame: Any) -> None:
+def _go_to(builder: Any, key: int, place: Any, frame: Any, watched: Any) -> None:
     before = builder.bitcast(_place(builder, key), POINTER)
-    for index, value in ((FRAME, frame), (SHARE, ir.Constant(I64, 0)), (BEFORE, before)):
+    for index, value in enumerate((frame, ir.Constant(I64, 0), before, watched)):
         builder.store(value, member(builder, place, index))
     _set_place(builder, key, builder.bitcast(place, POINTER))
 
