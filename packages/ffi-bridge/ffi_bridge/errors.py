@@ -14,8 +14,9 @@ FFIBridgeError
 ├── ShardedInputError (ValueError)          an input split over explicit axes outside shard_map
 └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
-Three warnings: PythonFallbackWarning, of a function that runs in Python at every call; TuningTableWarning, of
-a table of measured backends that cannot be read; UnknownAPIWarning, of a jaxlib newer than those compared.
+Four warnings: KernelCacheWarning, of compiled kernels on disk that are not used; PythonFallbackWarning, of a
+function that runs in Python at every call; TuningTableWarning, of a table of measured backends that cannot be
+read; UnknownAPIWarning, of a jaxlib newer than those compared.
 
 What a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's name,
 the exception's type and its message.
@@ -62,6 +63,10 @@ class MissingRuleError(FFIBridgeError, NotImplementedError):
 
 class RuleError(FFIBridgeError, TypeError):
     """A differentiation or batching rule has the wrong arity, or returns what it must not."""
+
+
+class KernelCacheWarning(UserWarning):
+    """Compiled kernels on disk are not used, and are compiled in every process."""
 
 
 class PythonFallbackWarning(UserWarning):

@@ -1,11 +1,17 @@
 """Machine code of kernels on disk: what one process has compiled, the next one reads.
 
 One file per kernel, named by a hash of all that its machine code depends on, so that nothing is ever out of
-date: a changed kernel, option, library or processor is another file. A file that is damaged, that belongs to
-somebody else, or that cannot be written, is as good as none; no call fails for it.
+date: a changed kernel, option, library or processor is another file. A file that is damaged is as good as
+none, and no call fails for the cache.
 
 The folder is `FFI_BRIDGE_CACHE_DIR`, by default `ffi_bridge` in `XDG_CACHE_HOME` or `~/.cache`; "off" keeps
 nothing. `jax.jit(f).lower(*args)` fills it beforehand with what f calls; `clear()` empties it.
+
+What is read is run, so the folder and its files must belong to this user or to root, and nobody else may have
+the right to write them. Others are passed over, neither read nor written, with a KernelCacheWarning that says
+why and what to do, once per process and reason. A folder that this user may only read, such as one that root
+filled when an image was built, is read, and new kernels are not kept, silently. Who may read the folder may
+read the files that are made in it.
 """
 
 from __future__ import annotations
@@ -17,11 +23,14 @@ import json
 import os
 import stat
 import tempfile
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
+
+from ffi_bridge.errors import KernelCacheWarning
 
 VARIABLE: Final = "FFI_BRIDGE_CACHE_DIR"
 OFF: Final = "off"
@@ -30,6 +39,10 @@ _SUFFIX: Final = ".kernel"
 _MAGIC: Final = b"ffi-bridge kernel 1\n"
 _DIGEST: Final = 16  # bytes
 _SIZE: Final = 8  # bytes
+_ROOT: Final = 0
+_OWN: Final = stat.S_IRUSR | stat.S_IWUSR
+_READ_BY_OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
+_WRITTEN_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True)
@@ -44,23 +57,27 @@ def folder() -> Path | None:
     """Where kernels are kept, whether or not it exists; None where none are."""
     if (chosen := os.environ.get(VARIABLE)) == OFF:
         return None
-    if chosen:
-        return Path(chosen)
     caches = os.environ.get("XDG_CACHE_HOME")
     with contextlib.suppress(RuntimeError):  # a user without a home
+        if chosen:
+            return Path(chosen).expanduser()
         return (Path(caches) if caches else Path.home() / ".cache") / "ffi_bridge"
     return None
 
 
 def load(key: str) -> Entry | None:
-    """What was stored under `key`; None where nothing was, or not by this user, or not intact."""
+    """What was stored under `key`; None where nothing was, or nothing that can be trusted, or not intact."""
     place = folder()
     if place is None:
         return None
-    with contextlib.suppress(OSError, ValueError), (place / (key + _SUFFIX)).open("rb") as file:
-        if _is_ours(os.stat(place)) and _is_ours(os.fstat(file.fileno())):
-            return _unpacked(file.read())
-    return None
+    try:
+        _check_folder(place)
+        return _unpacked(_read(place / (key + _SUFFIX)))
+    except (FileNotFoundError, ValueError):
+        return None
+    except OSError as error:
+        _pass_over(place, error)
+        return None
 
 
 def store(key: str, entry: Entry) -> None:
@@ -68,15 +85,14 @@ def store(key: str, entry: Entry) -> None:
     place = folder()
     if place is None:
         return
-    with contextlib.suppress(OSError):
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, written = tempfile.mkstemp(f"{_SUFFIX}.part", dir=place)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_packed(entry))
-            Path(written).replace(place / (key + _SUFFIX))
-        except OSError:
-            Path(written).unlink(missing_ok=True)
+    try:
+        with contextlib.suppress(FileExistsError):
+            place.mkdir(mode=0o700, parents=True)
+        mode = _OWN | _check_folder(place) & _READ_BY_OTHERS
+        if os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            _write(place / (key + _SUFFIX), _packed(entry), mode)
+    except OSError as error:
+        _pass_over(place, error)
 
 
 def clear() -> int:
@@ -106,10 +122,68 @@ def settings_of(config: ModuleType) -> dict[str, bool | int | str]:
     }
 
 
-def _is_ours(status: os.stat_result) -> bool:
-    """Whether nobody else can have written what is run as machine code."""
-    owner = os.getuid() if hasattr(os, "getuid") else status.st_uid
-    return status.st_uid == owner and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+class _NotTrustedError(OSError):
+    """A folder or a file that is not used; the text says why, and what to do."""
+
+
+def _check_folder(place: Path) -> int:
+    """Return the permissions of the folder; raise _NotTrustedError for one that must not be used."""
+    status = place.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise _NotTrustedError(f"{place} is not a folder; remove it")
+    _check_writers(place, status)
+    return status.st_mode
+
+
+def _check_writers(path: Path, status: os.stat_result) -> None:
+    """Raise _NotTrustedError if somebody else can have written what is run as machine code."""
+    user = os.geteuid() if hasattr(os, "geteuid") else status.st_uid
+    if status.st_uid not in (user, _ROOT):
+        raise _NotTrustedError(f"{path} belongs to user {status.st_uid}, and this process runs as {user}")
+    if status.st_mode & _WRITTEN_BY_OTHERS:
+        private = status.st_uid == user and not status.st_mode & stat.S_ISVTX  # /tmp is meant to be as it is
+        advice = f"; run chmod go-w {path}" if private else ""
+        raise _NotTrustedError(f"others than its owner can write {path}{advice}")
+
+
+def _read(path: Path) -> bytes:
+    if not stat.S_ISREG(path.stat().st_mode):  # to open another kind may wait for ever, or have effects
+        raise _NotTrustedError(f"{path} is not a regular file; remove it")
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        _check_writers(path, os.fstat(file.fileno()))
+        return file.read()
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
+    handle, written = tempfile.mkstemp(f"{_SUFFIX}.part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(written).chmod(mode)
+        Path(written).replace(path)
+    except OSError:
+        Path(written).unlink(missing_ok=True)
+        raise
+
+
+def _pass_over(place: Path, error: OSError) -> None:
+    if isinstance(error, _NotTrustedError):
+        _warn(str(error))
+    elif isinstance(error, PermissionError) and os.path.exists(place):
+        _warn(f"{error.filename} may not be read; its owner can allow that by chmod -R a+rX {place}")
+    else:
+        _warn(f"{place} cannot be used: {error.strerror}")
+
+
+@functools.cache
+def _warn(why: str) -> None:
+    """Warn once per process."""
+    warnings.warn(
+        f"the cache of compiled kernels is passed over, and kernels are compiled in every process: {why}. "
+        f"{VARIABLE} can name another folder, or be {OFF!r}",
+        KernelCacheWarning,
+        stacklevel=2,
+    )
 
 
 def _packed(entry: Entry) -> bytes:
