@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ffi_bridge.numba_cpu import numba_kernel as numba_kernel
     from ffi_bridge.numba_cuda import numba_cuda_callable as numba_cuda_callable
     from ffi_bridge.numba_cuda import numba_cuda_kernel as numba_cuda_kernel
+    from ffi_bridge.warp import warp_callable as warp_callable
     from ffi_bridge.warp import warp_kernel as warp_kernel
     from ffi_bridge.warp_types import jaxinfo_to_warpinfo as jaxinfo_to_warpinfo
     from ffi_bridge.warp_types import jaxtype_to_warptype as jaxtype_to_warptype
@@ -33,6 +34,7 @@ __all__ = [
     "numba_cuda_kernel",
     "numba_kernel",
     "use_backend",
+    "warp_callable",
     "warp_kernel",
 ]
 
@@ -42,6 +44,7 @@ _LAZY = {
     "numba_kernel": ("ffi_bridge.numba_cpu", "numba"),
     "numba_cuda_callable": ("ffi_bridge.numba_cuda", "cuda12"),
     "numba_cuda_kernel": ("ffi_bridge.numba_cuda", "cuda12"),
+    "warp_callable": ("ffi_bridge.warp", "warp"),
     "warp_kernel": ("ffi_bridge.warp", "warp"),
     "jaxinfo_to_warpinfo": ("ffi_bridge.warp_types", "warp"),
     "jaxtype_to_warptype": ("ffi_bridge.warp_types", "warp"),

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
 from ffi_bridge.errors import KernelDefinitionError
 from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.numba_cuda_compile import compilers
-
-# Names of the compilers are replaced for as long as a function runs.
-_redirecting: Final = threading.RLock()
+from ffi_bridge.redirection import Replacement, in_this_thread
 
 THREADS_FOR_ALL: Final = 256  # of `kernel.forall`, which asks the driver for the best occupancy otherwise
 
@@ -55,19 +52,12 @@ class _Configured:
         self._session.launch(self._kernel, self._extents, arguments)
 
 
-@contextlib.contextmanager
-def redirected(session: Session) -> Generator[None]:
+def redirected(session: Session) -> AbstractContextManager[None]:
     """Within this thread launches and allocations go to the session."""
-    thread = threading.get_ident()
+    return in_this_thread(_replacements(session))
 
-    def in_place(owner: Any, name: str, ours: Callable[..., Any]) -> Callable[[], None]:
-        theirs = getattr(owner, name)
 
-        def either(*args: Any, **kwargs: Any) -> Any:
-            return (ours if threading.get_ident() == thread else theirs)(*args, **kwargs)
-
-        setattr(owner, name, either)
-        return lambda: setattr(owner, name, theirs)
+def _replacements(session: Session) -> Iterator[Replacement]:
 
     def configured(kernel: Any, key: tuple[Any, ...]) -> _Configured:
         return _Configured(session, kernel, *key)
@@ -76,14 +66,7 @@ def redirected(session: Session) -> Generator[None]:
         threads = tpb or THREADS_FOR_ALL
         return _Configured(session, kernel, -(-tasks // threads), threads, stream, sharedmem)
 
-    with _redirecting:
-        undo: list[Callable[[], None]] = []
-        for compiler in compilers():
-            undo.append(in_place(compiler.dispatcher, "__getitem__", configured))
-            undo.append(in_place(compiler.dispatcher, "forall", for_all))
-            undo += [in_place(compiler.cuda, name, function) for name, function in session.names.items()]
-        try:
-            yield
-        finally:
-            for restore in undo:
-                restore()
+    for compiler in compilers():
+        yield compiler.dispatcher, "__getitem__", configured
+        yield compiler.dispatcher, "forall", for_all
+        yield from ((compiler.cuda, name, function) for name, function in session.names.items())

@@ -1,25 +1,26 @@
-"""`warp_kernel`: an NVIDIA Warp `@wp.kernel` as a native JAX operation."""
+"""`warp_kernel`, `warp_callable`: kernels of NVIDIA Warp as native JAX operations."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import jax
 import warp as wp
 from jax.typing import ArrayLike
 
-from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.errors import KernelDefinitionError
 from ffi_bridge.input_names import describe_as
-from ffi_bridge.launch_extents import LaunchExtents, integers
 from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.outs import Outs
 from ffi_bridge.warp_adjoint import differentiable_call
-from ffi_bridge.warp_call import ForwardKernel, Launch
-from ffi_bridge.warp_parameters import parameters_of, static_value
-
-BLOCK_DIM: Final = 256  # Warp's own default
+from ffi_bridge.warp_call import ForwardKernel, Launch, WarpFunction
+from ffi_bridge.warp_launch import launch_dims as launch_dims_of
+from ffi_bridge.warp_launch import threads_of_block
+from ffi_bridge.warp_parameters import annotations_of, parameter_of
+from ffi_bridge.warp_record import record
+from ffi_bridge.warp_signature import Signature
 
 
 def warp_kernel(
@@ -85,72 +86,102 @@ def warp_kernel(
             'adjoint of what they share; choose "broadcast_all", or another method'
         )
     structure = Outs.of(outs)
-    spec = _spec(kernel, structure, tuple(in_out_argnames or ()), vmap_method)
-    dims = None if launch_dims is None else _dims(launch_dims)
-    return _callable(spec, structure, dims, _block_dim(block_dim), differentiable)
+    subject = f"kernel '{kernel.key}'"
+    parameters = [parameter_of(subject, arg.label, arg.type) for arg in kernel.adj.args]
+    signature = Signature.of(subject, parameters, structure, tuple(in_out_argnames or ()))
+    spec = ForwardKernel(vmap_method, signature.aliases, signature, kernel)
+    spec.check(structure)
+    dims = None if launch_dims is None else launch_dims_of("launch_dims", launch_dims)
+    return _callable(spec, structure, dims, threads_of_block(block_dim), differentiable)
 
 
-def _spec(kernel: Any, outs: Outs, in_out: tuple[str, ...], vmap_method: str | None) -> ForwardKernel:
-    parameters = parameters_of(kernel)
-    names = [p.name for p in parameters]
-    inputs = len(parameters) - len(outs.flat) + len(in_out)
-    known = [name for name in in_out if name in names[: max(0, inputs)]]
-    if len(set(known)) < len(in_out) or not len(in_out) <= len(outs.flat) <= len(parameters):
-        raise KernelDefinitionError(
-            f"kernel '{kernel.key}' has the parameters {', '.join(names)}; in_out_argnames={list(in_out)} "
-            f"and {len(outs.flat)} outs do not fit it: an in-out name is an input, named once, and outs has "
-            "one entry for each in-out input, then one for each output"
+def warp_callable(
+    func: Callable[..., Any],
+    outs: Any,
+    *,
+    in_out_argnames: Sequence[str] | None = None,
+    vmap_method: str | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where the function `func(*ins, *outs)` launches Warp kernels; no Python at call time.
+
+    The function is run once for every set of shapes, dtypes and static values, when traced, on arrays without
+    memory: its launches are noted, and one native handler replays them, on XLA's stream on a GPU, on one
+    thread on the CPU. What it allocates is memory of XLA's.
+
+    Args:
+        func: a Python function with annotations like those of a Warp kernel, which calls `warp.launch` with
+            its arrays, with parts of them (`x[2:]`, `x.reshape(...)`), and with arrays that it makes
+            (`warp.empty`, `warp.zeros`, `warp.clone`, `fill_`, `warp.copy`). `device` is left out. What it
+            does beside that happens once. Its last parameters are outputs, as in `warp_kernel`; they and its
+            temporaries begin with any contents.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them: the in-out arrays in the order of the
+            parameters, then the outputs; the result has the same structure. One call may have others:
+            `f(*ins, outs=...)`.
+        in_out_argnames: names of inputs that the function updates in place.
+        vmap_method: what `jax.vmap` does. None (default): on a GPU each launch takes the whole batch, or, if
+            a kernel assigns to the name of an array parameter, all launches are repeated for each element; on
+            the CPU the handler loops over the batch. Temporaries are as many as elements. "sequential": a
+            `jax.lax.scan` of calls.
+
+    Returns:
+        A function of arrays and static values, in the order of the parameters, compiled by `jax.jit`.
+
+    Raises:
+        TypeError: `func` is a kernel, or not a function.
+        ValueError: `outs` or `in_out_argnames` do not fit the function; a parameter has no annotation, or one
+            of a kind that JAX lacks.
+        KernelTypeError: when traced: wrong arguments, a kernel that does not compile, or a function that does
+            what cannot be recorded: it reads an array, launches on arrays of others, names a device.
+
+    Source: https://nvidia.github.io/warp/, whose `warp.jax_callable` runs such a function at every call.
+    """
+    if isinstance(func, wp.Kernel) or not callable(func) or not hasattr(func, "__name__"):
+        raise TypeError(
+            f"warp_callable needs a Python function that launches kernels, got {func!r}"
+            + ("; a single kernel needs warp_kernel" if isinstance(func, wp.Kernel) else "")
         )
-    updated = tuple(i for i in range(inputs) if names[i] in in_out)
-    outputs = (*updated, *range(inputs, len(parameters)))
-    for i in outputs:
-        if not parameters[i].is_array:
-            raise KernelDefinitionError(f"kernel '{kernel.key}': output '{names[i]}' is not a warp.array")
-    arrays = [i for i in range(inputs) if parameters[i].is_array]
-    aliases = tuple((arrays.index(p), out) for out, p in enumerate(updated))
-    spec = ForwardKernel(vmap_method, aliases, kernel, parameters, updated, outputs)
-    spec.check(outs)
-    return spec
+    structure = Outs.of(outs)
+    subject = f"function '{func.__name__}'"
+    parameters = [parameter_of(subject, *annotated) for annotated in annotations_of(subject, func)]
+    signature = Signature.of(subject, parameters, structure, tuple(in_out_argnames or ()))
+    spec = WarpFunction(vmap_method, signature.aliases, signature, func)
+    spec.check(structure)
+    default_outs = structure
 
+    @functools.partial(jax.jit, inline=True, static_argnums=(0, *(1 + i for i in signature.static)))
+    def jitted(outs: Outs, *ins: Any) -> Any:
+        arrays = [jax.numpy.asarray(ins[i]) for i in signature.inputs]
+        recorded = record(func, signature, {i: ins[i] for i in signature.static}, [*arrays, *outs.flat])
+        every = (*outs.flat, *recorded.temporaries)
+        results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
+        return outs.restore(results[: len(outs.flat)])
 
-def _dims(given: int | Sequence[int]) -> tuple[int, ...]:
-    return integers("launch_dims", given, "one to four integers", 0, most=4)
+    @describe_as(func, len(signature.parameters) - len(signature.given))
+    def call(*ins: ArrayLike, outs: Any = None) -> Any:
+        structure = default_outs if outs is None else signature.outs_of_call(outs)
+        return jitted(structure, *signature.values(ins))
 
-
-def _block_dim(given: int | None) -> int:
-    if given is None:
-        return BLOCK_DIM
-    (threads,) = integers("block_dim", given, "a number of threads", 1, most=1)
-    return LaunchExtents((1, 1, 1), (threads, 1, 1), 0).checked().block[0]
+    return call
 
 
 def _callable(
     spec: ForwardKernel, outs: Outs, dims: tuple[int, ...] | None, block_dim: int, differentiable: bool
 ) -> Callable[..., Any]:
-    given = range(len(spec.parameters) - len(spec.outputs) + len(spec.in_out))
-    static = [i for i in given if not spec.parameters[i].is_array]
+    signature, static = spec.signature, spec.signature.static
     function = differentiable_call if differentiable else call_kernel
     default_outs, default_dims = outs, dims
 
     @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, *(2 + i for i in static)))
     def jitted(outs: Outs, dims: tuple[int, ...], *ins: Any) -> Any:
         launch = Launch(dims, tuple((i, ins[i]) for i in static), block_dim)
-        arrays = [x for i, x in enumerate(ins) if i not in static]
+        arrays = [ins[i] for i in signature.inputs]
         return outs.restore(function(spec, NativeCall(outs.flat, launch), arrays))
 
-    @describe_as(spec.kernel.func, len(spec.parameters) - len(given))
+    @describe_as(spec.kernel.func, len(signature.parameters) - len(signature.given))
     def call(*ins: ArrayLike, outs: Any = None, launch_dims: int | Sequence[int] | None = None) -> Any:
-        if len(ins) != len(given):
-            names = ", ".join(spec.parameters[i].name for i in given)
-            raise KernelTypeError(
-                f"kernel '{spec.name}' takes {len(given)} inputs ({names}), but the call has {len(ins)}; "
-                "outputs are not passed"
-            )
-        values: list[Any] = list(ins)
-        for i in static:
-            values[i] = static_value(spec.name, spec.parameters[i], ins[i])
-        structure = default_outs if outs is None else spec.outs_of_call(outs)
-        dims = default_dims if launch_dims is None else _dims(launch_dims)
+        values = signature.values(ins)
+        structure = default_outs if outs is None else signature.outs_of_call(outs)
+        dims = default_dims if launch_dims is None else launch_dims_of("launch_dims", launch_dims)
         return jitted(structure, dims or spec.default_dims(structure), *values)
 
     return call

@@ -41,23 +41,23 @@ def _cotangents(
 ) -> tuple[Any, ...]:
     """Of every input; float0 for integers, which have none."""
     # Like Warp's tape: the adjoint sees arrays as the kernel left them.
-    arrays = dict(zip(kernel.inputs, ins, strict=True)) | dict(zip(kernel.outputs, results, strict=True))
-    given = dict(zip(kernel.outputs, cotangents, strict=True))
+    inputs, outputs = kernel.signature.inputs, kernel.signature.outputs
+    arrays = dict(zip(inputs, ins, strict=True)) | dict(zip(outputs, results, strict=True))
+    given = dict(zip(outputs, cotangents, strict=True))
     adjoint = _adjoint_of(kernel, arrays)
     start = [given.get(i, jnp.zeros_like(arrays[i])) for i in adjoint.floats]
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in start)
-    primals = [arrays[i] for i in adjoint.arrays]
+    primals = [arrays[i] for i in adjoint.signature.arrays]
     found = call_kernel(adjoint, NativeCall(outs, call.options), [*primals, *start])
     adjoints = dict(zip(adjoint.floats, found, strict=True))
     return tuple(
-        adjoints[i] if i in adjoints else np.zeros(arrays[i].shape, jax.dtypes.float0) for i in kernel.inputs
+        adjoints[i] if i in adjoints else np.zeros(arrays[i].shape, jax.dtypes.float0) for i in inputs
     )
 
 
 def _adjoint_of(kernel: ForwardKernel, arrays: dict[int, Any]) -> AdjointKernel:
-    floats = tuple(i for i in kernel.arrays if jnp.issubdtype(arrays[i].dtype, jnp.floating))
-    first = len(kernel.arrays)
+    every = kernel.signature.arrays
+    floats = tuple(i for i in every if jnp.issubdtype(arrays[i].dtype, jnp.floating))
+    first = len(every)
     aliases = tuple((first + i, i) for i in range(len(floats)))
-    return AdjointKernel(
-        kernel.vmap_method, aliases, kernel.kernel, kernel.parameters, kernel.in_out, kernel.outputs, floats
-    )
+    return AdjointKernel(kernel.vmap_method, aliases, kernel.signature, kernel.kernel, floats)

@@ -6,21 +6,20 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import jax
 import warp as wp
 
 from ffi_bridge.buffer_spec import BufferSpec, buffers_of
-from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native_call import NativeCall, NativeKernel
 from ffi_bridge.outs import Outs
 from ffi_bridge.warp_compile import ensure_cpu_target
 from ffi_bridge.warp_cuda import ensure_cuda_target
 from ffi_bridge.warp_inside import array_t
 from ffi_bridge.warp_launch import DATA_OFFSET, GRAD_OFFSET, Argument, WarpLaunch, WarpProgram
-from ffi_bridge.warp_parameters import Parameter, array_type, array_value, scalar_type, scalar_value
+from ffi_bridge.warp_parameters import array_type, array_value, scalar_type, scalar_value
+from ffi_bridge.warp_signature import Signature
 
 
 @dataclass(frozen=True)
@@ -46,18 +45,62 @@ class Launch:
 
 
 @dataclass(frozen=True, eq=False)
-class WarpKernel(NativeKernel):
-    """A Warp kernel in one of its two directions; array parameters are buffers.
+class WarpOperation(NativeKernel):
+    """What is a sequence of launches of Warp kernels; array parameters are buffers."""
 
-    `outputs`: positions of the parameters that are outputs; `in_out`: of those that are inputs, too.
-    """
-
-    kernel: Any  # a warp.Kernel, which has no types of use here
-    parameters: tuple[Parameter, ...]
-    in_out: tuple[int, ...]
-    outputs: tuple[int, ...]
+    signature: Signature
 
     toolchain: ClassVar[str] = "Warp"
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        return ("cpu", "cuda")
+
+    @abstractmethod
+    def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
+        """The launches on these buffers; raises KernelTypeError where what is given does not fit."""
+
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
+        wp.init()
+        buffers = tuple(buffers_of(ins, call, names))
+        sizes = tuple(size for size, _ in call.levels)
+        program = WarpProgram(self.name, self.launches(buffers, call.options), buffers, len(ins), sizes)
+        return ensure_cuda_target(program) if platform == "cuda" else ensure_cpu_target(program)
+
+
+@dataclass(frozen=True, eq=False)
+class WarpFunction(WarpOperation):
+    """A Python function whose launches were recorded; the options of a call are those launches.
+
+    Its temporaries are outputs behind those that the caller sees.
+    """
+
+    function: Any
+
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
+
+    @property
+    def name(self) -> str:
+        return str(self.function.__name__)
+
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        known = (*self.signature.inputs, *self.signature.outputs)
+        names = tuple(self.signature.parameters[i].name for i in known)
+        return names + tuple(f"temporary {i}" for i in range(num_inputs + num_outs - len(names)))
+
+    def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
+        recorded: tuple[WarpLaunch, ...] = options
+        return recorded
+
+
+@dataclass(frozen=True, eq=False)
+class WarpKernel(WarpOperation):
+    """A Warp kernel in one of its two directions."""
+
+    kernel: Any  # a warp.Kernel, which has no types of use here
+
     derivative_hint: ClassVar[str] = "; or pass differentiable=True for the adjoint that Warp generates"
     vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential", "expand_dims", "broadcast_all")
 
@@ -65,34 +108,13 @@ class WarpKernel(NativeKernel):
     def name(self) -> str:
         return str(self.kernel.key)
 
-    @cached_property
-    def arrays(self) -> tuple[int, ...]:
-        """Positions of the parameters that are buffers."""
-        return tuple(i for i, p in enumerate(self.parameters) if p.is_array)
-
-    @cached_property
-    def inputs(self) -> tuple[int, ...]:
-        """Positions of the arrays that a caller gives."""
-        return tuple(i for i in self.arrays if i not in self.outputs or i in self.in_out)
-
     @property
     @abstractmethod
     def roles(self) -> Roles:
         """Which parameter each buffer belongs to."""
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        names = tuple(self.parameters[i].name for i in self.roles.buffers)
-        if num_inputs + num_outs != len(names):
-            inputs = ", ".join(self.parameters[i].name for i in self.inputs)
-            raise KernelTypeError(
-                f"kernel '{self.name}' takes {len(self.inputs)} input arrays ({inputs}), but the call has "
-                f"{num_inputs}; give one array for each"
-            )
-        return names
-
-    @property
-    def platforms(self) -> tuple[str, ...]:
-        return ("cpu", "cuda")
+        return tuple(self.signature.parameters[i].name for i in self.roles.buffers)
 
     def with_batch_axis(
         self, ins: Sequence[Any], call: NativeCall, size: int
@@ -102,30 +124,21 @@ class WarpKernel(NativeKernel):
         launch = replace(call.options, dims=_joined((size, *call.options.dims)))
         return [x.reshape(_joined(x.shape)) for x in ins], NativeCall(tuple(outs), launch)
 
-    def ensure_target(
-        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
-    ) -> str:
-        wp.init()
-        buffers = tuple(buffers_of(ins, call, names))
-        sizes = tuple(size for size, _ in call.levels)
-        launches = (self.launch(buffers, call.options),)
-        program = WarpProgram(self.name, launches, buffers, len(ins), sizes)
-        return ensure_cuda_target(program) if platform == "cuda" else ensure_cpu_target(program)
-
-    def launch(self, buffers: Sequence[BufferSpec], options: Launch) -> WarpLaunch:
-        """The launch on these buffers; raises KernelTypeError where what is given does not fit."""
-        roles, key, statics = self.roles, self.name, dict(options.statics)
+    def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
+        launch: Launch = options
+        roles, statics = self.roles, dict(launch.statics)
+        subject, parameters = self.signature.subject, self.signature.parameters
         types = tuple(
-            array_type(key, p, buffers[roles.arguments[i]].dtype, buffers[roles.arguments[i]].shape)
+            array_type(subject, p, buffers[roles.arguments[i]].dtype, buffers[roles.arguments[i]].shape)
             if p.is_array
-            else scalar_type(key, p, statics[i])
-            for i, p in enumerate(self.parameters)
+            else scalar_type(subject, p, statics[i])
+            for i, p in enumerate(parameters)
         )
 
         def passed(i: int, *pointers: tuple[int | None, int]) -> Argument:
             """Parameter i, with pointers to those buffers that it has."""
-            if not self.parameters[i].is_array:
-                return Argument.of(scalar_value(self.kernel, self.parameters[i], types[i], statics[i]))
+            if not parameters[i].is_array:
+                return Argument.of(scalar_value(subject, self.kernel, parameters[i], types[i], statics[i]))
             known = [(buffer, offset, 0) for buffer, offset in pointers if buffer is not None]
             value = array_value(types[i], buffers[known[0][0]].shape) if known else array_t()
             return Argument.of(value, *known)
@@ -139,7 +152,7 @@ class WarpKernel(NativeKernel):
         of_adjoints = (
             None if adjoints is None else tuple(passed(i, (adjoints.get(i), DATA_OFFSET)) for i in every)
         )
-        return WarpLaunch(self.kernel, types, options.dims, options.block_dim, own, of_adjoints)
+        return (WarpLaunch(self.kernel, types, launch.dims, launch.block_dim, own, of_adjoints),)
 
 
 def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -150,25 +163,15 @@ def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:
 class ForwardKernel(WarpKernel):
     """Buffers: the inputs, then the outputs; an in-out array is its output, which shares its memory."""
 
-    def outs_of_call(self, outs: Any) -> Outs:
-        """The outputs of one call; raises KernelDefinitionError unless as many as the kernel has."""
-        found = Outs.of(outs)
-        if len(found.flat) != len(self.outputs):
-            names = ", ".join(self.parameters[i].name for i in self.outputs)
-            raise KernelDefinitionError(
-                f"kernel '{self.name}' has {len(self.outputs)} outputs ({names}), but the call's outs has "
-                f"{len(found.flat)}; give one jax.ShapeDtypeStruct for each"
-            )
-        return found
-
     def default_dims(self, outs: Outs) -> tuple[int, ...]:
         """The extents of the first output, in elements of Warp's."""
-        shape, inner = outs.flat[0].shape, self.parameters[self.outputs[0]].inner
+        first = self.signature.parameters[self.signature.outputs[0]]
+        shape, inner = outs.flat[0].shape, first.inner
         return shape[: len(shape) - len(inner)] or (1,)
 
     @property
     def roles(self) -> Roles:
-        buffers = (*self.inputs, *self.outputs)
+        buffers = (*self.signature.inputs, *self.signature.outputs)
         return Roles(buffers, {p: i for i, p in enumerate(buffers)}, None)
 
 
@@ -180,7 +183,7 @@ class AdjointKernel(WarpKernel):
 
     @property
     def roles(self) -> Roles:
-        buffers = (*self.arrays, *self.floats, *self.floats)
-        first = len(self.arrays) + len(self.floats)
+        arrays = self.signature.arrays
+        first = len(arrays) + len(self.floats)
         adjoints = {p: first + i for i, p in enumerate(self.floats)}
-        return Roles(buffers, {p: i for i, p in enumerate(self.arrays)}, adjoints)
+        return Roles((*arrays, *self.floats, *self.floats), {p: i for i, p in enumerate(arrays)}, adjoints)

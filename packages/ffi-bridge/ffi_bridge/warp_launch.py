@@ -8,14 +8,30 @@ from typing import Any, Final
 
 from ffi_bridge.buffer_spec import BufferSpec
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.launch_extents import LaunchExtents, integers
 from ffi_bridge.warp_inside import array_t, launch_bounds
 
 DATA_OFFSET: Final[int] = array_t.data.offset
 GRAD_OFFSET: Final[int] = array_t.grad.offset
 
+BLOCK_DIM: Final = 256  # Warp's own default
+
 # A buffer, where its address goes in a struct, and bytes that are added to it.
 Pointer = tuple[int, int, int]
 Strides = tuple[int, ...]
+
+
+def launch_dims(name: str, given: Any) -> tuple[int, ...]:
+    """Launch dimensions as Warp takes them; raises KernelDefinitionError."""
+    return integers(name, given, "one to four integers", 0, most=4)
+
+
+def threads_of_block(given: Any) -> int:
+    """`block_dim`, or the default for None; raises KernelDefinitionError."""
+    if given is None:
+        return BLOCK_DIM
+    (threads,) = integers("block_dim", given, "a number of threads", 1, most=1)
+    return LaunchExtents((1, 1, 1), (threads, 1, 1), 0).checked().block[0]
 
 
 @dataclass(frozen=True)
