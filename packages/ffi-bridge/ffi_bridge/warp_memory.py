@@ -40,11 +40,12 @@ def filled_4d(value: Any, target: wp.array4d(dtype=Any)):
 
 def fill(launch: Callable[..., None], array: Any, value: Any) -> None:
     """In place of `array.fill_(value)`, by a launch."""
-    number = array.dtype(value)
+    is_struct = wp.types.type_is_struct(array.dtype)
+    element = (value or array.dtype()) if is_struct else array.dtype(value)
     if array.is_contiguous:
-        launch(filled, array.size, [number], [_line(array)])
+        launch(filled, array.size, [element], [_line(array)])
     else:
-        launch(filled_4d, _in_4d(array).shape, [number], [_in_4d(array)])
+        launch(filled_4d, _in_4d(array).shape, [element], [_in_4d(array)])
 
 
 def copy(

@@ -151,6 +151,23 @@ def test_vectors_structs_and_launches_with_a_size_of_block():
     assert y.tolist() == [4.5, 4.5, 4.5]
 
 
+@wp.kernel
+def taken_apart(given: wp.array[Gains], y: wp.array[float]):
+    i = wp.tid()
+    y[i] = given[i].first + given[i].second
+
+
+def test_temporaries_of_structs():
+    def function(x: wp.array[float], y: wp.array[float]):
+        gains = Gains()
+        gains.first, gains.second = 2.0, 0.5
+        of_zeros = wp.zeros(4, dtype=Gains)
+        wp.launch(taken_apart, dim=4, inputs=[of_zeros, y[:4]])
+        wp.launch(taken_apart, dim=6, inputs=[wp.full(6, gains, dtype=Gains), y[4:]])
+
+    assert warp_callable(function, out(10))(X).tolist() == [0] * 4 + [2.5] * 6
+
+
 def accumulate(x: wp.array[float], total: wp.array[float], doubled: wp.array[float]):
     wp.launch(scaled, dim=x.shape, inputs=[x, 2.0], outputs=[doubled])
     wp.launch(accumulated, dim=x.shape, inputs=[doubled, total])

@@ -12,7 +12,7 @@ pytest.importorskip("warp", reason="warp-lang is not installed")
 
 import warp as wp
 
-from ffi_bridge import warp_kernel
+from ffi_bridge import warp_callable, warp_kernel
 from ffi_bridge.errors import KernelDefinitionError
 
 F32 = jnp.float32
@@ -83,6 +83,36 @@ def test_dimensions_blocks_and_matrices(driver):
     assert extents == (5, 1, 1, 128, 1, 1, 0)
     assert np.frombuffer(bounds[:8], np.uint32).tolist() == [30, 20]
     assert np.frombuffer(matrix, np.float32).tolist() == [1, 2, 3, 4]
+
+
+def twice_scaled(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    half = wp.empty(4, dtype=float)
+    wp.launch(scaled, dim=4, inputs=[x[2:6], 2.0], outputs=[half])
+    wp.launch(scaled, dim=4, inputs=[half, 3.0], outputs=[y[:4]], block_dim=32)
+
+
+def test_launches_of_a_function_are_in_order_on_the_stream(driver):
+    f = warp_callable(twice_scaled, jax.ShapeDtypeStruct((8,), F32))
+    (name,) = lowered(f, jnp.ones(8))
+    x, y, half = np.ones(8, np.float32), np.ones(8, np.float32), np.zeros(16, np.uint8)
+    run(name, [x], [y, half])
+    places = [x.ctypes.data + 8, half.ctypes.data, half.ctypes.data, y.ctypes.data]
+    (_, first, stream, (_, x_1, a_1, y_1)), (_, second, _, (_, x_2, a_2, y_2)) = driver.calls
+    assert stream == STREAM
+    assert (first, second) == ((1, 1, 1, 256, 1, 1, 0), (1, 1, 1, 32, 1, 1, 0))
+    assert [int.from_bytes(struct[:8], "little") for struct in (x_1, y_1, x_2, y_2)] == places
+    assert [np.frombuffer(a, np.float32).item() for a in (a_1, a_2)] == [2, 3]
+
+
+def test_a_batch_of_a_function_is_one_launch_of_each_kernel(driver):
+    f = warp_callable(twice_scaled, jax.ShapeDtypeStruct((8,), F32))
+    (name,) = lowered(jax.vmap(f), jnp.ones((3, 8)))
+    x, y, half = np.ones((3, 8), np.float32), np.ones((3, 8), np.float32), np.zeros((3, 16), np.uint8)
+    run(name, [x], [y, half])
+    assert [extents[:3] for _, extents, _, _ in driver.calls] == [(1, 3, 1), (1, 3, 1)]
+    # Bytes from one element to the next: of x and of the temporary behind all of a launch's own parameters.
+    strides = [[np.frombuffer(s, np.int64).item() for s in p[6::2]] for _, _, _, p in driver.calls]
+    assert strides == [[32, 16], [16, 32]]
 
 
 def test_an_empty_launch_is_none(driver):
