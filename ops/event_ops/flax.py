@@ -1,0 +1,40 @@
+"""`import event_ops.flax`: a `CSR` in what `flax.serialization` writes and reads; needs Flax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from flax import serialization  # pyright: ignore[reportMissingImports]
+
+from event_ops.checks import as_array
+from event_ops.csr import CSR
+from event_ops.csr_plan import ByColumn
+
+_LEAVES = ("data", "indices", "indptr", "by_column")
+
+
+def state_of(A: CSR) -> dict[str, Any]:
+    """Return the leaves of a matrix, its shape as it is stored, and whether it is read transposed."""
+    leaves = {name: serialization.to_state_dict(getattr(A, name)) for name in _LEAVES}
+    shape = serialization.to_state_dict(A.stored_shape)
+    return {**leaves, "stored_shape": shape, "transposed": A.transposed}
+
+
+def restored(target: CSR, state: dict[str, Any]) -> CSR:
+    """Return the matrix of a state; ValueError unless it has the shape of the target.
+
+    Entries may be other ones, and as many as they like, since the target's are not looked at.
+    """
+    shape = tuple(serialization.from_state_dict(target.stored_shape, state["stored_shape"]))
+    transposed = bool(state["transposed"])
+    given = shape[::-1] if transposed else shape
+    if given != target.shape:
+        raise ValueError(f"the state is that of a matrix of shape {given}; expected {target.shape}")
+    leaves = {name: jax.tree.map(as_array, state[name]) for name in _LEAVES}
+    plan = leaves["by_column"] and ByColumn(**leaves["by_column"])
+    changes = leaves | {"by_column": plan, "stored_shape": shape, "transposed": transposed}
+    return target._changed(**changes)  # pyright: ignore[reportPrivateUsage]
+
+
+serialization.register_serialization_state(CSR, state_of, restored, override=True)
