@@ -41,8 +41,10 @@ TARGETS: Final = {
     ),
     "csr": (
         [f"ops/event_ops/{name}.py" for name in ("csr", "csr_arithmetic", "csr_base", "csr_checks")]
-        + [f"ops/event_ops/{name}.py" for name in ("csr_convert", "csr_formats", "csr_plan", "csr_validate")],
+        + [f"ops/event_ops/{name}.py" for name in ("csr_convert", "csr_formats", "csr_plan", "csr_validate")]
+        + [f"ops/event_ops/{name}.py" for name in ("csr_files", "csr_given", "csr_numpy", "csr_operands")],
         [f"ops/tests/test_{name}.py" for name in ("csr_validate", "csr_convert", "csr", "csr_transforms")]
+        + ["ops/tests/test_csr_operands.py"]
         # The documented mistakes of every operator.
         + ["harness/event_ops_harness/conformance/plugin.py", "--operators=catalog_operators"]
         + ["--properties=mistakes"],

@@ -15,7 +15,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
-from event_ops.checks import as_array
+from event_ops.checks import FLOATS, as_array
 from event_ops.csr_arithmetic import at_entries, without_sign
 from event_ops.csr_convert import CSRConvert
 from event_ops.csr_numpy import apply_ufunc, no_array
@@ -30,19 +30,19 @@ class CSR(CSRConvert):
     """`A[i, indices[k]] += data[k]` for the entries k of row i: a sparse matrix in the CSR format.
 
     A pytree: data, indices and indptr are leaves, the shape is static; so it can be an argument or a result
-    of any transformed function. `A @ v`, `v @ A`, `A @ B`, `B @ A` are products, with more than two axes as
-    in jnp.matmul; dtypes are promoted as JAX does. With `Events(x)` in the place of an array a product costs
-    what the active elements cost; with bools as they are it is the one of zeros and ones. A number or an
-    array that broadcasts to the matrix multiplies or divides its weights; matrices of one structure add.
+    of any transformed function. `A @ v`, `v @ A`, `A @ B`, `B @ A` are products, of more than two axes as in
+    jnp.matmul; dtypes are promoted as in JAX. `A @ Events(x)` and `Events(x) @ A` cost what the active
+    elements of x cost; bools without `Events` are numbers, 0 and 1. A number or an array that broadcasts to
+    the matrix multiplies or divides its weights; matrices of one structure add.
 
     Gradients: `jax.grad(lambda w: loss(A.with_data(w)))(A.data)`. With respect to a whole matrix,
     `jax.grad(loss, allow_int=True)(A).data`: the structure is of integers, for which jax.grad wants that.
 
     Args:
         data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
-            Or one weight for all entries: 0-d, (1,) or a number. Or, without indices and indptr, the matrix:
-            (data, indices, indptr) or (data, (row, col)), both with `shape`, a SciPy matrix, a BCSR, a BCOO,
-            a CSR, or a dense matrix.
+            Or one weight for all entries: 0-d, (1,) or a number.
+            Or all of the matrix, without indices and indptr: (data, indices, indptr) or (data, (row, col)),
+            each with `shape`; or a sparse matrix of SciPy, a BCSR, BCOO or CSR; or a dense matrix.
         indices: (nse,), the column of each weight; int32, int64 or unsigned; unsorted, duplicates add up.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         shape: (rows, columns), static.
@@ -101,7 +101,8 @@ class CSR(CSRConvert):
         return product(data, self.indices, self.indptr, x, **self._options())
 
     def _times_events(self, events: Events) -> jax.Array:
-        if events.values.dtype != self.dtype and jnp.issubdtype(events.values.dtype, jnp.floating):
+        kind = events.values.dtype
+        if kind != self.dtype and kind in FLOATS and not jnp.iscomplexobj(self.data):
             _, values = promoted(self.data, events.values)
             return self.astype(values.dtype)._times_events(Events(values))
         arrays = self.data, self.indices, self.indptr, events

@@ -81,6 +81,13 @@ def test_events_of_another_width_are_promoted(planned):
         np.testing.assert_array_equal(y, DENSE @ V)
 
 
+def test_events_meet_weights_that_are_no_floats():
+    with jax.numpy_dtype_promotion("standard"):
+        np.testing.assert_array_equal(small().astype(int) @ Events(V / 2), DENSE @ V / 2)
+    with pytest.raises(TypeError, match="data has dtype complex64; expected float32 or float64"):
+        small().astype("complex64") @ Events(V)
+
+
 def test_the_error_of_strict_promotion_names_events_for_bools():
     with pytest.raises(ValueError, match="dtype promotion") as caught:
         small() @ (V > 1)
