@@ -16,7 +16,7 @@ from event_ops_harness.statuses import FAILED, SKIPPED
 ROOT = Path(__file__).parents[2]
 IN_A_PROCESS_OF_THEIR_OWN = ("bounds", "shard_map")
 # The longest to compile; `nox -s conformance`, a row of CI, looks at them, too.
-LONG = ("second", "threads", "vmap_grad")
+LONG = ("nan_derivatives", "second", "threads", "vmap_grad")
 
 
 def takes_long(cell):

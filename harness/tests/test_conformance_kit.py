@@ -129,6 +129,21 @@ def test_the_sign_of_a_gradient_is_found(operator):
     assert report.caught_by() == {"jvp"}
 
 
+def test_a_nan_that_an_inactive_event_lets_through_is_found(request):
+    active = np.arange(5) % 2 == 0
+
+    def masked(hides):
+        kernel = XLACustomKernel(f"kit_{request.node.name}_{hides}")
+        kernel.def_tags("event-driven")
+        of = (lambda x: jnp.where(active, x, 0)) if hides else lambda x: x * active.astype(x.dtype)
+        kernel.def_reference(lambda **_: lambda x: jnp.where(active, x, 0))
+        kernel.def_jvp_rule2(lambda tangent, x, *, outs, backend: of(tangent))
+        return check_operator(kernel, [twice(5)], properties=["nan_derivatives"])
+
+    assert not masked(hides=True).failures
+    assert "a cotangent of NaN at [1] of array 0 shows at [1]" in str(masked(hides=False))
+
+
 def test_a_wrong_batching_rule_is_found(operator):
     kernel = operator(right)
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from event_ops.entries import inside, values_at
+from event_ops.linear import of_one_weight
 from ffi_bridge import XLACustomKernel
 
 
@@ -25,11 +26,8 @@ def ell_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
             return [None, None, kernel(data, indices, ct, outs=back, transpose=not transpose, **params)]
         if data.aval.ndim == 0:
             one = jnp.ones((), ct.dtype)
-            return [
-                jnp.vdot(ct, kernel(one, indices, x, outs=outs, transpose=transpose, **params)),
-                None,
-                None,
-            ]
+            sums = kernel(one, indices, x, outs=outs, transpose=transpose, **params)
+            return [of_one_weight(ct, sums), None, None]
         by_row, by_column = (x, ct) if transpose else (ct, x)
         return [_samples(jnp.asarray(by_row)[:, None], jnp.asarray(by_column), indices, shape[1]), None, None]
 

@@ -22,6 +22,14 @@ def tangent_in(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
     return rule
 
 
+def of_one_weight(ct: jax.Array, sums: jax.Array) -> jax.Array:
+    """The cotangent of a weight that is one for all, from what it is multiplied with in each output.
+
+    A cotangent that is NaN or infinite does not count where nothing arrives.
+    """
+    return jnp.vdot(jnp.where((sums != 0) | jnp.isfinite(ct), ct, 0), sums)
+
+
 def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
     """The transpose rule of `kernel(data, indices, indptr, x)`, a CSR matrix times a vector or a matrix x.
 
@@ -38,7 +46,7 @@ def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
         if data.aval.ndim == 0:
             one = jnp.ones((), ct.dtype)
             sums = kernel(one, indices, indptr, x, outs=outs, transpose=transpose, **params)
-            return [jnp.vdot(ct, sums), None, None, None]
+            return [of_one_weight(ct, sums), None, None, None]
         by_row, by_column = (x, ct) if transpose else (ct, x)
         back = jax.ShapeDtypeStruct(data.aval.shape, data.aval.dtype)
         ct_data = get_kernel("csr_sddmm")(indices, indptr, by_row, by_column, outs=back, **params)

@@ -62,18 +62,30 @@ def _check_order(w_min: np.ndarray, w_max: np.ndarray) -> None:
 
 def change_at(
     spikes: jax.Array, spike_ids: jax.Array, x: jax.Array, ids: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """For each entry spike * x, and whether its spike is active and its ids are in range."""
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """For each entry spike * x, whether its spike is active, and whether derivatives pass; ids in range for both.
+
+    They pass at a float spike of 0, and nowhere else where no spike is active, whatever the numbers are.
+    """
     events = values_at(spikes, spike_ids)
     inside = (ids >= 0) & (ids < x.shape[0])
-    return events.astype(x.dtype) * values_at(x, ids), events.astype(bool) & inside
+    active = events.astype(bool) & inside
+    passing = active if events.dtype == bool else inside
+    seen = jnp.where(passing, values_at(x, ids), 0)
+    return seen if events.dtype == bool else seen * events, active, passing
 
 
 def moved(
-    w: jax.Array, change: jax.Array, active: jax.Array, w_min: jax.Array, w_max: jax.Array
+    w: jax.Array,
+    amount: jax.Array,
+    change: jax.Array,
+    active: jax.Array,
+    passing: jax.Array,
+    w_min: jax.Array,
+    w_max: jax.Array,
 ) -> jax.Array:
-    """w + change, kept within the bounds, where a spike is active; elsewhere w as it is."""
-    free = w + change
+    """w + amount * change, kept within the bounds, where a spike is active; elsewhere w as it is."""
+    free = w + jnp.where(passing, amount, 0) * change
     above = jnp.where(free < w_min, w_min, free)
     bounded = jnp.where(above > w_max, w_max, above)
     return jnp.where(active, bounded, _unmoved(w, free))

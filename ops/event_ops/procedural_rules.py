@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
+from event_ops.linear import of_one_weight
 from ffi_bridge import XLACustomKernel
 
 
@@ -27,7 +28,8 @@ def procedural_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
             return [None, None, kernel(weight, seed, ct, outs=back, transpose=not transpose, **params)]
 
         def along(unit: Any) -> Any:
-            return jnp.vdot(ct, kernel(unit, seed, x, outs=outs, transpose=transpose, **params))
+            sums = kernel(unit, seed, x, outs=outs, transpose=transpose, **params)
+            return of_one_weight(ct, sums)
 
         if weight.aval.ndim == 0:
             return [along(jnp.ones((), ct.dtype)), None, None]

@@ -46,6 +46,16 @@ def _pseudo_tangent(surrogate: Surrogate, primals: Any, tangents: Any) -> tuple[
     return _float_crossings(surrogate, V, V_th), surrogate(V - V_th) * (dV - dV_th)
 
 
+def is_held(refractory: jax.Array, dt: jax.Array) -> jax.Array:
+    """Whether the refractory time of each neuron lasts through this step."""
+    return refractory > dt / 2
+
+
+def approach(V_m: jax.Array, V_inf: jax.Array, decay: jax.Array, held: jax.Array) -> jax.Array:
+    """Where V_m comes to on its way to V_inf; for held neurons nothing that counts, in derivatives either."""
+    return V_inf + jnp.where(held, 0, V_m - V_inf) * decay
+
+
 def fire(
     V_m: jax.Array,
     refractory: jax.Array,
@@ -57,7 +67,7 @@ def fire(
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """V_m, refractory and spikes of neurons that come to `free` unless they are held: reset and hold."""
-    held = refractory > dt / 2
+    held = is_held(refractory, dt)
     V = jnp.where(held, V_m, free)
     spikes = crossings(V, threshold, surrogate)
     spikes = jnp.where(held, jnp.zeros((), spikes.dtype), spikes)

@@ -109,6 +109,25 @@ def test_rates_and_bounds_may_be_traced_and_batched(backend):
 
 
 @backends
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_silent_hides_its_derivatives(backend, bad):
+    # Row 3, of two entries, spikes; so do columns 0 and 2, of three. A trace or a cotangent elsewhere is bad.
+    w, rows = jnp.full(6, 0.5), np.array([False, False, False, True])
+    columns = np.array([True, False, True])
+    pre = lambda x, A: on_pre(w, rows, x, A_minus=A, backend=backend)  # noqa: E731
+    post = lambda x, A: on_post(w, columns, x, A_plus=A, backend=backend)  # noqa: E731
+    for move, x, silent in (
+        (pre, jnp.array([bad, bad, 0.25]), np.arange(4)),
+        (post, jnp.array([0.25, bad, bad, 0.125]), np.array([0, 3])),
+    ):
+        _, pull = jax.vjp(move, x, jnp.float32(1))
+        ct = jnp.ones(6).at[silent].set(bad)
+        for got, expected in zip(pull(ct), pull(jnp.ones(6)), strict=True):
+            np.testing.assert_array_equal(got, expected)
+            assert np.isfinite(got).all() and np.any(got)
+
+
+@backends
 def test_derivatives_go_through_a_scan(backend):
     with jax.enable_x64(True):
         rng = np.random.default_rng(0)

@@ -12,9 +12,18 @@ import jax
 
 from event_ops.case import CONFORMANCE, Case
 from event_ops.discover import Operator
-from event_ops_harness.conformance import derivatives, inputs, transforms, values
+from event_ops_harness.conformance import derivatives, inactive, inputs, transforms, values
 from event_ops_harness.conformance.cell import Cell, Property, index_dtype_of
-from event_ops_harness.conformance.select import bounded, every, few, first, small, smooth, widest
+from event_ops_harness.conformance.select import (
+    bounded,
+    event_driven,
+    every,
+    few,
+    first,
+    small,
+    smooth,
+    widest,
+)
 from ffi_bridge import debug
 
 FULL: Final = "full"
@@ -74,6 +83,7 @@ PROPERTIES: Final = (
     Property("vmap_grad", derivatives.vmap_grad, widest, _default_only, dtype="float64"),
     Property("remat", derivatives.remat, widest, _default_only, dtype="float64"),
     Property("transpose", derivatives.transpose, smooth, _default_only, dtype="float64"),
+    Property("nan_derivatives", inactive.nan_derivatives, event_driven, _default_only, dtype="float64"),
     Property("mistakes", inputs.mistakes, first, _default_only),
     Property("bounds", inputs.bounds, bounded, every, _needs_checks, backends=("numba_cpu", "warp")),
     Property("shard_map", transforms.shard_map, first, _default_only, _needs_devices),

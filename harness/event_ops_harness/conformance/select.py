@@ -10,6 +10,7 @@ from event_ops.case import CONFORMANCE, Case
 from event_ops.discover import Operator
 
 SMALL = 1000  # elements of an input
+EVENT_DRIVEN = "event-driven"  # the tag
 
 
 @functools.cache
@@ -42,6 +43,11 @@ def bounded(operator: Operator, case: Case) -> bool:
     """The first cases, one without elements, and those whose indices lead out of bounds."""
     astray = case.name.startswith(("out-of-range", "broken", "poisoned"))
     return few(operator, case) or (astray and small(operator, case))
+
+
+def event_driven(operator: Operator, case: Case) -> bool:
+    """All small ones with derivatives, of operators that promise something of inactive events."""
+    return case in _smooth(operator) and EVENT_DRIVEN in operator.kernel.tags
 
 
 def smooth(operator: Operator, case: Case) -> bool:

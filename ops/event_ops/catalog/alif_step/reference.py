@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from event_ops.spiking import Surrogate, fire
+from event_ops.spiking import Surrogate, approach, fire, is_held
 
 
 def alif_step(
@@ -28,8 +28,7 @@ def alif_step(
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above the adapted threshold, reset, hold and adapt."""
-    V_inf = E_L + I_syn
-    free, threshold = V_inf + (V_m - V_inf) * decay, V_th + beta * a
+    free, threshold = approach(V_m, E_L + I_syn, decay, is_held(refractory, dt)), V_th + beta * a
     V, remaining, spikes = fire(V_m, refractory, free, threshold, V_reset, t_ref, dt, surrogate)
     return V, remaining, a * decay_a + spikes.astype(a.dtype), spikes
 

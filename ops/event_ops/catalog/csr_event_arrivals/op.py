@@ -13,6 +13,7 @@ from jax.typing import ArrayLike
 from event_ops import contracts
 from event_ops.checks import FLOATS, as_array, check_dtype, check_shape
 from event_ops.csr_checks import check_flat, check_weights, event_weights, matrix_shape
+from event_ops.entries import rows_of, values_at
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.history import check_history, lagged
 from event_ops.linear import tangent_in
@@ -43,7 +44,7 @@ def csr_event_arrivals(
     steps, of which the step writes one row: `history.at[step % slots].set(events)`. Write it after this call,
     and delays begin at 1; before, and a delay of 0 arrives in the step of its spike. Only rows of active
     events are looked at, as in `csr_event_matvec`; an entry whose column is not in [0, columns) contributes
-    nothing. Differentiable in data, initial and float histories.
+    nothing. Differentiable in data, initial and float histories; what a cotangent of NaN does is as there.
 
     With spike ids a step costs what its spikes do, and nothing for neurons that are silent; with flags and
     bits it looks at all of the history.
@@ -147,6 +148,9 @@ def _transpose(ct: Any, history: Any, data: Any, *rest: Any, shape: Any, **param
 
     def arrivals(history: Any, data: Any) -> Any:
         events = lagged(history, slot, shape[0], params["outs"].dtype)
+        if history.dtype == jnp.int32 and data.ndim:
+            # Spike ids are counted. Weights get the counts, and bools choose, which hides NaN as well.
+            data, events = data * values_at(events, rows_of(indptr, indices.shape[0])), events != 0
         return product(data, indices, indptr, events, **params)
 
     results: list[Any] = [None] * 6

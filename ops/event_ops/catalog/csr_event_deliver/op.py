@@ -45,10 +45,10 @@ def csr_event_deliver(
 
     Rows of A are presynaptic neurons; only the entries of those that spike are looked at, and the buffer is
     updated in place where it is not needed again: the cost follows the number of spikes, after one pass over
-    spikes. What is active, and what it adds, is as in `csr_event_matvec`; an entry whose column is not in
-    [0, columns) contributes nothing. Differentiable in buffer, data and float spikes. On the CPU many active
-    entries are shared by the threads where rows are in the order of their delays; in any other, one thread
-    adds them.
+    spikes. What is active, what it adds, and what a cotangent of NaN does is as in `csr_event_matvec`; an
+    entry whose column is not in [0, columns) contributes nothing. Differentiable in buffer, data and float
+    spikes. On the CPU many active entries are shared by the threads where rows are in the order of their
+    delays; in any other, one thread adds them.
 
     `read_slot` takes out what arrives in a step. Call it after this one, and a delay of 0 arrives in the step
     of its spike; call it before, and delays begin at 1, since a 0 would arrive `slots` steps later.

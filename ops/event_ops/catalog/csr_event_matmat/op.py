@@ -33,7 +33,7 @@ def csr_event_matmat(
     transpose=True (rows are presynaptic neurons) the cost follows the number of active events, after one pass
     over events and Y; without it every entry is looked at. An entry whose column is not in [0, columns)
     contributes nothing. Differentiable in data and in float events, at inactive ones too: the product is
-    linear in an event's value.
+    linear in an event's value. What a cotangent of NaN does is as in `csr_event_matvec`.
 
     Args:
         data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.

@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 from event_ops import contracts
 from event_ops.checks import FLOATS, as_array
 from event_ops.csr_checks import check_csr, check_event_vector, event_weights, matrix_shape
-from event_ops.entries import one_each
+from event_ops.entries import one_each, rows_of, values_at
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.folding import fold_into
 from event_ops.linear import product_transpose, tangent_in
@@ -40,6 +40,10 @@ def csr_event_matvec(
     the number of spikes, after one pass over events and y; without it every entry is looked at. An entry
     whose column is not in [0, columns) contributes nothing. Differentiable in data and in float events, at
     inactive ones too: the product is linear in an event's value.
+
+    The gradient of a weight is the cotangent times the event that it meets. Bools, ids and bits that are
+    inactive give exactly 0, even if the cotangent is NaN or infinite; a float event multiplies, and 0 times
+    NaN is NaN. One weight for all takes nothing from an output at which nothing arrives.
 
     Args:
         data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
@@ -98,12 +102,12 @@ def _transpose(ct: Any, data: Any, indices: Any, indptr: Any, events: Any, **par
     if ad.is_undefined_primal(events) or data.aval.ndim == 0:
         return _by_product(ct, data, indices, indptr, events, **params)
     flat = one_each(events, params["shape"][0 if params["transpose"] else 1], ct.dtype)
-    terms, *others = _by_product(ct, data, indices, indptr, flat, **params)
     if events.dtype != jnp.int32:
-        return [terms, *others]
-    met, *_ = _by_product(jnp.ones_like(ct), data, indices, indptr, flat != 0, **params)
-    # An id that is missing adds exactly 0, also where the cotangent is infinite.
-    return [jnp.where(met != 0, terms, 0), None, None, None]
+        return _by_product(ct, data, indices, indptr, flat, **params)
+    # An id that is missing adds exactly 0, also where the cotangent is infinite: bools choose.
+    terms, *others = _by_product(ct, data, indices, indptr, flat != 0, **params)
+    sources = rows_of(indptr, indices.shape[0]) if params["transpose"] else indices
+    return [terms * values_at(flat, sources), *others]
 
 
 # Not the transpose: where few events are active, adding to one vector after the other misses the cache less.

@@ -29,7 +29,8 @@ def dense_event_matvec(
     Only the weights that active events meet are looked at, as long as few are active. An active bool event
     counts as 1, a float one as its value. An inactive event contributes exactly 0, even where its weight is
     NaN or infinite. With transpose=True (rows are presynaptic neurons) the weights of an event lie side by
-    side, which is the faster layout. Differentiable in weights and in float events, at inactive ones too.
+    side, which is the faster layout. Differentiable in weights and in float events, at inactive ones too;
+    what a cotangent of NaN does is as in `csr_event_matvec`.
 
     Args:
         weights: (rows, columns); float32 or float64.

@@ -34,7 +34,7 @@ def ell_event_matvec(
     0, even where its weight is NaN or infinite. With transpose=True the cost follows the number of spikes,
     after one pass over events and y; without it every entry is looked at. An entry whose column is not in
     [0, columns) is padding and contributes nothing. Differentiable in data and in float events, at inactive
-    ones too.
+    ones too; what a cotangent of NaN does is as in `csr_event_matvec`.
 
     Args:
         data: (rows, per_row), the weights; float32 or float64. Or one weight for all: 0-d, (1,) or a number.

@@ -39,7 +39,7 @@ def expsyn_step(
     spikes, after one pass over g, which is updated in place where it is not needed again. A neuron with
     several kinds of synapses has one element of g, and one column of A, for each: with g of shape (2, n),
     column n + j is the second of neuron j. What is active, and what it adds, is as in `csr_event_matvec`.
-    Differentiable in g, data, float spikes, tau and dt.
+    Differentiable in g, data, float spikes, tau and dt; what a cotangent of NaN does is as there, too.
 
     Args:
         g: as many elements as A has columns, of any shape; float32 or float64; a conductance, a current or a

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
-from event_ops.spiking import Surrogate, fire
+from event_ops.spiking import Surrogate, approach, fire, is_held
 
 
 def lif_expsyn_step(
@@ -27,7 +28,8 @@ def lif_expsyn_step(
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above threshold, reset and hold; the current decays."""
-    free = V_inf + (V_m - V_inf) * decay + gain * I_syn
+    held = is_held(refractory, dt)
+    free = approach(V_m, V_inf, decay, held) + gain * jnp.where(held, 0, I_syn)
     V, remaining, spikes = fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
     return V, remaining, I_syn * decay_syn, spikes
 

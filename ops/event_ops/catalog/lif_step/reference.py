@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from event_ops.spiking import Surrogate, fire
+from event_ops.spiking import Surrogate, approach, fire, is_held
 
 
 def lif_step(
@@ -25,8 +25,7 @@ def lif_step(
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above threshold, reset and hold; decay is the factor of V - V_inf."""
-    V_inf = E_L + I_syn
-    free = V_inf + (V_m - V_inf) * decay
+    free = approach(V_m, E_L + I_syn, decay, is_held(refractory, dt))
     return fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
 
 

@@ -31,7 +31,8 @@ def procedural_event_matvec(
     event contributes exactly 0, even where weight is NaN or infinite. With transpose=True (rows are
     presynaptic neurons) only the rows of active events are generated, so the cost follows the number of
     spikes, after one pass over events and y; without it all rows are. Differentiable in weight and in float
-    events, at inactive ones too.
+    events, at inactive ones too. A cotangent that is NaN or infinite does not reach weight from an output at
+    which nothing arrives.
 
     Args:
         weight: the distribution's parameters: (), or a number, if constant; (2,), or a pair of numbers:

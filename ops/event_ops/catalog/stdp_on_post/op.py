@@ -37,7 +37,8 @@ def stdp_on_post(
     they are, bit for bit and also where they are out of bounds, as do entries whose row or permutation is
     out of range.
     Differentiable in w, float spikes (at silent ones, too), x_pre, A_plus and the bounds; a weight that is
-    clipped follows its bound alone.
+    clipped follows its bound alone. A silent bool spike hides what is NaN or infinite, a cotangent or
+    x_pre, from all derivatives; of a float one the change is a product, and 0 times NaN is NaN.
 
     Args:
         w: (nse,), the weights, ordered by row; float32 or float64.

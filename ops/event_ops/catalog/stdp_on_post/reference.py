@@ -26,10 +26,10 @@ def stdp_on_post(
     """w + amount * spikes_post[column] * x_pre[row], bounded, at the entries of columns that spike."""
     nse = rows.shape[0]
     columns = rows_of(indptr, nse)
-    change, active = change_at(spikes_post, columns, x_pre, rows)
+    change, *masks = change_at(spikes_post, columns, x_pre, rows)
     by_row = sums_at(change, permutation, nse)
-    hit = sums_at(active.astype(jnp.int32), permutation, nse) > 0
-    return moved(w, amount * by_row, hit, w_min, w_max)
+    active, passing = (sums_at(mask.astype(jnp.int32), permutation, nse) > 0 for mask in masks)
+    return moved(w, amount, by_row, active, passing, w_min, w_max)
 
 
 def generator(**_: Any) -> Callable[..., jax.Array]:

@@ -36,7 +36,8 @@ def stdp_on_pre(
     column is not in [0, columns). To have x_post without the spikes of this step, or with them, is up to the
     order of calls: pass the trace before or after `trace_decay` has added them.
     Differentiable in w, float spikes (at silent ones, too), x_post, A_minus and the bounds; a weight that is
-    clipped follows its bound alone.
+    clipped follows its bound alone. A silent bool spike hides what is NaN or infinite, a cotangent or
+    x_post, from all derivatives; of a float one the change is a product, and 0 times NaN is NaN.
 
     Args:
         w: (nse,), the weights; float32 or float64.

@@ -23,8 +23,8 @@ def stdp_on_pre(
 ) -> jax.Array:
     """w + amount * spikes_pre[row] * x_post[column], bounded, at the entries of rows that spike."""
     rows = rows_of(indptr, indices.shape[0])
-    change, active = change_at(spikes_pre, rows, x_post, indices)
-    return moved(w, amount * change, active, w_min, w_max)
+    moves = change_at(spikes_pre, rows, x_post, indices)
+    return moved(w, amount, *moves, w_min, w_max)
 
 
 def generator(**_: Any) -> Callable[..., jax.Array]:
