@@ -17,16 +17,16 @@ from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
 from event_ops.checks import FLOATS, as_array
 from event_ops.csr_arithmetic import at_entries, without_sign
-from event_ops.csr_convert import CSRConvert
 from event_ops.csr_numpy import apply_ufunc, no_array
 from event_ops.csr_operands import is_sparse, operand, over_matrices, promoted, refuse, turned
 from event_ops.csr_plan import ByColumn, event_product, planned_event_product
+from event_ops.csr_plasticity import CSRPlasticity
 from event_ops.events import Events
 
 _LEAVES = ("data", "indices", "indptr", "by_column")
 
 
-class CSR(CSRConvert):
+class CSR(CSRPlasticity):
     """`A[i, indices[k]] += data[k]` for the entries k of row i: a sparse matrix in the CSR format.
 
     A pytree: data, indices and indptr are leaves, the shape is static; so it can be an argument or a result

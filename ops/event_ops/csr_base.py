@@ -104,30 +104,33 @@ class CSRBase:
         """The same structure with other weights, (nse,) or one for all; a plan is brought up to date."""
         weights = event_weights(data, self.indices, self.dtype)
         check_csr(weights, self.indices, self.indptr, self.stored_shape, NUMBERS)
-        plan = reweighted(self.by_column, weights) if self.by_column else None
-        return self._changed(data=weights, by_column=plan)
+        plan = self.by_column
+        keeps = plan is not None and (plan.weights is not None or self.data.ndim == 0)
+        return self._changed(data=weights, by_column=reweighted(plan, weights) if plan and keeps else plan)
 
     def astype(self, dtype: Any) -> Self:
         """The same matrix with weights of another dtype."""
         return self.with_data(self.data.astype(dtype))
 
-    def plan(self) -> Self:
+    def plan(self, *, weights: bool = True) -> Self:
         """The same matrix with its entries kept by column too: `A @ Events(x)` then follows the events.
 
         Without, that product looks at every entry; `Events(x) @ A` never does. One sort and twice the memory;
         `with_data` needs no further sort. Change planned weights by with_data, not leaf by leaf: a gradient
-        with respect to the whole pytree is in the leaf `data` alone.
+        with respect to the whole pytree is in the leaf `data` alone. With weights=False only the places of
+        entries are kept: for `stdp_on_post` at each step of a loop, which then has no copy to bring up to
+        date; `A @ Events(x)` looks at every entry again.
         """
-        return self._changed(by_column=by_column(self.data, self.indices, self.indptr, self.stored_shape))
+        plan = by_column(self.indices, self.indptr, self.stored_shape)
+        return self._changed(by_column=reweighted(plan, self.data) if weights else plan)
 
     def tocsr(self) -> Self:
         """The same matrix, not read transposed: sorted anew if it was, or as its plan has it."""
         if not self.transposed:
             return self
-        A = self if self.by_column else self.plan()
-        assert A.by_column
-        indices, indptr, permutation, weights = A.by_column
-        data = self.data if weights is None else self.data[permutation]
+        plan = self.by_column or by_column(self.indices, self.indptr, self.stored_shape)
+        indices, indptr, permutation, _ = plan
+        data = self.data[permutation] if self.data.ndim else self.data
         return type(self)(data, indices, indptr, shape=self.shape, validate=False)
 
     def todense(self) -> jax.Array:

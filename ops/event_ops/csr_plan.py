@@ -16,7 +16,7 @@ from event_ops.events import Events
 
 
 class ByColumn(NamedTuple):
-    """What `csr_tocsc` gives, and the weights in that order; None where one weight stands for all."""
+    """What `csr_tocsc` gives, and the weights in that order, or None: one for all, or none are kept."""
 
     indices: jax.Array
     indptr: jax.Array
@@ -24,9 +24,9 @@ class ByColumn(NamedTuple):
     weights: jax.Array | None
 
 
-def by_column(data: jax.Array, indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> ByColumn:
-    """The entries of a matrix by column: one sort."""
-    return reweighted(ByColumn(*csr_tocsc(indices, indptr, shape=shape), None), data)
+def by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> ByColumn:
+    """The entries of a matrix by column, without weights: one sort."""
+    return ByColumn(*csr_tocsc(indices, indptr, shape=shape), None)
 
 
 def reweighted(plan: ByColumn, data: jax.Array) -> ByColumn:
@@ -57,7 +57,9 @@ def planned_event_product(
     shape: tuple[int, int],
     plan: ByColumn,
 ) -> jax.Array:
-    """A @ events at the cost of the columns whose events are active."""
+    """A @ events at the cost of the columns whose events are active, or of all without their weights."""
+    if plan.weights is None and data.ndim:
+        return event_product(data, indices, indptr, events, shape)
     if plan.weights is None:
         return event_product(data, plan.indices, plan.indptr, events, (shape[1], shape[0]), transpose=True)
     return _planned(shape, data, events, indices, indptr, plan)

@@ -63,9 +63,10 @@ def _check_order(w_min: np.ndarray, w_max: np.ndarray) -> None:
 def change_at(
     spikes: jax.Array, spike_ids: jax.Array, x: jax.Array, ids: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """For each entry spike * x, whether its spike is active, and whether derivatives pass; ids in range for both.
+    """For each entry spike * x, whether its spike is active, and whether derivatives pass.
 
-    They pass at a float spike of 0, and nowhere else where no spike is active, whatever the numbers are.
+    Ids are in range for both. Derivatives pass at active spikes and at float spikes of 0 alone, whatever the
+    numbers elsewhere are.
     """
     events = values_at(spikes, spike_ids)
     inside = (ids >= 0) & (ids < x.shape[0])
