@@ -26,9 +26,9 @@ def fire(V: Any, held_for: Any, free: Any, threshold: Any, V_reset: Any, t_ref: 
 @cuda.jit(device=True)
 def step_membrane(
     V: Any, held_for: Any, I_syn: Any, decay: Any, E_L: Any, threshold: Any,
-    V_reset: Any, t_ref: Any, dt: Any, i: Any,
+    V_reset: Any, t_ref: Any, dt: Any, jump: Any, i: Any,
 ) -> Any:  # fmt: skip
     """Update V and held_for of neuron i, whose threshold is a number; whether it spikes."""
     V_inf = at(E_L, i) + at(I_syn, i)
-    free = V_inf + (V[i] - V_inf) * at(decay, i)
+    free = V_inf + (V[i] - V_inf) * at(decay, i) + at(jump, i)
     return fire(V, held_for, free, threshold, V_reset, t_ref, dt, i)

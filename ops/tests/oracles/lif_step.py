@@ -5,18 +5,20 @@ import numpy as np
 from oracles.widen import wide
 
 
-def _lif_neuron(V, held, current, tau_m, E_L, V_th, V_reset, t_ref, dt, method):
+def _lif_neuron(V, held, current, tau_m, E_L, V_th, V_reset, t_ref, dt, jump, method):
     if held > dt / 2:
         return V, max(held - dt, 0.0), False
     if method == "euler":
-        V = V + dt * (E_L + current - V) / tau_m
+        V = V + dt * (E_L + current - V) / tau_m + jump
     else:
-        V = E_L + current + (V - E_L - current) * math.exp(-dt / tau_m)
+        V = E_L + current + (V - E_L - current) * math.exp(-dt / tau_m) + jump
     return (V_reset, t_ref, True) if V_th < V else (V, 0.0, False)
 
 
-def lif_step(V_m, refractory, I_syn, *, tau_m, E_L, V_th, V_reset, t_ref, dt, method="exact", surrogate=None):
-    values = (V_m, refractory, I_syn, tau_m, E_L, V_th, V_reset, t_ref, dt)
+def lif_step(
+    V_m, refractory, I_syn, *, tau_m, E_L, V_th, V_reset, t_ref, dt, jump=0, method="exact", surrogate=None
+):
+    values = (V_m, refractory, I_syn, tau_m, E_L, V_th, V_reset, t_ref, dt, jump)
     values = [np.broadcast_to(wide(x), np.shape(V_m)) for x in values]
     V, held, spikes = np.empty(values[0].shape), np.empty(values[0].shape), np.empty(values[0].shape, bool)
     for i in np.ndindex(V.shape):

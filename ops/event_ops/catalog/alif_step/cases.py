@@ -42,6 +42,12 @@ def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., A
     return make
 
 
+def _jump(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Delta synapses: some neurons are pushed over the threshold, some held ones try to."""
+    state, parameters = _random(33)(rng, dtype, index_dtype)
+    return state, parameters | {"jump": rng.normal(0, 5, 33).astype(dtype)}
+
+
 def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     """Above V_th, with and without adaptation; held above it; not a number."""
     V = np.array([-49, -49, -49, -48, np.nan, -49], dtype)
@@ -54,6 +60,7 @@ CASES = (
     Case("random", _random(33), differentiable=(V_M, ADAPTATION, I_SYN)),
     Case("each-euler", _random((4, 5), each=True, method="euler"), tolerance=4),
     Case("surrogate", _random(33, surrogate=triangular(width=5.0))),
+    Case("jump", _jump, differentiable=(V_M, ADAPTATION, I_SYN)),
     Case("threshold", _threshold),
     Case("single", _random(()), differentiable=(V_M, ADAPTATION, I_SYN)),
     Case("threads", _random(140_000)),
@@ -75,6 +82,7 @@ def _wrong(**changes: Any) -> Callable[[], Arguments]:
 MISTAKES = (
     Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
     Mistake("mixed", _wrong(a=np.zeros(3, np.int32)), TypeError, "a has dtype int32 and V_m"),
+    Mistake("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
     Mistake("short-a", _wrong(a=np.zeros(2, "f")), ValueError, r"a has shape \(2,\)"),
     Mistake("short-beta", _wrong(beta=np.zeros(2, "f")), ValueError, r"beta has shape \(2,\)"),
     Mistake("tau_a-zero", _wrong(tau_a=0), ValueError, "tau_a is or contains 0"),

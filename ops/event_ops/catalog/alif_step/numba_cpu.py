@@ -27,18 +27,18 @@ MIN_PARALLEL = 1 << 17
 @njit(fastmath=REORDER)
 def step_range(
     I_syn: Any, decay: Any, decay_a: Any, beta: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
-    V: Any, held_for: Any, adaptation: Any, spikes: Any, low: int, high: int,
+    jump: Any, V: Any, held_for: Any, adaptation: Any, spikes: Any, low: int, high: int,
 ) -> None:  # fmt: skip
     """The step for the neurons from `low` to `high`; parameters are single values or one per neuron."""
     current, factor, rest, step = hoist(I_syn), hoist(decay), hoist(E_L), hoist(dt)
     threshold, reset, refractory = hoist(V_th), hoist(V_reset), hoist(t_ref)
-    factor_a, rise = hoist(decay_a), hoist(beta)
+    factor_a, rise, pushed = hoist(decay_a), hoist(beta), hoist(jump)
     zero, half, one = V.dtype.type(0), V.dtype.type(0.5), V.dtype.type(1)
     for i in range(np.uintp(low), np.uintp(high)):
         old, left, adapted = V[i], held_for[i], adaptation[i]
         held = left > half * at(step, i)
         V_inf = at(rest, i) + at(current, i)
-        new = old if held else V_inf + (old - V_inf) * at(factor, i)
+        new = old if held else V_inf + (old - V_inf) * at(factor, i) + at(pushed, i)
         spike = (new > at(threshold, i) + at(rise, i) * adapted) & (not held)
         remaining = max(left - at(step, i), zero) if held else zero
         V[i] = at(reset, i) if spike else new
@@ -50,10 +50,10 @@ def step_range(
 @njit
 def alif_step(
     V_m: Any, refractory: Any, a: Any, I_syn: Any, decay: Any, decay_a: Any, beta: Any, E_L: Any, V_th: Any,
-    V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, adaptation: Any, spikes: Any,
+    V_reset: Any, t_ref: Any, dt: Any, jump: Any, V: Any, held_for: Any, adaptation: Any, spikes: Any,
 ) -> None:  # fmt: skip
     step_range(
-        I_syn, decay, decay_a, beta, E_L, V_th, V_reset, t_ref, dt,
+        I_syn, decay, decay_a, beta, E_L, V_th, V_reset, t_ref, dt, jump,
         V, held_for, adaptation, spike_slots(spikes), 0, V.size,
     )  # fmt: skip
 
@@ -61,13 +61,13 @@ def alif_step(
 @njit(parallel=True)
 def alif_step_parallel(
     V_m: Any, refractory: Any, a: Any, I_syn: Any, decay: Any, decay_a: Any, beta: Any, E_L: Any, V_th: Any,
-    V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, adaptation: Any, spikes: Any,
+    V_reset: Any, t_ref: Any, dt: Any, jump: Any, V: Any, held_for: Any, adaptation: Any, spikes: Any,
 ) -> None:  # fmt: skip
     slots = spike_slots(spikes)
     parts = num_threads()
     for part in prange(parts):
         step_range(
-            I_syn, decay, decay_a, beta, E_L, V_th, V_reset, t_ref, dt,
+            I_syn, decay, decay_a, beta, E_L, V_th, V_reset, t_ref, dt, jump,
             V, held_for, adaptation, slots, V.size * part // parts, V.size * (part + 1) // parts,
         )  # fmt: skip
 

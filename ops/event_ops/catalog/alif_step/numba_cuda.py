@@ -16,13 +16,13 @@ from ffi_bridge import numba_cuda_kernel
 @cuda.jit
 def alif_step(
     V_m: Any, refractory: Any, a: Any, I_syn: Any, decay: Any, decay_a: Any, beta: Any, E_L: Any,
-    V_th: Any, V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, adapted: Any, spikes: Any,
+    V_th: Any, V_reset: Any, t_ref: Any, dt: Any, jump: Any, V: Any, held_for: Any, adapted: Any, spikes: Any,
 ) -> None:  # fmt: skip
     i = cuda.grid(1)
     if i < V.size:
         old = adapted[i]
         threshold = at(V_th, i) + at(beta, i) * old
-        spike = step_membrane(V, held_for, I_syn, decay, E_L, threshold, V_reset, t_ref, dt, i)
+        spike = step_membrane(V, held_for, I_syn, decay, E_L, threshold, V_reset, t_ref, dt, jump, i)
         adapted[i] = old * at(decay_a, i) + adapted.dtype.type(spike)
         spikes[i] = spike
 

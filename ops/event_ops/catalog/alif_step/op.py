@@ -26,6 +26,7 @@ def alif_step(
     V_reset: ArrayLike,
     t_ref: ArrayLike,
     dt: ArrayLike,
+    jump: ArrayLike = 0.0,
     method: str = "exact",
     surrogate: Surrogate | None = None,
     backend: str | None = None,
@@ -46,7 +47,7 @@ def alif_step(
         refractory: shape of V_m, remaining refractory time in ms, 0 where there is none; dtype of V_m.
         a: shape of V_m, adaptation, a decaying count of the neuron's spikes, no unit; dtype of V_m.
         I_syn: shape of V_m or 0-d, synaptic input in mV (a current, divided by the leak conductance).
-        tau_m: membrane time constant in ms, > 0; this and the next six: a number, 0-d, or shape of V_m.
+        tau_m: membrane time constant in ms, > 0; this and all to jump: a number, 0-d, or shape of V_m.
         tau_a: time constant of the adaptation in ms, > 0.
         beta: rise of the threshold per unit of a, in mV.
         E_L: resting potential in mV.
@@ -54,6 +55,7 @@ def alif_step(
         V_reset: potential after a spike in mV.
         t_ref: refractory time in ms, >= 0.
         dt: time step in ms, > 0.
+        jump: what arrives through delta synapses in mV: added to V before the threshold, lost while held.
         method: "exact" or "euler", as in `lif_step`, static.
         surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
         backend: run on this one or not at all; default: choose.
@@ -89,6 +91,7 @@ def alif_step(
         "V_reset": V_reset,
         "t_ref": t_ref,
         "dt": dt,
+        "jump": jump,
     }
     inputs = [per_neuron(name, x, V_m) for name, x in parameters.items()]
     state = [x.reshape(-1) for x in (V_m, refractory, a)]

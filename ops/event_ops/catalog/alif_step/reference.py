@@ -24,11 +24,13 @@ def alif_step(
     V_reset: jax.Array,
     t_ref: jax.Array,
     dt: jax.Array,
+    jump: jax.Array,
     *,
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above the adapted threshold, reset, hold and adapt."""
-    free, threshold = approach(V_m, E_L + I_syn, decay, is_held(refractory, dt)), V_th + beta * a
+    free = approach(V_m, E_L + I_syn, decay, is_held(refractory, dt)) + jump
+    threshold = V_th + beta * a
     V, remaining, spikes = fire(V_m, refractory, free, threshold, V_reset, t_ref, dt, surrogate)
     return V, remaining, a * decay_a + spikes.astype(a.dtype), spikes
 

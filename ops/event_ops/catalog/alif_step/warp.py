@@ -23,6 +23,7 @@ def alif_step(
     V_reset: wp.array(dtype=Any),
     t_ref: wp.array(dtype=Any),
     dt: wp.array(dtype=Any),
+    jump: wp.array(dtype=Any),
     spikes: wp.array(dtype=Any),
 ):
     i = wp.tid()
@@ -30,7 +31,7 @@ def alif_step(
     left = held_for[i]
     held = left > V.dtype(0.5) * at(dt, i)
     V_inf = at(E_L, i) + at(I_syn, i)
-    new = wp.where(held, old, V_inf + (old - V_inf) * at(decay, i))
+    new = wp.where(held, old, V_inf + (old - V_inf) * at(decay, i) + at(jump, i))
     spike = new > at(V_th, i) + at(beta, i) * a[i] and not held
     remaining = wp.where(held, wp.max(left - at(dt, i), V.dtype(0)), V.dtype(0))
     V[i] = wp.where(spike, at(V_reset, i), new)

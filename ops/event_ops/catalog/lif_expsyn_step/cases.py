@@ -42,6 +42,12 @@ def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., A
     return make
 
 
+def _jump(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Delta synapses: some neurons are pushed over the threshold, some held ones try to."""
+    state, parameters = _random(33)(rng, dtype, index_dtype)
+    return state, parameters | {"jump": rng.normal(0, 5, 33).astype(dtype)}
+
+
 def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     """At, just above and below the threshold; held above it; not a number; a current without end."""
     V = np.array([-50, -49.9, -50.1, -40, np.nan, -60], dtype)
@@ -55,6 +61,7 @@ CASES = (
     Case("each", _random(33, each=True), differentiable=(V_M, I_SYN), tolerance=4),
     Case("grid", _random((4, 5)), differentiable=(V_M, I_SYN)),
     Case("one-tau", _random(33, tau_syn=10.0), differentiable=(V_M, I_SYN)),
+    Case("jump", _jump, differentiable=(V_M, I_SYN)),
     Case("threshold", _threshold),
     Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
     Case("empty", _random(0), differentiable=(V_M, I_SYN)),
@@ -80,6 +87,7 @@ MISTAKES = (
     Mistake("mixed", _wrong(I_syn=np.zeros(3, np.int32)), TypeError, "I_syn has dtype int32 and V_m"),
     Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
     Mistake("one-I", _wrong(I_syn=np.zeros((), "f")), ValueError, r"I_syn has shape \(\)"),
+    Mistake("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
     Mistake("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
     Mistake("short-R_m", _wrong(R_m=np.zeros(2, "f")), ValueError, r"R_m has shape \(2,\)"),
     Mistake("tau-zero", _wrong(tau_m=0), ValueError, "tau_m is or contains 0"),

@@ -26,16 +26,17 @@ MIN_PARALLEL = 1 << 14
 @njit(fastmath=REORDER)
 def step_range(
     decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
-    V: Any, held_for: Any, current: Any, spikes: Any, low: int, high: int,
+    jump: Any, V: Any, held_for: Any, current: Any, spikes: Any, low: int, high: int,
 ) -> None:  # fmt: skip
     """The step for the neurons from `low` to `high`; parameters are single values or one per neuron."""
     factor, fading, moved, rest = hoist(decay), hoist(decay_syn), hoist(gain), hoist(V_inf)
     threshold, reset, refractory, step = hoist(V_th), hoist(V_reset), hoist(t_ref), hoist(dt)
+    thrust = hoist(jump)
     zero, half = V.dtype.type(0), V.dtype.type(0.5)
     for i in range(np.uintp(low), np.uintp(high)):
         old, left, pushed = V[i], held_for[i], current[i]
         held = left > half * at(step, i)
-        free = at(rest, i) + (old - at(rest, i)) * at(factor, i) + at(moved, i) * pushed
+        free = at(rest, i) + (old - at(rest, i)) * at(factor, i) + at(moved, i) * pushed + at(thrust, i)
         new = old if held else free
         spike = (new > at(threshold, i)) & (not held)
         remaining = max(left - at(step, i), zero) if held else zero
@@ -48,10 +49,10 @@ def step_range(
 @njit
 def lif_expsyn_step(
     V_m: Any, refractory: Any, I_syn: Any, decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any,
-    V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, current: Any, spikes: Any,
+    V_reset: Any, t_ref: Any, dt: Any, jump: Any, V: Any, held_for: Any, current: Any, spikes: Any,
 ) -> None:  # fmt: skip
     step_range(
-        decay, decay_syn, gain, V_inf, V_th, V_reset, t_ref, dt,
+        decay, decay_syn, gain, V_inf, V_th, V_reset, t_ref, dt, jump,
         V, held_for, current, spike_slots(spikes), 0, V.size,
     )  # fmt: skip
 
@@ -59,13 +60,13 @@ def lif_expsyn_step(
 @njit(parallel=True)
 def lif_expsyn_step_parallel(
     V_m: Any, refractory: Any, I_syn: Any, decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any,
-    V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, current: Any, spikes: Any,
+    V_reset: Any, t_ref: Any, dt: Any, jump: Any, V: Any, held_for: Any, current: Any, spikes: Any,
 ) -> None:  # fmt: skip
     slots = spike_slots(spikes)
     parts = num_threads()
     for part in prange(parts):
         step_range(
-            decay, decay_syn, gain, V_inf, V_th, V_reset, t_ref, dt,
+            decay, decay_syn, gain, V_inf, V_th, V_reset, t_ref, dt, jump,
             V, held_for, current, slots, V.size * part // parts, V.size * (part + 1) // parts,
         )  # fmt: skip
 

@@ -16,12 +16,12 @@ from ffi_bridge import numba_cuda_kernel
 @cuda.jit
 def lif_expsyn_step(
     V_m: Any, refractory: Any, I_syn: Any, decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any,
-    V_reset: Any, t_ref: Any, dt: Any, V: Any, held_for: Any, current: Any, spikes: Any,
+    V_reset: Any, t_ref: Any, dt: Any, jump: Any, V: Any, held_for: Any, current: Any, spikes: Any,
 ) -> None:  # fmt: skip
     i = cuda.grid(1)
     if i < V.size:
         rest, pushed = at(V_inf, i), current[i]
-        free = rest + (V[i] - rest) * at(decay, i) + at(gain, i) * pushed
+        free = rest + (V[i] - rest) * at(decay, i) + at(gain, i) * pushed + at(jump, i)
         spikes[i] = fire(V, held_for, free, at(V_th, i), V_reset, t_ref, dt, i)
         current[i] = pushed * at(decay_syn, i)
 

@@ -26,6 +26,7 @@ def lif_expsyn_step(
     dt: ArrayLike,
     R_m: ArrayLike = 1.0,
     I_e: ArrayLike = 0.0,
+    jump: ArrayLike = 0.0,
     surrogate: Surrogate | None = None,
     backend: str | None = None,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
@@ -56,6 +57,7 @@ def lif_expsyn_step(
         dt: time step in ms, > 0.
         R_m: membrane resistance, mV per unit of current, tau_m / C_m: 1 for currents in mV, GOhm for pA.
         I_e: constant current from outside.
+        jump: what arrives through delta synapses in mV: added to V before the threshold, lost while held.
         surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
         backend: run on this one or not at all; default: choose.
 
@@ -99,6 +101,7 @@ def lif_expsyn_step(
         "V_reset": V_reset,
         "t_ref": t_ref,
         "dt": dt,
+        "jump": jump,
     }
     given = (per_neuron(name, x, V_m) for name, x in parameters.items())
     decay, decay_syn, gain, resistance, rest, constant, *spiking = given

@@ -24,12 +24,13 @@ def lif_expsyn_step(
     V_reset: jax.Array,
     t_ref: jax.Array,
     dt: jax.Array,
+    jump: jax.Array,
     *,
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above threshold, reset and hold; the current decays."""
     held = is_held(refractory, dt)
-    free = approach(V_m, V_inf, decay, held) + gain * jnp.where(held, 0, I_syn)
+    free = approach(V_m, V_inf, decay, held) + gain * jnp.where(held, 0, I_syn) + jump
     V, remaining, spikes = fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
     return V, remaining, I_syn * decay_syn, spikes
 

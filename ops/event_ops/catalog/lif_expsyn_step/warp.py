@@ -22,6 +22,7 @@ def lif_expsyn_step(
     V_reset: wp.array(dtype=Any),
     t_ref: wp.array(dtype=Any),
     dt: wp.array(dtype=Any),
+    jump: wp.array(dtype=Any),
     spikes: wp.array(dtype=Any),
 ):
     i = wp.tid()
@@ -30,7 +31,8 @@ def lif_expsyn_step(
     pushed = current[i]
     held = left > V.dtype(0.5) * at(dt, i)
     rest = at(V_inf, i)
-    new = wp.where(held, old, rest + (old - rest) * at(decay, i) + at(gain, i) * pushed)
+    free = rest + (old - rest) * at(decay, i) + at(gain, i) * pushed + at(jump, i)
+    new = wp.where(held, old, free)
     spike = new > at(V_th, i) and not held
     remaining = wp.where(held, wp.max(left - at(dt, i), V.dtype(0)), V.dtype(0))
     V[i] = wp.where(spike, at(V_reset, i), new)

@@ -44,6 +44,12 @@ def _constant_current(rng: np.random.Generator, dtype: str, index_dtype: str) ->
     return (V, held, np.asarray(15, dtype)), parameters
 
 
+def _jump(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    """Delta synapses: some neurons are pushed over the threshold, some held ones try to."""
+    state, parameters = _random(33)(rng, dtype, index_dtype)
+    return state, parameters | {"jump": rng.normal(0, 5, 33).astype(dtype)}
+
+
 def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     """At, just above and below the threshold; held above it; not a number."""
     V = np.array([-50, -49.9, -50.1, -40, np.nan], dtype)
@@ -58,6 +64,7 @@ CASES = (
     Case("each-euler", _random(33, each=True, method="euler"), tolerance=4),
     Case("grid", _random((4, 5)), differentiable=(V_M, I_SYN)),
     Case("constant-current", _constant_current, differentiable=(V_M, I_SYN)),
+    Case("jump", _jump, differentiable=(V_M, I_SYN)),
     Case("threshold", _threshold),
     Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
     Case("empty", _random(0), differentiable=(V_M, I_SYN)),
@@ -83,6 +90,7 @@ MISTAKES = (
     Mistake("mixed", _wrong(I_syn=np.zeros(3, np.int32)), TypeError, "I_syn has dtype int32 and V_m"),
     Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
     Mistake("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
+    Mistake("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
     Mistake("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
     Mistake("tau-zero", _wrong(tau_m=0), ValueError, "tau_m is or contains 0"),
     Mistake("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),

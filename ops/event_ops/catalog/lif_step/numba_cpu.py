@@ -27,17 +27,18 @@ MIN_PARALLEL = 1 << 16
 @njit(fastmath=REORDER)
 def step_range(
     I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
-    V: Any, held_for: Any, spikes: Any, low: int, high: int,
+    jump: Any, V: Any, held_for: Any, spikes: Any, low: int, high: int,
 ) -> None:  # fmt: skip
     """The step for the neurons from `low` to `high`; parameters are single values or one per neuron."""
     current, factor, rest, step = hoist(I_syn), hoist(decay), hoist(E_L), hoist(dt)
     threshold, reset, refractory = hoist(V_th), hoist(V_reset), hoist(t_ref)
+    pushed = hoist(jump)
     zero, half = V.dtype.type(0), V.dtype.type(0.5)
     for i in range(np.uintp(low), np.uintp(high)):
         old, left = V[i], held_for[i]
         held = left > half * at(step, i)
         V_inf = at(rest, i) + at(current, i)
-        new = old if held else V_inf + (old - V_inf) * at(factor, i)
+        new = old if held else V_inf + (old - V_inf) * at(factor, i) + at(pushed, i)
         spike = (new > at(threshold, i)) & (not held)
         remaining = max(left - at(step, i), zero) if held else zero
         V[i] = at(reset, i) if spike else new
@@ -48,10 +49,10 @@ def step_range(
 @njit
 def lif_step(
     V_m: Any, refractory: Any, I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
-    V: Any, held_for: Any, spikes: Any,
+    jump: Any, V: Any, held_for: Any, spikes: Any,
 ) -> None:  # fmt: skip
     step_range(
-        I_syn, decay, E_L, V_th, V_reset, t_ref, dt,
+        I_syn, decay, E_L, V_th, V_reset, t_ref, dt, jump,
         V, held_for, spike_slots(spikes), 0, V.size,
     )  # fmt: skip
 
@@ -59,13 +60,13 @@ def lif_step(
 @njit(parallel=True)
 def lif_step_parallel(
     V_m: Any, refractory: Any, I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
-    V: Any, held_for: Any, spikes: Any,
+    jump: Any, V: Any, held_for: Any, spikes: Any,
 ) -> None:  # fmt: skip
     slots = spike_slots(spikes)
     parts = num_threads()
     for part in prange(parts):
         step_range(
-            I_syn, decay, E_L, V_th, V_reset, t_ref, dt,
+            I_syn, decay, E_L, V_th, V_reset, t_ref, dt, jump,
             V, held_for, slots, V.size * part // parts, V.size * (part + 1) // parts,
         )  # fmt: skip
 

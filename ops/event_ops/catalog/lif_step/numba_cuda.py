@@ -16,11 +16,12 @@ from ffi_bridge import numba_cuda_kernel
 @cuda.jit
 def lif_step(
     V_m: Any, refractory: Any, I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
-    V: Any, held_for: Any, spikes: Any,
+    jump: Any, V: Any, held_for: Any, spikes: Any,
 ) -> None:  # fmt: skip
     i = cuda.grid(1)
     if i < V.size:
-        spikes[i] = step_membrane(V, held_for, I_syn, decay, E_L, at(V_th, i), V_reset, t_ref, dt, i)
+        threshold = at(V_th, i)
+        spikes[i] = step_membrane(V, held_for, I_syn, decay, E_L, threshold, V_reset, t_ref, dt, jump, i)
 
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ def lif_step(
     V_reset: ArrayLike,
     t_ref: ArrayLike,
     dt: ArrayLike,
+    jump: ArrayLike = 0.0,
     method: str = "exact",
     surrogate: Surrogate | None = None,
     backend: str | None = None,
@@ -29,10 +30,11 @@ def lif_step(
     """One step of `tau_m * dV/dt = -(V - E_L) + I_syn`, then spike where V > V_th, reset and hold.
 
     "exact": V = V_inf + (V - V_inf) * exp(-dt / tau_m) with V_inf = E_L + I_syn, constant over the step;
-    "euler": V = V_inf + (V - V_inf) * (1 - dt / tau_m). A neuron with refractory > dt / 2 is held: its V
-    stays, it cannot spike, and refractory falls by dt, to 0 at the least; so a spike is followed by
-    t_ref / dt held steps, rounded, however the sums of dt are rounded. (Brian2 counts from the beginning of
-    the step with the spike, which is one held step fewer: t_ref - dt here.)
+    "euler": V = V_inf + (V - V_inf) * (1 - dt / tau_m). Then V = V + jump, which is how delta synapses act:
+    the step is that of NEST's ``iaf_psc_delta``, which spikes where V >= V_th. A neuron with
+    refractory > dt / 2 is held: its V stays, it cannot spike, and refractory falls by dt, to 0 at the least;
+    so a spike is followed by t_ref / dt held steps, rounded, however the sums of dt are rounded. (Brian2
+    counts from the beginning of the step with the spike, which is one held step fewer: t_ref - dt here.)
 
     Differentiable in the float arguments; V_m and refractory have no derivative through the reset (it is
     detached). Spikes have none either, unless there is a surrogate: then they are floats whose derivative is
@@ -43,12 +45,13 @@ def lif_step(
         V_m: any shape, membrane potential in mV; float32 or float64.
         refractory: shape of V_m, remaining refractory time in ms, 0 where there is none; dtype of V_m.
         I_syn: shape of V_m or 0-d, synaptic input in mV (a current, divided by the leak conductance).
-        tau_m: membrane time constant in ms, > 0; this and the next four: a number, 0-d, or shape of V_m.
+        tau_m: membrane time constant in ms, > 0; this and all to jump: a number, 0-d, or shape of V_m.
         E_L: resting potential in mV.
         V_th: threshold in mV.
         V_reset: potential after a spike in mV.
         t_ref: refractory time in ms, >= 0.
         dt: time step in ms, > 0.
+        jump: what arrives through delta synapses in mV: added to V before the threshold, lost while held.
         method: "exact" or "euler", static.
         surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
         backend: run on this one or not at all; default: choose.
@@ -88,6 +91,7 @@ def lif_step(
         "V_reset": V_reset,
         "t_ref": t_ref,
         "dt": dt,
+        "jump": jump,
     }
     inputs = [per_neuron(name, x, V_m) for name, x in (("I_syn", I_syn), *parameters.items())]
     state = jax.ShapeDtypeStruct((V_m.size,), V_m.dtype)

@@ -21,11 +21,12 @@ def lif_step(
     V_reset: jax.Array,
     t_ref: jax.Array,
     dt: jax.Array,
+    jump: jax.Array,
     *,
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above threshold, reset and hold; decay is the factor of V - V_inf."""
-    free = approach(V_m, E_L + I_syn, decay, is_held(refractory, dt))
+    free = approach(V_m, E_L + I_syn, decay, is_held(refractory, dt)) + jump
     return fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
 
 
