@@ -23,6 +23,7 @@ CHAPTERS: Final = {
     "misuse_raising": 150,
     "misuse_custom_kernels": 150,
     "misuse_warp": 300,
+    "misuse_warp_callable": 150,
     "misuse_operators": 300,
     "misuse_csr": 300,
     "misuse_guarded": 150,
@@ -35,6 +36,7 @@ CHAPTERS: Final = {
 }
 NEEDS: Final = {
     "misuse_warp": "warp",
+    "misuse_warp_callable": "warp",
     "misuse_cuda": "numba_cuda",
     "misuse_cuda_callable": "numba_cuda",
     "misuse_no_gpu": "numba_cuda",

@@ -35,8 +35,8 @@ _FIRST: Final = 1 << 60
 _APART: Final = 1 << 44
 
 _REFUSED: Final = ("launch_tiled", "capture_begin", "capture_launch", "capture_while", "capture_if")
-# Functions of Warp's native library for single vectors and matrices, and what the garbage collector calls.
-_HARMLESS: Final = ("wp_builtin_", "free", "unload", "destroy")
+# Functions of Warp's native library for single values, and what the garbage collector calls at any time.
+_HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy")
 
 
 class RecordedDevice:
@@ -74,8 +74,9 @@ class RecordedDevice:
 class Recorder:
     """What a function has done so far: its launches, and the temporaries that it made."""
 
-    def __init__(self, name: str, first_temporary: int) -> None:
+    def __init__(self, name: str, inputs: Sequence[str], first_temporary: int) -> None:
         self._name = name
+        self._inputs = inputs  # names of the first buffers, which are not written
         self._first = first_temporary
         self.device = RecordedDevice(self)
         self.launches: list[WarpLaunch] = []
@@ -108,7 +109,8 @@ class Recorder:
             "fill_": lambda array, value: fill(self.launch, array, value),
             "zero_": lambda array: fill(self.launch, array, 0),
         }
-        return {"launch": self.launch, "get_device": self.get_device, **memory, **refused}
+        waiting = dict.fromkeys(("synchronize", "synchronize_device"), lambda *_: None)
+        return {"launch": self.launch, "get_device": self.get_device, **memory, **waiting, **refused}
 
     def _refusal(self, name: str) -> Callable[..., NoReturn]:
         return lambda *_, **__: self.refuse(f"it calls wp.{name}")
@@ -166,7 +168,17 @@ class Recorder:
             raise
         except Exception as error:  # Warp raises several
             raise KernelTypeError(f"'{self._name}' launches kernel '{kernel.key}': {error}") from error
+        for argument in arguments[len(inputs) :]:
+            self._check_writable(kernel, argument)
         self.launches.append(WarpLaunch(kernel, tuple(types), dims, threads, tuple(arguments)))
+
+    def _check_writable(self, kernel: Any, argument: Argument) -> None:
+        for buffer, _, _ in argument.pointers:
+            if buffer < len(self._inputs):
+                self.refuse(
+                    f"kernel '{kernel.key}' has its input '{self._inputs[buffer]}' among the outputs of a "
+                    "launch: name it in in_out_argnames"
+                )
 
     def _types(self, kernel: Any, values: Sequence[Any]) -> list[Any]:
         expected = [arg.type for arg in kernel.adj.args]
@@ -205,7 +217,8 @@ def record(
     """
     wp.init()
     places = {p: i for i, p in enumerate((*signature.inputs, *signature.outputs))}
-    recorder = Recorder(function.__name__, len(buffers))
+    names = [signature.parameters[i].name for i in signature.inputs]
+    recorder = Recorder(function.__name__, names, len(buffers))
 
     def given(i: int, parameter: Parameter) -> Any:
         if i in statics:

@@ -168,6 +168,17 @@ def test_temporaries_of_structs():
     assert warp_callable(function, out(10))(X).tolist() == [0] * 4 + [2.5] * 6
 
 
+def test_half_precision_and_waiting():
+    def function(x: wp.array[wp.float16], y: wp.array[wp.float16]):
+        y.fill_(1.5)
+        wp.synchronize()
+        wp.synchronize_device(x.device)
+        wp.copy(y[:2], x[:2])
+
+    y = warp_callable(function, out(4, dtype=jnp.float16))(jnp.arange(4).astype(jnp.float16))
+    assert y.tolist() == [0, 1, 1.5, 1.5]
+
+
 def accumulate(x: wp.array[float], total: wp.array[float], doubled: wp.array[float]):
     wp.launch(scaled, dim=x.shape, inputs=[x, 2.0], outputs=[doubled])
     wp.launch(accumulated, dim=x.shape, inputs=[doubled, total])
@@ -290,6 +301,14 @@ def with_a_tape(x: wp.array[float], y: wp.array[float]):
         wp.launch(scaled, dim=10, inputs=[x, 2.0], outputs=[y])
 
 
+def into_an_input(x: wp.array[float], y: wp.array[float]):
+    wp.launch(scaled, dim=10, inputs=[y, 2.0], outputs=[x])
+
+
+def filled_input(x: wp.array[float], y: wp.array[float]):
+    x[2:].zero_()
+
+
 def idle(x: wp.array[float], y: wp.array[float]):
     pass
 
@@ -307,6 +326,8 @@ def idle(x: wp.array[float], y: wp.array[float]):
         (scanning, "cannot be recorded"),
         (backwards, "'scaled' with more than dim, inputs, outputs and block_dim"),
         (with_a_tape, r"wp\.Tape"),
+        (into_an_input, "kernel 'scaled' has its input 'x' among the outputs.*in_out_argnames"),
+        (filled_input, "its input 'x' among the outputs"),
         (idle, "launches no kernel"),
     ],
 )
