@@ -19,8 +19,8 @@ from event_ops.checks import (
     check_shape,
 )
 
-# What else integers can be in the place of events.
-ENCODED = "; or say what they are: encoding='ids' or encoding='bits'"
+_ENCODINGS = {"flags": ("bool", *FLOATS), "ids": ("int32",), "bits": ("uint32",)}
+_MAKERS = {"ids": "spike_compact({})[0]", "bits": "pack_events({})"}
 
 
 def matrix_shape(shape: Any) -> tuple[int, int]:
@@ -90,22 +90,35 @@ def check_events(name: str, events: jax.Array, data: jax.Array) -> None:
         check_same_dtype(name, events, "data", data)
 
 
+def check_encoded(name: str, events: jax.Array, encoding: str) -> None:
+    """Raise ValueError unless there is such an encoding, TypeError unless `events` has a dtype of it."""
+    if encoding not in _ENCODINGS:
+        raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'ids' or 'bits'")
+    integers = jnp.issubdtype(events.dtype, jnp.integer)
+    if encoding == "flags":
+        otherwise = "; or say what they are: encoding='ids' or encoding='bits'" if integers else ""
+        check_dtype(name, events, _ENCODINGS[encoding], otherwise=otherwise)
+    elif integers:
+        check_dtype(name, events, _ENCODINGS[encoding])
+    else:
+        # A cast would make ids or words of flags: those of neurons 0 and 1.
+        raise TypeError(
+            f"{name} has dtype {events.dtype}; expected {_ENCODINGS[encoding][0]}, as "
+            f"{_MAKERS[encoding].format('flags')} returns; or say what they are: encoding='flags'"
+        )
+
+
 def check_event_vector(
     name: str, events: jax.Array, data: jax.Array, shape: tuple[int, int], transpose: bool, encoding: str
 ) -> None:
     """Raise unless `events` are flags or numbers that A (or A.T) can multiply, or spike ids, or bits."""
     size = shape[0 if transpose else 1]
+    check_encoded(name, events, encoding)
     if encoding == "ids":
-        check_dtype(name, events, ("int32",))
         check_rank(name, events, 1, "spike ids, as spike_compact returns them")
     elif encoding == "bits":
-        check_dtype(name, events, ("uint32",))
         why = f"bits, as pack_events returns them, here for {size} events"
         check_shape(name, events, (-(-size // 32),), why=why)
-    elif encoding != "flags":
-        raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'ids' or 'bits'")
-    elif jnp.issubdtype(events.dtype, jnp.integer):
-        check_dtype(name, events, ("bool", str(data.dtype)), otherwise=ENCODED)
     else:
         check_operand(name, events, shape, transpose)
         check_events(name, events, data)

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import export
 from jax.tree_util import GetAttrKey
 from jax.typing import ArrayLike
 
-from event_ops.checks import FLOATS, as_array, check_dtype
-from event_ops.csr_checks import ENCODED
+from event_ops.checks import as_array
+from event_ops.csr_checks import check_encoded
 from event_ops.csr_numpy import no_array
-
-_DTYPES = {"flags": ("bool", *FLOATS), "ids": ("int32",), "bits": ("uint32",)}
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -55,10 +52,7 @@ class Events:
                 "first, which are the ids"
             )
         events = as_array(values)
-        if encoding not in _DTYPES:
-            raise ValueError(f"encoding is {encoding!r}; expected one of {', '.join(map(repr, _DTYPES))}")
-        integers = jnp.issubdtype(events.dtype, jnp.integer) and encoding == "flags"
-        check_dtype("values", events, _DTYPES[encoding], otherwise=ENCODED if integers else "")
+        check_encoded("values", events, encoding)
         if events.ndim == 0 or (events.ndim > 1 and encoding != "flags"):
             raise ValueError(
                 f"values has shape {events.shape}; expected a vector, or of flags a matrix of such vectors"

@@ -9,11 +9,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks import FLOATS, check_dtype, check_rank, check_same_dtype, check_shape
+from event_ops.checks import FLOATS, check_rank, check_same_dtype, check_shape
+from event_ops.csr_checks import check_encoded
 from event_ops.entries import one_each
 from event_ops.ring_buffer import check_slot, slot_index
 
-_DTYPES = {"flags": ("bool", *FLOATS), "bits": ("uint32",), "ids": ("int32",)}
 _WIDTHS: dict[str, Callable[[int], tuple[Any, str]]] = {
     "flags": lambda rows: (rows, "events"),
     "bits": lambda rows: (-(-rows // 32), "words"),
@@ -23,15 +23,13 @@ _WIDTHS: dict[str, Callable[[int], tuple[Any, str]]] = {
 
 def check_history(history: jax.Array, data: jax.Array, rows: int, slot: jax.Array, encoding: str) -> None:
     """Raise unless `history` has the events of `rows` neurons for each of its slots."""
-    if encoding not in _DTYPES:
-        raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'bits' or 'ids'")
+    check_encoded("history", history, encoding)
     width, what = _WIDTHS[encoding](rows)
     check_rank("history", history, 2, f"(slots, {width}), the {what} of {rows} neurons in each of the steps")
     check_slot("history", history, slot)
     if encoding != "ids":
         why = f"slots, and the {what} of {rows} neurons"
         check_shape("history", history, (history.shape[0], width), why=why)
-    check_dtype("history", history, _DTYPES[encoding])
     if history.dtype in FLOATS:
         check_same_dtype("history", history, "data", data)
 

@@ -113,6 +113,9 @@ def test_one_of_two_arrays_is_cast_so_that_both_keep_their_values(x, y, expected
 def test_counts_and_delays_are_not_cut_down():
     with pytest.raises(TypeError, match=r"values.astype\('float32'\); or say .* encoding='ids'"):
         Events(np.array([0, 2, 3]))
+    for encoding, maker in (("ids", r"spike_compact\(flags\)\[0\]"), ("bits", r"pack_events\(flags\)")):
+        with pytest.raises(TypeError, match=rf"{maker} returns; or say what they are: encoding='flags'"):
+            Events(np.array([True, False]), encoding)
     one, weights = np.zeros(1, int), np.ones(1, "f")
     with pytest.raises(TypeError, match=r"cast it: delays.astype\('int16'\)"):
         csr_event_deliver(

@@ -164,7 +164,7 @@ MISTAKES = (
     Mistake("flat", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
     Mistake("no-slots", _wrong(history=np.ones((0, 2), bool)), ValueError, "at least one slot"),
     Mistake("wide", _wrong(history=np.ones((3, 5), bool)), ValueError, r"expected \(3, 2\): slots, and the"),
-    Mistake("coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'bits'"),
+    Mistake("coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'ids'"),
     Mistake("ids", _wrong(encoding="ids"), TypeError, "history has dtype bool; expected int32"),
     Mistake("flat-ids", _wrong(encoding="ids", history=np.ones(3, np.int32)), ValueError, "1 dimensions"),
     Mistake("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
