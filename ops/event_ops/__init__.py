@@ -1,5 +1,8 @@
 """Event-driven operators for spiking neural networks in JAX: one function, many backends, one definition."""
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from event_ops import surrogate as surrogate
 from event_ops.catalog.alif_step.op import alif_step as alif_step
 from event_ops.catalog.csr_event_arrivals.op import csr_event_arrivals as csr_event_arrivals
@@ -39,3 +42,13 @@ from event_ops.procedural import procedural_todense as procedural_todense
 from event_ops.validation import validate as validate
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "discover":  # a list of the operators, which none of them needs
+        return _import_module("event_ops.discover")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "discover"})

@@ -50,7 +50,7 @@ def test_docstrings_begin_with_a_formula_and_list_every_argument(operator):
 
 def test_import_loads_no_toolchain():
     code = (
-        "import sys, event_ops, event_ops.discover as d; d.operators(); "
+        "import sys, event_ops; event_ops.discover.operators(); 'discover' in dir(event_ops) or 1 / 0; "
         "print(sorted({'numba', 'llvmlite', 'warp', 'scipy.sparse'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,6 +12,7 @@ from ffi_bridge.kernel import XLACustomKernel as XLACustomKernel
 from ffi_bridge.selection import use_backend as use_backend
 
 if TYPE_CHECKING:
+    from ffi_bridge import emulated as emulated
     from ffi_bridge.numba_cpu import numba_kernel as numba_kernel
     from ffi_bridge.numba_cuda import numba_cuda_callable as numba_cuda_callable
     from ffi_bridge.numba_cuda import numba_cuda_kernel as numba_cuda_kernel
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 __all__ = [
     "XLACustomKernel",
     "debug",
+    "emulated",
     "export",
     "graph_options",
     "jaxinfo_to_warpinfo",
@@ -39,8 +41,9 @@ __all__ = [
 ]
 
 # Names that need an optional package, loaded at first use: `import ffi_bridge` loads neither Numba
-# nor Warp.
+# nor Warp. A name is an attribute of its module, or that module itself.
 _LAZY = {
+    "emulated": ("ffi_bridge.emulated", "cuda12"),
     "numba_kernel": ("ffi_bridge.numba_cpu", "numba"),
     "numba_cuda_callable": ("ffi_bridge.numba_cuda", "cuda12"),
     "numba_cuda_kernel": ("ffi_bridge.numba_cuda", "cuda12"),
@@ -56,7 +59,8 @@ def __getattr__(name: str) -> _Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, extra = _LAZY[name]
     try:
-        return getattr(_import_module(module), name)
+        found = _import_module(module)
+        return found if module == f"{__name__}.{name}" else getattr(found, name)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"ffi_bridge.{name} needs {error.name}, which is not installed; "

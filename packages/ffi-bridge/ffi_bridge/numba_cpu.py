@@ -13,15 +13,16 @@ from jax.typing import ArrayLike
 from numba.core import config
 from numba.core.dispatcher import Dispatcher
 
-from ffi_bridge.input_names import describe_as
 from ffi_bridge.native_call import NativeCall, alias_pairs, call_kernel
 from ffi_bridge.numba_call import NumbaKernel
 from ffi_bridge.numba_python import NumbaPython
 from ffi_bridge.outs import Outs
+from ffi_bridge.wrapped_kernel import describe_as, picklable
 
 _CONFIG: Any = config  # its attributes are not declared
 
 
+@picklable
 def numba_kernel(
     kernel: Callable[..., None],
     outs: Any,
@@ -52,10 +53,10 @@ def numba_kernel(
             vectorise.
 
     Returns:
-        A function of arrays, compiled by `jax.jit`; works under jit, vmap, scan, while, cond,
-        remat, shard_map on CPU. A kernel with `parallel=True` runs with the thread count that
-        `numba.set_num_threads` had set where it was called, or, under an outer `jax.jit`, where
-        that was traced.
+        A function of arrays, compiled by `jax.jit`, that can be pickled; works under jit, vmap,
+        scan, while, cond, remat, shard_map on CPU. A kernel with `parallel=True` runs with the
+        thread count that `numba.set_num_threads` had set where it was called, or, under an outer
+        `jax.jit`, where that was traced.
 
     Raises:
         TypeError: `kernel` is not an `@njit` function.

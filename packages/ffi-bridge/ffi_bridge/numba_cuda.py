@@ -11,7 +11,6 @@ import jax
 from jax.typing import ArrayLike
 
 from ffi_bridge.errors import PythonFallbackWarning
-from ffi_bridge.input_names import describe_as
 from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.native_call import NativeCall, alias_pairs, call_kernel
 from ffi_bridge.numba_cuda_call import NumbaCudaCallable, NumbaCudaKernel
@@ -19,10 +18,12 @@ from ffi_bridge.numba_cuda_compile import is_dispatcher
 from ffi_bridge.numba_cuda_python import NumbaCudaPython
 from ffi_bridge.numba_cuda_record import NotRecordableError, record
 from ffi_bridge.outs import Outs
+from ffi_bridge.wrapped_kernel import describe_as, picklable
 
 _AT_EVERY_CALL: Final = "it is run in Python at every call, which costs more and keeps it out of CUDA graphs"
 
 
+@picklable
 def numba_cuda_kernel(
     kernel: Any,
     outs: Any,
@@ -60,7 +61,8 @@ def numba_cuda_kernel(
             arguments are the same memory, updated in place where XLA may overwrite the input.
 
     Returns:
-        A function of arrays, compiled by `jax.jit`. A launch without threads writes nothing.
+        A function of arrays, compiled by `jax.jit`, that can be pickled. A launch without threads writes
+        nothing.
 
     Raises:
         TypeError: `kernel` is not a `@cuda.jit` kernel.
@@ -92,6 +94,7 @@ def numba_cuda_kernel(
     return call
 
 
+@picklable
 def numba_cuda_callable(
     func: Callable[..., Any],
     outs: Any,
@@ -117,7 +120,7 @@ def numba_cuda_callable(
         input_output_aliases: input index -> output index of the same shape and dtype, the same memory.
 
     Returns:
-        A function of arrays, compiled by `jax.jit`.
+        A function of arrays, compiled by `jax.jit`, that can be pickled where `func` can.
 
     Raises:
         TypeError: `func` is a kernel, or not a function.

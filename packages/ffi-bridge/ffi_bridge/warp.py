@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
+import importlib
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +14,6 @@ import warp as wp
 from jax.typing import ArrayLike
 
 from ffi_bridge.errors import KernelDefinitionError
-from ffi_bridge.input_names import describe_as
 from ffi_bridge.native_call import NativeCall, call_kernel
 from ffi_bridge.outs import Outs
 from ffi_bridge.warp_adjoint import differentiable_call
@@ -21,8 +23,10 @@ from ffi_bridge.warp_launch import threads_of_block
 from ffi_bridge.warp_parameters import annotations_of, parameter_of
 from ffi_bridge.warp_record import record
 from ffi_bridge.warp_signature import Signature
+from ffi_bridge.wrapped_kernel import describe_as, picklable
 
 
+@picklable
 def warp_kernel(
     kernel: Any,
     outs: Any,
@@ -64,7 +68,8 @@ def warp_kernel(
 
     Returns:
         A function of arrays and static values, in the order of the kernel's parameters, compiled by
-        `jax.jit`. Its keyword arguments `launch_dims` and `outs` are static, and for that call alone.
+        `jax.jit`, that can be pickled where the kernel can be imported. Its keyword arguments
+        `launch_dims` and `outs` are static, and for that call alone.
 
     Raises:
         TypeError: `kernel` is not a Warp kernel.
@@ -95,6 +100,7 @@ def warp_kernel(
     return _callable(spec, structure, dims, threads_of_block(block_dim), differentiable)
 
 
+@picklable
 def warp_callable(
     func: Callable[..., Any],
     outs: Any,
@@ -124,7 +130,8 @@ def warp_callable(
             `jax.lax.scan` of calls.
 
     Returns:
-        A function of arrays and static values, in the order of the parameters, compiled by `jax.jit`.
+        A function of arrays and static values, in the order of the parameters, compiled by `jax.jit`, that
+        can be pickled where `func` can.
 
     Raises:
         TypeError: `func` is a kernel, or not a function.
@@ -185,3 +192,25 @@ def _callable(
         return jitted(structure, dims or spec.default_dims(structure), *values)
 
     return call
+
+
+def _by_name(module: str, name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
+
+
+def _reduce(kernel: Any) -> tuple[Callable[..., Any], tuple[str, str]]:
+    """Pickle a Warp kernel, which has no contents to pickle, by its name, as Python does functions."""
+    name = kernel.func.__module__, kernel.func.__qualname__
+    try:
+        found = _by_name(*name)
+    except (AttributeError, ImportError):
+        found = None
+    if found is not kernel:
+        raise pickle.PicklingError(
+            f"kernel '{kernel.key}' is not what {'.'.join(name)} names; to be pickled, a Warp kernel has to "
+            "be at the top of a module that can be imported"
+        )
+    return _by_name, name
+
+
+copyreg.pickle(wp.Kernel, _reduce)

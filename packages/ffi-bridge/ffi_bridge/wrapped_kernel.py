@@ -1,0 +1,65 @@
+"""The function that a kernel becomes: it has the kernel's name, text and inputs, and can be pickled."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+
+
+def describe_as(kernel: Callable[..., Any], surplus: int) -> Callable[[F], F]:
+    """As `functools.wraps`, with a signature that lacks the last `surplus` parameters, which are no inputs.
+
+    Inputs are given by position alone; the options that the function takes by keyword alone stay in it. JAX
+    binds arguments to the signature of what is given to `jax.custom_vjp`, for example.
+    """
+    parameters = list(inspect.signature(kernel).parameters.values())
+    inputs = [_by_position(x) for x in parameters[: max(0, len(parameters) - surplus)]]
+
+    def describe(call: F) -> F:
+        options = [x for x in inspect.signature(call).parameters.values() if x.kind is x.KEYWORD_ONLY]
+        functools.update_wrapper(call, kernel)
+        vars(call)["__signature__"] = inspect.Signature([*inputs, *options])
+        return call
+
+    return describe
+
+
+class WrappedKernel:
+    """A described function that pickles as the call which made it; what it lacks it asks the function for."""
+
+    # In slots, which `functools.update_wrapper` does not copy to what is made of a wrapped kernel.
+    __slots__ = ("__dict__", "__weakref__", "_call", "_made_by")
+
+    def __init__(self, call: Callable[..., Any], made_by: Callable[[], WrappedKernel]) -> None:
+        self._call, self._made_by = call, made_by
+        functools.update_wrapper(self, call)
+
+    def __call__(self, *ins: Any, **options: Any) -> Any:
+        return self._call(*ins, **options)
+
+    def __reduce__(self) -> tuple[Callable[[], WrappedKernel], tuple[()]]:
+        return self._made_by, ()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._call, name)
+
+
+def picklable(wrap: Callable[P, Callable[..., Any]]) -> Callable[P, WrappedKernel]:
+    """`wrap`, a function at the top of its module, with results that pickle where its arguments do."""
+
+    @functools.wraps(wrap)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> WrappedKernel:
+        return WrappedKernel(wrap(*args, **kwargs), functools.partial(wrapped, *args, **kwargs))
+
+    return wrapped
+
+
+def _by_position(parameter: inspect.Parameter) -> inspect.Parameter:
+    if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+        return parameter
+    return parameter.replace(kind=parameter.POSITIONAL_ONLY, default=parameter.empty)

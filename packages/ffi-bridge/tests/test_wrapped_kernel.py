@@ -1,0 +1,137 @@
+"""What a wrapped kernel is to Python: a function of inputs, given by position, that can be pickled."""
+
+import inspect
+import pickle
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+import pytest
+
+pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+pytest.importorskip("warp", reason="Warp is not installed")
+
+import cuda_kernels
+import importable_kernels
+import warp as wp
+
+from ffi_bridge import numba_cuda_callable, numba_cuda_kernel, numba_kernel, warp_kernel
+from ffi_bridge.errors import KernelDefinitionError
+
+X = jnp.arange(4.0)
+FOUR = jax.ShapeDtypeStruct((4,), jnp.float32)
+
+CALL = """
+import pickle
+import sys
+import jax.numpy as jnp
+call = pickle.load(open(sys.argv[1], "rb"))
+print(call(jnp.arange(4.0), 3.0).tolist())
+"""
+
+
+@numba.njit
+def scale(x, factor, out):
+    out[:] = x * factor[()]
+
+
+@numba.njit(parallel=True)
+def scale_in_shares(x, factor, out):
+    number = factor[()]
+    for i in numba.prange(out.size):
+        out[i] = x[i] * number
+
+
+def wrapped_by_numba():
+    return numba_kernel(scale, FOUR)
+
+
+def wrapped_with_shares():
+    return numba_kernel(scale_in_shares, FOUR)
+
+
+def wrapped_by_warp():
+    return warp_kernel(importable_kernels.scale, FOUR)
+
+
+WRAPPED = [wrapped_by_numba, wrapped_with_shares, wrapped_by_warp]
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "options"),
+    [(wrapped_by_numba, []), (wrapped_with_shares, []), (wrapped_by_warp, ["outs", "launch_dims"])],
+)
+def test_inputs_are_given_by_position_alone(wrapped, options):
+    call = wrapped()
+    parameters = inspect.signature(call).parameters
+    named = dict.fromkeys(["x", "factor"], inspect.Parameter.POSITIONAL_ONLY)
+    named |= dict.fromkeys(options, inspect.Parameter.KEYWORD_ONLY)
+    assert {name: x.kind for name, x in parameters.items()} == named
+    with pytest.raises(TypeError):
+        call(X, factor=3.0)
+
+
+@pytest.mark.parametrize("wrapped", WRAPPED)
+def test_it_has_the_name_and_the_text_of_its_kernel(wrapped):
+    call = wrapped()
+    assert call.__name__.startswith("scale")
+    assert call.__module__ in (__name__, "importable_kernels")
+
+
+def test_so_it_is_for_functions_that_launch_kernels(gpu):
+    wrapped = [
+        numba_cuda_kernel(cuda_kernels.add, FOUR, launch_dims=4),
+        numba_cuda_callable(importable_kernels.add_by_launch, FOUR),
+    ]
+    for call in wrapped:
+        assert str(inspect.signature(call)) == "(x, y, /)"
+        again = pickle.loads(pickle.dumps(call))
+        np.testing.assert_array_equal(again(X, X), 2 * X)
+
+
+def test_another_process_calls_what_was_pickled(tmp_path):
+    (tmp_path / "call").write_bytes(pickle.dumps(wrapped_by_numba()))
+    command = [sys.executable, "-c", CALL, str(tmp_path / "call")]
+    called = subprocess.run(command, capture_output=True, text=True)
+    assert called.stdout == "[0.0, 3.0, 6.0, 9.0]\n", called.stderr
+
+
+def test_warp_kernels_are_found_by_their_names():
+    again = pickle.loads(pickle.dumps(wrapped_by_warp()))
+    assert pickle.loads(pickle.dumps(importable_kernels.scale)) is importable_kernels.scale
+    np.testing.assert_array_equal(again(X, 3.0), 3 * X)
+
+
+def test_options_are_pickled_with_it():
+    call = numba_kernel(scale, {"scaled": FOUR}, vmap_method="sequential", input_output_aliases={0: 0})
+    again = pickle.loads(pickle.dumps(call))
+    np.testing.assert_array_equal(again(X, 2.0)["scaled"], 2 * X)
+    assert "scan" in str(jax.make_jaxpr(jax.vmap(again, (0, None)))(jnp.stack([X, X]), 2.0))
+
+
+def test_what_is_made_of_it_does_not_pickle_in_its_place():
+    call = wrapped_by_numba()
+    for made in (jax.jit(call), jax.custom_vjp(call)):
+        assert not {"_call", "_made_by"} & vars(made).keys()
+
+
+def test_it_has_what_a_jitted_function_has():
+    assert "scale.numba_cpu" in wrapped_by_numba().lower(X, 2.0).as_text()
+    assert not hasattr(wrapped_by_numba(), "nothing_of_the_kind")
+
+
+def test_a_warp_kernel_within_a_function_says_why_it_does_not_pickle():
+    @wp.kernel
+    def within(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        y[wp.tid()] = x[wp.tid()]
+
+    with pytest.raises(pickle.PicklingError, match=r" is not what .*<locals>\.within names.*at the top"):
+        pickle.dumps(warp_kernel(within, FOUR))
+
+
+def test_definitions_are_checked_as_ever():
+    with pytest.raises(KernelDefinitionError, match="outs is empty"):
+        numba_kernel(scale, ())
