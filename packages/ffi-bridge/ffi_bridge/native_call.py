@@ -18,6 +18,10 @@ from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRul
 from ffi_bridge.outs import Outs
 from ffi_bridge.sharding import align_varying, check_whole, output_type
 
+# JAX's names of what `jax.vmap` does: with calls of a kernel for one element, and of one for a whole batch.
+BY_ELEMENT: Final = (None, "sequential", "sequential_unrolled")
+IN_KERNEL: Final = ("expand_dims", "broadcast_all", "legacy_vectorized")
+
 # Batch levels of a call, outermost first: the axis size, and which inputs have the axis.
 Levels = tuple[tuple[int, tuple[bool, ...]], ...]
 
@@ -192,7 +196,8 @@ def _batch(ins: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tup
     moved = [x if a is None else jax.numpy.moveaxis(x, a, 0) for x, a in zip(ins, axes, strict=True)]
     has_axis = [a is not None for a in axes]
     method = cast(NativeKernel, params["kernel"]).vmap_method
-    rule = {None: _batch_natively, "sequential": _batch_sequentially}.get(method, _batch_in_kernel)
+    sequential = {name: partial(_batch_sequentially, unroll=name != "sequential") for name in BY_ELEMENT[1:]}
+    rule = {None: _batch_natively, **sequential}.get(method, _batch_in_kernel)
     results = rule(size, has_axis, moved, **params)
     return results, [0] * len(results)
 
@@ -210,24 +215,26 @@ def _batch_natively(
     return call_kernel(kernel, NativeCall(call.outs, call.options, (level, *call.levels)), ins)
 
 
-def _batch_sequentially(size: int, has_axis: list[bool], ins: list[Any], **params: Any) -> list[Any]:
+def _batch_sequentially(
+    size: int, has_axis: list[bool], ins: list[Any], unroll: bool, **params: Any
+) -> list[Any]:
     def body(_: None, slices: list[Any]) -> tuple[None, list[Any]]:
         rest = iter(slices)
         merged = [next(rest) if has else x for has, x in zip(has_axis, ins, strict=True)]
         return None, native_call_p.bind(*merged, **params)
 
     moving = [x for has, x in zip(has_axis, ins, strict=True) if has]
-    return jax.lax.scan(body, None, moving, length=size)[1]
+    return jax.lax.scan(body, None, moving, length=size, unroll=unroll)[1]
 
 
 def _batch_in_kernel(
     size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
-    """The kernel itself sees the batch axis, in front of every buffer."""
+    """The kernel itself sees the batch axis, in front of every buffer, or of those that have it."""
+    front = {"expand_dims": (1,), "broadcast_all": (size,), "legacy_vectorized": ()}[str(kernel.vmap_method)]
     aliased = dict(kernel.aliases)
-    repeat = kernel.vmap_method == "broadcast_all"
     whole = [
-        x if has else jax.numpy.broadcast_to(x, (size if repeat or i in aliased else 1, *x.shape))
+        x if has else jax.numpy.broadcast_to(x, ((size,) if i in aliased else front) + x.shape)
         for i, (has, x) in enumerate(zip(has_axis, ins, strict=True))
     ]
     given, batched = kernel.with_batch_axis(whole, call, size)

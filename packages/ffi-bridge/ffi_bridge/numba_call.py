@@ -10,7 +10,7 @@ from numba.core import types
 
 from ffi_bridge import debug
 from ffi_bridge.handler.layout import Layout
-from ffi_bridge.native_call import NativeCall, NativeKernel
+from ffi_bridge.native_call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.numba_parameters import array_type, parameter_names
 from ffi_bridge.numba_target import ensure_kernel_target
 
@@ -22,7 +22,7 @@ class NumbaKernel(NativeKernel):
     dispatcher: Any  # a numba.core.dispatcher.Dispatcher, which has no types of use here
 
     toolchain: ClassVar[str] = "Numba"
-    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential", "expand_dims", "broadcast_all")
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, *IN_KERNEL)
 
     @property
     def name(self) -> str:

@@ -44,9 +44,10 @@ def numba_kernel(
             is in the order of its keys.
         vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
             machine code, for nested vmaps too, and the kernel always sees the ranks it was written
-            for. "sequential": a `jax.lax.scan` of calls. "expand_dims", "broadcast_all": one call
-            with a leading batch axis on every buffer, of size 1 or repeated where an input has
-            none, as in `jax.ffi.ffi_call`.
+            for. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls, and
+            "sequential_unrolled", a call each; "expand_dims", "broadcast_all", "legacy_vectorized",
+            one call with a leading batch axis on every buffer, which is of size 1, repeated, or
+            left out where an input has none.
         input_output_aliases: input index -> output index of the same shape and dtype: the kernel's
             two arguments are the same memory, updated in place where XLA may overwrite the input.
             Read from the output argument: a loop that reads one and writes the other does not

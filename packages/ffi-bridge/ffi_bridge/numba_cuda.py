@@ -55,8 +55,10 @@ def numba_cuda_kernel(
         shared_mem: bytes of dynamic shared memory; above 48 KB it is enabled for the kernel.
         vmap_method: what `jax.vmap` does. None (default): one launch for the whole batch, its elements along
             the third axis of the grid, for nested vmaps too; a kernel that uses that axis itself is launched
-            once per element. "sequential": a `jax.lax.scan` of calls. "expand_dims", "broadcast_all": one
-            call with a leading batch axis on every buffer, of size 1 or repeated where an input has none.
+            once per element. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls,
+            and "sequential_unrolled", a call each; "expand_dims", "broadcast_all", "legacy_vectorized", one
+            call with a leading batch axis on every buffer, which is of size 1, repeated, or left out where
+            an input has none.
         input_output_aliases: input index -> output index of the same shape and dtype: the kernel's two
             arguments are the same memory, updated in place where XLA may overwrite the input.
 
@@ -116,7 +118,8 @@ def numba_cuda_callable(
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure.
         vmap_method: what `jax.vmap` does. None (default): every launch takes the whole batch along the third
             axis of its grid, for nested vmaps too, and temporaries are as many as elements; if a kernel uses
-            that axis itself, all launches are repeated for each element. "sequential": a `jax.lax.scan`.
+            that axis itself, all launches are repeated for each element. "sequential": a `jax.lax.scan`;
+            "sequential_unrolled": a call each.
         input_output_aliases: input index -> output index of the same shape and dtype, the same memory.
 
     Returns:

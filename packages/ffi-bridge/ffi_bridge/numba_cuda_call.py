@@ -12,7 +12,7 @@ from ffi_bridge.cuda_driver import cuda_driver
 from ffi_bridge.cuda_program import ensure_program_target
 from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.launch_extents import LaunchExtents
-from ffi_bridge.native_call import NativeCall, NativeKernel
+from ffi_bridge.native_call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.numba_cuda_compile import compiler_of
 from ffi_bridge.numba_cuda_program import KernelLaunch, View, program_of
 from ffi_bridge.numba_parameters import parameter_names
@@ -35,7 +35,7 @@ class FunctionKernel(CudaKernel):
 
     function: Any
 
-    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
+    vmap_methods: ClassVar[tuple[str | None, ...]] = BY_ELEMENT
 
     @property
     def name(self) -> str:
@@ -83,7 +83,7 @@ class NumbaCudaKernel(LaunchedKernel):
     dispatcher: Any
     extents: LaunchExtents
 
-    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential", "expand_dims", "broadcast_all")
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, *IN_KERNEL)
 
     @property
     def name(self) -> str:

@@ -58,10 +58,11 @@ def warp_kernel(
         block_dim: threads per block on a GPU, at most 1024, default 256; the CPU runs blocks of one.
         vmap_method: what `jax.vmap` does. None (default): on a GPU one launch takes the whole batch, or, if
             the kernel assigns to the name of an array parameter, a launch each element; on the CPU the
-            handler loops over the batch in machine code. "sequential": a `jax.lax.scan` of calls.
-            "expand_dims", "broadcast_all": one launch as in `warp.jax_kernel`, where the kernel sees the
-            batch in the first axis of every array, which is as many times as long, and in the first of
-            `launch_dims`; an array without a batch axis stays as it is, or is repeated.
+            handler loops over the batch in machine code. "sequential": a `jax.lax.scan` of calls;
+            "sequential_unrolled": a call each. "expand_dims", "broadcast_all": one launch as in
+            `warp.jax_kernel`, where the kernel sees the batch in the first axis of every array, which is as
+            many times as long, and in the first of `launch_dims`; an array without a batch axis stays as it
+            is, or is repeated.
         differentiable: `jax.vjp` and `jax.grad` launch the adjoint that Warp derives from the kernel, by
             Warp's rules: accumulate with `warp.atomic_add`, since an element that is read and then
             overwritten has no right adjoint; static parameters have none. No forward mode.
@@ -127,7 +128,7 @@ def warp_callable(
         vmap_method: what `jax.vmap` does. None (default): on a GPU each launch takes the whole batch, or, if
             a kernel assigns to the name of an array parameter, all launches are repeated for each element; on
             the CPU the handler loops over the batch. Temporaries are as many as elements. "sequential": a
-            `jax.lax.scan` of calls.
+            `jax.lax.scan` of calls; "sequential_unrolled": a call each.
 
     Returns:
         A function of arrays and static values, in the order of the parameters, compiled by `jax.jit`, that

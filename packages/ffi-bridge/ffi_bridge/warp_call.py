@@ -12,7 +12,7 @@ import jax
 import warp as wp
 
 from ffi_bridge.buffer_spec import BufferSpec, buffers_of
-from ffi_bridge.native_call import NativeCall, NativeKernel
+from ffi_bridge.native_call import BY_ELEMENT, NativeCall, NativeKernel
 from ffi_bridge.outs import Outs
 from ffi_bridge.warp_compile import ensure_cpu_target
 from ffi_bridge.warp_cuda import ensure_cuda_target
@@ -79,7 +79,7 @@ class WarpFunction(WarpOperation):
 
     function: Any
 
-    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential")
+    vmap_methods: ClassVar[tuple[str | None, ...]] = BY_ELEMENT
 
     @property
     def name(self) -> str:
@@ -102,7 +102,7 @@ class WarpKernel(WarpOperation):
     kernel: Any  # a warp.Kernel, which has no types of use here
 
     derivative_hint: ClassVar[str] = "; or pass differentiable=True for the adjoint that Warp generates"
-    vmap_methods: ClassVar[tuple[str | None, ...]] = (None, "sequential", "expand_dims", "broadcast_all")
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, "expand_dims", "broadcast_all")
 
     @property
     def name(self) -> str:

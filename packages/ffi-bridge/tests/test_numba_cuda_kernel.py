@@ -170,9 +170,10 @@ def test_vmap_of_an_alias():
 
 def test_other_vmap_methods(gpu, x):
     rows, before = jnp.stack([x, x + 1]), len(gpu.launches)
-    f = wrapped_add(10, vmap_method="sequential")
-    np.testing.assert_array_equal(jax.vmap(f, (0, None))(rows, x), rows + x[None])
-    assert len(gpu.launches) - before == 2
+    for launches, method in ((2, "sequential"), (4, "sequential_unrolled")):
+        f = wrapped_add(10, vmap_method=method)
+        np.testing.assert_array_equal(jax.vmap(f, (0, None))(rows, x), rows + x[None])
+        assert len(gpu.launches) - before == launches
 
     @cuda.jit
     def add_flat(x, y, out):

@@ -13,7 +13,7 @@ from ffi_bridge.errors import KernelDefinitionError
 
 # JAX raises the second, with the same text, where dispatch itself meets the error.
 RUN_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
-METHODS = [None, "sequential", "expand_dims", "broadcast_all"]
+METHODS = [None, "sequential", "sequential_unrolled", "expand_dims", "broadcast_all"]
 
 
 @numba.njit
@@ -85,7 +85,9 @@ def test_every_method_gives_the_same(method, in_axes):
     np.testing.assert_array_equal(jax.vmap(f, in_axes)(x, s), jax.vmap(jnp.multiply, in_axes)(x, s))
 
 
-@pytest.mark.parametrize(("method", "lead"), [("expand_dims", 1), ("broadcast_all", 4)])
+@pytest.mark.parametrize(
+    ("method", "lead"), [("expand_dims", 1), ("broadcast_all", 4), ("legacy_vectorized", 3)]
+)
 def test_what_the_kernel_sees(method, lead):
     @numba.njit
     def shapes(x, s, out):
@@ -94,6 +96,19 @@ def test_what_the_kernel_sees(method, lead):
     f = numba_kernel(shapes, jax.ShapeDtypeStruct((3,), jnp.float32), vmap_method=method)
     out = jax.vmap(f, (0, None))(jnp.ones((4, 3)), jnp.ones(3))
     np.testing.assert_array_equal(out, np.full((4, 3), lead))
+
+
+def test_unrolled_is_a_call_for_each_element():
+    f = jax.jit(jax.vmap(define("sequential_unrolled"), (0, None)))
+    text = f.lower(jnp.ones((4, 2)), jnp.ones(3)).compile().as_text()
+    assert text.count("custom-call(") == 4
+    assert "while" not in text
+
+
+def test_an_empty_batch_is_no_call():
+    for method in METHODS:
+        f = jax.vmap(define(method), (0, None))
+        assert [x.shape[0] for x in f(jnp.ones((0, 2)), jnp.ones(3))] == [0, 0]
 
 
 def test_native_batching_is_one_call_in_the_program():

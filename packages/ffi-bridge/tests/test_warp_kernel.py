@@ -152,8 +152,9 @@ def test_vmap_nested_and_over_some_arguments():
     np.testing.assert_array_equal(
         jax.vmap(jax.vmap(f, (0, None)), (1, 0))(a, b), a.swapaxes(0, 1) * b[:, None]
     )
-    sequential = warp_kernel(product, EIGHT, vmap_method="sequential")
-    np.testing.assert_array_equal(jax.vmap(sequential, (0, None))(b, X), b * X[None])
+    for method in ("sequential", "sequential_unrolled"):
+        by_element = warp_kernel(product, EIGHT, vmap_method=method)
+        np.testing.assert_array_equal(jax.vmap(by_element, (0, None))(b, X), b * X[None])
     # An aliased input without a batch axis is copied for each element.
     np.testing.assert_array_equal(
         jax.vmap(add_squares_to, (None, 0))(jnp.zeros(4), jnp.stack([U, 2 * U])),
