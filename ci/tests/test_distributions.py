@@ -6,7 +6,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["workspace"]["members"]
-EXTRAS = {"numba", "cuda12", "cuda13", "warp", "all"}
+EXTRAS = {"numba", "cuda12", "cuda13", "warp", "export", "all"}
 
 
 def project(folder):

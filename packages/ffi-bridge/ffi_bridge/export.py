@@ -30,7 +30,8 @@ def export(function: Any, **options: Any) -> Callable[..., jax.export.Exported]:
         options: those of `jax.export.export`.
 
     Returns:
-        `(*args, **kwargs) -> jax.export.Exported`, as there.
+        `(*args, **kwargs) -> jax.export.Exported`, as there. Its `serialize` needs flatbuffers, which the
+        extra `export` brings.
 
     Raises:
         TypeError: `function` was not jitted.
@@ -56,8 +57,16 @@ def deserialize(content: bytes | bytearray) -> jax.export.Exported:
 
     Raises:
         MissingTargetError: a kernel is neither in the cache nor compiled.
+        ModuleNotFoundError: flatbuffers, which the extra `export` brings, is not installed.
     """
-    exported = jax.export.deserialize(bytearray(content))
+    try:
+        exported = jax.export.deserialize(bytearray(content))
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            "ffi_bridge.export.deserialize needs flatbuffers, which is not installed; "
+            'pip install "ffi-bridge[export]"',
+            name="flatbuffers",
+        ) from error
     for name, toolchain in _named_in(exported.mlir_module()).items():
         if name not in targets():
             _find(name, toolchain)

@@ -1,5 +1,6 @@
 """A program that calls native kernels is exported by one process, and called by another."""
 
+import importlib
 import subprocess
 import sys
 
@@ -89,6 +90,13 @@ def test_a_kernel_of_another_toolchain_is_named():
 def test_what_was_not_jitted_is_refused():
     with pytest.raises(TypeError, match=r"what jax\.jit gave, got .*export\(jax\.jit\(function\)\)"):
         ffi_bridge.export.export(jnp.ones)
+
+
+def test_without_flatbuffers_it_says_what_to_install(monkeypatch):
+    content = ffi_bridge.export.export(jax.jit(jnp.sin))(jnp.ones(4)).serialize()
+    monkeypatch.setattr(jax.export, "deserialize", lambda _: importlib.import_module("no_flatbuffers"))
+    with pytest.raises(ModuleNotFoundError, match=r"needs flatbuffers.*pip install \"ffi-bridge\[export\]\""):
+        ffi_bridge.export.deserialize(content)
 
 
 def test_programs_without_kernels_and_options_pass_through():
