@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jax.errors import InconclusiveDimensionOperation
 
 from event_ops.casts import ENABLE_X64, cast_advice, common_cast
 
@@ -78,3 +79,11 @@ def check_positive(name: str, x: Any, *, zero: bool = False) -> None:
             f"{name} is or contains {worst}; expected only values {'>=' if zero else '>'} 0; "
             "check its sign and unit (times are in ms)"
         )
+
+
+def reaches(size: Any, least: int) -> bool:
+    """Whether a size is known to be `least` or more: one that an exported program leaves open may not be."""
+    try:
+        return bool(size >= least)
+    except InconclusiveDimensionOperation:
+        return False

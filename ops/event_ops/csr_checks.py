@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import export
 
 from event_ops.checks import (
     FLOATS,
@@ -24,9 +25,9 @@ _MAKERS = {"ids": "spike_compact({})[0]", "bits": "pack_events({})"}
 
 
 def matrix_shape(shape: Any) -> tuple[int, int]:
-    """`shape` as two Python integers."""
+    """`shape` as two Python integers, or symbolic sizes of `jax.export`."""
     try:
-        rows, columns = map(operator.index, shape)
+        rows, columns = (x if export.is_symbolic_dim(x) else operator.index(x) for x in shape)
     except (TypeError, ValueError):
         raise ValueError(
             f"shape is {shape!r}; expected two integers, (rows, columns), known when the call is traced"

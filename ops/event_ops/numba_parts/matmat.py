@@ -7,8 +7,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from jax import export
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.lanes import load, store, zeros
@@ -23,7 +25,12 @@ WIDTHS = (32, 16, 8, 4, 2, 1)  # columns that a block can have
 
 
 def widths_of(columns: int) -> tuple[int, ...]:
-    """The blocks that so many columns are cut into: the widest as often as it fits, others at most once."""
+    """The blocks that so many columns are cut into: the widest as often as it fits, others at most once.
+
+    A number that an exported program leaves open may take them all.
+    """
+    if export.is_symbolic_dim(columns):
+        return WIDTHS
     widths, left = [], columns
     for width in WIDTHS:
         if left >= width:
@@ -34,7 +41,7 @@ def widths_of(columns: int) -> tuple[int, ...]:
 
 def is_large(entries: int, columns: int) -> bool:
     """Whether a product with `columns` columns is worth a parallel launch."""
-    return entries * (columns + TERMS_TO_BEGIN) >= MIN_TERMS_PARALLEL
+    return reaches(entries * (columns + TERMS_TO_BEGIN), MIN_TERMS_PARALLEL)
 
 
 def gather_row_with(add: Any, widths: tuple[int, ...]) -> Any:

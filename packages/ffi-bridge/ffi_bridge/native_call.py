@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, cast
 
 import jax
 import numpy as np
+from jax import export
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
@@ -49,6 +50,7 @@ class NativeKernel(ABC):
 
     toolchain: ClassVar[str]
     derivative_hint: ClassVar[str] = ""
+    for_sizes: ClassVar[bool] = True  # whether a handler is made for the sizes of one call
     vmap_methods: ClassVar[tuple[str | None, ...]]
 
     @property
@@ -116,6 +118,8 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
     """
     names = kernel.buffer_names(len(ins), len(call.outs))
     arrays = align_varying([_as_array(kernel, *named) for named in zip(names, ins, strict=False)])
+    if kernel.for_sizes:
+        _refuse_symbolic(kernel, names, [*[x.shape for x in arrays], *[out.shape for out in call.outs]])
     for source, out in kernel.aliases:
         _check_alias(kernel, names, arrays, call, source, out)
     platform = kernel.likely_platform()
@@ -138,6 +142,16 @@ def _as_array(kernel: NativeKernel, name: str, x: Any) -> jax.Array:
             "jax.random.key_data(key)"
         )
     return array
+
+
+def _refuse_symbolic(kernel: NativeKernel, names: Sequence[str], shapes: Sequence[Any]) -> None:
+    for name, shape in zip(names, shapes, strict=True):
+        if any(map(export.is_symbolic_dim, shape)):
+            raise KernelTypeError(
+                f"kernel '{kernel.name}': '{name}' has the symbolic shape {shape}, and a {kernel.toolchain} "
+                "kernel is compiled for its sizes; export one program for each size, or call a kernel that "
+                "reads sizes when it runs: a Numba kernel on the CPU"
+            )
 
 
 def _check_alias(
@@ -223,8 +237,13 @@ def _batch_sequentially(
         merged = [next(rest) if has else x for has, x in zip(has_axis, ins, strict=True)]
         return None, native_call_p.bind(*merged, **params)
 
+    if unroll and export.is_symbolic_dim(size):
+        raise KernelTypeError(
+            f"kernel '{params['kernel'].name}': a batch of symbolic size {size} cannot be unrolled; give it "
+            "vmap_method='sequential', or None"
+        )
     moving = [x for has, x in zip(has_axis, ins, strict=True) if has]
-    return jax.lax.scan(body, None, moving, length=size, unroll=unroll)[1]
+    return jax.lax.scan(body, None, moving, unroll=unroll)[1]
 
 
 def _batch_in_kernel(

@@ -22,6 +22,7 @@ class NumbaKernel(NativeKernel):
     dispatcher: Any  # a numba.core.dispatcher.Dispatcher, which has no types of use here
 
     toolchain: ClassVar[str] = "Numba"
+    for_sizes: ClassVar[bool] = False
     vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, *IN_KERNEL)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from ffi_bridge.target import ensure_target
 @dataclass(frozen=True, eq=False)
 class NumbaPython(NumbaKernel):
     """A kernel that Numba leaves as it is: `dispatcher` is the function itself."""
+
+    for_sizes: ClassVar[bool] = True
 
     @property
     def function(self) -> Callable[..., None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, add_rows, add_rows_parallel
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.recent import Recent, recent_rows
@@ -35,7 +36,7 @@ def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
     def call(history: Any, data: Any, indices: Any, *rest: Any) -> Any:
-        large = indices.size >= MIN_ENTRIES_PARALLEL
+        large = reaches(indices.size, MIN_ENTRIES_PARALLEL)
         kernel = csr_event_arrivals_parallel if large else csr_event_arrivals
         return numba_kernel(kernel, outs, input_output_aliases={5: 0})(history, data, indices, *rest)
 

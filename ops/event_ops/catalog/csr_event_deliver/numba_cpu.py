@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.delays import add_delayed_rows
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
 from event_ops.numba_parts.deliver_in_parts import add_part, seem_ordered, slot_bounds
@@ -52,7 +53,7 @@ def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; what adds up in one place does so in one thread, in the order of the rows."""
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
-        large = indices.size >= MIN_ENTRIES_PARALLEL and delays.ndim == 1
+        large = reaches(indices.size, MIN_ENTRIES_PARALLEL) and delays.ndim == 1
         kernel = csr_event_deliver_parallel if large else csr_event_deliver
         run = numba_kernel(kernel, outs, input_output_aliases={0: 0})
         return run(buffer, data, indices, indptr, delays, spikes, slot)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import at, hoist, weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.numba_parts.events import active_ids, flags_of
@@ -119,7 +120,7 @@ def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
 
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
         n = events.shape[1]
-        large = indices.size * n >= MIN_ENTRIES_PARALLEL if transpose else is_large(indices.size, n)
+        large = reaches(indices.size * n, MIN_ENTRIES_PARALLEL) if transpose else is_large(indices.size, n)
         widths = widths_of(n)
         serial, parallel = scatter_kernels(widths) if transpose else gather_kernels(add_weighted, widths)
         return numba_kernel(parallel if large else serial, outs)(data, indices, indptr, events)

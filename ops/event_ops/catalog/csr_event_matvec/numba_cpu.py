@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.numba_parts.event_ids import count_ids
@@ -72,7 +73,7 @@ def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
         if not transpose:
             events = one_each(events, shape[1], outs.dtype)
-        large = indices.size >= (MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
+        large = reaches(indices.size, MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
         return numba_kernel(KERNELS[transpose, large], outs)(data, indices, indptr, events)
 
     return call

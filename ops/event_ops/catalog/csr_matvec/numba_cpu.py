@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.gather import gather_rows_with
 from event_ops.numba_parts.jit import njit
@@ -88,7 +89,7 @@ def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of entries decides between one thread and all."""
 
     def call(data: Any, indices: Any, indptr: Any, v: Any) -> Any:
-        kernel = KERNELS[transpose, indices.size >= MIN_PARALLEL]
+        kernel = KERNELS[transpose, reaches(indices.size, MIN_PARALLEL)]
         return numba_kernel(kernel, outs)(data, indices, indptr, v)
 
     return call

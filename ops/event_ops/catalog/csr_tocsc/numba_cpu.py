@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import MIN_PARALLEL, parts_for
 from ffi_bridge import numba_kernel
@@ -95,7 +96,7 @@ def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
     def call(indices: Any, indptr: Any) -> Any:
-        kernel = tocsc_parallel if indices.size >= MIN_PARALLEL else tocsc
+        kernel = tocsc_parallel if reaches(indices.size, MIN_PARALLEL) else tocsc
         return numba_kernel(kernel, outs)(indices, indptr)
 
     return call

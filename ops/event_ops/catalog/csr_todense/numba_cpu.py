@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.split import first_row
@@ -49,7 +50,7 @@ def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of elements decides between one thread and all."""
 
     def call(data: Any, indices: Any, indptr: Any) -> Any:
-        large = outs.size + indices.size >= MIN_PARALLEL
+        large = reaches(outs.size + indices.size, MIN_PARALLEL)
         return numba_kernel(todense_parallel if large else todense, outs)(data, indices, indptr)
 
     return call

@@ -7,6 +7,7 @@ from typing import Any
 
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.dense import add_dense_rows, dot_rows, values_of
 from event_ops.numba_parts.event_ids import ids_of
 from event_ops.numba_parts.jit import njit
@@ -62,6 +63,6 @@ def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of weights decides whether threads may be used."""
 
     def call(weights: Any, events: Any) -> Any:
-        return numba_kernel(KERNELS[transpose, weights.size >= MIN_PARALLEL], outs)(weights, events)
+        return numba_kernel(KERNELS[transpose, reaches(weights.size, MIN_PARALLEL)], outs)(weights, events)
 
     return call

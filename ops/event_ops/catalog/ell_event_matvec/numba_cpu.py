@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import weighted
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.numba_parts.ell import add_rows, gather_rows_with
@@ -73,7 +74,7 @@ def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of entries decides between one thread and all."""
 
     def call(data: Any, indices: Any, events: Any) -> Any:
-        large = indices.size >= (MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
+        large = reaches(indices.size, MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
         return numba_kernel(KERNELS[transpose, large], outs)(data, indices, events)
 
     return call

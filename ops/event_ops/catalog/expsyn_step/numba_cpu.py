@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
@@ -59,7 +60,7 @@ def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
     def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
-        kernel = expsyn_step_parallel if indices.size >= MIN_ENTRIES_PARALLEL else expsyn_step
+        kernel = expsyn_step_parallel if reaches(indices.size, MIN_ENTRIES_PARALLEL) else expsyn_step
         run = numba_kernel(kernel, outs, input_output_aliases={0: 0})
         return run(g, data, indices, indptr, spikes, decay)
 

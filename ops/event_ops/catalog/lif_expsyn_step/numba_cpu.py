@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
@@ -73,5 +74,5 @@ def lif_expsyn_step_parallel(
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of neurons decides between one thread and all."""
-    kernel = lif_expsyn_step if outs[0].size < MIN_PARALLEL else lif_expsyn_step_parallel
+    kernel = lif_expsyn_step_parallel if reaches(outs[0].size, MIN_PARALLEL) else lif_expsyn_step
     return numba_kernel(kernel, outs, input_output_aliases={0: 0, 1: 1, 2: 2})

@@ -12,6 +12,7 @@ import numpy as np
 from numba import prange
 
 from event_ops import poisson, poisson_digits
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.alias import outcome, place_of
 from event_ops.numba_parts.jit import njit
@@ -147,9 +148,9 @@ def poisson_input_of_data_parallel(
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of neurons decides between one thread and all."""
-    few = outs.size < MIN_PARALLEL
-    of_tables = poisson_input if few else poisson_input_parallel
-    of_data = poisson_input_of_data if few else poisson_input_of_data_parallel
+    many = reaches(outs.size, MIN_PARALLEL)
+    of_tables = poisson_input_parallel if many else poisson_input
+    of_data = poisson_input_of_data_parallel if many else poisson_input_of_data
 
     def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
         kernel = of_data if which.dtype.kind == "f" else of_tables

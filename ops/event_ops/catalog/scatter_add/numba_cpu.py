@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.scatter import counted, counted_nearest, refuse_outside, scatter, scatter_parallel
 from event_ops.numba_parts.split import MIN_PARALLEL
@@ -36,7 +37,7 @@ def generator(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
     """The callable; the number of indices decides between one thread and all."""
 
     def call(target: Any, indices: Any, updates: Any) -> Any:
-        chosen = kernel(mode, indices.size >= MIN_PARALLEL)
+        chosen = kernel(mode, reaches(indices.size, MIN_PARALLEL))
         return numba_kernel(chosen, outs, input_output_aliases={0: 0})(target, indices, updates)
 
     return call

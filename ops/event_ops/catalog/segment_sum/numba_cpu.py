@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.scatter import plain, plain_nearest, refuse_outside, scatter, scatter_parallel
 from event_ops.numba_parts.split import MIN_PARALLEL, clear
@@ -68,7 +69,7 @@ def generator(*, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Ca
 
     def call(data: Any, segment_ids: Any) -> Any:
         large = "sorted" if indices_are_sorted else "all"
-        chosen = kernel(mode, large if segment_ids.size >= MIN_PARALLEL else "one")
+        chosen = kernel(mode, large if reaches(segment_ids.size, MIN_PARALLEL) else "one")
         return numba_kernel(chosen, outs)(data, segment_ids)
 
     return call

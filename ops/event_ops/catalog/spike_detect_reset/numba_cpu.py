@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.jit import njit
 from event_ops.numba_parts.spikes import spike_slots
@@ -48,5 +49,5 @@ def spike_detect_reset_parallel(V_m: Any, V_th: Any, V_reset: Any, V: Any, spike
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of neurons decides between one thread and all."""
-    kernel = spike_detect_reset if outs[0].size < MIN_PARALLEL else spike_detect_reset_parallel
+    kernel = spike_detect_reset_parallel if reaches(outs[0].size, MIN_PARALLEL) else spike_detect_reset
     return numba_kernel(kernel, outs, input_output_aliases={0: 0})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import hoist
 from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.numba_parts.jit import njit
@@ -32,7 +33,7 @@ def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
     def call(w: Any, *others: Any) -> Any:
-        kernel = stdp_on_pre_parallel if w.size >= MIN_ENTRIES_PARALLEL else stdp_on_pre
+        kernel = stdp_on_pre_parallel if reaches(w.size, MIN_ENTRIES_PARALLEL) else stdp_on_pre
         return numba_kernel(kernel, outs, input_output_aliases={0: 0})(w, *others)
 
     return call

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks import reaches
 from event_ops.numba_parts.access import at, hoist
 from event_ops.numba_parts.flags import REORDER
 from event_ops.numba_parts.jit import njit
@@ -43,5 +44,5 @@ def trace_decay_parallel(x: Any, spikes: Any, decay: Any, y: Any) -> None:
 
 def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of traces decides between one thread and all."""
-    kernel = trace_decay if outs.size < MIN_PARALLEL else trace_decay_parallel
+    kernel = trace_decay_parallel if reaches(outs.size, MIN_PARALLEL) else trace_decay
     return numba_kernel(kernel, outs, input_output_aliases={0: 0})
