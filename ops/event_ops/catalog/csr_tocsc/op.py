@@ -58,11 +58,11 @@ def csr_tocsc(
 
 def _check(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> None:
     check_structure(indices, indptr, shape)
-    for name, x, most, what in (
-        ("indices", indices, max(shape), f"the rows and columns of shape={shape}"),
-        ("indptr", indptr, indices.shape[0], "the entries"),
+    for name, x, sizes, what in (
+        ("indices", indices, shape, f"the rows and columns of shape={shape}"),
+        ("indptr", indptr, indices.shape, "the entries"),
     ):
-        if most > np.iinfo(x.dtype).max:
+        if any(size > np.iinfo(x.dtype).max for size in sizes):
             raise ValueError(f"{name} has dtype {x.dtype}, too small to number {what}; cast it to int64")
 
 
