@@ -34,6 +34,7 @@ TARGETS: Final = {
             f"{BRIDGE}/ffi_bridge/handler/{name}.py"
             for name in ("c_code", "canaries", "cuda", "engine", "exception", "frame", "huge_pages", "launch")
         ]
+        + [f"{BRIDGE}/ffi_bridge/handler/isolation.py"]
         + [f"{BRIDGE}/ffi_bridge/handler/{name}_cpu.py" for name in ("numba", "warp")],
         [f"{BRIDGE}/tests/test_{name}.py" for name in ("handler", "cuda_handler", "huge_pages", "debug")]
         + ["harness/reliability/test_kernel_exceptions.py"]
@@ -46,8 +47,7 @@ TARGETS: Final = {
         [f"ops/tests/test_{name}.py" for name in ("csr_validate", "csr_convert", "csr", "csr_transforms")]
         + ["ops/tests/test_csr_operands.py"]
         # The documented mistakes of every operator.
-        + ["harness/event_ops_harness/conformance/plugin.py", "--operators=catalog_operators"]
-        + ["--properties=mistakes"],
+        + ["--operators=catalog_operators", "--properties=mistakes"],
     ),
 }
 # Annotations are not evaluated, so what changes `A | B` in them changes nothing.

@@ -1,6 +1,5 @@
 """Every operator of the catalog has every property on every backend of a CPU: the quick profile."""
 
-import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -10,24 +9,25 @@ import pytest
 from catalog_operators import OPERATORS
 
 from event_ops_harness.conformance.check import look_at
-from event_ops_harness.conformance.properties import GUARDED, VALUES, cells
+from event_ops_harness.conformance.properties import VALUES, cells
+from event_ops_harness.conformance.select import large
 from event_ops_harness.statuses import FAILED, SKIPPED
 
 ROOT = Path(__file__).parents[2]
-IN_A_PROCESS_OF_THEIR_OWN = ("bounds", "shard_map")
 # The longest to compile; `nox -s conformance`, a row of CI, looks at them, too.
 LONG = ("nan_derivatives", "second", "threads", "vmap_grad")
 
 
 def takes_long(cell):
     """Each dtype is compiled anew."""
-    return cell.prop.name in LONG or (cell.prop is VALUES and cell.dtype != cell.operator.dtypes[0])
+    other_dtype = cell.prop is VALUES and cell.dtype != cell.operator.dtypes[0]
+    return cell.prop.name in LONG or other_dtype or cell.case in large(cell.operator)
 
 
 CELLS = [
     pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if takes_long(cell) else [])
     for cell in cells(OPERATORS)
-    if cell.prop.name not in IN_A_PROCESS_OF_THEIR_OWN
+    if not cell.prop.apart
 ]
 
 
@@ -46,12 +46,20 @@ def test_every_operator_has_cases_of_different_names_and_mistakes(operator):
 
 
 @pytest.mark.slow
-def test_kernels_stay_in_bounds_and_run_on_8_devices():
-    options = ("-q", "-rs", "-p", "no:cacheprovider", "--properties", ",".join(IN_A_PROCESS_OF_THEIR_OWN))
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("catalog_operators", "--properties", "bounds,shard_map,races"),
+        # On small inputs operators choose kernels for one thread.
+        ("operators_on_all_threads", "--properties", "races,values", "--profile", "full"),
+    ],
+    ids=["as they are", "on all threads"],
+)
+def test_kernels_stay_in_bounds_run_on_8_devices_and_do_not_race(options):
     known = any(point.name == "event_ops_harness" for point in entry_points(group="pytest11"))
     plugin = () if known else ("-p", "event_ops_harness.conformance.plugin")
-    command = [sys.executable, "-m", "pytest", *plugin, "--operators", "catalog_operators", *options]
+    command = [sys.executable, "-m", "pytest", *plugin, "-q", "-rs", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | GUARDED, capture_output=True, text=True, check=False
+        [*command, "--operators", *options], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout + done.stderr

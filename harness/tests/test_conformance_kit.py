@@ -3,9 +3,12 @@
 import importlib.metadata
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +19,7 @@ pytest.importorskip("numba", reason="Numba is not installed")
 
 from numba import njit, prange
 
-from event_ops_harness.conformance import Case, Mistake, check_operator
-from event_ops_harness.conformance.properties import GUARDED
+from event_ops_harness.conformance import Case, Mistake, check_operator, plugin
 from ffi_bridge import XLACustomKernel, numba_kernel
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "outside"
@@ -53,12 +55,6 @@ def shifted(x, y):
 def leaves_the_last(x, y):
     for i in range(x.size - 1):
         y[i] = 2 * x[i]
-
-
-@njit
-def reads_beyond(x, y):
-    for i in range(x.size):
-        y[i] = 2 * x[i] + 0 * x[i + 1]
 
 
 @njit(parallel=True)
@@ -164,9 +160,12 @@ def test_a_mistake_that_is_not_refused_is_found(operator):
 
 
 def test_what_cannot_be_looked_at_is_skipped_and_says_what_is_needed(operator):
-    report = check_operator(operator(right), [twice(5)], properties=["bounds"])
-    (outcome,) = report.outcomes
-    assert (outcome.status, outcome.reason) == ("skipped", "run with NUMBA_BOUNDSCHECK=1 FFI_BRIDGE_DEBUG=1")
+    report = check_operator(operator(right), [twice(5)], properties=["bounds", "values"])
+    (outcome,) = [outcome for outcome in report.outcomes if outcome.status == "skipped"]
+    assert outcome.reason.startswith(
+        "run with NUMBA_BOUNDSCHECK=1, or list the Operator in OPERATORS of a module"
+    )
+    assert "2 passed, 0 failed, 1 skipped\n1 skipped, bounds: run with" in str(report)
 
 
 def test_no_cases_and_unknown_properties_are_refused(operator):
@@ -176,8 +175,12 @@ def test_no_cases_and_unknown_properties_are_refused(operator):
         check_operator(operator(right), [twice(5)], properties=["speed"])
 
 
+def python_path(*folders):
+    return os.pathsep.join([*map(str, folders), str(EXAMPLE), str(Path(__file__).parent), *sys.path])
+
+
 def run_pytest(tmp_path, *options, **environment):
-    path = os.pathsep.join([str(tmp_path), str(EXAMPLE), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    path = python_path(tmp_path)
     plugin = ("-p", "event_ops_harness.conformance.plugin") if not installed() else ()
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *plugin, *options]
     env = os.environ | {"PYTHONPATH": path} | environment
@@ -190,35 +193,64 @@ def installed():
     return any(point.name == "event_ops_harness" for point in found)
 
 
-BROKEN = """
-import warp as wp
-from test_conformance_kit import reads_beyond, reference, twice
-from event_ops_harness.conformance import Operator
-from ffi_bridge import XLACustomKernel, numba_kernel, warp_kernel
-
-@wp.kernel
-def writes_beyond(x: wp.array(dtype=float), y: wp.array(dtype=float)):
-    i = wp.tid()
-    y[i] = 2.0 * x[i]
-    y[i + 1] = 0.0
-
-kernel = XLACustomKernel("reads_beyond")
-kernel.def_reference(reference)
-kernel.def_numba_kernel(lambda *, outs, **_: numba_kernel(reads_beyond, outs))
-kernel.def_warp_kernel(lambda *, outs, **_: warp_kernel(writes_beyond, outs))
-OPERATORS = [Operator("reads_beyond", kernel, kernel, ("float32",), (twice(5),))]
-"""
+FEW = "reads_beyond and bounds or writes_far and values or (adds_to_one- or reads_a_ or doubles) and races"
 
 
-def test_reads_and_writes_out_of_bounds_are_found(tmp_path):
-    (tmp_path / "broken.py").write_text(BROKEN)
-    here = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    options = ("--operators", "broken", "--properties", "bounds,shard_map")
-    done = run_pytest(tmp_path, *options, **GUARDED, PYTHONPATH=os.pathsep.join([str(tmp_path), here]))
-    assert "3 failed" in done.stdout, done.stdout + done.stderr
-    assert "reads_beyond-numba_cpu-of-5-float32-bounds" in done.stdout and "IndexError" in done.stdout
-    assert "reads_beyond-warp-of-5-float32-bounds" in done.stdout
-    assert "kernel 'writes_beyond' wrote behind its output 'y'" in done.stdout
+def look_at_broken(folder, expression, properties):
+    """(operator, backend, case, property) -> its outcome, in a run without variables."""
+    outcomes = folder / "cells.json"
+    options = ("--operators", "broken_operators", "--properties", properties, "-k", expression)
+    done = run_pytest(folder, *options, "--cells-json", str(outcomes))
+    assert done.returncode == 1, done.stdout + done.stderr
+    cells = json.loads(outcomes.read_text())
+    return {tuple(cell[k] for k in ("operator", "backend", "case", "property")): cell for cell in cells}
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory):
+    pytest.importorskip("warp", reason="Warp is not installed")
+    return look_at_broken(tmp_path_factory.mktemp("few"), FEW, "values,bounds,races")
+
+
+def test_reads_and_writes_out_of_bounds_are_found_without_variables(looked_at):
+    read = looked_at["reads_beyond", "numba_cpu", "of-42", "bounds"]
+    assert read["status"] == "failed" and "kernel 'reads_beyond' raised IndexError" in read["reason"]
+    written = looked_at["reads_beyond", "warp", "of-42", "bounds"]
+    assert written["status"] == "failed"
+    assert "kernel 'writes_beyond' wrote behind its output 'y'" in written["reason"]
+
+
+def test_a_write_that_ends_the_process_fails_its_cell_and_names_the_kernel(looked_at):
+    cell = looked_at["writes_far", "numba_cpu", "of-42", "values"]
+    assert cell["status"] == "failed"
+    assert "ended by SIGSEGV: a kernel has probably read or written out of bounds" in cell["reason"]
+    assert "with index checks and canaries: JaxRuntimeError: INTERNAL: kernel 'writes_far'" in cell["reason"]
+    assert looked_at["writes_far", "reference", "of-42", "values"]["status"] == "passed"
+
+
+def test_races_are_found_on_small_inputs(looked_at):
+    added = looked_at["adds_to_one", "numba_cpu", "of-42", "races"]
+    assert added["status"] == "failed" and "kernel 'adds_to_one' races: two shares" in added["reason"]
+    read = looked_at["reads_a_neighbour", "numba_cpu", "of-42", "races"]
+    assert read["status"] == "failed" and "got nan" in read["reason"]
+    assert looked_at["doubles", "numba_cpu", "of-42", "races"]["status"] == "passed"
+
+
+@pytest.mark.slow
+def test_races_are_found_by_their_properties_and_right_kernels_have_all(tmp_path):
+    found = look_at_broken(tmp_path, "not reads_beyond", "values,bounds,races,deterministic,threads")
+    failed = {place for place, cell in found.items() if cell["status"] == "failed"}
+    on_numba = {(name, case, prop) for name, backend, case, prop in failed if backend == "numba_cpu"}
+    assert len(failed) == len(on_numba)
+    if_large = {(case, prop) for name, case, prop in on_numba if name == "adds_to_one_if_large"}
+    assert {case for case, _ in if_large} == {"of-4000000"}
+    assert {prop for _, prop in if_large} >= {"races", "deterministic"}
+    for name in ("adds_to_scratch", "adds_to_one", "reads_a_neighbour"):
+        assert (name, "of-42", "races") in on_numba
+        assert (name, "of-42", "values") not in on_numba
+    assert {name for name, *_ in on_numba} & {"doubles", "adds_up"} == set()
+    not_looked_at = [cell for cell in found.values() if "not looked at" in cell["reason"]]
+    assert {(cell["operator"], cell["status"]) for cell in not_looked_at} == {("writes_far", "skipped")}
 
 
 def test_an_outside_package_is_tested_by_its_name(tmp_path):
@@ -236,3 +268,64 @@ def test_one_cell_is_repeated_by_its_id(tmp_path):
     cell = "leaky_sum-numba_cpu-random-float32-jit"
     done = run_pytest(tmp_path, "--operators", "leaky_ops.conformance", "--cell", cell)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_an_operator_that_a_module_lists_is_looked_at_in_another_process():
+    broken = pytest.importorskip("broken_operators", exc_type=ImportError)
+    report = check_operator(broken.OPERATORS[0], properties=["bounds"])
+    assert {outcome.cell.backend for outcome in report.failures} == {"numba_cpu", "warp"}
+    assert "kernel 'reads_beyond' raised IndexError" in str(report)
+
+
+def chosen(monkeypatch, **options):
+    """The cells of the example that the plugin chooses by these options."""
+    monkeypatch.syspath_prepend(EXAMPLE)
+    defaults = {"operators": ["leaky_ops.conformance"], "profile": "quick", "properties": "", "cell": None}
+    return plugin.chosen_cells(SimpleNamespace(**defaults | options))
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "said"),
+    [
+        (
+            "cell",
+            "leaky_sum-random-float32-jit",
+            "no cell is called 'leaky_sum-random-float32-jit'; like it are",
+        ),
+        ("cell", "?", "no cell is called '?'; --collect-only -q lists them"),
+        ("properties", "valeus", "no property is called valeus; there are: values, jit"),
+        (
+            "operators",
+            ["leaky_ops.leaky_sum"],
+            "leaky_ops.leaky_sum has no OPERATORS; list its operators there",
+        ),
+        ("operators", ["leaky_ops.nowhere"], "leaky_ops.nowhere cannot be imported"),
+    ],
+)
+def test_wrong_options_are_errors_that_say_what_there_is(monkeypatch, option, given, said):
+    with pytest.raises(pytest.UsageError, match=re.escape(f"--{option}: {said}")):
+        chosen(monkeypatch, **{option: given})
+
+
+def test_a_cell_of_the_full_profile_is_found_by_its_id(monkeypatch):
+    cell = "leaky_sum-reference-empty-float32-nan"
+    assert cell not in [cell.id for _, cell in chosen(monkeypatch)["leaky_ops.conformance"]]
+    ((_, found),) = chosen(monkeypatch, cell=cell)["leaky_ops.conformance"]
+    assert found.id == cell
+
+
+def test_a_wrong_option_ends_pytest(tmp_path):
+    done = run_pytest(tmp_path, "--operators", "leaky_ops.conformance", "--cell", "nope")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert done.stderr.startswith("ERROR: --cell: no cell is called 'nope'"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["copied out of the clone", "in the clone"])
+def test_the_example_needs_nothing_that_the_tests_of_the_clone_need(tmp_path, inside):
+    """The clone's conftest.py imports hypothesis; the kit may be installed below it."""
+    (tmp_path / "hypothesis.py").write_text("raise ModuleNotFoundError(\"No module named 'hypothesis'\")")
+    folder = EXAMPLE if inside else shutil.copytree(EXAMPLE, tmp_path / "mine")
+    options = ("-p", "no:hypothesispytest", "--operators", "leaky_ops.conformance", "--collect-only")
+    done = run_pytest(folder, *options, PYTHONPATH=python_path(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "leaky_ops.conformance::leaky_sum-reference-random-float32-values" in done.stdout

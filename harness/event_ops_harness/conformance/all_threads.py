@@ -5,20 +5,27 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-# Modules of event_ops.numba_parts, and the size from which on they are parallel. csr_todense and
-# poisson_input have their own.
+from event_ops.discover import operators
+
+# Modules of event_ops.numba_parts, and the size from which on they are parallel. Operators that have one of
+# their own, or a copy, call it OWN.
 _BOUNDS: Final = {
     "split": "MIN_PARALLEL",
     "deliver": "MIN_ENTRIES_PARALLEL",
     "matmat": "MIN_TERMS_PARALLEL",
     "bernoulli_inputs": "MIN_DRAWS_PARALLEL",
 }
+OWN: Final = "MIN_PARALLEL"
 
 
 def use_all_threads() -> None:
-    """From here on; before an operator's Numba backend is loaded, which copies the bounds."""
+    """From here on; before an operator's Numba backend is loaded, which copies the bounds of the modules."""
     for name, bound in _BOUNDS.items():
         module = importlib.import_module(f"event_ops.numba_parts.{name}")
         if not hasattr(module, bound):
             raise AttributeError(f"event_ops.numba_parts.{name} has no {bound} any more; name what it has")
         setattr(module, bound, 0)
+    for operator in operators():
+        backend = importlib.import_module(f"event_ops.catalog.{operator.name}.numba_cpu")
+        if hasattr(backend, OWN):
+            setattr(backend, OWN, 0)

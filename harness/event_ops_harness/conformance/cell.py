@@ -25,7 +25,8 @@ class Property:
 
     `check` raises where it has not. `wants(operator, case)` says for which cases it is looked at on the
     default backend, `of_others` for which of these on every other; `backends` limits it to some. `obstacle()`
-    says why it cannot be looked at here.
+    says why it cannot be looked at here. `large`: the default backend is looked at on a large case, too.
+    `apart`: it needs a process that began with the variables `properties.APART`.
     """
 
     name: str
@@ -35,6 +36,8 @@ class Property:
     obstacle: Callable[[], str | None] = lambda: None
     dtype: str | None = None  # the operator's first where None
     backends: tuple[str, ...] | None = None
+    large: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)

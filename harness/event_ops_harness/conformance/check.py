@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from event_ops.case import Case, Mistake
 from event_ops.discover import Operator
 from event_ops_harness.conformance.cell import Cell
 from event_ops_harness.conformance.compare import NotApplicable
+from event_ops_harness.conformance.processes import Place, Processes
 from event_ops_harness.conformance.properties import QUICK, cells
 from event_ops_harness.conformance.report import Outcome, Report, explain
 from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 from ffi_bridge import XLACustomKernel
+
+LISTED: Final = (
+    "list the Operator in OPERATORS of a module, not of the main program, and give that one: then a process "
+    "of its own looks at it"
+)
 
 
 def check_operator(
@@ -24,6 +31,9 @@ def check_operator(
     profile: str = QUICK,
 ) -> Report:
     """Whether an operator has every property on each of its backends that runs on this machine's CPU.
+
+    Kernels run in this process; for the properties `bounds`, `shard_map` and `races` in another one, which
+    imports the module that lists the operator in `OPERATORS`: where none does, what needs it is skipped.
 
     Args:
         operator: an `Operator`, which holds what the rest would say; or a kernel, whose cases are then
@@ -44,7 +54,22 @@ def check_operator(
         operator = Operator(operator.name, operator, operator, tuple(dtypes), tuple(cases), tuple(mistakes))
     if not operator.cases:
         raise ValueError(f"operator {operator.name!r} has no cases; give at least one event_ops.case.Case")
-    return Report(tuple(look_at(cell) for cell in cells([operator], profile, properties)))
+    processes, place = Processes(), Place.of(operator)
+    try:
+        found = [_look_at(cell, processes, place) for cell in cells([operator], profile, properties)]
+    finally:
+        processes.end()
+    return Report(tuple(found))
+
+
+def _look_at(cell: Cell, processes: Processes, place: Place | None) -> Outcome:
+    """In a process of its own, where the property needs one that finds the operator."""
+    if cell.prop.apart and place is not None:
+        return processes.look_at(cell, place)
+    obstacle = cell.prop.obstacle()
+    if cell.prop.apart and obstacle is not None:
+        return Outcome(cell, SKIPPED, f"{obstacle}, or {LISTED}")
+    return look_at(cell)
 
 
 def look_at(cell: Cell, module: str | None = None) -> Outcome:

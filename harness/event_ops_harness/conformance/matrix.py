@@ -25,10 +25,10 @@ OUTPUT: Final = Path(__file__).parents[2] / "results" / "matrix.json"
 
 
 def merged(rows: Path, cells: Path) -> dict[str, Any]:
-    """The rows of a TOML file, and all cells that are in `cells`, one or two files for each row."""
+    """The rows of a TOML file, and all cells that are in `cells`, a file for each row."""
     found = tomllib.loads(rows.read_text(encoding="utf-8"))["row"]
     every = [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in found]
-    by_row = {row["name"]: _cells_of(row["name"], cells) for row in every}
+    by_row = {row["name"]: sorted(_found(cells / f"{row['name']}.json"), key=_place) for row in every}
     return {
         "command": "nox -s matrix",
         **when(),
@@ -36,13 +36,6 @@ def merged(rows: Path, cells: Path) -> dict[str, Any]:
         "rows": [_row(row, by_row[row["name"]]) for row in every],
         "cells": [{"row": name, **cell} for name, found in by_row.items() for cell in found],
     }
-
-
-def _cells_of(name: str, folder: Path) -> list[dict[str, str]]:
-    first, guarded = (_found(folder / f"{name}{part}.json") for part in ("", "-guarded"))
-    # What the second process looked at, the first had to skip.
-    theirs = {cell["property"] for cell in guarded}
-    return sorted([*(cell for cell in first if cell["property"] not in theirs), *guarded], key=_place)
 
 
 def _found(file: Path) -> list[dict[str, str]]:

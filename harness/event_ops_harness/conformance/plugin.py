@@ -1,25 +1,30 @@
 """pytest plugin: `pytest --operators MODULE` looks at the operators that MODULE.OPERATORS lists.
 
 A cell is a test. `--profile full` takes all cases, `--properties a,b` some properties, `--cell ID` one cell;
-`--cells-json FILE` writes what came out.
+`--cells-json FILE` writes what came out. Kernels run in processes of their own: pytest survives them.
 """
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from event_ops.discover import Operator
 from event_ops_harness.conformance.cell import Cell
-from event_ops_harness.conformance.check import look_at
-from event_ops_harness.conformance.properties import FULL, QUICK, cells
+from event_ops_harness.conformance.processes import Place, Processes
+from event_ops_harness.conformance.properties import FULL, QUICK, cells, named
 from event_ops_harness.statuses import FAILED, SKIPPED
 
 _KEY = "conformance-cell"
+_CHOSEN = pytest.StashKey[dict[str, list[tuple[Place, Cell]]]]()
+_PROCESSES = pytest.StashKey[Processes]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,41 +41,91 @@ def pytest_configure(config: pytest.Config) -> None:
     """Where operators are named and files are not, only the operators are tested."""
     if config.getoption("operators"):
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
-            config.args = [str(Path(__file__).with_name("plugin.py"))]
+            config.args = []  # nor is any conftest.py loaded that lies beside this file
         config.pluginmanager.register(Outcomes(config.getoption("cells_json")), "conformance-outcomes")
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Any:
-    """This file stands for the operators."""
-    if file_path == Path(__file__) and parent.config.getoption("operators"):
-        return Operators.from_parent(parent, path=file_path)
-    return None
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Choose the cells; what is wrong with the options is said before anything runs."""
+    options: Any = session.config.option
+    if options.operators:
+        session.config.stash[_CHOSEN] = chosen_cells(options)
+        session.config.stash[_PROCESSES] = processes = Processes()
+        session.config.add_cleanup(processes.end)
 
 
-class Operators(pytest.File):
-    """Every cell of the operators that were named."""
+@pytest.hookimpl(tryfirst=True)  # before -k selects
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Add the cells to the tests."""
+    options: Any = session.config.option
+    for name in options.operators:
+        items.extend(Operators.from_parent(session, name=name, nodeid=name).collect())
+
+
+def chosen_cells(options: Any) -> dict[str, list[tuple[Place, Cell]]]:
+    """Module -> the cells that the options ask for, and where other processes find their operators."""
+    only = tuple(filter(None, options.properties.split(",")))
+    try:
+        named(only)
+    except ValueError as error:
+        raise pytest.UsageError(f"--properties: {error}") from error
+    # The command that repeats a cell does not say which profile it is from.
+    profile = options.profile if options.cell is None else FULL
+    found = {
+        name: [
+            (Place(name, index), cell)
+            for index, operator in enumerate(_operators(name))
+            for cell in cells([operator], profile, only)
+        ]
+        for name in options.operators
+    }
+    return found if options.cell is None else _only(options.cell, found)
+
+
+def _operators(module: str) -> Sequence[Operator]:
+    try:
+        found = getattr(importlib.import_module(module), "OPERATORS", None)
+    except Exception as error:
+        said = "".join(traceback.format_exception(error)).rstrip()
+        raise pytest.UsageError(f"--operators: {module} cannot be imported\n{said}") from error
+    if not isinstance(found, list | tuple) or not found:
+        raise pytest.UsageError(
+            f"--operators: {module} has no OPERATORS; list its operators there: OPERATORS = (Operator(...),)"
+        )
+    return found
+
+
+def _only(wanted: str, found: dict[str, list[tuple[Place, Cell]]]) -> dict[str, list[tuple[Place, Cell]]]:
+    """The cell that has this id; raise UsageError where there is none."""
+    chosen = {name: [pair for pair in pairs if pair[1].id == wanted] for name, pairs in found.items()}
+    if not any(chosen.values()):
+        known = [cell.id for pairs in found.values() for _, cell in pairs]
+        near = difflib.get_close_matches(wanted, known, cutoff=0.4)
+        hint = "like it are " + ", ".join(near) if near else "--collect-only -q lists them"
+        raise pytest.UsageError(f"--cell: no cell is called {wanted!r}; {hint}")
+    return chosen
+
+
+class Operators(pytest.Collector):
+    """The chosen cells of a module."""
 
     def collect(self) -> Iterator[CellItem]:
         """The cells."""
-        options: Any = self.config.option
-        only = tuple(filter(None, options.properties.split(",")))
-        wanted = options.cell
-        for name in options.operators:
-            for cell in cells(importlib.import_module(name).OPERATORS, options.profile, only):
-                if wanted in (None, cell.id):
-                    yield CellItem.from_parent(self, name=cell.id, cell=cell, module=name)
+        chosen: Any = self.config.stash[_CHOSEN]
+        for place, cell in chosen[self.name]:
+            yield CellItem.from_parent(self, name=cell.id, cell=cell, place=place)
 
 
 class CellItem(pytest.Item):
     """One cell."""
 
-    def __init__(self, *, cell: Cell, module: str, **rest: Any) -> None:
+    def __init__(self, *, cell: Cell, place: Place, **rest: Any) -> None:
         super().__init__(**rest)
-        self.cell, self.module = cell, module
+        self.cell, self.place = cell, place
 
     def runtest(self) -> None:
         """Skip, fail with all there is to say, or pass."""
-        outcome = look_at(self.cell, self.module)
+        outcome = self.config.stash[_PROCESSES].look_at(self.cell, self.place)
         self.user_properties.append((_KEY, outcome.as_json()))
         if outcome.status == SKIPPED:
             pytest.skip(outcome.reason)
@@ -79,7 +134,7 @@ class CellItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """What pytest prints."""
-        return self.path, None, self.cell.id
+        return self.place.module, None, self.cell.id
 
 
 class Outcomes:

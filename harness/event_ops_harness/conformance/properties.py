@@ -20,19 +20,23 @@ from event_ops_harness.conformance.select import (
     every,
     few,
     first,
+    large,
     small,
     smooth,
     widest,
 )
-from ffi_bridge import debug
 
 FULL: Final = "full"
 QUICK: Final = "quick"
 BOUNDS_CHECK: Final = "NUMBA_BOUNDSCHECK"
-GUARDED: Final = {
+FLAGS: Final = "XLA_FLAGS"
+THREADS: Final = "NUMBA_NUM_THREADS"
+# What kernels out of bounds, operators on several devices, and races show in. The number of threads is
+# a prime, so that shares begin anywhere in blocks of even sizes.
+APART: Final = {
     BOUNDS_CHECK: "1",
-    debug.VARIABLE: "1",
-    "XLA_FLAGS": f"--xla_force_host_platform_device_count={transforms.DEVICES}",
+    FLAGS: f"--xla_force_host_platform_device_count={transforms.DEVICES}",
+    THREADS: "7",
 }
 
 
@@ -40,12 +44,16 @@ def _needs_devices() -> str | None:
     found = len(jax.devices())
     if found >= transforms.DEVICES:
         return None
-    return f"JAX has {found} device(s); run with XLA_FLAGS={GUARDED['XLA_FLAGS']}"
+    return f"JAX has {found} device(s); run with {FLAGS}={APART[FLAGS]}"
 
 
 def _needs_checks() -> str | None:
-    missing = [name for name in (BOUNDS_CHECK, debug.VARIABLE) if os.environ.get(name) != GUARDED[name]]
-    return f"run with {' '.join(f'{name}={GUARDED[name]}' for name in missing)}" if missing else None
+    return None if os.environ.get(BOUNDS_CHECK) == "1" else f"run with {BOUNDS_CHECK}=1"
+
+
+def _needs_threads() -> str | None:
+    found = importlib.import_module("numba").get_num_threads()
+    return None if found > 1 else f"Numba has one thread; run with {THREADS}={APART[THREADS]}"
 
 
 def _needs_flatbuffers() -> str | None:
@@ -58,6 +66,9 @@ def _default_only(operator: Operator, case: Case) -> bool:
 
 
 VALUES: Final = Property("values", values.values, every, bounded)
+BOUNDS: Final = Property(
+    "bounds", inputs.bounds, bounded, every, _needs_checks, backends=("numba_cpu", "warp"), apart=True
+)
 
 # In the quick profile other backends are looked at for their values, and for the ways into them: what lies
 # above the choice of a backend is the same for all.
@@ -65,8 +76,8 @@ PROPERTIES: Final = (
     VALUES,
     Property("jit", values.jit, first, every),
     Property("written", values.written, first, _default_only),
-    Property("deterministic", values.deterministic, first, _default_only),
-    Property("threads", values.threads, first, _default_only),
+    Property("deterministic", values.deterministic, first, _default_only, large=True),
+    Property("threads", values.threads, first, _default_only, large=True),
     Property("nan", values.nan, first, _default_only),
     Property("shape", transforms.shape, first, _default_only),
     Property("vmap", transforms.vmap, few, first),
@@ -85,25 +96,34 @@ PROPERTIES: Final = (
     Property("transpose", derivatives.transpose, smooth, _default_only, dtype="float64"),
     Property("nan_derivatives", inactive.nan_derivatives, event_driven, _default_only, dtype="float64"),
     Property("mistakes", inputs.mistakes, first, _default_only),
-    Property("bounds", inputs.bounds, bounded, every, _needs_checks, backends=("numba_cpu", "warp")),
-    Property("shard_map", transforms.shard_map, first, _default_only, _needs_devices),
+    BOUNDS,
+    Property("shard_map", transforms.shard_map, first, _default_only, _needs_devices, apart=True),
+    Property(
+        "races", values.races, first, every, _needs_threads, backends=("numba_cpu",), large=True, apart=True
+    ),
 )
+
+
+def named(names: Sequence[str] = ()) -> list[Property]:
+    """The properties that have these names, all where there are none."""
+    chosen = [p for p in PROPERTIES if not names or p.name in names]
+    if unknown := set(names) - {p.name for p in chosen}:
+        known = ", ".join(p.name for p in PROPERTIES)
+        raise ValueError(f"no property is called {', '.join(sorted(unknown))}; there are: {known}")
+    return chosen
 
 
 def cells(operators: Sequence[Operator], profile: str = QUICK, only: Sequence[str] = ()) -> list[Cell]:
     """The cells of these operators on every backend of this machine's CPU; `only`: names of properties.
 
-    "quick" takes as few cases as exercise each property, "full" all small ones.
+    "quick" takes as few cases as exercise each property, "full" all small ones; both the large one, too.
     """
-    chosen = [p for p in PROPERTIES if not only or p.name in only]
-    if unknown := set(only) - {p.name for p in chosen}:
-        names = ", ".join(p.name for p in PROPERTIES)
-        raise ValueError(f"no property is called {', '.join(sorted(unknown))}; there are: {names}")
+    chosen = named(only)
     return [
         cell
         for operator in operators
         for backend in operator.kernel.available_backends("cpu")
-        for case in operator.tagged(CONFORMANCE)
+        for case in (*operator.tagged(CONFORMANCE), *large(operator))
         for wanted in chosen
         if _is_wanted(operator, backend, case, wanted, profile)
         for cell in _of_dtypes(operator, backend, case, wanted)
@@ -113,9 +133,11 @@ def cells(operators: Sequence[Operator], profile: str = QUICK, only: Sequence[st
 def _is_wanted(operator: Operator, backend: str, case: Case, wanted: Property, profile: str) -> bool:
     if wanted.backends is not None and backend not in wanted.backends:
         return False
+    is_default = backend == operator.kernel.defaults["cpu"]
+    if case in large(operator):
+        return wanted.large and is_default
     if profile == FULL and small(operator, case):
         return bool(case.differentiable) or wanted.dtype is None
-    is_default = backend == operator.kernel.defaults["cpu"]
     return wanted.wants(operator, case) and (is_default or wanted.of_others(operator, case))
 
 

@@ -58,7 +58,9 @@ class Report:
     def __str__(self) -> str:
         counts = Counter(outcome.status for outcome in self.outcomes)
         head = ", ".join(f"{counts[status]} {status}" for status in (PASSED, FAILED, SKIPPED))
-        return "\n\n".join([head, *(outcome.reason for outcome in self.failures)])
+        skipped = Counter((o.reason, o.cell.prop.name) for o in self.outcomes if o.status == SKIPPED)
+        reasons = [f"{count} {SKIPPED}, {name}: {reason}" for (reason, name), count in skipped.items()]
+        return "\n\n".join(["\n".join([head, *reasons]), *(outcome.reason for outcome in self.failures)])
 
     def show(self, console: Console) -> None:
         """Print operators x properties, and every failure."""

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from event_ops.case import CONFORMANCE, Case
+from event_ops.case import BENCHMARK, CONFORMANCE, Case
 from event_ops.discover import Operator
 
 SMALL = 1000  # elements of an input
@@ -18,6 +18,11 @@ def small(operator: Operator, case: Case) -> bool:
     """A case that exercises rules rather than sizes."""
     args, _ = case.make(np.random.default_rng(0), operator.dtypes[0], "int32")
     return max((np.size(x) for x in args), default=0) < SMALL
+
+
+def large(operator: Operator) -> tuple[Case, ...]:
+    """The last of the cases worth timing, if it has no other use: threads are at work on it for a while."""
+    return tuple(case for case in operator.tagged(BENCHMARK)[-1:] if CONFORMANCE not in case.tags)
 
 
 def every(operator: Operator, case: Case) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 import jax
@@ -13,8 +14,10 @@ import numpy as np
 from event_ops_harness.conformance.cell import Trial
 from event_ops_harness.conformance.compare import Mismatch, assert_same_bits
 from event_ops_harness.conformance.rounding import check_values
+from ffi_bridge import debug
 
 _RUNS: Final = 20
+_ORDERS: Final = 6
 _THREADS: Final = 8
 _CALLS: Final = 5
 M_PERTURB: Final = -6  # of mallopt, see its manual page
@@ -40,10 +43,22 @@ def jit(trial: Trial) -> None:
 
 def deterministic(trial: Trial) -> None:
     """The same bits in 20 calls."""
-    call = trial.jitted
-    results = [jax.tree.map(np.asarray, call(*trial.args)) for _ in range(_RUNS)]
-    for result in results[1:]:
-        assert_same_bits(result, results[0], "equal calls give different bits")
+    _assert_repeats(lambda: trial.jitted(*trial.args), _RUNS)
+
+
+def races(trial: Trial) -> None:
+    """Shares of parallel loops do not meet: values are the same in any order, and with shares isolated."""
+    expected = jax.tree.map(np.asarray, trial.jitted(*trial.args))
+    with debug.guarded():
+        isolated = jax.jit(lambda *xs: trial.f(*xs))
+        trial.same(isolated(*trial.args), expected, 2)
+        _assert_repeats(lambda: isolated(*trial.args), _ORDERS)
+
+
+def _assert_repeats(call: Callable[[], Any], times: int) -> None:
+    first = jax.tree.map(np.asarray, call())
+    for _ in range(times - 1):
+        assert_same_bits(call(), first, "equal calls give different bits")
 
 
 def threads(trial: Trial) -> None:

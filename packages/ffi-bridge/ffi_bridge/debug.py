@@ -9,7 +9,7 @@ they were when the loop began. So a kernel whose shares add to one element, or r
 gives wrong results on small inputs, too; two different values for one element end it with an error.
 
 It costs a copy of every output, and in parallel loops one for each share. Numba's own check of every index is
-`NUMBA_BOUNDSCHECK=1`, under which loops are serial.
+`NUMBA_BOUNDSCHECK=1`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,36 @@
+"""A process that looks at the cells that another one asks for, as `processes` does."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import socket
+
+import jax
+
+from event_ops_harness.conformance.cell import Cell
+from event_ops_harness.conformance.check import look_at
+from event_ops_harness.conformance.properties import PROPERTIES
+from event_ops_harness.statuses import SKIPPED
+
+
+def main(number: str, settings: str) -> None:
+    """Answer each line of the socket `number`, a cell, by a line: its status, and why."""
+    for name, value in json.loads(settings).items():
+        if jax.config.values.get(name) != value:
+            jax.config.update(name, value)
+    with socket.socket(fileno=int(number)) as line, line.makefile("rw") as lines:
+        for asked in lines:
+            print(json.dumps(_answer(*json.loads(asked))), file=lines, flush=True)
+
+
+def _answer(
+    module: str, index: int, case: int, backend: str, dtype: str, index_dtype: str, name: str
+) -> tuple[str, str]:
+    try:
+        operator = importlib.import_module(module).OPERATORS[index]
+    except ImportError as error:
+        return SKIPPED, f"not looked at: another process cannot import {module}: {error}"
+    prop = next(known for known in PROPERTIES if known.name == name)
+    outcome = look_at(Cell(operator, backend, operator.cases[case], dtype, index_dtype, prop), module)
+    return outcome.status, outcome.reason
