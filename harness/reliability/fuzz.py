@@ -52,7 +52,13 @@ def fuzz(operator: str, backend: str, count: int, profile: str, record: Path) ->
         nonlocal made
         made += 1
         record.write_text(repr(call))
-        found = outputs(call, backend)
+        try:
+            found = outputs(call, backend)
+        except jax.errors.JaxRuntimeError as error:
+            # Ids that are not sorted, where the caller said so, may be of one segment in two shares.
+            if call.defined or " races: " not in str(error):
+                raise
+            return
         if call.defined:
             for one, other in zip(found, outputs(call, "reference"), strict=True):
                 np.testing.assert_array_equal(one, other)

@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     """Add the cells to the tests."""
     options: Any = session.config.option
     for name in options.operators:
-        items.extend(Operators.from_parent(session, name=name, nodeid=name).collect())
+        items.extend(session.genitems(Operators.from_parent(session, name=name, nodeid=name)))
 
 
 def chosen_cells(options: Any) -> dict[str, list[tuple[Place, Cell]]]:
