@@ -11,11 +11,14 @@ import jax.numpy as jnp
 def rows_of(indptr: jax.Array, nse: int) -> jax.Array:
     """The row of every entry; -1 or the number of rows for entries that no row holds."""
     positions = jnp.arange(nse, dtype=indptr.dtype)
-    return jnp.searchsorted(indptr, positions, side="right").astype(jnp.int32) - 1
+    kind = jnp.int32 if indptr.shape[0] <= jnp.iinfo(jnp.int32).max else jnp.int64
+    return jnp.searchsorted(indptr, positions, side="right").astype(kind) - 1
 
 
 def inside(ids: jax.Array, size: int) -> jax.Array:
     """`ids` where they are in [0, size), else `size`, which lookups and sums below leave out."""
+    if size > jnp.iinfo(ids.dtype).max:
+        ids = ids.astype(jnp.int64)
     return jnp.where((ids >= 0) & (ids < size), ids, jnp.asarray(size, ids.dtype))
 
 

@@ -9,6 +9,7 @@ from implemented import backends
 from jax.test_util import check_grads
 
 from event_ops import csr_event_matmat, csr_event_matvec, csr_matmat, csr_matvec, csr_sddmm
+from event_ops.entries import inside, rows_of
 from event_ops.matrices import numbers, random_csr
 
 SHAPE, NSE = (17, 23), 120
@@ -169,3 +170,18 @@ def test_a_broken_indptr_stays_inside_the_arrays(size, n):
             assert (np.abs(y) <= 4 * size).all()
     sampled = csr_sddmm(indices, indptr, ones, ones, **options)
     assert np.isin(sampled, [0, n]).all()
+
+
+@pytest.mark.parametrize("shape", [(2, 3 * 10**9), (3 * 10**9, 2)], ids=["columns", "rows"])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_rows_and_columns_beyond_32_bits_have_ids_that_are_wider_than_indices(shape, transpose):
+    data, ids = jax.ShapeDtypeStruct((5,), "float32"), jax.ShapeDtypeStruct((9,), "int32")
+    matrix = data, jax.ShapeDtypeStruct((5,), "int32"), jax.ShapeDtypeStruct((shape[0] + 1,), "int32")
+    static = {"shape": shape, "transpose": transpose, "encoding": "ids", "backend": "reference"}
+    with jax.enable_x64(True):
+        lowered = jax.jit(lambda *args: csr_event_matvec(*args, **static)).lower(*matrix, ids)
+        assert lowered.out_info.shape == (shape[transpose],)
+        assert jax.eval_shape(lambda indptr: rows_of(indptr, 5), matrix[2]).dtype == (
+            np.int64 if shape[0] > 2**31 else np.int32
+        )
+        np.testing.assert_array_equal(inside(jnp.array([-1, 5], jnp.int32), 3 * 10**9), [3 * 10**9, 5])

@@ -136,6 +136,12 @@ def array_value(of_type: Any, shape: tuple[int, ...]) -> Any:
             f"shape {shape} has an axis beyond {_MAX_EXTENT} elements, which Warp counts in 32 bits; split it"
         )
     strides = contiguous(own, wp.types.type_size_in_bytes(of_type.dtype))
+    widest = max((step for step, extent in zip(strides, own, strict=True) if extent > 1), default=0)
+    if widest > _MAX_EXTENT:
+        raise KernelTypeError(
+            f"shape {shape} has {widest} bytes from one element of an axis to the next, which Warp counts in "
+            "32 bits, with sign; split it"
+        )
     return array_t(data=0, grad=0, ndim=len(own), shape=own, strides=strides)
 
 

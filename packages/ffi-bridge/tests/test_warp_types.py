@@ -11,6 +11,7 @@ from ffi_bridge.errors import KernelTypeError
 
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
 bridge = pytest.importorskip("ffi_bridge.warp_types", reason="warp-lang is not installed")
+array_struct = pytest.importorskip("ffi_bridge.warp_parameters").array_struct
 
 DTYPES = [
     "bool",
@@ -56,3 +57,13 @@ def test_ranks_that_warp_lacks_are_refused(shape: tuple[int, ...], hint: str) ->
 def test_what_has_no_shape_is_refused() -> None:
     with pytest.raises(KernelTypeError, match="ShapeDtypeStruct"):
         bridge.jaxinfo_to_warpinfo("float32")
+
+
+def test_axes_that_warp_steps_along_by_more_than_32_bits_are_refused():
+    matrix = wp.array(dtype=wp.float32, ndim=2)
+    assert list(array_struct(matrix, (2, 2**29 - 1)).strides[:2]) == [2**31 - 4, 4]
+    assert list(array_struct(matrix, (1, 2**30)).shape[:2]) == [1, 2**30]
+    with pytest.raises(KernelTypeError, match="2147483648 bytes from one element of an axis to the next"):
+        array_struct(matrix, (2, 2**29))
+    with pytest.raises(KernelTypeError, match="an axis beyond 2147483647 elements"):
+        array_struct(matrix, (1, 2**31))

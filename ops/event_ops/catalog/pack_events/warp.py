@@ -13,9 +13,9 @@ def pack(events: wp.array(dtype=wp.bool), words: wp.array(dtype=wp.uint32)):
     position = wp.tid()
     word = wp.uint32(0)
     first = 32 * position
-    for i in range(first, wp.min(first + 32, events.shape[0])):
-        if events[i]:
-            word += wp.uint32(1) << wp.uint32(i - first)
+    for bit in range(wp.min(32, events.shape[0] - first)):  # first + 32 may be more than an int32 holds
+        if events[first + bit]:
+            word += wp.uint32(1) << wp.uint32(bit)
     words[position] = word
 
 
