@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from event_ops.checks import as_array
 from event_ops.events import Events
@@ -20,19 +21,19 @@ def is_sparse(x: Any) -> bool:
 
 
 def operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:
-    """Return x as an array, or as the events that it is.
+    """Return x, which `check_factor` passes, as an array, or as the events that it is."""
+    check_factor(x, shape, left=left)
+    return x if isinstance(x, Events) else as_array(x)
 
-    Raises:
-        TypeError: x is sparse.
-        ValueError: the sizes do not fit A @ x, or x @ A where x is on the left, for A of `shape`.
-    """
+
+def check_factor(x: Any, shape: tuple[int, int], *, left: bool) -> None:
+    """Raise TypeError for a sparse x, ValueError unless A @ x exists for A of `shape`; on the left, x @ A."""
     if is_sparse(x):
         refuse("A product of two sparse matrices", "A.to_scipy() @ B.to_scipy(), or A @ B.todense()")
-    array = x if isinstance(x, Events) else as_array(x)
-    values = array.values if isinstance(array, Events) else array
-    if not isinstance(array, Events) or array.encoding == "flags":
-        _check_sizes(values.shape, shape, left)
-    return array
+    if not isinstance(x, Events):
+        _check_sizes(np.shape(x), shape, left)
+    elif x.encoding == "flags":
+        _check_sizes(x.values.shape, shape, left)
 
 
 def refuse(what: str, instead: str) -> Any:

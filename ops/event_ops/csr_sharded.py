@@ -17,7 +17,7 @@ from event_ops.casts import ENABLE_X64
 from event_ops.checks import as_array, check_shape
 from event_ops.csr import CSR
 from event_ops.csr_numpy import no_array
-from event_ops.csr_operands import operand
+from event_ops.csr_operands import check_factor
 from event_ops.csr_partition import balanced_starts, check_starts, stored
 from event_ops.events import Events
 
@@ -75,8 +75,8 @@ class ShardedCSR:
         check_shape("data", weights, self.data.shape, why="weights by shard, as in the attribute `data`")
         return replace(self, data=weights)
 
-    def __matmul__(self, other: Any) -> jax.Array:
-        x = operand(other, self.shape, left=False)
+    def __matmul__(self, x: Any) -> jax.Array:
+        check_factor(x, self.shape, left=False)
         sizes = np.shape(x.values if isinstance(x, Events) else x)
         if len(sizes) > 2:
             raise ValueError(f"x has shape {sizes}; expected a vector or a matrix: jax.vmap is for more axes")
