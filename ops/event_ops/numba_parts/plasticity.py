@@ -57,10 +57,11 @@ def move_rows(
     for position in range(np.uintp(ids.size)):
         prefetch_entries(w, indices, indptr, places, ids, position)
         i = np.uintp(ids[position])
+        event = events[i]
         for p in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
             j, k = np.uintp(indices[p]), entry(places, p)
             if j < size and k < nse:
-                step = weighted(at(amount, k), events[i])
+                step = weighted(at(amount, k), event)
                 w[k] = bounded(w[k] + step * x[j], at(low, k), at(high, k))
 
 

@@ -37,7 +37,7 @@ def poisson_input(
 
     A mean that is a number or a NumPy array is a constant, which becomes tables of the compiled code. A mean
     that is a JAX array is data: it may be traced, be a batch under `vmap`, and change from step to step of a
-    `scan`. Data take some five times as long, since each number is a sum of numbers of the mean's digits.
+    `scan`. Data take some four times as long, since each number is a sum of numbers of the mean's digits.
     Where the mean is no whole number, these are other numbers than a constant gives, equally distributed.
 
     Args:

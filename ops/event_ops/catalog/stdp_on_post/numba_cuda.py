@@ -30,10 +30,11 @@ def move_columns(
     first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
     for task in range(first, tasks, cuda.gridDim.y * WARPS):
         j = cuda.blockIdx.x * BLOCK + noted[task // pieces]
+        spike = w.dtype.type(spikes[j])
         for p in entries_of_piece(indptr, j, rows.size, task % pieces, pieces):
             i, k = place(rows[p], x_pre.size), place(permutation[p], w.size)
             if i >= 0 and k >= 0:
-                step = at(amount, k) * w.dtype.type(spikes[j])
+                step = at(amount, k) * spike
                 w[k] = bounded_weight(w[k] + step * x_pre[i], at(w_min, k), at(w_max, k))
 
 

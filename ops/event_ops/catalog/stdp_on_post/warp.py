@@ -26,10 +26,11 @@ def move_columns(
     j = wp.tid()
     nse = rows.shape[0]
     if is_active(spikes_post[j]):
+        spike = w.dtype(spikes_post[j])
         for p in range(bounded(indptr[j], nse), bounded(indptr[j + 1], nse)):
             i, k = place(rows[p], x_pre.shape[0]), place(permutation[p], nse)
             if i >= 0 and k >= 0:
-                step = at(amount, k) * w.dtype(spikes_post[j])
+                step = at(amount, k) * spike
                 w[k] = bounded_weight(w[k] + step * x_pre[i], at(w_min, k), at(w_max, k))
 
 

@@ -37,10 +37,11 @@ def move_rows(
     first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
     for task in range(first, tasks, cuda.gridDim.y * WARPS):
         i = cuda.blockIdx.x * BLOCK + noted[task // pieces]
+        spike = w.dtype.type(spikes[i])
         for k in entries_of_piece(indptr, i, indices.size, task % pieces, pieces):
             j = place(indices[k], x_post.size)
             if j >= 0:
-                step = at(amount, k) * w.dtype.type(spikes[i])
+                step = at(amount, k) * spike
                 w[k] = bounded_weight(w[k] + step * x_post[j], at(w_min, k), at(w_max, k))
 
 

@@ -25,10 +25,11 @@ def move_rows(
     i = wp.tid()
     nse = indices.shape[0]
     if is_active(spikes_pre[i]):
+        spike = w.dtype(spikes_pre[i])
         for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
             j = place(indices[k], x_post.shape[0])
             if j >= 0:
-                step = at(amount, k) * w.dtype(spikes_pre[i])
+                step = at(amount, k) * spike
                 w[k] = bounded_weight(w[k] + step * x_post[j], at(w_min, k), at(w_max, k))
 
 
