@@ -27,7 +27,7 @@ _MAKERS = {"ids": "spike_compact({})[0]", "bits": "pack_events({})"}
 def matrix_shape(shape: Any) -> tuple[int, int]:
     """`shape` as two Python integers, or symbolic sizes of `jax.export`."""
     try:
-        rows, columns = (x if export.is_symbolic_dim(x) else operator.index(x) for x in shape)
+        rows, columns = map(_size, shape)
     except (TypeError, ValueError):
         raise ValueError(
             f"shape is {shape!r}; expected two integers, (rows, columns), known when the call is traced"
@@ -35,6 +35,11 @@ def matrix_shape(shape: Any) -> tuple[int, int]:
     if rows < 0 or columns < 0:
         raise ValueError(f"shape is {shape!r}; expected sizes >= 0")
     return rows, columns
+
+
+def _size(extent: Any) -> int:
+    # What a symbolic size is for JAX: an integer that is not known yet.
+    return extent if export.is_symbolic_dim(extent) else operator.index(extent)
 
 
 def check_csr(
