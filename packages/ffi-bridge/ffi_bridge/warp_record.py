@@ -36,7 +36,7 @@ _APART: Final = 1 << 44
 
 _REFUSED: Final = ("launch_tiled", "capture_begin", "capture_launch", "capture_while", "capture_if")
 # Functions of Warp's native library for single values, and what the garbage collector calls at any time.
-_HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy")
+_HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy", "unregister", "wp_cuda_context_")
 
 
 class RecordedDevice:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +14,7 @@ from ffi_bridge.errors import KernelTypeError
 
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
 bridge = pytest.importorskip("ffi_bridge.warp_types", reason="warp-lang is not installed")
-array_struct = pytest.importorskip("ffi_bridge.warp_parameters").array_struct
+array_value = pytest.importorskip("ffi_bridge.warp_parameters").array_value
 
 DTYPES = [
     "bool",
@@ -61,9 +64,18 @@ def test_what_has_no_shape_is_refused() -> None:
 
 def test_axes_that_warp_steps_along_by_more_than_32_bits_are_refused():
     matrix = wp.array(dtype=wp.float32, ndim=2)
-    assert list(array_struct(matrix, (2, 2**29 - 1)).strides[:2]) == [2**31 - 4, 4]
-    assert list(array_struct(matrix, (1, 2**30)).shape[:2]) == [1, 2**30]
+    assert list(array_value(matrix, (2, 2**29 - 1)).strides[:2]) == [2**31 - 4, 4]
+    assert list(array_value(matrix, (1, 2**30)).shape[:2]) == [1, 2**30]
     with pytest.raises(KernelTypeError, match="2147483648 bytes from one element of an axis to the next"):
-        array_struct(matrix, (2, 2**29))
+        array_value(matrix, (2, 2**29))
     with pytest.raises(KernelTypeError, match="an axis beyond 2147483647 elements"):
-        array_struct(matrix, (1, 2**31))
+        array_value(matrix, (1, 2**31))
+
+
+def test_a_warp_without_the_inner_names_is_refused_by_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = importlib.import_module("ffi_bridge.warp_inside")
+    monkeypatch.delattr(sys.modules["warp._src.context"], "pack_arg")
+    spec = importlib.util.spec_from_file_location("another_inside", inside.__file__)
+    assert spec and spec.loader
+    with pytest.raises(ImportError, match=rf"Warp {wp.__version__} does not have .*pack_arg"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
