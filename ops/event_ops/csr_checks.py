@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -39,7 +39,7 @@ def matrix_shape(shape: Any) -> tuple[int, int]:
 
 def _size(extent: Any) -> int:
     # What a symbolic size is for JAX: an integer that is not known yet.
-    return extent if export.is_symbolic_dim(extent) else operator.index(extent)
+    return cast(int, extent) if export.is_symbolic_dim(extent) else operator.index(extent)
 
 
 def check_csr(
