@@ -8,7 +8,6 @@ from ffi_bridge import debug as debug
 from ffi_bridge import export as export
 from ffi_bridge import kernel_cache as kernel_cache
 from ffi_bridge.graph import graph_options as graph_options
-from ffi_bridge.interrupt import interruptible as interruptible
 from ffi_bridge.kernel import XLACustomKernel as XLACustomKernel
 from ffi_bridge.selection import use_backend as use_backend
 
@@ -30,7 +29,6 @@ __all__ = [
     "emulated",
     "export",
     "graph_options",
-    "interruptible",
     "jaxinfo_to_warpinfo",
     "jaxtype_to_warptype",
     "kernel_cache",

@@ -27,6 +27,7 @@ from numba.core.typing.templates import builtin_registry
 from ffi_bridge import kernel_cache
 from ffi_bridge.fingerprint import fingerprint, is_library_name
 from ffi_bridge.handler.exception import ExceptionSlot
+from ffi_bridge.handler.interruption import watch_signals
 from ffi_bridge.handler.layout import Threading
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_threads import start_threads
@@ -99,6 +100,7 @@ def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
     if facts["slot"] is not None:
         start_threads()
         slot = ExceptionSlot(facts["slot"])
+    watch_signals()
     if not _has(facts["symbols"]):
         return None
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()

@@ -24,6 +24,12 @@ def call_c(
     return builder.call(ir.Function(builder.module, kind, name) if known is None else known, arguments)
 
 
+def external(module: Any, symbol: str, of_type: Any) -> Any:
+    """The variable `symbol`, which is not a part of the module."""
+    known = module.globals.get(symbol)
+    return ir.GlobalVariable(module, of_type, symbol) if known is None else known
+
+
 def variable(builder: Any, initial: Any, name: str) -> Any:
     """The address of a variable on the stack; in a loop it is one variable, which is set anew."""
     with builder.goto_entry_block():

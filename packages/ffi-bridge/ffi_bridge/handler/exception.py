@@ -14,7 +14,7 @@ from typing import Any, Final
 from llvmlite import binding, ir
 from numba.core.callconv import CPUCallConv
 
-from ffi_bridge.handler.c_code import call_c, variable
+from ffi_bridge.handler.c_code import call_c, external, variable
 from ffi_bridge.handler.frame import I64, NULL, POINTER, Frame, constant_text
 
 _COUNTER: Final = 0
@@ -97,12 +97,6 @@ def _error_of(frame: Frame, api: Any, message: Any) -> Any:
     with builder.if_then(builder.icmp_unsigned("!=", message, NULL)):
         builder.store(api.string_as_string(message), text)
     return frame.error("XLA_FFI_Error_Code_INTERNAL", builder.load(text))
-
-
-def external(module: Any, symbol: str, of_type: Any) -> Any:
-    """The variable `symbol`, which is not a part of the module."""
-    known = module.globals.get(symbol)
-    return ir.GlobalVariable(module, of_type, symbol) if known is None else known
 
 
 def _word(builder: Any, slot: str, index: int, of_type: Any) -> Any:

@@ -26,6 +26,7 @@ from ffi_bridge.handler.canaries import Canaries
 from ffi_bridge.handler.exception import count_recorded, describe_exception, describe_recorded
 from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, Buffer, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
+from ffi_bridge.handler.interruption import return_if_interrupted
 from ffi_bridge.handler.isolation import Watched
 from ffi_bridge.handler.layout import Layout, Threading
 from ffi_bridge.handler.parallel_region import arrive
@@ -40,6 +41,7 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     frame = Frame(builder, function.args[0])
     frame.answer_metadata()
     frame.return_unless_execute()
+    return_if_interrupted(frame)
     signature: Signature = compiled.signature
     buffers = _checked_buffers(frame, signature, layout)
     sizes = [_size(builder, array, x.dims) for array, x in zip(signature.args, buffers, strict=True)]

@@ -14,6 +14,7 @@ from ffi_bridge.handler.canaries import Canaries
 from ffi_bridge.handler.engine import MachineCode, compile_function, new_module
 from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, POINTER, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
+from ffi_bridge.handler.interruption import return_if_interrupted
 from ffi_bridge.handler.launch import LaunchBuffer, checked_addresses, copied, over_batch, write_addresses
 
 
@@ -48,6 +49,7 @@ def emit_handler(name: str, program: CpuProgram) -> MachineCode:
     frame = Frame(builder, function.args[0])
     frame.answer_metadata()
     frame.return_unless_execute()
+    return_if_interrupted(frame)
     data = checked_addresses(frame, program.buffers, program.num_inputs)
     sizes = [ir.Constant(I64, buffer.size) for buffer in program.buffers]
     for pointer, size in list(zip(data, sizes, strict=True))[program.num_inputs :]:
