@@ -85,6 +85,11 @@ class NativeKernel(ABC):
         default = {"gpu": "cuda"}.get(name := jax.default_backend(), name)
         return default if default in self.platforms else self.platforms[0]
 
+    def results(self, call: NativeCall) -> tuple[int, ...]:
+        """The outputs that hold only what the kernel writes: not empty, and not begun as an input."""
+        begun = dict(self.aliases).values()
+        return tuple(i for i, out in enumerate(call.outs) if i not in begun and 0 not in out.shape)
+
     def check(self, outs: Outs) -> None:
         """Raise KernelDefinitionError for options that are unknown or contradict `outs`."""
         if self.vmap_method not in self.vmap_methods:

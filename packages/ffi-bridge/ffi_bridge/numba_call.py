@@ -46,7 +46,8 @@ class NumbaKernel(NativeKernel):
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
         arrays = self.array_types(ins, call, names)
-        layout = Layout(self.name, names, len(ins), call.batched(len(ins)), debug.is_on())
+        batched, results = call.batched(len(ins)), tuple(len(ins) + i for i in self.results(call))
+        layout = Layout(self.name, names, len(ins), batched, results, debug.is_on())
         target = ensure_kernel_target(
             self.dispatcher, arrays, layout, noalias=not self.aliases, num_threads=call.options
         )

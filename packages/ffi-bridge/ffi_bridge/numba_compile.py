@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
@@ -11,9 +11,8 @@ import numba
 from numba.core import types
 from numba.core.compiler import CompileResult, Flags, compile_extra
 from numba.core.dispatcher import _FunctionCompiler  # pyright: ignore[reportAttributeAccessIssue]
-from numba.core.errors import NumbaError
 
-from ffi_bridge import numba_object
+from ffi_bridge import numba_hints, numba_object
 from ffi_bridge.callees import compiled_now
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.fingerprint import compiled_parts, references
@@ -21,6 +20,7 @@ from ffi_bridge.handler.exception import ExceptionSlot
 from ffi_bridge.handler.layout import Layout, Threading
 from ffi_bridge.handler.numba_context import NativeContext
 from ffi_bridge.handler.numba_cpu import emit_handler
+from ffi_bridge.numba_stores import always_raises, never_stored
 from ffi_bridge.numba_threads import ENTRY, start_threads
 
 
@@ -79,10 +79,11 @@ def compile_handler(
     """
     slot = ExceptionSlot(f"{name}.exceptions")
     with compiled_now(dispatcher):
-        compiled = _compile(dispatcher, arrays, layout, noalias, slot)
+        compiled, refusal = _compile(dispatcher, arrays, layout, noalias, slot)
     threading = _threading(compiled, slot, num_threads)
     compiled.library.enable_object_caching()
     address = emit_handler(compiled, name, layout, threading)
+    _check_stores(compiled, arrays, layout, refusal)
     compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
     entry = numba_object.pack(compiled, threading)
     if keep and numba_object.is_portable(compiled, entry):
@@ -95,20 +96,61 @@ def compile_handler(
 
 def _compile(
     dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, noalias: bool, slot: ExceptionSlot
-) -> CompileResult:
+) -> tuple[CompileResult, Exception | None]:
+    """The kernel for these arrays; or, with the reason, for some inputs as arrays that it could write to."""
     kernel = dispatcher.__name__
     _refuse_imports(kernel, dispatcher.py_func.__code__)
     _refuse_object_mode(dispatcher)
-    try:
-        compiled = _Compiler(dispatcher, noalias, slot).compile(tuple(arrays), None)
-    except NumbaError as error:
-        raise KernelTypeError(_explain(dispatcher, arrays, layout, slot, error)) from error
-    if compiled.signature.return_type not in (types.none, types.void):
-        raise KernelTypeError(
-            f"kernel '{kernel}' returns {compiled.signature.return_type}; write results into the "
-            "output arguments and return nothing"
-        )
-    return compiled
+
+    def compile_for(candidate: Sequence[types.Array]) -> CompileResult | Exception:
+        try:
+            return _Compiler(dispatcher, noalias, slot).compile(tuple(candidate), None)
+        except Warning:
+            raise
+        except Exception as error:  # Numba has errors of its own, and lets others through
+            return error
+
+    found = compile_for(arrays)
+    if not isinstance(refusal := found, Exception):
+        refusal = None
+    elif (found := _with_writable_inputs(compile_for, arrays)) is None:
+        raise KernelTypeError(numba_hints.not_compiled(kernel, layout.names, arrays, refusal)) from refusal
+    if (kind := found.signature.return_type) not in (types.none, types.void):
+        first = layout.num_inputs
+        raise KernelTypeError(numba_hints.returned(kernel, kind, layout.names[first], arrays[first].ndim))
+    return found, refusal
+
+
+def _with_writable_inputs(
+    compile_for: Callable[[Sequence[types.Array]], CompileResult | Exception], arrays: Sequence[types.Array]
+) -> CompileResult | None:
+    """The kernel with as few writable inputs as it compiles with; None where that is not what it lacks."""
+    candidate = [array.copy(readonly=False) for array in arrays]
+    found = compile_for(candidate)
+    if isinstance(found, Exception):
+        return None
+    for i, array in enumerate(arrays):
+        closer = [*candidate[:i], array, *candidate[i + 1 :]]
+        if not isinstance(compiled := compile_for(closer), Exception):
+            candidate, found = closer, compiled
+    return found
+
+
+def _check_stores(
+    compiled: CompileResult, arrays: Sequence[types.Array], layout: Layout, refusal: Exception | None
+) -> None:
+    """Raise KernelTypeError for an input that may be written to, or an output that is never written to."""
+    untouched = never_stored(compiled, layout.names)
+    if refusal is not None:
+        used = zip(layout.names, arrays, compiled.signature.args, strict=True)
+        writable = [name for name, given, array in used if array.mutable and not given.mutable]
+        if written := [name for name in writable if name not in untouched]:
+            raise KernelTypeError(numba_hints.writable_input(layout.kernel, written, refusal)) from refusal
+    for i in layout.results:
+        if layout.names[i] in untouched and not always_raises(compiled):
+            raise KernelTypeError(
+                numba_hints.unwritten_output(layout.kernel, layout.names[i], arrays[i].ndim)
+            )
 
 
 def _refuse_imports(kernel: str, code: CodeType) -> None:
@@ -129,44 +171,6 @@ def _refuse_object_mode(dispatcher: Any) -> None:
                 "native call has no Python; to print, or to look with a debugger, start the process with "
                 "NUMBA_DISABLE_JIT=1"
             )
-
-
-def _explain(
-    dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, slot: ExceptionSlot, error: NumbaError
-) -> str:
-    """What is wrong, in terms of the kernel's own arguments."""
-    if written := _written_inputs(dispatcher, arrays, slot, error):
-        names = ", ".join(f"'{layout.names[i]}'" for i in written)
-        head = (
-            f"kernel '{layout.kernel}' writes into its input {names}; inputs are read-only: write into an "
-            "output, or alias the two with input_output_aliases"
-        )
-    else:
-        listed = (f"{name}: {array}" for name, array in zip(layout.names, arrays, strict=True))
-        head = f"kernel '{layout.kernel}' does not compile for ({', '.join(listed)})"
-    return f"{head}\n{error}"
-
-
-def _written_inputs(
-    dispatcher: Any, arrays: Sequence[types.Array], slot: ExceptionSlot, error: NumbaError
-) -> list[int]:
-    """Inputs whose being read-only is all that stops the kernel from compiling."""
-
-    def compiles(candidate: Sequence[types.Array]) -> bool:
-        try:
-            _Compiler(dispatcher, False, slot).compile(tuple(candidate), None)
-        except NumbaError:
-            return False
-        return True
-
-    writable = [array.copy(readonly=False) for array in arrays]
-    if "readonly" not in str(error) or not compiles(writable):
-        return []
-    return [
-        i
-        for i, array in enumerate(arrays)
-        if not array.mutable and not compiles([*writable[:i], array, *writable[i + 1 :]])
-    ]
 
 
 def _threading(compiled: CompileResult, slot: ExceptionSlot, num_threads: int | None) -> Threading | None:

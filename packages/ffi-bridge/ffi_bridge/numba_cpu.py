@@ -38,8 +38,8 @@ def numba_kernel(
 
     Args:
         kernel: a function decorated with `@numba.njit`; takes one array per input, then one per
-            output, all C-contiguous; writes every element of every output; returns nothing. Inputs
-            are read-only.
+            output, all C-contiguous, numbers too: `x[()]`; writes every element of every output;
+            returns nothing. Inputs are read-only.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. A dict
             is in the order of its keys.
         vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
@@ -63,7 +63,8 @@ def numba_kernel(
         TypeError: `kernel` is not an `@njit` function.
         ValueError: `outs` is empty or has a dtype that is not available; an alias is out of range.
         KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a
-            kernel that does not compile, writes into an input, or returns a value.
+            kernel that does not compile, writes into an input, never stores to an output, or returns a
+            value.
         jax.errors.JaxRuntimeError: when run: the kernel raised; the text has its name and the
             exception. Inside a parallel region: every call of the kernel that was under way then
             fails, in whichever thread.

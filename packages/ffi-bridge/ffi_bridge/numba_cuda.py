@@ -72,7 +72,7 @@ def numba_cuda_kernel(
             is empty or has a dtype that is not available; an alias is out of range.
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
         KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a kernel that
-            does not compile, writes into an input, or synchronises its whole grid.
+            does not compile, writes into an input, never uses an output, or synchronises its whole grid.
         jax.errors.JaxRuntimeError: when run: a launch failed; the text has the CUDA error's name.
 
     Source: https://nvidia.github.io/numba-cuda/ for what a kernel may contain.

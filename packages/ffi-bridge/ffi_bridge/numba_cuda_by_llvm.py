@@ -54,7 +54,8 @@ class NumbaCuda:
     config: Any = config
     cuda: Any = cuda
     dispatcher: type = dispatcher.CUDADispatcher
-    errors: tuple[type[Exception], ...] = (NumbaError,)
+    # Beside its own are those that it fails with at `x += ...`.
+    errors: tuple[type[Exception], ...] = (NumbaError, AttributeError, KeyError)
     element: Any = element
 
     def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:

@@ -70,8 +70,9 @@ class NumbaCudaMlir:
     config: Any = config
     cuda: Any = cuda
     dispatcher: type = MLIRDispatcher
-    # Beside what its type checker finds there is what it asserts, and reports as gaps of its own.
-    errors: tuple[type[Exception], ...] = (NumbaError, RuntimeError, AssertionError)
+    # Beside what its type checker finds there is what it asserts, reports as gaps of its own, and fails with
+    # at `x += ...`.
+    errors: tuple[type[Exception], ...] = (NumbaError, RuntimeError, AssertionError, AttributeError)
     element: Any = element
 
     def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:

@@ -10,12 +10,15 @@ from typing import Any, ClassVar
 from ffi_bridge.buffer_spec import BufferSpec, buffers_of
 from ffi_bridge.cuda_driver import cuda_driver
 from ffi_bridge.cuda_program import ensure_program_target
+from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.fingerprint import fingerprint
 from ffi_bridge.launch_extents import LaunchExtents
 from ffi_bridge.native_call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.numba_cuda_compile import compiler_of
 from ffi_bridge.numba_cuda_program import KernelLaunch, View, program_of
+from ffi_bridge.numba_hints import unwritten_output
 from ffi_bridge.numba_parameters import parameter_names
+from ffi_bridge.numba_stores import unused_parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +96,10 @@ class NumbaCudaKernel(LaunchedKernel):
         return parameter_names(self.dispatcher.py_func, num_inputs, num_outs)
 
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
+        unused = unused_parameters(self.dispatcher.py_func)
+        for spec in (buffers[i - len(call.outs)] for i in self.results(call)):
+            if spec.name in unused:
+                raise KernelTypeError(unwritten_output(self.name, spec.name, len(spec.shape)))
         views = tuple(View.whole(i, spec) for i, spec in enumerate(buffers))
         return (KernelLaunch(self.dispatcher, self.extents, views),)
 

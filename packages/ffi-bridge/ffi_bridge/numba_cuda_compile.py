@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from cuda.bindings.nvjitlink import nvJitLinkError
 
-from ffi_bridge import kernel_cache, numba_cuda_by_llvm
+from ffi_bridge import kernel_cache, numba_cuda_by_llvm, numba_hints
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.callees import compiled_now
 from ffi_bridge.cuda_driver import Cubin
@@ -125,23 +126,22 @@ def _explain(
     capability: Capability,
     error: Exception,
 ) -> str:
-    if "readonly" in str(error) and _compiles_writable(compiler, kernel, arguments, capability):
-        head = (
-            f"kernel '{kernel.__name__}' writes into an input; inputs are read-only: write into an output, "
-            "or alias the two with input_output_aliases"
-        )
-    else:
-        head = f"kernel '{kernel.__name__}' does not compile for ({', '.join(map(str, arguments))})"
-    return f"{head}\n{error}"
+    def compiles(candidate: Sequence[ArgumentType]) -> bool:
+        try:
+            compiler.compile(kernel, candidate, capability)
+        except _errors(compiler):
+            return False
+        return True
 
-
-def _compiles_writable(
-    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
-) -> bool:
-    """Whether the kernel compiles where it may write to every array."""
+    names = list(inspect.signature(kernel.py_func).parameters)
+    if len(names) != len(arguments):  # the kernel takes any number of them
+        names = [f"argument {i}" for i in range(len(arguments))]
     writable = [replace(x, readonly=False) if isinstance(x, ArrayType) else x for x in arguments]
-    try:
-        compiler.compile(kernel, writable, capability)
-    except _errors(compiler):
-        return False
-    return True
+    if writable == list(arguments) or not compiles(writable):
+        return numba_hints.not_compiled(kernel.__name__, names, arguments, error)
+    needed = [
+        name
+        for i, (name, array) in enumerate(zip(names, arguments, strict=True))
+        if array != writable[i] and not compiles([*writable[:i], array, *writable[i + 1 :]])
+    ]
+    return numba_hints.writable_input(kernel.__name__, needed, error)

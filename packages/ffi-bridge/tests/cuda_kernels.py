@@ -131,6 +131,31 @@ def writes_input(x, out):
 
 
 @cuda.jit
+def adds_to_input(x, out):
+    x += 1
+    out[0] = 1
+
+
+@cuda.jit
+def writes_in_a_tuple(x, out):
+    for array in (x, out):
+        array[0] = 1
+
+
+@cuda.jit
+def gives_the_name_away(x, out):
+    out = x[0]
+    if out > 3:
+        out += 1
+
+
+@cuda.jit
+def counts(n, out):
+    for i in range(n):
+        out[i] = 1
+
+
+@cuda.jit
 def beyond(x, out):
     out[out.size + cuda.threadIdx.x] = x[0]
 

@@ -124,6 +124,7 @@ def behind_in_place(x, z, y):
 @numba.njit
 def integers(x, y, z):
     y[0] = 1
+    z[2:] = 1
 
 
 @wp.kernel

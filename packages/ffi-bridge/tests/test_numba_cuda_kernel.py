@@ -210,7 +210,10 @@ def test_equal_kernels_share_a_target_and_others_do_not(x):
 @pytest.mark.parametrize(
     ("kernel", "ins", "message"),
     [
-        ("writes_input", 1, "writes into an input; inputs are read-only"),
+        ("writes_input", 1, "writes into its input 'x'; inputs are read-only"),
+        ("adds_to_input", 1, "'adds_to_input' does not compile for"),
+        ("writes_in_a_tuple", 1, "has its input 'x' where Numba expects an array that it may write to"),
+        ("gives_the_name_away", 1, r"never stores to its output 'out'.* write `out\[:\] = \.\.\.`"),
         ("misspelt", 1, "'misspelt' does not compile for"),
         ("whole_grid", 1, "synchronises its whole grid"),
         ("add", 1, r"takes 3 arguments \(x, y, out\), but the call has 1 inputs"),
@@ -220,6 +223,17 @@ def test_a_kernel_that_cannot_serve_is_refused_when_traced(x, kernel, ins, messa
     f = numba_cuda_kernel(getattr(kernels, kernel), out(10), launch_dims=10)
     with pytest.raises(KernelTypeError, match=message):
         jax.make_jaxpr(f)(*[x] * ins)
+
+
+def test_numbers_taken_for_what_they_are_in_python():
+    f = numba_cuda_kernel(kernels.counts, out(10), launch_dims=1)
+    with pytest.raises(KernelTypeError, match=r"read and write it as `n\[\(\)\]`\n"):
+        jax.make_jaxpr(f)(3)
+
+
+@pytest.mark.parametrize("options", [{"outs": out(0)}, {"outs": out(10), "input_output_aliases": {0: 0}}])
+def test_an_output_may_stay_as_it_is_where_it_is_empty_or_begins_as_an_input(x, options):
+    jax.make_jaxpr(numba_cuda_kernel(kernels.gives_the_name_away, launch_dims=1, **options))(x)
 
 
 def test_a_dtype_that_kernels_lack_is_named(x):

@@ -259,8 +259,8 @@ def test_a_launch_with_clusters_is_refused(gpu, x):
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (writes_input, "writes into an input; inputs are read-only"),
-        (misspelt, r"'misspelt' does not compile for \(readonly array\(float32, 1d, C\), array"),
+        (writes_input, "writes into its input 'x'; inputs are read-only"),
+        (misspelt, r"'misspelt' does not compile for \(x: readonly array\(float32, 1d, C\), out: array"),
         (whole_grid, "synchronises its whole grid"),
         (add, r"takes 3 arguments \(x, y, out\), but the call has 1 inputs"),
     ],

@@ -56,6 +56,38 @@ def returns(x, out):
 
 
 @numba.njit
+def returns_its_output(x, out):
+    out[:] = x
+    return out
+
+
+def counts(n, out):
+    for i in range(n):
+        out[i] = 1
+
+
+def counts_as_long(n, out):
+    i = 0
+    while i < min(n, 3):
+        i += 1
+        out[i] = 1
+
+
+def adds_up(n, out):
+    total = 0.0
+    total += n
+    out[:] = total
+
+
+def converts(n, out):
+    out[:] = float(n)
+
+
+def slices(n, out):
+    out[:n] = 1
+
+
+@numba.njit
 def star(*arrays):
     arrays[-1][0] = 1
 
@@ -141,7 +173,31 @@ class TestWhenTraced:
         self.refuse(imports, "'imports' imports 'math' in its body.*top of the file", jnp.ones(3))
 
     def test_returns_a_value(self):
-        self.refuse(returns, "'returns' returns float32", jnp.ones(3))
+        self.refuse(returns, r"'returns' returns float32; .*write `out\[:\] = \.\.\.`", jnp.ones(3))
+        self.refuse(
+            returns, r"`out\[\(\)\] = \.\.\.`", jnp.ones(3), outs=jax.ShapeDtypeStruct((), jnp.float32)
+        )
+        self.refuse(returns_its_output, "`return` without a value", jnp.ones(3))
+
+    @pytest.mark.parametrize("kernel", [counts, counts_as_long, adds_up, converts, slices])
+    def test_numbers_taken_for_what_they_are_in_python(self, kernel):
+        message = (
+            r"does not compile for \(n: .*0d, C\), out: .*\); a number .* read and write it as `n\[\(\)\]`\n"
+        )
+        self.refuse(numba.njit(kernel), message, 3)
+
+    def test_no_such_hint_where_numbers_are_not_what_is_wrong(self):
+        with pytest.raises(KernelTypeError) as caught:
+            jax.eval_shape(numba_kernel(typo, OUT), 3)
+        assert "without dimensions" not in str(caught.value)
+
+    def test_an_index_into_a_number_that_is_an_output(self):
+        @numba.njit
+        def writes_a_number(x, out):
+            out[0] = x[0]
+
+        number = jax.ShapeDtypeStruct((), jnp.float32)
+        self.refuse(writes_a_number, r"read and write it as `out\[\(\)\]`\n", jnp.ones(3), outs=number)
 
     @pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16, jnp.float8_e4m3fn, jnp.int4])
     def test_dtypes_without_support(self, dtype):

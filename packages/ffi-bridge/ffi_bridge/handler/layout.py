@@ -10,13 +10,15 @@ class Layout:
     """How the buffers of a frame map to the kernel's arguments.
 
     `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without
-    one is given to every element of that level. `guarded`: outputs lie between canaries.
+    one is given to every element of that level. `guarded`: outputs lie between canaries. `results`:
+    arguments whose elements come from the kernel alone.
     """
 
     kernel: str
     names: tuple[str, ...]
     num_inputs: int
     batched: tuple[tuple[bool, ...], ...]
+    results: tuple[int, ...]
     guarded: bool = False
 
     @property
