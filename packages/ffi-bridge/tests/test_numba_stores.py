@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
+from llvmlite import binding as llvm
 from numba import types
 
 from ffi_bridge import numba_kernel
@@ -223,7 +224,15 @@ def in_place_of_an_input(x, y):
     y[:] = x
 
 
-@pytest.mark.parametrize(("kernel", "added"), [(by_a_declared_callee, 0), (read_in_a_tuple, 8)])
+needs_a_new_llvm = pytest.mark.skipif(
+    llvm.llvm_version_info[0] < 22,
+    reason="an older LLVM follows no array into what was compiled before",
+)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "added"), [pytest.param(by_a_declared_callee, 0, marks=needs_a_new_llvm), (read_in_a_tuple, 8)]
+)
 def test_inputs_are_typed_as_writable_where_nothing_writes_them(kernel, added):
     np.testing.assert_array_equal(numba_kernel(numba.njit(kernel), FOUR)(X), X + added)
 
