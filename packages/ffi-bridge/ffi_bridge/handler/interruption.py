@@ -101,7 +101,7 @@ def _new_file() -> int:
 def _emit_interrupted(file: int, main_thread: int | None) -> Any:
     """A module with the function INTERRUPTED: not 0 if the handler of a signal raised, which is kept."""
     module = new_module("ffi_bridge_interruption")
-    since = ir.GlobalVariable(module, I64, "since")  # when the signal was seen first, or 0
+    since: Any = ir.GlobalVariable(module, I64, "since")  # when the signal was seen first, or 0
     since.initializer = ir.Constant(I64, 0)
     builder, _ = begin_function(module, INTERRUPTED, ir.FunctionType(I32, ()))
     no, zero = ir.Constant(I32, 0), ir.Constant(I64, 0)
