@@ -33,8 +33,8 @@ def writes_input(x, out):
 
 
 @numba.njit
-def nothing(x, out):
-    pass
+def stores(x, out):
+    out[0] = 1
 
 
 @numba.njit
@@ -202,5 +202,5 @@ CASES = (
         for name, f in DERIVATIVES.items()
     ),
     Misuse("a signature of other types", _other_signature, error=None),
-    Misuse("more memory than there is", _call(nothing, X, outs=_of((2**45,))), "memory|allocat", Exception),
+    Misuse("more memory than there is", _call(stores, X, outs=_of((2**45,))), "memory|allocat", Exception),
 )
