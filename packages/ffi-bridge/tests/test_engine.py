@@ -35,7 +35,8 @@ def for_numba():
 
 
 def for_warp():
-    warp_cpu.emit_handler(0, "for_warp", warp_cpu.WarpLaunch((bytes(8),), 1, BUFFERS, ()))
+    program = warp_cpu.CpuProgram((warp_cpu.CpuLaunch(0, (0,)),), (bytes(8),), 1, BUFFERS, ())
+    warp_cpu.emit_handler("for_warp", program)
 
 
 def for_cuda():
