@@ -148,8 +148,8 @@ OUTS = {
     "too many": ([OUT, OUT], "or change outs", KernelTypeError),
 }
 CANNOT_BE = {
-    writes_input: "writes into an input; inputs are read-only",
-    returns: "'returns' does not compile",
+    writes_input: "writes into its input 'x'; inputs are read-only",
+    returns: "'returns' never stores to its output 'out'.*write `out",
     star: r"parameter '\*arrays'; a kernel takes one positional",
     keyword_only: "a kernel takes one positional",
     unknown_name: "nobody_defined_this",
