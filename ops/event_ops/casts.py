@@ -15,7 +15,7 @@ ENABLE_X64 = "enable 64-bit types: jax.config.update('jax_enable_x64', True)"
 
 
 def keeps_values(x: Any, dtype: Any) -> bool:
-    """Whether `x.astype(dtype)` has the values of x; of a traced x, whether its dtype says so.
+    """Return whether `x.astype(dtype)` has the values of x; for a traced x, whether its dtype says so.
 
     A traced integer may become a float, as in JAX.
     """

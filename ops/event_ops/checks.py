@@ -82,7 +82,7 @@ def check_positive(name: str, x: Any, *, zero: bool = False) -> None:
 
 
 def reaches(size: Any, least: int) -> bool:
-    """Whether a size is known to be `least` or more: one that an exported program leaves open may not be."""
+    """Return whether a size is known to be `least` or more, as one that an export leaves open is not."""
     try:
         return bool(size >= least)
     except InconclusiveDimensionOperation:

@@ -26,7 +26,7 @@ class CSRConvert(CSRBase):
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, validate: bool = True) -> Self:
-        """Of a SciPy sparse matrix or array in any format; so is `CSR(matrix)`."""
+        """Convert a SciPy sparse matrix or array of any format, as `CSR(matrix)` does."""
         return cls._of(csr_formats.parts_of_scipy(matrix), validate)
 
     def to_scipy(self) -> Any:
@@ -37,7 +37,7 @@ class CSRConvert(CSRBase):
     def from_coo(
         cls, row: Any, col: Any = None, data: Any = None, *, shape: tuple[int, int], validate: bool = True
     ) -> Self:
-        """Of entries (row, col, data) in any order, or as SciPy has them, (data, (row, col)).
+        """Make a matrix of entries (row, col, data) in any order, or as SciPy has them, (data, (row, col)).
 
         Works under jit.
         """
@@ -46,12 +46,12 @@ class CSRConvert(CSRBase):
 
     @classmethod
     def from_bcoo(cls, matrix: Any, *, validate: bool = True) -> Self:
-        """Of a `jax.experimental.sparse.BCOO` without batch and dense axes; so is `CSR(matrix)`."""
+        """Convert a `jax.experimental.sparse.BCOO` without batch and dense axes, as `CSR(matrix)` does."""
         return cls._of(csr_formats.parts_of_bcoo(matrix, validate), validate)
 
     @classmethod
     def from_bcsr(cls, matrix: Any, *, validate: bool = True) -> Self:
-        """Of a `jax.experimental.sparse.BCSR` without batch and dense axes; so is `CSR(matrix)`."""
+        """Convert a `jax.experimental.sparse.BCSR` without batch and dense axes, as `CSR(matrix)` does."""
         return cls._of(csr_formats.parts_of_bcsr(matrix, validate), validate)
 
     def to_bcsr(self) -> Any:

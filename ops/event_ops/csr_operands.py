@@ -16,7 +16,7 @@ from event_ops.events import Events
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether x is a sparse matrix of any library: only those can be made dense."""
+    """Return whether x is a sparse matrix of any library: only those can be made dense."""
     return hasattr(x, "todense")
 
 

@@ -63,7 +63,7 @@ def _check_order(w_min: np.ndarray, w_max: np.ndarray) -> None:
 def change_at(
     spikes: jax.Array, spike_ids: jax.Array, x: jax.Array, ids: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """For each entry spike * x, whether its spike is active, and whether derivatives pass.
+    """Return, for each entry, spike * x, whether its spike is active, and whether derivatives pass.
 
     Ids are in range for both. Derivatives pass at active spikes and at float spikes of 0 alone, whatever the
     numbers elsewhere are.

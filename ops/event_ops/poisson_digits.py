@@ -39,12 +39,12 @@ def digit_tables() -> np.ndarray:
 
 
 def in_range(mean: Any) -> Any:
-    """Where a number can be drawn for a mean; not for NaN."""
+    """Return where a number can be drawn for a mean; not for NaN."""
     return (mean >= 0) & (mean <= int(MAX_MEAN))
 
 
 def rest_number(rest: Any, word: Any) -> Any:
-    """What a word chooses for a rest in units of 2**-32; all uint32.
+    """Return the number that a word chooses for a rest in units of 2**-32; all uint32.
 
     Of all words rest**2 / 2**33 choose 2, at most 128; 3 would be the choice of a hundredth of one.
     """

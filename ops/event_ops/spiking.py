@@ -47,12 +47,12 @@ def _pseudo_tangent(surrogate: Surrogate, primals: Any, tangents: Any) -> tuple[
 
 
 def is_held(refractory: jax.Array, dt: jax.Array) -> jax.Array:
-    """Whether the refractory time of each neuron lasts through this step."""
+    """Return whether the refractory time of each neuron lasts through this step."""
     return refractory > dt / 2
 
 
 def approach(V_m: jax.Array, V_inf: jax.Array, decay: jax.Array, held: jax.Array) -> jax.Array:
-    """Where V_m comes to on its way to V_inf; for held neurons nothing that counts, in derivatives either."""
+    """Return V_m one step nearer to V_inf; where neurons are held, neither it nor its derivatives count."""
     return V_inf + jnp.where(held, 0, V_m - V_inf) * decay
 
 

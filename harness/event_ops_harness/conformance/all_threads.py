@@ -19,7 +19,7 @@ OWN: Final = "MIN_PARALLEL"
 
 
 def use_all_threads() -> None:
-    """From here on; before an operator's Numba backend is loaded, which copies the bounds of the modules."""
+    """Set the bounds to 0; call it before a Numba backend is loaded, which copies those of modules."""
     for name, bound in _BOUNDS.items():
         module = importlib.import_module(f"event_ops.numba_parts.{name}")
         if not hasattr(module, bound):

@@ -63,7 +63,7 @@ def check_operator(
 
 
 def _look_at(cell: Cell, processes: Processes, place: Place | None) -> Outcome:
-    """In a process of its own, where the property needs one that finds the operator."""
+    """Look at a cell in a process of its own, where the property needs one that finds the operator."""
     if cell.prop.apart and place is not None:
         return processes.look_at(cell, place)
     obstacle = cell.prop.obstacle()

@@ -34,14 +34,14 @@ class ProcessEndedError(Exception):
 
 
 class Place(NamedTuple):
-    """Where other processes find an operator: it is `OPERATORS[index]` of a module."""
+    """The place where other processes find an operator: `OPERATORS[index]` of a module."""
 
     module: str
     index: int
 
     @classmethod
     def of(cls, operator: Operator) -> Place | None:
-        """Where an operator is; None where no module but the main program lists it."""
+        """Find an operator; None where no module but the main program lists it."""
         for name, module in list(sys.modules.items()):
             listed = getattr(module, "__dict__", {}).get("OPERATORS")
             if name != "__main__" and isinstance(listed, list | tuple):
@@ -65,7 +65,7 @@ class Processes:
         self._begun.clear()
 
     def look_at(self, cell: Cell, place: Place) -> Outcome:
-        """Whether a cell has its property; a process that ends is a failure of the cell.
+        """Return whether a cell has its property; a process that ends is a failure of the cell.
 
         The operator is then looked at on that backend for its bounds alone.
         """

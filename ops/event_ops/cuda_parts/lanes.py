@@ -39,7 +39,7 @@ def lanes_alike(value: Any) -> Any:
 
 @cuda.jit(device=True)
 def rank_in(lanes: Any) -> Any:
-    """How many of the lanes, bits of a uint32, are before this one."""
+    """Count the lanes before this one among `lanes`, bits of a uint32."""
     return np.int32(cuda.popc(lanes & np.uint32((1 << cuda.laneid) - 1)))
 
 

@@ -100,7 +100,7 @@ def sliced(view: View, key: tuple[Any, ...]) -> View:
 
 
 class Recorder:
-    """What a function has done so far: its launches, and the temporaries that it made."""
+    """The record of a function so far: its launches, and the temporaries that it made."""
 
     def __init__(self, name: str, first_temporary: int) -> None:
         self._name = name

@@ -48,7 +48,7 @@ def writable_input(kernel: str, names: Sequence[str], error: Exception) -> str:
 
 
 def _hint_at_numbers(names: Sequence[str], arrays: Sequence[Any], error: str) -> str:
-    """How to read numbers, which arrive as 0-d arrays, if the message speaks of such; else nothing."""
+    """Say how to read numbers, which arrive as 0-d arrays, if the message speaks of such; else nothing."""
     if "Unknown attribute" in error:
         return ""
     numbers = [

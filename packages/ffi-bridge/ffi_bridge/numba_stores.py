@@ -19,7 +19,7 @@ _DATA: Final = 4  # the place of an array's address in Numba's struct, and so in
 
 
 def never_stored(compiled: CompileResult, names: Sequence[str]) -> set[str]:
-    """Those of the kernel's array parameters `names` that its finished machine code never stores to.
+    """Return the array parameters among `names` that the kernel's finished machine code never stores to.
 
     LLVM has followed every pointer through callees, views and tuples, and marked those that nothing is
     written through. What it cannot follow, such as arrays in the shares of a parallel region, is unmarked.
@@ -29,7 +29,7 @@ def never_stored(compiled: CompileResult, names: Sequence[str]) -> set[str]:
 
 
 def always_raises(compiled: CompileResult) -> bool:
-    """Whether every way through the kernel ends with an exception."""
+    """Return whether every way through the kernel ends with an exception."""
     ends = [x for block in _function(compiled).blocks for x in block.instructions if x.opcode == "ret"]
     return all(_is_error(next(x.operands)) for x in ends)
 
@@ -51,7 +51,7 @@ def _function(compiled: CompileResult) -> Any:
 
 
 def _is_error(status: Any) -> bool:
-    """Whether a status that the kernel returns is known to be another than that of success, 0."""
+    """Return whether a status that the kernel returns is known not to be 0, that of success."""
     return status.value_kind == llvm.ValueKind.constant_int and status.get_constant_value() != 0
 
 

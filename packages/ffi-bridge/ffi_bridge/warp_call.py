@@ -46,7 +46,7 @@ class Launch:
 
 @dataclass(frozen=True, eq=False)
 class WarpOperation(NativeKernel):
-    """What is a sequence of launches of Warp kernels; array parameters are buffers."""
+    """A sequence of launches of Warp kernels; array parameters are buffers."""
 
     signature: Signature
 

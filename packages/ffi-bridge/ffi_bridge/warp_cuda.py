@@ -123,7 +123,7 @@ def _add_for_batch(
     kernel: int,
     bounds: int,
 ) -> None:
-    """Of a kernel that `batched_kernel` made; the adjoint's has every parameter twice."""
+    """Pack a launch of a kernel that `batched_kernel` made; an adjoint has every parameter twice."""
     given, unread = _numbers(program, launch.arguments), list[int]()
     if launch.adjoints is not None:
         unread = _numbers(program, [argument.unread() for argument in launch.adjoints])

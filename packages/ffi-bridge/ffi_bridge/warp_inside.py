@@ -56,7 +56,7 @@ def host_functions(ours: Mapping[str, Callable[..., Any]]) -> list[Replacement]:
 
 
 def tape_is_open() -> bool:
-    """Whether a `wp.Tape` records what this process launches."""
+    """Return whether a `wp.Tape` records what this process launches."""
     return context.runtime.tape is not None
 
 

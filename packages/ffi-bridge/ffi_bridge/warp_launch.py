@@ -56,7 +56,7 @@ class Argument:
         return self.ctype.from_buffer_copy(self.content)
 
     def unread(self) -> Argument:
-        """What takes its place where a kernel does not read it."""
+        """Return what takes its place where a kernel does not read it."""
         return Argument.of(array_t()) if self.is_array else self
 
 
@@ -89,7 +89,7 @@ class WarpLaunch:
     def batch_strides(
         self, buffers: Sequence[BufferSpec], sizes: Sequence[int]
     ) -> list[tuple[Strides, Strides]]:
-        """For each array: bytes from one element of each batch level to the next, also of its adjoint."""
+        """Return the bytes between elements of each batch level, for each array and its adjoint."""
 
         def strides(argument: Argument, offset: int) -> Strides | None:
             found = [buffer for buffer, place, _ in argument.pointers if place == offset]

@@ -39,7 +39,7 @@ def filled_4d(value: Any, target: wp.array4d(dtype=Any)):
 
 
 def fill(launch: Callable[..., None], array: Any, value: Any) -> None:
-    """In place of `array.fill_(value)`, by a launch."""
+    """Do the work of `array.fill_(value)` by a launch."""
     is_struct = wp.types.type_is_struct(array.dtype)
     element = (value or array.dtype()) if is_struct else array.dtype(value)
     if array.is_contiguous:
@@ -57,7 +57,7 @@ def copy(
     count: int = 0,
     stream: Any = None,
 ) -> None:
-    """In place of `wp.copy`, by a launch; raises KernelTypeError for what that could copy and this cannot."""
+    """Do the work of `wp.copy` by a launch; raise KernelTypeError for what only that can copy."""
     count = count or src.size
     parts = dest_offset or src_offset or count != src.size
     if stream is not None or dest.dtype != src.dtype:

@@ -43,7 +43,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class StructValue:
-    """What a Warp struct held when it was given."""
+    """The content of a Warp struct when it was given."""
 
     content: bytes
     instance: Any = field(repr=False, compare=False)
@@ -90,7 +90,7 @@ def parameter_of(subject: str, name: str, kind: Any) -> Parameter:
 
 
 def is_static(kind: Any) -> bool:
-    """Whether an annotation is of a number, a vector, a matrix, or a struct of those."""
+    """Return whether an annotation is of a number, a vector, a matrix, or a struct of those."""
     if wp.types.type_is_struct(kind):
         return all(is_static(field.type) for field in kind.vars.values())
     return wp.types.type_is_value(kind)
@@ -177,7 +177,7 @@ def _struct_value(subject: str, parameter: Parameter, value: Any) -> StructValue
 
 
 def python_value(parameter: Parameter, value: Any) -> Any:
-    """What a Python function has for a static value: a number, or a vector, matrix or struct of Warp."""
+    """Return a static value as Python functions see it: a number, or a vector, matrix or struct of Warp."""
     if isinstance(value, StructValue):
         return StructValue.of(parameter.type, value.instance).instance
     return parameter.type(*value) if isinstance(value, tuple) else value

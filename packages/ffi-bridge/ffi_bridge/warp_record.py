@@ -40,7 +40,7 @@ _HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy", "unregi
 
 
 class RecordedDevice:
-    """In place of the device that XLA will choose; its memory are temporaries, which XLA allocates."""
+    """A stand-in for the device that XLA will choose; its memory is temporaries, which XLA allocates."""
 
     is_cpu = False
     is_cuda = True
@@ -72,7 +72,7 @@ class RecordedDevice:
 
 
 class Recorder:
-    """What a function has done so far: its launches, and the temporaries that it made."""
+    """The record of a function so far: its launches, and the temporaries that it made."""
 
     def __init__(self, name: str, inputs: Sequence[str], first_temporary: int) -> None:
         self._name = name
@@ -102,7 +102,7 @@ class Recorder:
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """What functions of Warp do while this records."""
+        """Functions that replace those of Warp, by name, while this records."""
         refused = {name: self._refusal(name) for name in _REFUSED}
         memory = {
             "copy": functools.partial(copy, self.launch),
@@ -116,13 +116,13 @@ class Recorder:
         return lambda *_, **__: self.refuse(f"it calls wp.{name}")
 
     def get_device(self, given: Any = None) -> Any:
-        """In place of Warp's choice of a device."""
+        """Return the stand-in, where Warp would choose a device."""
         if given is not None and given is not self.device:
             self.refuse(f"it names the device {str(given)!r}, where XLA chooses one: leave `device` out")
         return self.device
 
     def native(self, thread: int) -> Callable[[Any, str], Any]:
-        """In place of Warp's native library, which would follow addresses."""
+        """Return a stand-in for Warp's native library, which would follow addresses."""
 
         def lookup(library: Any, name: str) -> Any:
             if threading.get_ident() == thread and not any(part in name for part in _HARMLESS):
@@ -147,7 +147,7 @@ class Recorder:
         max_blocks: int = 0,
         block_dim: int | None = None,
     ) -> None:
-        """In place of `wp.launch`; raises KernelTypeError where the kernel takes other arguments."""
+        """Note a launch, in place of `wp.launch`; raise KernelTypeError for arguments that do not fit."""
         if not isinstance(kernel, wp.Kernel):
             self.refuse(f"it launches {kernel!r}, which is no Warp kernel")
         if adjoint or adj_inputs or adj_outputs or stream is not None or record_cmd or max_blocks:

@@ -82,7 +82,7 @@ class Signature:
         return found
 
     def values(self, ins: Sequence[Any]) -> list[Any]:
-        """What a caller gave, the static values hashable; raises KernelTypeError where they do not fit."""
+        """Return what a caller gave, static values hashable; raise KernelTypeError where they do not fit."""
         if len(ins) != len(self.given):
             names = ", ".join(self.parameters[i].name for i in self.given)
             raise KernelTypeError(

@@ -12,7 +12,7 @@ P = ParamSpec("P")
 
 
 def describe_as(kernel: Callable[..., Any], surplus: int) -> Callable[[F], F]:
-    """As `functools.wraps`, with a signature that lacks the last `surplus` parameters, which are no inputs.
+    """Do as `functools.wraps` does, with a signature without the last `surplus` parameters, the outputs.
 
     Inputs are given by position alone; the options that the function takes by keyword alone stay in it. JAX
     binds arguments to the signature of what is given to `jax.custom_vjp`, for example.

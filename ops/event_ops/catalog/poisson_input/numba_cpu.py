@@ -71,7 +71,7 @@ def draw_blocks(
 
 @njit
 def rest_number(rest: Any, word: Any) -> Any:
-    """What a word chooses for a rest: see event_ops/poisson_digits.py; all uint32."""
+    """Return the number that a word chooses for a rest: see event_ops/poisson_digits.py; all uint32."""
     half = rest >> np.uint32(5)
     twice = np.uint32(half * half) >> np.uint32(23)
     return np.uint32(word < np.uint32(rest - twice)) + np.uint32(word < twice)

@@ -57,7 +57,7 @@ def word_of(i: Any, part: Any, time: Any, key: Any) -> Any:
 
 @cuda.jit(device=True)
 def rest_number(rest: Any, word: Any) -> Any:
-    """What a word chooses for a rest: see event_ops/poisson_digits.py."""
+    """Return the number that a word chooses for a rest: see event_ops/poisson_digits.py."""
     half = rest >> np.uint64(5)
     twice = half * half >> np.uint64(23)
     return np.int32(word < rest - twice) + np.int32(word < twice)

@@ -35,7 +35,7 @@ def word_of(i: wp.int32, part: wp.int32, time: wp.uint32, key: wp.uint32) -> wp.
 
 @wp.func
 def number_of(tables: wp.array(dtype=wp.uint32), which: wp.int32, word: wp.uint32) -> wp.uint32:
-    """What a word chooses in a table."""
+    """Return the number that a word chooses in a table."""
     slot = word >> _CUT_BITS
     entry = tables[which * _OUTCOMES + wp.int32(slot)]
     return wp.where((word & _CUT) < (entry >> _BITS), slot, entry & _ALIAS)
@@ -43,7 +43,7 @@ def number_of(tables: wp.array(dtype=wp.uint32), which: wp.int32, word: wp.uint3
 
 @wp.func
 def rest_number(rest: wp.uint32, word: wp.uint32) -> wp.uint32:
-    """What a word chooses for a rest: see event_ops/poisson_digits.py."""
+    """Return the number that a word chooses for a rest: see event_ops/poisson_digits.py."""
     half = rest >> wp.uint32(5)
     twice = (half * half) >> wp.uint32(23)
     return wp.where(word < rest - twice, wp.uint32(1), wp.uint32(0)) + wp.where(

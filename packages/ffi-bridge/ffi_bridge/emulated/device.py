@@ -205,7 +205,7 @@ def _votes(lanes: Iterable[int]) -> Int32:
 
 
 def _width(number: Any) -> int:
-    """How many bits a GPU has of it."""
+    """Return the width in bits that a number has on a GPU."""
     return 8 * number.itemsize if isinstance(number, np.generic) and not isinstance(number, Int32) else 32
 
 

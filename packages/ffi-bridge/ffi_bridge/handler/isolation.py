@@ -136,7 +136,7 @@ def _order(builder: Any, module: Any, shares: Any) -> Any:
 
 
 def _bytes(builder: Any, outputs: Any) -> Any:
-    """What two copies of every output take, and one byte."""
+    """Add up the bytes of two copies of every output, and one more."""
     total = variable(builder, ir.Constant(I64, 1), "total")
     with count_to(builder, load_member(builder, outputs, COUNT)) as i:
         size = load_member(builder, builder.gep(load_member(builder, outputs, FIRST), [i]), SIZE)
