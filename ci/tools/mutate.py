@@ -34,9 +34,10 @@ TARGETS: Final = {
             f"{BRIDGE}/ffi_bridge/handler/{name}.py"
             for name in ("c_code", "canaries", "cuda", "engine", "exception", "frame", "huge_pages", "launch")
         ]
-        + [f"{BRIDGE}/ffi_bridge/handler/isolation.py"]
+        + [f"{BRIDGE}/ffi_bridge/handler/{name}.py" for name in ("interruption", "isolation")]
         + [f"{BRIDGE}/ffi_bridge/handler/{name}_cpu.py" for name in ("numba", "warp")],
-        [f"{BRIDGE}/tests/test_{name}.py" for name in ("handler", "cuda_handler", "huge_pages", "debug")]
+        [f"{BRIDGE}/tests/test_{name}.py" for name in ("handler", "cuda_handler", "debug")]
+        + [f"{BRIDGE}/tests/test_{name}.py" for name in ("huge_pages", "interruption")]
         + ["harness/reliability/test_kernel_exceptions.py"]
         + [f"{BRIDGE}/tests/test_{name}.py" for name in ("numba_kernel", "warp_kernel", "numba_vmap")],
     ),

@@ -23,7 +23,7 @@ from event_ops.csr_plan import ByColumn, event_product, planned_event_product
 from event_ops.csr_plasticity import CSRPlasticity
 from event_ops.events import Events
 
-_LEAVES = ("data", "indices", "indptr", "by_column")
+LEAVES = ("data", "indices", "indptr", "by_column")
 
 
 class CSR(CSRPlasticity):
@@ -154,12 +154,12 @@ def _flatten(A: CSR) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 def _flatten_with_keys(A: CSR) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     children, static = _flatten(A)
-    return tuple(zip(map(GetAttrKey, _LEAVES), children, strict=True)), static
+    return tuple(zip(map(GetAttrKey, LEAVES), children, strict=True)), static
 
 
 def _unflatten(static: tuple[Any, ...], children: Iterable[Any]) -> CSR:
     A = object.__new__(CSR)
-    vars(A).update(zip(_LEAVES, children, strict=True))  # unseen: JAX passes more than arrays
+    vars(A).update(zip(LEAVES, children, strict=True))  # unseen: JAX passes more than arrays
     vars(A).update(stored_shape=static[0], transposed=static[1])
     return A
 

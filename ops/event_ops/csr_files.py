@@ -11,7 +11,7 @@ from event_ops.csr_formats import Parts, loaded, parts_of_scipy, scipy_of_parts
 
 
 def parts_of_file(path: Any) -> Parts:
-    """What a Matrix Market file (.mtx, .mtx.gz) or one of `scipy.sparse.save_npz` holds."""
+    """Read a Matrix Market file (.mtx, .mtx.gz) or one of `scipy.sparse.save_npz`."""
     kind = _kind(path, ".npz", ".mtx", ".mtx.gz")
     opened = gzip.open if kind == ".mtx.gz" else open
     with opened(path, "rb") as file:

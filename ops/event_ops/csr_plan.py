@@ -16,7 +16,7 @@ from event_ops.events import Events
 
 
 class ByColumn(NamedTuple):
-    """What `csr_tocsc` gives, and the weights in that order, or None: one for all, or none are kept."""
+    """The result of `csr_tocsc`, and the weights in that order; None for one weight, or if none are kept."""
 
     indices: jax.Array
     indptr: jax.Array

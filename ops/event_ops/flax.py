@@ -8,15 +8,13 @@ import jax
 from flax import serialization  # pyright: ignore[reportMissingImports]
 
 from event_ops.checks import as_array
-from event_ops.csr import CSR
+from event_ops.csr import CSR, LEAVES
 from event_ops.csr_plan import ByColumn
-
-_LEAVES = ("data", "indices", "indptr", "by_column")
 
 
 def state_of(A: CSR) -> dict[str, Any]:
     """Return the leaves of a matrix, its shape as it is stored, and whether it is read transposed."""
-    leaves = {name: serialization.to_state_dict(getattr(A, name)) for name in _LEAVES}
+    leaves = {name: serialization.to_state_dict(getattr(A, name)) for name in LEAVES}
     shape = serialization.to_state_dict(A.stored_shape)
     return {**leaves, "stored_shape": shape, "transposed": A.transposed}
 
@@ -31,7 +29,7 @@ def restored(target: CSR, state: dict[str, Any]) -> CSR:
     given = shape[::-1] if transposed else shape
     if given != target.shape:
         raise ValueError(f"the state is that of a matrix of shape {given}; expected {target.shape}")
-    leaves = {name: jax.tree.map(as_array, state[name]) for name in _LEAVES}
+    leaves = {name: jax.tree.map(as_array, state[name]) for name in LEAVES}
     plan = leaves["by_column"] and ByColumn(**leaves["by_column"])
     changes = leaves | {"by_column": plan, "stored_shape": shape, "transposed": transposed}
     return target._changed(**changes)  # pyright: ignore[reportPrivateUsage]

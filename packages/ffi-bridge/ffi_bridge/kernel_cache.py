@@ -66,7 +66,7 @@ def folder() -> Path | None:
 
 
 def load(key: str) -> Entry | None:
-    """What was stored under `key`; None where nothing was, or nothing that can be trusted, or not intact."""
+    """Return what was stored under `key`; None for nothing, or what is damaged or cannot be trusted."""
     place = folder()
     if place is None:
         return None
