@@ -26,16 +26,16 @@ BRIDGE: Final = "packages/ffi-bridge"
 # What is changed -> modules, and words for pytest: what is quick comes first, since a failure ends a run.
 TARGETS: Final = {
     "abi": (
-        [f"{BRIDGE}/ffi_bridge/abi.py", f"{BRIDGE}/ffi_bridge/frame_reader.py"],
+        [f"{BRIDGE}/ffi_bridge/abi.py", f"{BRIDGE}/ffi_bridge/native/frame_reader.py"],
         [f"{BRIDGE}/tests/test_{name}.py" for name in ("frame_reader", "abi", "handler", "numba_python")],
     ),
     "handler": (
         [
             f"{BRIDGE}/ffi_bridge/handler/{name}.py"
-            for name in ("c_code", "canaries", "cuda", "engine", "exception", "frame", "huge_pages", "launch")
+            for name in ("c_code", "canaries", "engine", "frame", "huge_pages", "interruption", "launch")
         ]
-        + [f"{BRIDGE}/ffi_bridge/handler/{name}.py" for name in ("interruption", "isolation")]
-        + [f"{BRIDGE}/ffi_bridge/handler/{name}_cpu.py" for name in ("numba", "warp")],
+        + [f"{BRIDGE}/ffi_bridge/{name}/emit.py" for name in ("cuda", "numba_cpu", "warp")]
+        + [f"{BRIDGE}/ffi_bridge/numba_cpu/{name}.py" for name in ("exception", "isolation")],
         [f"{BRIDGE}/tests/test_{name}.py" for name in ("handler", "cuda_handler", "debug")]
         + [f"{BRIDGE}/tests/test_{name}.py" for name in ("huge_pages", "interruption")]
         + ["harness/reliability/test_kernel_exceptions.py"]

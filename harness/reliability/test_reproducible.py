@@ -10,7 +10,7 @@ from child_processes import succeed
 
 from event_ops import procedural_matvec, procedural_todense
 from event_ops.discover import operators
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 pytestmark = pytest.mark.promise(10)
 

@@ -19,7 +19,8 @@ from event_ops.discover import Operator, operators
 from event_ops_harness.bench import tune, tuned_cases, tuned_rows
 from event_ops_harness.bench.steps import make_problem
 from event_ops_harness.bench.tuned_rows import Measured
-from ffi_bridge import XLACustomKernel, tuning
+from ffi_bridge import XLACustomKernel
+from ffi_bridge.operators import tuning
 
 pytestmark = pytest.mark.skipif(
     jax.default_backend() != "cpu", reason="the tables of these tests are those of a CPU"

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ffi_bridge import XLACustomKernel
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 
 def fold_into(kernel: XLACustomKernel, matmat: str, *, transposed: bool) -> Callable[..., tuple[Any, int]]:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from ffi_bridge import XLACustomKernel
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 
 def tangent_in(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:

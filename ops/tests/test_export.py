@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from event_ops.discover import operators
-from ffi_bridge.fingerprint import fingerprint
+from ffi_bridge.contents.fingerprint import fingerprint
 
 pytestmark = pytest.mark.promise(9)
 
@@ -44,7 +44,7 @@ for program in sorted(path for path in Path(sys.argv[1]).iterdir() if not path.s
     results = jax.tree.leaves(exported.call(*inputs.values()))
     if all(np.array_equal(a, b) for a, b in zip(results, expected.values(), strict=True)):
         same.append(program.name)
-print(json.dumps({"same": same, "compiled": "ffi_bridge.numba_compile" in sys.modules}))
+print(json.dumps({"same": same, "compiled": "ffi_bridge.numba_cpu.compile" in sys.modules}))
 """
 
 

@@ -15,15 +15,15 @@ import json
 import jax
 import numpy as np
 from event_ops.discover import operators
-from ffi_bridge import numba_compile
+from ffi_bridge.numba_cpu import compile as compiler
 jax.config.update("jax_disable_most_optimizations", True)
-compile_kernel, compiled = numba_compile._compile, set()
+compile_kernel, compiled = compiler._compile, set()
 
 def noted(*arguments):
     compiled.add(operator.name)
     return compile_kernel(*arguments)
 
-numba_compile._compile = noted
+compiler._compile = noted
 for operator in operators():
     case, rng = operator.tagged("conformance")[0], np.random.default_rng(0)
     arrays, static = case.make(rng, operator.dtypes[0], "int32")

@@ -11,7 +11,7 @@ import pytest
 
 import event_ops
 from event_ops.discover import operators
-from ffi_bridge import tuning
+from ffi_bridge.operators import tuning
 
 KERNELS = {operator.name: operator.kernel for operator in operators()}
 FILES = sorted((Path(event_ops.__file__).parent / "tuning").glob("*.json"))

@@ -32,7 +32,7 @@ CELLS = [
 @pytest.mark.parametrize(("operator", "case"), CELLS)
 def test_kernels_compile_for_a_gpu(monkeypatch, operator, case):
     driver = RecordingDriver()
-    monkeypatch.setattr("ffi_bridge.warp_cuda.cuda_driver", lambda: driver)
+    monkeypatch.setattr("ffi_bridge.warp.cuda.cuda_driver", lambda: driver)
     trial = Trial(operator, "warp", case, operator.dtypes[0], "int32")
     traced = trial.jitted.trace(*trial.args)
     assert ".warp." in traced.lower(lowering_platforms=("cuda",)).as_text()

@@ -35,8 +35,8 @@ from event_ops_harness.bench.timing import times_per_step
 from event_ops_harness.bench.tuned_cases import at_densities, cases, signature_of
 from event_ops_harness.bench.tuned_rows import Measured, lead, rows_of
 from event_ops_harness.conformance.compare import Mismatch, assert_same
-from ffi_bridge.backends import platform_of
-from ffi_bridge.tuning import FORMAT, slug
+from ffi_bridge.operators.backends import platform_of
+from ffi_bridge.operators.tuning import FORMAT, slug
 
 PACKAGE: Final = Path(event_ops.__file__).parent
 HOPELESS: Final = 3  # times as long as the first backend in one call, and a millisecond: not timed further

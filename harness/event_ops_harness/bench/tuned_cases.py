@@ -13,7 +13,7 @@ import numpy as np
 from event_ops.case import BENCHMARK, Case
 from event_ops.discover import Operator
 from event_ops_harness.bench.steps import Problem, event_place, make_problem
-from ffi_bridge.tuning import Signature
+from ffi_bridge.operators.tuning import Signature
 
 DENSITIES: Final = (0.001, 0.01, 0.1, 1.0)
 SMALLEST: Final = 32  # elements; below, cases are about edges

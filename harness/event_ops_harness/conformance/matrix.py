@@ -19,7 +19,7 @@ from rich.table import Table
 from event_ops_harness.bench.results import machine, when
 from event_ops_harness.conformance.properties import PROPERTIES
 from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
-from ffi_bridge.backends import PREFERENCE
+from ffi_bridge.operators.backends import PREFERENCE
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "matrix.json"
 

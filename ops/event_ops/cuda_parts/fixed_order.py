@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 BACKEND = "numba_cuda"
 _INT32 = np.iinfo(np.int32).max

@@ -14,12 +14,12 @@ from typing import Any, Final
 import jax
 
 from ffi_bridge.errors import MissingTargetError
-from ffi_bridge.target import Target, ensure_target, targets
+from ffi_bridge.native.target import Target, ensure_target, targets
 
 _TARGET: Final = re.compile(r'@"?([^"@\s]+\.(numba_cpu|numba_cuda|numba_cuda_python|warp)\.[0-9a-f]{32})"?')
 
 # Toolchain -> what gives (address, owner) of one of its targets, by name, or None.
-_FINDERS: Final = {"numba_cpu": "ffi_bridge.numba_object:find"}
+_FINDERS: Final = {"numba_cpu": "ffi_bridge.numba_cpu.object_code:find"}
 
 
 def export(function: Any, **options: Any) -> Callable[..., jax.export.Exported]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from small_operators import Write, adds, multiplies
 
-from ffi_bridge import tuning
-from ffi_bridge.kernel import XLACustomKernel
+from ffi_bridge.operators import tuning
+from ffi_bridge.operators.kernel import XLACustomKernel
 
 
 @pytest.fixture

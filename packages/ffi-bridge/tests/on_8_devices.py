@@ -15,7 +15,7 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from ffi_bridge.errors import ShardedInputError
-from ffi_bridge.kernel import XLACustomKernel
+from ffi_bridge.operators.kernel import XLACustomKernel
 
 N = 16
 Y = jnp.asarray([2.0, 0.5])
@@ -34,7 +34,7 @@ def callback(outs: Any) -> Callable[..., Any]:
 
 def numba_cpu(outs: Any) -> Callable[..., Any]:
     numba = importlib.import_module("numba")
-    numba_kernel = importlib.import_module("ffi_bridge.numba_cpu").numba_kernel
+    numba_kernel = importlib.import_module("ffi_bridge.numba_cpu.kernel").numba_kernel
 
     @numba.njit
     def kernel(x: Any, y: Any, out: Any) -> None:

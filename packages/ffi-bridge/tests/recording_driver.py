@@ -7,8 +7,8 @@ from typing import Any
 
 from cubin import parameters_of
 
-from ffi_bridge.cuda_driver import Cubin
-from ffi_bridge.handler.cuda import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
+from ffi_bridge.cuda.driver import Cubin
+from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
 
 
 class RecordingDriver:

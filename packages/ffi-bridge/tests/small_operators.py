@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ffi_bridge.kernel import XLACustomKernel
+from ffi_bridge.operators.kernel import XLACustomKernel
 
 Write = Callable[..., Path]  # of a tuning table
 

@@ -8,7 +8,7 @@ import pytest
 
 from ffi_bridge import abi
 from ffi_bridge.errors import UnknownAPIWarning, UnsupportedPlatformError
-from ffi_bridge.target import ensure_target, targets
+from ffi_bridge.native.target import ensure_target, targets
 
 pytestmark = pytest.mark.promise(7)
 
@@ -104,7 +104,7 @@ def test_nothing_is_registered_where_the_structs_are_unknown(monkeypatch):
     def refuse():
         raise UnsupportedPlatformError("unknown")
 
-    monkeypatch.setattr("ffi_bridge.target.check_platform", refuse)
+    monkeypatch.setattr("ffi_bridge.native.target.check_platform", refuse)
     with pytest.raises(UnsupportedPlatformError, match="unknown"):
         ensure_target("never", lambda: (0, None), platform="cpu")
     assert "never" not in targets()

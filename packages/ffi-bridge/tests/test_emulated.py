@@ -11,7 +11,7 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 from numba import cuda
 
-from ffi_bridge.cuda_driver import use_driver
+from ffi_bridge.cuda.driver import use_driver
 from ffi_bridge.emulated.block import Block, Meeting, Place, run_block
 from ffi_bridge.emulated.device import Device
 from ffi_bridge.emulated.twin import Twin

@@ -9,10 +9,11 @@ from llvmlite import ir
 from recording_driver import RecordingDriver
 
 from ffi_bridge import numba_kernel
-from ffi_bridge.handler import cuda, warp_cpu
+from ffi_bridge.cuda import emit as cuda_emit
 from ffi_bridge.handler.engine import compile_function, new_module
 from ffi_bridge.handler.frame import I64, Frame
 from ffi_bridge.handler.launch import LaunchBuffer
+from ffi_bridge.warp import emit as warp_emit
 
 INVALID = "Instruction does not dominate all uses"
 BUFFERS = tuple(LaunchBuffer(name, (4,), ("F32", 11), 16, ((0, 0, 0),), ()) for name in ("x", "out"))
@@ -35,13 +36,13 @@ def for_numba():
 
 
 def for_warp():
-    program = warp_cpu.CpuProgram((warp_cpu.CpuLaunch(0, (0,)),), (bytes(8),), 1, BUFFERS, ())
-    warp_cpu.emit_handler("for_warp", program)
+    program = warp_emit.CpuProgram((warp_emit.CpuLaunch(0, (0,)),), (bytes(8),), 1, BUFFERS, ())
+    warp_emit.emit_handler("for_warp", program)
 
 
 def for_cuda():
-    program = cuda.CudaProgram((), (bytes(8),), 1, BUFFERS, ())
-    cuda.emit_handler("for_cuda", program, RecordingDriver(sizes=()).functions())
+    program = cuda_emit.CudaProgram((), (bytes(8),), 1, BUFFERS, ())
+    cuda_emit.emit_handler("for_cuda", program, RecordingDriver(sizes=()).functions())
 
 
 @pytest.mark.parametrize("emit", [for_numba, for_warp, for_cuda])

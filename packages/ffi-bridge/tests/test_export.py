@@ -29,7 +29,7 @@ except Exception as error:
     sys.exit(f"{type(error).__name__}: {error}")
 print(program.call(jnp.arange(4.0)))
 
-print("ffi_bridge.numba_compile" in sys.modules)
+print("ffi_bridge.numba_cpu.compile" in sys.modules)
 """
 
 

@@ -12,7 +12,7 @@ from frames import Call
 
 from ffi_bridge import numba_kernel
 from ffi_bridge.handler.huge_pages import MIN_BYTES
-from ffi_bridge.target import targets
+from ffi_bridge.native.target import targets
 
 pytestmark = pytest.mark.skipif(
     not Path("/sys/kernel/mm/transparent_hugepage").exists(),

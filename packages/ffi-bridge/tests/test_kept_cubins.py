@@ -7,9 +7,10 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 from numba import cuda
 
-from ffi_bridge import kernel_cache, numba_cuda_compile
-from ffi_bridge.numba_cuda_by_llvm import COMPILER
-from ffi_bridge.numba_cuda_compiler import ArrayType
+from ffi_bridge import kernel_cache
+from ffi_bridge.numba_cuda import compile as numba_cuda_compile
+from ffi_bridge.numba_cuda.by_llvm import COMPILER
+from ffi_bridge.numba_cuda.toolchain import ArrayType
 
 pytestmark = pytest.mark.promise(6)
 

@@ -19,7 +19,7 @@ from ffi_bridge.errors import (
     KernelDefinitionError,
     StaticArgumentError,
 )
-from ffi_bridge.kernel import XLACustomKernel
+from ffi_bridge.operators.kernel import XLACustomKernel
 
 X = jnp.arange(3.0)
 OUT = jax.ShapeDtypeStruct((3,), jnp.float32)

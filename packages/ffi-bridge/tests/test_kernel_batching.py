@@ -11,7 +11,7 @@ import pytest
 from small_operators import random
 
 from ffi_bridge.errors import RuleError
-from ffi_bridge.kernel import XLACustomKernel
+from ffi_bridge.operators.kernel import XLACustomKernel
 
 
 def test_a_declared_batching_rule_runs_in_place_of_the_general_one(request: Any) -> None:

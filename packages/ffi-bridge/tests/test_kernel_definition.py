@@ -12,7 +12,7 @@ import pytest
 from small_operators import broken
 
 from ffi_bridge.errors import KernelTypeError, MissingRuleError, RuleError, UnknownBackendError
-from ffi_bridge.kernel import XLACustomKernel
+from ffi_bridge.operators.kernel import XLACustomKernel
 
 X = jnp.arange(3.0)
 OUT = jax.ShapeDtypeStruct((3,), jnp.float32)

@@ -11,7 +11,7 @@ import pytest
 from jax.interpreters import ad
 from small_operators import random
 
-from ffi_bridge.kernel import XLACustomKernel
+from ffi_bridge.operators.kernel import XLACustomKernel
 
 
 def mixed(name: str, declared: bool) -> XLACustomKernel:

@@ -15,7 +15,7 @@ from jax.interpreters import ad
 from jax.test_util import check_grads
 from small_operators import random
 
-from ffi_bridge.kernel import XLACustomKernel
+from ffi_bridge.operators.kernel import XLACustomKernel
 
 ROWS, COLUMNS, BATCH = 3, 4, 5
 Matvec = Callable[..., Any]
@@ -40,7 +40,7 @@ def callback_generator(outs: Any, transpose: bool) -> Matvec:
 
 def numba_generator(outs: Any, transpose: bool) -> Matvec:
     numba = importlib.import_module("numba")
-    numba_kernel = importlib.import_module("ffi_bridge.numba_cpu").numba_kernel
+    numba_kernel = importlib.import_module("ffi_bridge.numba_cpu.kernel").numba_kernel
 
     @numba.njit
     def kernel(w: Any, v: Any, out: Any) -> None:

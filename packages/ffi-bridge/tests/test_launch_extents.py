@@ -2,8 +2,8 @@
 
 import pytest
 
+from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import KernelDefinitionError
-from ffi_bridge.launch_extents import LaunchExtents
 
 
 def extents(grid=None, block=None, launch_dims=None, threads_per_block=256, shared_mem=0):

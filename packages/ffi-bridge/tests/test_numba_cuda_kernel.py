@@ -16,8 +16,9 @@ from cubin import parameters_of
 from cuda_kernels import out, wrapped_add
 from numba import cuda
 
-from ffi_bridge import numba_cuda_batch, numba_cuda_kernel
+from ffi_bridge import numba_cuda_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.numba_cuda import batch as numba_cuda_batch
 
 pytestmark = pytest.mark.usefixtures("gpu")
 

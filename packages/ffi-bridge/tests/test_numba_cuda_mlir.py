@@ -33,14 +33,14 @@ from mlir_kernels import (
 from numba_cuda_mlir import cuda
 
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
-from ffi_bridge.buffer_spec import BufferSpec
+from ffi_bridge.cuda.emit import emit_handler
+from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, PythonFallbackWarning
-from ffi_bridge.handler.cuda import emit_handler
-from ffi_bridge.launch_extents import LaunchExtents
-from ffi_bridge.numba_cuda_compile import compile_kernel
-from ffi_bridge.numba_cuda_compiler import ArrayType
-from ffi_bridge.numba_cuda_program import KernelLaunch, View, program_of
-from ffi_bridge.numba_cuda_python import NumbaHost
+from ffi_bridge.native.buffers import BufferSpec
+from ffi_bridge.numba_cuda.compile import compile_kernel
+from ffi_bridge.numba_cuda.in_python import NumbaHost
+from ffi_bridge.numba_cuda.program import KernelLaunch, View, program_of
+from ffi_bridge.numba_cuda.toolchain import ArrayType
 
 F32 = jnp.float32
 SINGLE = np.dtype(np.float32)

@@ -6,7 +6,8 @@ import sys
 import numba
 import pytest
 
-from ffi_bridge import kernel_cache, numba_object
+from ffi_bridge import kernel_cache
+from ffi_bridge.numba_cpu import object_code
 
 pytestmark = pytest.mark.promise(6)
 
@@ -14,14 +15,15 @@ PROGRAM = """
 import sys
 import jax
 import jax.numpy as jnp
-from ffi_bridge import numba_compile, numba_kernel
-compile_kernel, compiled = numba_compile._compile, []
+from ffi_bridge import numba_kernel
+from ffi_bridge.numba_cpu import compile as compiler
+compile_kernel, compiled = compiler._compile, []
 
 def counted(*arguments):
     compiled.append(1)
     return compile_kernel(*arguments)
 
-numba_compile._compile = counted
+compiler._compile = counted
 batched, *sources = sys.argv[1:]
 for source in sources:
     names = {}
@@ -136,16 +138,16 @@ def test_what_has_changed_is_compiled_anew():
 
 
 def test_settings_and_sources_count(monkeypatch):
-    before = numba_object.key_of("name")
-    assert numba_object.key_of("name") == before
-    assert numba_object.key_of("other") != before
+    before = object_code.key_of("name")
+    assert object_code.key_of("name") == before
+    assert object_code.key_of("other") != before
     with monkeypatch.context() as changed:
         changed.setattr(numba.config, "BOUNDSCHECK", 1)
-        assert numba_object.key_of("name") != before
+        assert object_code.key_of("name") != before
     monkeypatch.setattr(numba.config, "CUDA_NRT_STATS", "of numba-cuda", raising=False)
-    assert numba_object.key_of("name") == before
+    assert object_code.key_of("name") == before
     monkeypatch.setattr(kernel_cache, "own_sources", lambda: "edited")
-    assert numba_object.key_of("name") != before
+    assert object_code.key_of("name") != before
 
 
 def test_what_refers_to_this_process_is_not_kept(folder):
@@ -178,7 +180,7 @@ def test_overloads_of_library_functions_by_others_count(monkeypatch):
         def _overload_func(x):
             return lambda x: 1
 
-    before = numba_object._overloads_of_others()
-    registry = numba_object.builtin_registry
+    before = object_code._overloads_of_others()
+    registry = object_code.builtin_registry
     monkeypatch.setattr(registry, "functions", [*registry.functions, Template])
-    assert len(numba_object._overloads_of_others()) == len(before) + 1
+    assert len(object_code._overloads_of_others()) == len(before) + 1

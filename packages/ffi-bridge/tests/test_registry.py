@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from ffi_bridge.errors import DuplicateNameError, UnknownOperatorError
-from ffi_bridge.kernel import XLACustomKernel
-from ffi_bridge.registry import get_kernel, get_kernels, get_place
+from ffi_bridge.operators.kernel import XLACustomKernel
+from ffi_bridge.operators.registry import get_kernel, get_kernels, get_place
 
-DEFINE = "from ffi_bridge.kernel import XLACustomKernel\n"
+DEFINE = "from ffi_bridge.operators.kernel import XLACustomKernel\n"
 
 
 def test_get_kernel_finds_by_name() -> None:

@@ -94,7 +94,7 @@ def test_a_batch_that_cannot_be_unrolled():
 
 def test_a_kernel_that_is_compiled_for_its_sizes_says_so():
     wp = pytest.importorskip("warp", reason="Warp is not installed")
-    warp_kernel = pytest.importorskip("ffi_bridge.warp").warp_kernel
+    warp_kernel = pytest.importorskip("ffi_bridge.warp.kernel").warp_kernel
 
     @wp.kernel
     def double(x: wp.array(dtype=float), y: wp.array(dtype=float)):

@@ -14,9 +14,9 @@ import jax
 import pytest
 from small_operators import Write, run
 
-from ffi_bridge import tuning
 from ffi_bridge.errors import KernelTypeError, TuningTableWarning
-from ffi_bridge.kernel import XLACustomKernel
+from ffi_bridge.operators import tuning
+from ffi_bridge.operators.kernel import XLACustomKernel
 
 pytestmark = pytest.mark.skipif(
     jax.default_backend() != "cpu", reason="the tables of these tests are those of a CPU"

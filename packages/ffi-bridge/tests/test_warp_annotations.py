@@ -10,7 +10,7 @@ import pytest
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
-warp_kernel = pytest.importorskip("ffi_bridge.warp", reason="warp-lang is not installed").warp_kernel
+warp_kernel = pytest.importorskip("ffi_bridge.warp.kernel", reason="warp-lang is not installed").warp_kernel
 
 wp.config.quiet = True
 

@@ -9,7 +9,7 @@ pytest.importorskip("warp", reason="warp-lang is not installed")
 
 import warp as wp
 
-from ffi_bridge.warp_batch import batch_parameters, batched_kernel
+from ffi_bridge.warp.batch import batch_parameters, batched_kernel
 
 COUNTED = 3
 

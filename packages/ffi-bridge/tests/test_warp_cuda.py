@@ -40,7 +40,7 @@ def one_way(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 @pytest.fixture
 def driver(monkeypatch):
     recording = RecordingDriver()
-    monkeypatch.setattr("ffi_bridge.warp_cuda.cuda_driver", lambda: recording)
+    monkeypatch.setattr("ffi_bridge.warp.cuda.cuda_driver", lambda: recording)
     return recording
 
 

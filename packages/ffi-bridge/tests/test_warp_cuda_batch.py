@@ -12,7 +12,7 @@ pytest.importorskip("warp", reason="warp-lang is not installed")
 import warp as wp
 
 from ffi_bridge import warp_kernel
-from ffi_bridge.warp_batch import takes_batch
+from ffi_bridge.warp.batch import takes_batch
 
 F32 = jnp.float32
 
@@ -53,7 +53,7 @@ def tiled(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 @pytest.fixture
 def driver(monkeypatch):
     recording = RecordingDriver()
-    monkeypatch.setattr("ffi_bridge.warp_cuda.cuda_driver", lambda: recording)
+    monkeypatch.setattr("ffi_bridge.warp.cuda.cuda_driver", lambda: recording)
     return recording
 
 

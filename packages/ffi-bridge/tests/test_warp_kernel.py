@@ -11,7 +11,7 @@ import pytest
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
 
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
-warp_kernel = pytest.importorskip("ffi_bridge.warp", reason="warp-lang is not installed").warp_kernel
+warp_kernel = pytest.importorskip("ffi_bridge.warp.kernel", reason="warp-lang is not installed").warp_kernel
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,8 +13,8 @@ import pytest
 from ffi_bridge.errors import KernelTypeError
 
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
-bridge = pytest.importorskip("ffi_bridge.warp_types", reason="warp-lang is not installed")
-array_value = pytest.importorskip("ffi_bridge.warp_parameters").array_value
+bridge = pytest.importorskip("ffi_bridge.warp.types", reason="warp-lang is not installed")
+array_value = pytest.importorskip("ffi_bridge.warp.parameters").array_value
 
 DTYPES = [
     "bool",
@@ -73,7 +73,7 @@ def test_axes_that_warp_steps_along_by_more_than_32_bits_are_refused():
 
 
 def test_a_warp_without_the_inner_names_is_refused_by_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    inside = importlib.import_module("ffi_bridge.warp_inside")
+    inside = importlib.import_module("ffi_bridge.warp.internals")
     monkeypatch.delattr(sys.modules["warp._src.context"], "pack_arg")
     spec = importlib.util.spec_from_file_location("another_inside", inside.__file__)
     assert spec and spec.loader

@@ -21,7 +21,7 @@ from event_ops.cuda_parts.launch import BLOCK
 from event_ops.cuda_parts.slots import slot_now
 from event_ops.history import lagged
 from ffi_bridge import numba_cuda_callable
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 BITS = 32
 

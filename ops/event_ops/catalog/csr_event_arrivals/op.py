@@ -20,7 +20,7 @@ from event_ops.linear import tangent_in
 from event_ops.sums import sums_begin
 from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 
 @contract(history=contracts.recent_ids, indices=contracts.columns, indptr=contracts.ends_of("indices"))

@@ -24,7 +24,7 @@ from event_ops.fixed_order import ONE_ORDER
 from event_ops.ring_buffer import arrival_places, check_delays, check_slot
 from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"), delays=contracts.delays)

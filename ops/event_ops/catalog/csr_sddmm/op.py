@@ -14,7 +14,7 @@ from event_ops.csr_checks import check_structure, matrix_shape
 from event_ops.linear import tangent_in
 from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))

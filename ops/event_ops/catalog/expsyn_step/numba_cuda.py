@@ -13,7 +13,7 @@ from event_ops.cuda_parts.deliver import deliver
 from event_ops.cuda_parts.fixed_order import BACKEND
 from event_ops.cuda_parts.launch import BLOCK, blocks_of
 from ffi_bridge import numba_cuda_callable
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 
 @cuda.jit

@@ -16,7 +16,7 @@ from event_ops.decay import decay_factor
 from event_ops.fixed_order import ONE_ORDER
 from event_ops.validation import contract
 from ffi_bridge import XLACustomKernel
-from ffi_bridge.registry import get_kernel
+from ffi_bridge.operators.registry import get_kernel
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))

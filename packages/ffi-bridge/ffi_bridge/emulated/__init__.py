@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ffi_bridge.cuda_driver import use_driver
+from ffi_bridge.cuda.driver import use_driver
 from ffi_bridge.emulated.driver import EmulatedDriver
 
 

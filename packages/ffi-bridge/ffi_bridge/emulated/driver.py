@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ffi_bridge.cuda_driver import Cubin, check_shared
+from ffi_bridge.cuda.driver import Cubin, check_shared
+from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
+from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.emulated.block import Block, Place, run_block
 from ffi_bridge.emulated.host import EmulatedHost
 from ffi_bridge.emulated.twin import Twin
-from ffi_bridge.handler.cuda import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
-from ffi_bridge.launch_extents import LaunchExtents
-from ffi_bridge.numba_cuda_compile import compiler_of
-from ffi_bridge.numba_cuda_compiler import ArrayType, Compiler, described_array, num_words
+from ffi_bridge.numba_cuda.compile import compiler_of
+from ffi_bridge.numba_cuda.toolchain import ArrayType, Compiler, described_array, num_words
 
 MOST_SHARED = 227 * 1024  # bytes for a block, what compute capability 9.0 has
 LAUNCH_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ffi_bridge.launch_extents import LaunchExtents
-from ffi_bridge.numba_cuda_host import redirected
-from ffi_bridge.numba_cuda_record import RecordedStream
+from ffi_bridge.cuda.extents import LaunchExtents
+from ffi_bridge.numba_cuda.host import redirected
+from ffi_bridge.numba_cuda.record import RecordedStream
 
 Launch = Callable[[Any, LaunchExtents, Sequence[Any]], None]
 

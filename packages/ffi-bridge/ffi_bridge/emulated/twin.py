@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ffi_bridge.emulated.device import MEETINGS, Device
-from ffi_bridge.numba_cuda_compile import compilers
+from ffi_bridge.numba_cuda.compile import compilers
 
 _DEVICE = Device()
 

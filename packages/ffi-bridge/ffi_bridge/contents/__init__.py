@@ -1,0 +1,1 @@
+"""What identifies a kernel: its own code, and that of everything it calls."""

@@ -1,0 +1,1 @@
+"""CUDA for every toolchain: the driver, launches, and the handlers that launch."""

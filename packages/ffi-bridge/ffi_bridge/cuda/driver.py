@@ -1,0 +1,186 @@
+"""The CUDA driver, as far as native handlers need it: devices, loaded kernels, addresses of its functions.
+
+A kernel is loaded as a CUkernel, which belongs to no context: one handle serves every GPU of the machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from ffi_bridge.cuda.emit import CudaFunctions
+from ffi_bridge.errors import BackendUnavailableError, KernelDefinitionError
+
+# Values of CUdevice_attribute and CUfunction_attribute in <cuda.h>.
+_COMPUTE_CAPABILITY: Final = (75, 76)
+_MAX_SHARED_OPTIN: Final = 97
+_MAX_DYNAMIC_SHARED: Final = 8
+
+DEFAULT_SHARED: Final = 48 * 1024  # bytes that every kernel may ask for; more has to be enabled
+
+# One kernel may be loaded by two threads that trace.
+_loading: Final = threading.RLock()
+
+_chosen: Final[list[Any]] = []  # the Driver, once there is one
+
+
+@dataclass(frozen=True)
+class Cubin:
+    """Machine code of a GPU; the name of the kernel in it; what it was made from, and for which types."""
+
+    code: bytes
+    entry: str
+    kernel: Any = field(compare=False)
+    arguments: tuple[Any, ...] = field(compare=False)
+
+
+class Driver(Protocol):
+    """What compiles for, loads and launches: the machine's CUDA driver, or a test's stand-in."""
+
+    @property
+    def platform(self) -> str:
+        """The platform of JAX whose programs call handlers of this driver."""
+        ...
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """The compute capability that kernels are compiled for."""
+        ...
+
+    def functions(self) -> CudaFunctions:
+        """What handlers call."""
+        ...
+
+    def load(self, cubin: Cubin, shared: int) -> int:
+        """The handle of a kernel, ready to be launched with so much dynamic shared memory."""
+        ...
+
+    def python_host(self) -> Any:
+        """What Python functions use in place of numba-cuda, or None for numba-cuda itself."""
+        ...
+
+
+@dataclass(frozen=True)
+class CudaDriver:
+    """The driver of this machine; made by `cuda_driver`."""
+
+    library: Any
+    devices: tuple[int, ...]
+
+    @property
+    def platform(self) -> str:
+        return "cuda"
+
+    @functools.cached_property
+    def capability(self) -> tuple[int, int]:
+        """The lowest of all devices; machine code for it runs on later minor versions of the same major."""
+        found = sorted({self._capability_of(device) for device in self.devices})
+        if found[0][0] != found[-1][0]:
+            raise BackendUnavailableError(
+                f"the GPUs of this machine have compute capabilities {found}, of different major versions; "
+                "hide those of one kind with CUDA_VISIBLE_DEVICES"
+            )
+        return found[0]
+
+    @functools.cache  # noqa: B019  (as `_loaded`)
+    def functions(self) -> CudaFunctions:
+        launch, name = (
+            ctypes.cast(function, ctypes.c_void_p).value or 0
+            for function in (self.library.cuLaunchKernel, self.library.cuGetErrorName)
+        )
+        return CudaFunctions(launch, name)
+
+    def load(self, cubin: Cubin, shared: int) -> int:
+        with _loading:
+            return self._loaded(cubin.code, cubin.entry, shared)
+
+    def python_host(self) -> Any:
+        return None
+
+    # A program that is being recorded into a graph may not load anything, so all of it happens here, once.
+    @functools.cache  # noqa: B019  (one driver per process, and its kernels live as long)
+    def _loaded(self, code: bytes, entry: str, shared: int) -> int:
+        library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        self._call("cuLibraryLoadData", ctypes.byref(library), code, None, None, 0, None, None, 0)
+        self._call("cuLibraryGetKernel", ctypes.byref(kernel), library, entry.encode())
+        for device in self.devices:
+            if shared > DEFAULT_SHARED:
+                self._enable_shared(kernel, entry, device, shared)
+            self._load_on(device, kernel)
+        return kernel.value or 0
+
+    def _enable_shared(self, kernel: Any, entry: str, device: int, shared: int) -> None:
+        check_shared(entry, shared, self._attribute(_MAX_SHARED_OPTIN, device))
+        self._call("cuKernelSetAttribute", _MAX_DYNAMIC_SHARED, shared, kernel, device)
+
+    def _load_on(self, device: int, kernel: Any) -> None:
+        """Load the kernel into the device's primary context, the one that JAX uses, and keep that alive."""
+        context, function = ctypes.c_void_p(), ctypes.c_void_p()
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self._call("cuCtxPushCurrent_v2", context)
+        try:
+            self._call("cuKernelGetFunction", ctypes.byref(function), kernel)
+        finally:
+            self._call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+    def _capability_of(self, device: int) -> tuple[int, int]:
+        major, minor = (self._attribute(attribute, device) for attribute in _COMPUTE_CAPABILITY)
+        return major, minor
+
+    def _attribute(self, attribute: int, device: int) -> int:
+        value = ctypes.c_int()
+        self._call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        return value.value
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        status = getattr(self.library, function)(*arguments)
+        if status:
+            name = ctypes.c_char_p()
+            self.library.cuGetErrorName(status, ctypes.byref(name))
+            text = (name.value or b"unknown error").decode()
+            raise BackendUnavailableError(f"{function} failed with {text} ({status})")
+
+
+def check_shared(entry: str, shared: int, most: int) -> None:
+    """Raise KernelDefinitionError for more dynamic shared memory than a GPU has for a block."""
+    if shared > most:
+        raise KernelDefinitionError(
+            f"kernel '{entry}' asks for {shared} bytes of shared memory; this GPU has at most {most} for a "
+            "block"
+        )
+
+
+def cuda_driver() -> Driver:
+    """The driver of this process; raises BackendUnavailableError where the machine has none, or no GPU."""
+    with _loading:
+        if not _chosen:
+            _chosen.append(_machine_driver())
+        return _chosen[0]
+
+
+def use_driver(driver: Driver) -> None:
+    """Take another driver than the machine's, for the rest of the process: handlers cannot change theirs."""
+    with _loading:
+        if _chosen:
+            raise RuntimeError("a CUDA kernel was compiled before; choose the driver first")
+        _chosen.append(driver)
+
+
+def _machine_driver() -> CudaDriver:
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise BackendUnavailableError(
+            f"a CUDA kernel needs an NVIDIA GPU, and this machine has no CUDA driver ({error})"
+        ) from error
+    count, device = ctypes.c_int(), ctypes.c_int()
+    if library.cuInit(0) or library.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
+        raise BackendUnavailableError("a CUDA kernel needs an NVIDIA GPU, and the CUDA driver sees none")
+    devices: list[int] = []
+    for ordinal in range(count.value):
+        library.cuDeviceGet(ctypes.byref(device), ordinal)
+        devices.append(device.value)
+    return CudaDriver(library, tuple(devices))

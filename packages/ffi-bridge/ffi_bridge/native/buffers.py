@@ -1,0 +1,62 @@
+"""The buffers of one call as JAX knows them when it traces, and as a handler sees them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ffi_bridge.abi import DTYPES, HALF_DTYPES
+from ffi_bridge.handler.launch import LaunchBuffer, Slot
+from ffi_bridge.native.call import NativeCall
+
+
+def contiguous(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """The strides of a C-contiguous array."""
+    strides: list[int] = []
+    for extent in reversed(shape):
+        strides.insert(0, itemsize)
+        itemsize *= extent
+    return tuple(strides)
+
+
+@dataclass(frozen=True)
+class BufferSpec:
+    """One buffer of a call: shape without batch axes, and which batch levels it has an axis for."""
+
+    name: str
+    dtype: Any
+    shape: tuple[int, ...]
+    batched: tuple[bool, ...]
+
+    def batch_shape(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        """The extents of the batch axes that it has, of all `sizes`."""
+        return tuple(size for size, has in zip(sizes, self.batched, strict=True) if has)
+
+    def batch_strides(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        """Bytes from one element of each of those axes to the next."""
+        axes = self.batch_shape(sizes)
+        return contiguous((*axes, *self.shape), np.dtype(self.dtype).itemsize)[: len(axes)]
+
+    def with_slots(self, slots: Sequence[Slot], sizes: Sequence[int]) -> LaunchBuffer:
+        """As the handler sees it."""
+        dtype = np.dtype(self.dtype)
+        shape = (*self.batch_shape(sizes), *self.shape)
+        of_axis = iter(self.batch_strides(sizes))
+        strides = tuple(next(of_axis) if has else 0 for has in self.batched)
+        size = dtype.itemsize * math.prod(shape)
+        return LaunchBuffer(self.name, shape, (DTYPES | HALF_DTYPES)[dtype], size, tuple(slots), strides)
+
+
+def buffers_of(ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[BufferSpec]:
+    """Inputs, then outputs."""
+    batched = call.batched(len(ins))
+    specs = [(x.dtype, x.shape[sum(axes) :]) for x, axes in zip(ins, batched, strict=False)]
+    specs += [(out.dtype, tuple(out.shape)) for out in call.outs]
+    return [
+        BufferSpec(name, dtype, tuple(shape), axes)
+        for name, (dtype, shape), axes in zip(names, specs, batched, strict=True)
+    ]

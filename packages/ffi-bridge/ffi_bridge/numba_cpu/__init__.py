@@ -1,0 +1,1 @@
+"""Numba kernels on the CPU: from an `@njit` function to a native handler."""

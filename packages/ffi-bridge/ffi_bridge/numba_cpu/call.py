@@ -1,0 +1,64 @@
+"""Numba CPU kernels as calls of the native primitive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numba.core import types
+
+from ffi_bridge import debug
+from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
+from ffi_bridge.numba_cpu.layout import Layout
+from ffi_bridge.numba_cpu.parameters import array_type, parameter_names
+from ffi_bridge.numba_cpu.target import ensure_kernel_target
+
+
+@dataclass(frozen=True, eq=False)
+class NumbaKernel(NativeKernel):
+    """A Numba dispatcher; a call's options are its thread count, or None for Numba's own."""
+
+    dispatcher: Any  # a numba.core.dispatcher.Dispatcher, which has no types of use here
+
+    toolchain: ClassVar[str] = "Numba"
+    for_sizes: ClassVar[bool] = False
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, *IN_KERNEL)
+
+    @property
+    def name(self) -> str:
+        return self.dispatcher.__name__
+
+    @property
+    def function(self) -> Callable[..., None]:
+        """The kernel as a function of Python."""
+        return self.dispatcher.py_func
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether it may have parallel regions."""
+        return bool(self.dispatcher.targetoptions.get("parallel"))
+
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        return parameter_names(self.function, num_inputs, num_outs)
+
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
+        arrays = self.array_types(ins, call, names)
+        batched, results = call.batched(len(ins)), tuple(len(ins) + i for i in self.results(call))
+        layout = Layout(self.name, names, len(ins), batched, results, debug.is_on())
+        target = ensure_kernel_target(
+            self.dispatcher, arrays, layout, noalias=not self.aliases, num_threads=call.options
+        )
+        return target.name
+
+    def array_types(self, ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[types.Array]:
+        """Numba's types of the parameters; raises KernelTypeError for a dtype that kernels cannot have."""
+        aliased = dict(self.aliases)
+        specs = [(x.dtype, x.ndim - sum(axes)) for x, axes in zip(ins, call.batched(len(ins)), strict=False)]
+        specs += [(out.dtype, len(out.shape)) for out in call.outs]
+        return [
+            array_type(self.name, name, dtype, ndim, readonly=i < len(ins) and i not in aliased)
+            for i, (name, (dtype, ndim)) in enumerate(zip(names, specs, strict=True))
+        ]

@@ -1,0 +1,184 @@
+"""Compile a Numba dispatcher for the arrays of one call, with its handler."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+import numba
+from numba.core import types
+from numba.core.compiler import CompileResult, Flags, compile_extra
+from numba.core.dispatcher import _FunctionCompiler  # pyright: ignore[reportAttributeAccessIssue]
+
+from ffi_bridge.contents.callees import compiled_now
+from ffi_bridge.contents.fingerprint import compiled_parts, references
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.numba_cpu import hints, object_code
+from ffi_bridge.numba_cpu.context import NativeContext
+from ffi_bridge.numba_cpu.emit import emit_handler
+from ffi_bridge.numba_cpu.exception import ExceptionSlot
+from ffi_bridge.numba_cpu.layout import Layout, Threading
+from ffi_bridge.numba_cpu.stores import always_raises, never_stored
+from ffi_bridge.numba_cpu.threads import ENTRY, start_threads
+
+
+class _Compiler(_FunctionCompiler):
+    """Numba's compiler with the user's options, stopped before it makes wrappers for Python."""
+
+    def __init__(self, dispatcher: Any, noalias: bool, slot: ExceptionSlot) -> None:
+        super().__init__(
+            dispatcher.py_func,
+            dispatcher.targetdescr,
+            dispatcher.targetoptions,
+            dispatcher.locals,
+            dispatcher._compiler.pipeline_class,
+        )
+        self._noalias = noalias
+        self._target = NativeContext.of(dispatcher.targetctx, dispatcher.__name__, slot)
+        dispatcher.targetctx.refresh()
+        dispatcher.typingctx.refresh()
+
+    def _compile_core(self, args: tuple[types.Type, ...], return_type: object) -> CompileResult:
+        flags = Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        return compile_extra(
+            self.targetdescr.typing_context,
+            self._target,
+            self.py_func,
+            args=args,
+            return_type=return_type,
+            flags=self._customize_flags(flags),
+            locals=self.locals,
+            pipeline_class=self.pipeline_class,
+        )
+
+    def _customize_flags(self, flags: Any) -> Any:
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        flags.no_compile = True  # the handler joins the same LLVM module before it is finished
+        flags.enable_pyobject = False
+        flags.noalias = self._noalias
+        return flags
+
+
+def compile_handler(
+    dispatcher: Any,
+    arrays: Sequence[types.Array],
+    layout: Layout,
+    name: str,
+    *,
+    noalias: bool,
+    num_threads: int | None,
+    keep: bool,
+) -> tuple[int, object]:
+    """The address of the handler `name` of the kernel, and what keeps it alive; `keep`: on disk, too.
+
+    The caller holds Numba's compiler lock.
+    """
+    slot = ExceptionSlot(f"{name}.exceptions")
+    with compiled_now(dispatcher):
+        compiled, refusal = _compile(dispatcher, arrays, layout, noalias, slot)
+    threading = _threading(compiled, slot, num_threads)
+    compiled.library.enable_object_caching()
+    address = emit_handler(compiled, name, layout, threading)
+    _check_stores(compiled, arrays, layout, refusal)
+    compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
+    entry = object_code.pack(compiled, threading)
+    if keep and object_code.is_portable(compiled, entry):
+        object_code.keep(name, entry)
+    # Numba's own engine links functions of earlier modules, which may round otherwise, or enter Numba's pool
+    # of threads: what runs here is what a later process reads.
+    own, loaded = object_code.unpack(entry, name) or (address, slot)
+    return own, (compiled, loaded)
+
+
+def _compile(
+    dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, noalias: bool, slot: ExceptionSlot
+) -> tuple[CompileResult, Exception | None]:
+    """The kernel for these arrays; or, with the reason, for some inputs as arrays that it could write to."""
+    kernel = dispatcher.__name__
+    _refuse_imports(kernel, dispatcher.py_func.__code__)
+    _refuse_object_mode(dispatcher)
+
+    def compile_for(candidate: Sequence[types.Array]) -> CompileResult | Exception:
+        try:
+            return _Compiler(dispatcher, noalias, slot).compile(tuple(candidate), None)
+        except Warning:
+            raise
+        except Exception as error:  # Numba has errors of its own, and lets others through
+            return error
+
+    found = compile_for(arrays)
+    if not isinstance(refusal := found, Exception):
+        refusal = None
+    elif (found := _with_writable_inputs(compile_for, arrays)) is None:
+        raise KernelTypeError(hints.not_compiled(kernel, layout.names, arrays, refusal)) from refusal
+    if (kind := found.signature.return_type) not in (types.none, types.void):
+        first = layout.num_inputs
+        raise KernelTypeError(hints.returned(kernel, kind, layout.names[first], arrays[first].ndim))
+    return found, refusal
+
+
+def _with_writable_inputs(
+    compile_for: Callable[[Sequence[types.Array]], CompileResult | Exception], arrays: Sequence[types.Array]
+) -> CompileResult | None:
+    """The kernel with as few writable inputs as it compiles with; None where that is not what it lacks."""
+    candidate = [array.copy(readonly=False) for array in arrays]
+    found = compile_for(candidate)
+    if isinstance(found, Exception):
+        return None
+    for i, array in enumerate(arrays):
+        closer = [*candidate[:i], array, *candidate[i + 1 :]]
+        if not isinstance(compiled := compile_for(closer), Exception):
+            candidate, found = closer, compiled
+    return found
+
+
+def _check_stores(
+    compiled: CompileResult, arrays: Sequence[types.Array], layout: Layout, refusal: Exception | None
+) -> None:
+    """Raise KernelTypeError for an input that may be written to, or an output that is never written to."""
+    untouched = never_stored(compiled, layout.names)
+    if refusal is not None:
+        used = zip(layout.names, arrays, compiled.signature.args, strict=True)
+        writable = [name for name, given, array in used if array.mutable and not given.mutable]
+        if written := [name for name in writable if name not in untouched]:
+            raise KernelTypeError(hints.writable_input(layout.kernel, written, refusal)) from refusal
+    for i in layout.results:
+        if layout.names[i] in untouched and not always_raises(compiled):
+            raise KernelTypeError(hints.unwritten_output(layout.kernel, layout.names[i], arrays[i].ndim))
+
+
+def _refuse_imports(kernel: str, code: CodeType) -> None:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME":
+            raise KernelTypeError(
+                f"kernel '{kernel}' imports '{instruction.argval}' in its body, which Numba cannot compile; "
+                f"move `import {instruction.argval}` to the top of the file"
+            )
+
+
+def _refuse_object_mode(dispatcher: Any) -> None:
+    callees = (getattr(part, "py_func", None) for part in compiled_parts(dispatcher.py_func))
+    for function in (dispatcher.py_func, *filter(None, callees)):
+        if any(value is numba.objmode for _, value in references(function, function.__code__)):
+            raise KernelTypeError(
+                f"kernel '{dispatcher.__name__}' enters Python by numba.objmode, in {function.__name__}; a "
+                "native call has no Python; to print, or to look with a debugger, start the process with "
+                "NUMBA_DISABLE_JIT=1"
+            )
+
+
+def _threading(compiled: CompileResult, slot: ExceptionSlot, num_threads: int | None) -> Threading | None:
+    """None unless the machine code enters Numba's thread pool, itself or in a function it calls."""
+    if not any(function.name == ENTRY for function in _linked_functions(compiled)):
+        return None
+    start_threads()
+    return Threading(slot.symbol, num_threads)
+
+
+def _linked_functions(compiled: CompileResult) -> list[Any]:
+    libraries = [compiled.library, *compiled.library._linking_libraries]
+    return [function for library in libraries for function in library._final_module.functions]

@@ -1,0 +1,126 @@
+"""`numba_kernel`: a Numba `@njit` kernel as a native JAX operation on CPU."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numba
+from jax.typing import ArrayLike
+from numba.core import config
+from numba.core.dispatcher import Dispatcher
+
+from ffi_bridge.native.call import NativeCall, alias_pairs, call_kernel
+from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.wrapped_kernel import describe_as, picklable
+from ffi_bridge.numba_cpu.call import NumbaKernel
+from ffi_bridge.numba_cpu.in_python import NumbaPython
+
+_CONFIG: Any = config  # its attributes are not declared
+
+
+@picklable
+def numba_kernel(
+    kernel: Callable[..., None],
+    outs: Any,
+    *,
+    vmap_method: str | None = None,
+    input_output_aliases: Mapping[int, int] | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where the Numba kernel `kernel(*ins, *outs)` writes `outs`; no Python, no
+    GIL at call time.
+
+    In a process with NUMBA_DISABLE_JIT=1 kernels are called as Python functions of NumPy arrays, slowly:
+    `breakpoint()`, `print` and debuggers work within them.
+
+    Args:
+        kernel: a function decorated with `@numba.njit`; takes one array per input, then one per
+            output, all C-contiguous, numbers too: `x[()]`; writes every element of every output;
+            returns nothing. Inputs are read-only.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. A dict
+            is in the order of its keys.
+        vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
+            machine code, for nested vmaps too, and the kernel always sees the ranks it was written
+            for. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls, and
+            "sequential_unrolled", a call each; "expand_dims", "broadcast_all", "legacy_vectorized",
+            one call with a leading batch axis on every buffer, which is of size 1, repeated, or
+            left out where an input has none.
+        input_output_aliases: input index -> output index of the same shape and dtype: the kernel's
+            two arguments are the same memory, updated in place where XLA may overwrite the input.
+            Read from the output argument: a loop that reads one and writes the other does not
+            vectorise.
+
+    Returns:
+        A function of arrays, compiled by `jax.jit`, that can be pickled; works under jit, vmap,
+        scan, while, cond, remat, shard_map on CPU. A kernel with `parallel=True` runs with the
+        thread count that `numba.set_num_threads` had set where it was called, or, under an outer
+        `jax.jit`, where that was traced.
+
+    Raises:
+        TypeError: `kernel` is not an `@njit` function.
+        ValueError: `outs` is empty or has a dtype that is not available; an alias is out of range.
+        KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a
+            kernel that does not compile, writes into an input, never stores to an output, or returns a
+            value.
+        jax.errors.JaxRuntimeError: when run: the kernel raised; the text has its name and the
+            exception. Inside a parallel region: every call of the kernel that was under way then
+            fails, in whichever thread.
+
+    Example:
+        >>> import jax, numba
+        >>> from ffi_bridge import numba_kernel
+        >>> @numba.njit
+        ... def running_sum(x, y):
+        ...     total = 0.0
+        ...     for i in range(x.size):
+        ...         total += x[i]
+        ...         y[i] = total
+        >>> call = numba_kernel(running_sum, jax.ShapeDtypeStruct((4,), "float32"))
+        >>> call(jax.numpy.arange(4.0))
+        Array([0., 1., 3., 6.], dtype=float32)
+    """
+    aliases = alias_pairs(input_output_aliases)
+    if _CONFIG.DISABLE_JIT and inspect.isfunction(kernel):
+        spec = NumbaPython(vmap_method, aliases, kernel)
+    else:
+        spec = NumbaKernel(vmap_method, aliases, _njit_function(kernel))
+    structure = Outs.of(outs)
+    spec.check(structure)
+    if spec.is_parallel:
+        return _parallel(spec, structure)
+    return _jitted(spec, structure, None)
+
+
+def _njit_function(kernel: Any) -> Any:
+    hint = "decorate it with @numba.njit"
+    if isinstance(kernel, Dispatcher):
+        options: dict[str, Any] = kernel.targetoptions
+        if options.get("nopython") and not options.get("forceobj"):
+            return kernel
+        hint = "use @numba.njit instead of an object-mode @numba.jit"
+    elif "cuda" in type(kernel).__module__:
+        hint = "a CUDA kernel needs numba_cuda_kernel"
+    raise TypeError(f"numba_kernel needs a Numba CPU kernel, got {kernel!r}: {hint}")
+
+
+def _jitted(spec: NumbaKernel, outs: Outs, num_threads: int | None) -> Callable[..., Any]:
+    @functools.partial(jax.jit, inline=True)
+    @describe_as(spec.function, len(outs.flat))
+    def call(*ins: ArrayLike) -> Any:
+        return outs.restore(call_kernel(spec, NativeCall(outs.flat, num_threads), ins))
+
+    return call
+
+
+def _parallel(spec: NumbaKernel, outs: Outs) -> Callable[..., Any]:
+    """One jitted function per thread count in force, since a count is baked into the handler."""
+    for_count = functools.cache(functools.partial(_jitted, spec, outs))
+
+    @describe_as(spec.function, len(outs.flat))
+    def call(*ins: ArrayLike) -> Any:
+        return for_count(numba.get_num_threads())(*ins)
+
+    return call

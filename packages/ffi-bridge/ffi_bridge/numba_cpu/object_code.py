@@ -1,0 +1,162 @@
+"""A compiled Numba kernel with its handler as an object file, and back: what runs, and what is kept.
+
+An object file refers to what lies outside by name: C functions, Numba's runtime, an exception slot.
+What it cannot say by name runs in this process, and stays out of the cache: pointers that Numba took from
+ctypes, large arrays that it refers to by address, Python objects that a kernel's exceptions hold.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import binding as llvm
+from numba.core import config as _config
+from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, lookup_environment
+from numba.core.registry import cpu_target
+from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
+from numba.core.typing.templates import builtin_registry
+
+from ffi_bridge import kernel_cache
+from ffi_bridge.contents.fingerprint import fingerprint, is_library_name
+from ffi_bridge.handler.interruption import watch_signals
+from ffi_bridge.kernel_cache import Entry
+from ffi_bridge.numba_cpu.exception import ExceptionSlot
+from ffi_bridge.numba_cpu.layout import Threading
+from ffi_bridge.numba_cpu.threads import start_threads
+
+config: Any = _config  # its constants are made when it runs
+_runtime: Any = _nrt_python  # written in C
+
+_ENVIRONMENT: Final = "_ZN08NumbaEnv"
+_INTRINSIC: Final = "llvm."
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What keeps the machine code of a kernel from disk alive, and what it refers to."""
+
+    engine: object
+    slot: ExceptionSlot | None
+    environments: tuple[Environment, ...]
+
+
+def find(name: str) -> tuple[int, Loaded] | None:
+    """The address of the handler `name`, from the kernel cache, and what keeps it alive."""
+    key = key_of(name)
+    entry = None if key is None else kernel_cache.load(key)
+    return None if entry is None else unpack(entry, name)
+
+
+def keep(name: str, entry: Entry) -> None:
+    """Store a kernel with its handler `name`, which stands for contents alone, in the kernel cache."""
+    if (key := key_of(name)) is not None:
+        kernel_cache.store(key, entry)
+
+
+def key_of(name: str) -> str | None:
+    """The key of a target in the kernel cache: its name stands for the kernel; None: not to be kept."""
+    versions = (numba.__version__, llvmlite.__version__, np.__version__)
+    machine = _context().codegen().magic_tuple()
+    # numba-cuda adds settings of its own, once it is loaded.
+    settings = {n: v for n, v in kernel_cache.settings_of(config).items() if "CUDA" not in n}
+    around = (kernel_cache.own_sources(), versions, machine, settings)
+    found = fingerprint(name, around, _overloads_of_others())
+    return found.digest if found.portable else None
+
+
+def is_portable(compiled: CompileResult, entry: Entry) -> bool:
+    """Whether another process can run the library's code."""
+    library: Any = compiled.library
+    return not (library.has_dynamic_globals or any(map(_constants_of, entry.facts["environments"])))
+
+
+def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
+    """A finished library whose object was kept (`enable_object_caching`)."""
+    library: Any = compiled.library
+    module = library._final_module
+    variables = [x for x in module.global_variables if not x.is_declaration]
+    environments = [x.name for x in variables if x.name.startswith(_ENVIRONMENT)]
+    outside = [x.name for x in (*module.functions, *module.global_variables) if x.is_declaration]
+    facts = {
+        "symbols": [name for name in outside if not name.startswith(_INTRINSIC)],
+        "environments": environments,
+        "slot": None if threading is None else threading.slot,
+    }
+    return Entry(facts, library._get_compiled_object())
+
+
+def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
+    """The address of the handler `name`; None where this process lacks what it refers to."""
+    facts = entry.facts
+    slot = None
+    if facts["slot"] is not None:
+        start_threads()
+        slot = ExceptionSlot(facts["slot"])
+    watch_signals()
+    if not _has(facts["symbols"]):
+        return None
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, config.USE_LLVMLITE_MEMORY_MANAGER)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(entry.code))
+    engine.finalize_object()
+    environments = tuple(_provide(engine, environment) for environment in facts["environments"])
+    return engine.get_function_address(name), Loaded(engine, slot, environments)
+
+
+def _has(symbols: Iterable[str]) -> bool:
+    """Whether LLVM would find every symbol: it ends the process where it does not."""
+    _name_runtime()
+    return all(llvm.address_of_symbol(symbol) for symbol in symbols)
+
+
+@functools.cache
+def _name_runtime() -> None:
+    """Give LLVM the names of Numba's runtime, as Numba does before it compiles something."""
+    _context()  # names the functions of Python and C
+    for name, address in _runtime.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+def _context() -> Any:
+    return cpu_target.target_context
+
+
+def _constants_of(environment: str) -> list[object]:
+    found = lookup_environment(environment)
+    return [] if found is None else found.consts
+
+
+def _provide(engine: Any, name: str) -> Environment:
+    """What Numba's code wants to see before it raises: empty, unless it was compiled in this process."""
+    environment = lookup_environment(name) or Environment({})
+    if place := engine.get_global_value_address(name):  # none, where nothing refers to it
+        ctypes.c_void_p.from_address(place).value = id(environment)
+    return environment
+
+
+def _overloads_of_others() -> list[object]:
+    """Overloads of library functions, methods and attributes that were declared outside Numba.
+
+    Those of a kernel's own functions are a part of the kernel's fingerprint.
+    """
+    templates = [*builtin_registry.functions, *builtin_registry.attributes]
+    declared = [template for template in templates if hasattr(template, "_overload_func")]
+    return [
+        (str(template.key), template._overload_func)
+        for template in declared
+        if not _is_numbas(template._overload_func)
+        and (is_library_name(template.key) or not callable(template.key))
+    ]
+
+
+def _is_numbas(function: Any) -> bool:
+    # What Numba makes of text belongs to no module.
+    return (function.__module__ or "numba").partition(".")[0] == "numba"

@@ -1,0 +1,254 @@
+"""Emit what runs the parallel regions of Numba kernels on XLA's own threads.
+
+Numba compiles a parallel loop into a call that enters its thread pool. Within a call from XLA that is `enter`
+below: it divides the region into shares, one for each thread, asks XLA's pool for help, and takes shares
+itself until none is left. It waits for shares that somebody has begun, and for nobody to come: a thread that
+is late, asleep or busy holds nothing up. A region inside a share runs in that share's thread. In the debug
+mode the shares run as `isolation` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from llvmlite import ir
+
+from ffi_bridge.handler.c_code import begin_function, call_c, count_to, load_member, member, variable
+from ffi_bridge.handler.engine import new_module
+from ffi_bridge.handler.frame import I32, I64, NULL, POINTER, Frame
+from ffi_bridge.numba_cpu.isolation import OUTPUTS, RUN, emit_isolated
+
+ARRIVE: Final = "ffi_bridge_arrive"
+DEPART: Final = "ffi_bridge_depart"
+
+NONE: Final = ir.VoidType()
+# The arrays of a region, their extents and strides, its data; what runs it, or a part of it.
+REGION: Final = (POINTER.as_pointer(), I64.as_pointer(), I64.as_pointer(), POINTER)
+BODY: Final = ir.FunctionType(NONE, REGION).as_pointer()
+# A body and its region; then how many inner extents, arrays, and threads there are.
+ENTER: Final = ir.FunctionType(NONE, (BODY, *REGION, I64, I64, I64))
+THREAD_ID: Final = ir.FunctionType(I64, ())
+TASK: Final = ir.FunctionType(NONE, (POINTER,))
+
+# Where a thread is: in this call frame, or, if NULL, in this share; where it was before; and the outputs that
+# shares are isolated in, or NULL.
+PLACE: Final = ir.LiteralStructType((POINTER, I64, POINTER, POINTER))
+FRAME, SHARE, BEFORE, WATCHED = range(4)
+
+# What the threads in a region share: the arguments of ENTER, the number of shares, the next one, how many are
+# not done, and how many threads may still look at this.
+SHARED: Final = ir.LiteralStructType((*ENTER.args, I64, I64, I64, I64))
+BODY_OF, ARRAYS, EXTENTS, STRIDES, DATA, INNER, COUNT, THREADS, SHARES, NEXT, OPEN, HOLDERS = range(12)
+SHARED_BYTES: Final = 12 * 8
+
+# How often a thread looks whether the others are done before it offers them its processor: microseconds.
+LOOKS: Final = 1 << 14
+
+
+def emit_pool(key: int, enter: int, thread_id: int) -> Any:
+    """A module of `enter` and `thread_id`, and of what `arrive` calls.
+
+    `key`: under it POSIX threads keep where each thread is. One that is not in a call from XLA is served by
+    Numba's own functions, at the addresses `enter` and `thread_id`.
+    """
+    module = new_module("ffi_bridge.parallel_region")
+    _emit_arrive(module, key)
+    _emit_depart(module, key)
+    _emit_thread_id(module, key, thread_id)
+    _emit_run(module, key)
+    _emit_take(module)
+    _emit_help(module)
+    emit_isolated(module)
+    _emit_enter(module, key, enter)
+    return module
+
+
+def arrive(frame: Frame, watched: Any) -> Callable[[], object]:
+    """Emit, in a handler, that its kernel is entered; returns what emits that the kernel was left.
+
+    `watched`: the address of the outputs that its shares are to be isolated in, or NULL.
+    """
+    builder = frame.builder
+    with builder.goto_entry_block():
+        place = builder.bitcast(builder.alloca(PLACE), POINTER)
+    call_c(builder, ARRIVE, NONE, [place, frame.pointer, watched])
+    return lambda: call_c(builder, DEPART, NONE, [place])
+
+
+def _emit_arrive(module: Any, key: int) -> None:
+    kind = ir.FunctionType(NONE, (POINTER, POINTER, POINTER))
+    builder, (place, frame, watched) = begin_function(module, ARRIVE, kind)
+    _go_to(builder, key, builder.bitcast(place, PLACE.as_pointer()), frame, watched)
+    builder.ret_void()
+
+
+def _emit_depart(module: Any, key: int) -> None:
+    builder, (place,) = begin_function(module, DEPART, TASK)
+    _go_back(builder, key, builder.bitcast(place, PLACE.as_pointer()))
+    builder.ret_void()
+
+
+def _emit_thread_id(module: Any, key: int, otherwise: int) -> None:
+    builder, _ = begin_function(module, "thread_id", THREAD_ID)
+    place = _place(builder, key)
+    with builder.if_then(_is_null(builder, place), likely=False):
+        builder.ret(builder.call(_at_address(builder, otherwise, THREAD_ID), ()))
+    builder.ret(load_member(builder, place, SHARE))
+
+
+def _emit_enter(module: Any, key: int, otherwise: int) -> None:
+    builder, arguments = begin_function(module, "enter", ENTER)
+    place = _place(builder, key)
+    with builder.if_then(_is_null(builder, place), likely=False):
+        builder.call(_at_address(builder, otherwise, ENTER), arguments)
+        builder.ret_void()
+    frame = load_member(builder, place, FRAME)
+    extent, threads = builder.load(arguments[EXTENTS]), arguments[THREADS]
+    shares = builder.select(builder.icmp_unsigned("<", extent, threads), extent, threads)
+    is_one = builder.icmp_unsigned("<=", shares, ir.Constant(I64, 1))
+    _unless(builder, builder.or_(is_one, _is_null(builder, frame)), arguments)
+    # Not on the stack: a thread that comes when all is done finds it here.
+    data = call_c(builder, "malloc", POINTER, [ir.Constant(I64, SHARED_BYTES)])
+    _unless(builder, _is_null(builder, data), arguments)
+    shared = builder.bitcast(data, SHARED.as_pointer())
+    for index, value in enumerate((*arguments, shares, ir.Constant(I64, 0), shares, shares)):
+        builder.store(value, member(builder, shared, index))
+    watched = load_member(builder, place, WATCHED)
+    with builder.if_then(builder.not_(_is_null(builder, watched)), likely=False):
+        outputs = builder.bitcast(watched, OUTPUTS.as_pointer())
+        builder.call(module.globals["isolated"], (outputs, module.globals["run"], data, shares))
+        call_c(builder, "free", NONE, (data,))
+        builder.ret_void()
+    with count_to(builder, builder.sub(shares, ir.Constant(I64, 1))):
+        taken = Frame(builder, frame).schedule(module.globals["help"], data)
+        with builder.if_then(builder.not_(taken), likely=False):
+            _release(builder, shared)
+    builder.call(module.globals["take"], (shared,))
+    _wait(builder, member(builder, shared, OPEN))
+    _release(builder, shared)
+    builder.ret_void()
+
+
+def _unless(builder: Any, alone: Any, arguments: Any) -> None:
+    """Go on, unless this thread has to do the whole region."""
+    with builder.if_then(alone, likely=False):
+        builder.call(arguments[BODY_OF], arguments[ARRAYS:INNER])
+        builder.ret_void()
+
+
+def _emit_help(module: Any) -> None:
+    """What a thread of XLA's pool runs."""
+    builder, (data,) = begin_function(module, "help", TASK)
+    shared = builder.bitcast(data, SHARED.as_pointer())
+    builder.call(module.globals["take"], (shared,))
+    _release(builder, shared)
+    builder.ret_void()
+
+
+def _emit_take(module: Any) -> None:
+    """Do one share after the other, until all are taken."""
+    builder, (shared,) = begin_function(module, "take", ir.FunctionType(NONE, (SHARED.as_pointer(),)))
+    function, one = builder.function, ir.Constant(I64, 1)
+    following, run, done = (function.append_basic_block(name) for name in ("next", "run", "done"))
+    builder.branch(following)
+    builder.position_at_end(following)
+    share = builder.atomic_rmw("add", member(builder, shared, NEXT), one, "seq_cst")
+    is_left = builder.icmp_unsigned("<", share, load_member(builder, shared, SHARES))
+    builder.cbranch(is_left, run, done)
+    builder.position_at_end(run)
+    builder.call(module.globals["run"], (builder.bitcast(shared, POINTER), share))
+    builder.atomic_rmw("sub", member(builder, shared, OPEN), one, "seq_cst")
+    builder.branch(following)
+    builder.position_at_end(done)
+    builder.ret_void()
+
+
+def _emit_run(module: Any, key: int) -> None:
+    """Do one share in this thread."""
+    builder, (data, share) = begin_function(module, "run", RUN)
+    shared = builder.bitcast(data, SHARED.as_pointer())
+    place = builder.alloca(PLACE)
+    extents = builder.alloca(I64, builder.add(load_member(builder, shared, INNER), ir.Constant(I64, 1)))
+    arrays = builder.alloca(POINTER, load_member(builder, shared, COUNT))
+    _go_to(builder, key, place, NULL, NULL)
+    builder.store(share, member(builder, place, SHARE))
+    threads = call_c(builder, "get_num_threads", I64, ())
+    call_c(builder, "set_num_threads", NONE, (load_member(builder, shared, THREADS),))
+    _cut(builder, shared, share, extents, arrays)
+    region = arrays, extents, load_member(builder, shared, STRIDES), load_member(builder, shared, DATA)
+    builder.call(load_member(builder, shared, BODY_OF), region)
+    call_c(builder, "set_num_threads", NONE, (threads,))
+    _go_back(builder, key, place)
+    builder.ret_void()
+
+
+def _cut(builder: Any, shared: Any, share: Any, extents: Any, arrays: Any) -> None:
+    """The extents of a share, and where its arrays begin: the outermost extent is divided."""
+    one, whole = ir.Constant(I64, 1), load_member(builder, shared, EXTENTS)
+    with count_to(builder, builder.add(load_member(builder, shared, INNER), one)) as i:
+        builder.store(builder.load(builder.gep(whole, [i])), builder.gep(extents, [i]))
+    low, high = (
+        builder.udiv(builder.mul(builder.load(whole), end), load_member(builder, shared, SHARES))
+        for end in (share, builder.add(share, one))
+    )
+    builder.store(builder.sub(high, low), extents)
+    begins, strides = load_member(builder, shared, ARRAYS), load_member(builder, shared, STRIDES)
+    with count_to(builder, load_member(builder, shared, COUNT)) as i:
+        offset = builder.mul(builder.load(builder.gep(strides, [i])), low)
+        builder.store(builder.gep(builder.load(builder.gep(begins, [i])), [offset]), builder.gep(arrays, [i]))
+
+
+def _wait(builder: Any, count: Any) -> None:
+    """Until the count is 0."""
+    function, looks = builder.function, variable(builder, ir.Constant(I64, 0), "looks")
+    look, again, offer, done = (function.append_basic_block(x) for x in ("look", "again", "offer", "done"))
+    builder.branch(look)
+    builder.position_at_end(look)
+    is_zero = builder.icmp_unsigned("==", builder.load_atomic(count, "seq_cst", 8), ir.Constant(I64, 0))
+    builder.cbranch(is_zero, done, again)
+    builder.position_at_end(again)
+    so_far = builder.add(builder.load(looks), ir.Constant(I64, 1))
+    builder.store(so_far, looks)
+    builder.cbranch(builder.icmp_unsigned(">", so_far, ir.Constant(I64, LOOKS)), offer, look)
+    builder.position_at_end(offer)
+    call_c(builder, "sched_yield", I32, ())
+    builder.branch(look)
+    builder.position_at_end(done)
+
+
+def _release(builder: Any, shared: Any) -> None:
+    """One thread fewer may look at it; none: free it."""
+    one = ir.Constant(I64, 1)
+    holders = builder.atomic_rmw("sub", member(builder, shared, HOLDERS), one, "seq_cst")
+    with builder.if_then(builder.icmp_unsigned("==", holders, one)):
+        call_c(builder, "free", NONE, (builder.bitcast(shared, POINTER),))
+
+
+def _place(builder: Any, key: int) -> Any:
+    """Where this thread is, or NULL."""
+    found = call_c(builder, "pthread_getspecific", POINTER, (ir.Constant(I64, key),))
+    return builder.bitcast(found, PLACE.as_pointer())
+
+
+def _go_to(builder: Any, key: int, place: Any, frame: Any, watched: Any) -> None:
+    before = builder.bitcast(_place(builder, key), POINTER)
+    for index, value in enumerate((frame, ir.Constant(I64, 0), before, watched)):
+        builder.store(value, member(builder, place, index))
+    _set_place(builder, key, builder.bitcast(place, POINTER))
+
+
+def _go_back(builder: Any, key: int, place: Any) -> None:
+    _set_place(builder, key, load_member(builder, place, BEFORE))
+
+
+def _set_place(builder: Any, key: int, place: Any) -> None:
+    call_c(builder, "pthread_setspecific", I32, (ir.Constant(I64, key), place))
+
+
+def _at_address(builder: Any, address: int, kind: Any) -> Any:
+    return builder.inttoptr(ir.Constant(I64, address), kind.as_pointer())
+
+
+def _is_null(builder: Any, pointer: Any) -> Any:
+    return builder.icmp_unsigned("==", pointer, ir.Constant(pointer.type, None))

@@ -1,0 +1,40 @@
+"""Where the parallel regions of Numba kernels run: on XLA's threads, when XLA calls them.
+
+Numba reaches its thread pool by names that LLVM resolves. Under them LLVM is given functions that use XLA's
+pool within a call from XLA, and Numba's own for everybody else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Final
+
+import numba
+from llvmlite import binding as llvm
+
+from ffi_bridge.handler.engine import compile_module
+from ffi_bridge.numba_cpu.parallel_region import ARRIVE, DEPART, emit_pool
+
+ENTRY: Final = "numba_parallel_for"
+_THREAD_ID: Final = "get_thread_id"
+_FUNCTIONS: Final = {ENTRY: "enter", _THREAD_ID: "thread_id"} | {name: name for name in (ARRIVE, DEPART)}
+
+
+@functools.cache
+def start_threads() -> object:
+    """Name them to LLVM, for all that is loaded from here on; returns what keeps them alive."""
+    numba.get_num_threads()  # names Numba's own
+    module = emit_pool(_new_key(), *map(llvm.address_of_symbol, (ENTRY, _THREAD_ID)))
+    engine = compile_module(module, opt=0)  # in a third of the time; what it does takes none
+    for symbol, function in _FUNCTIONS.items():
+        llvm.add_symbol(symbol, engine.get_function_address(function))
+    return engine
+
+
+def _new_key() -> int:
+    """A key of POSIX threads: each keeps a value of its own under it, NULL to begin with."""
+    key = ctypes.c_ulong()  # as wide as the widest of any system
+    if error := ctypes.CDLL(None).pthread_key_create(ctypes.byref(key), None):
+        raise OSError(error, "no key for values of threads was left")
+    return key.value

@@ -1,0 +1,76 @@
+"""A kernel for a whole batch: one launch, whose blocks along the third axis take the elements."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+from ffi_bridge.contents.fingerprint import references
+from ffi_bridge.cuda.extents import MAX_GRID
+from ffi_bridge.numba_cuda.compile import compiler_of
+
+
+def batch_blocks(sizes: Sequence[int]) -> int:
+    """How many blocks along the third axis a batch of these extents takes; each takes several if need be."""
+    return min(math.prod(sizes), MAX_GRID[2])
+
+
+def uses_third_axis(function: Any) -> bool:
+    """Whether a kernel, or what it calls, may ask for its place along the third axis."""
+    seen: set[int] = set()
+
+    def search(function: FunctionType) -> bool:
+        if id(function) in seen:
+            return False
+        seen.add(id(function))
+        code = function.__code__
+        asked = "z" in code.co_names or (3 in code.co_consts and {"grid", "gridsize"} & set(code.co_names))
+        called = (getattr(value, "py_func", value) for _, value in references(function, code))
+        return bool(asked) or any(search(f) for f in called if isinstance(f, FunctionType))
+
+    return search(function)
+
+
+@functools.cache
+def batched_kernel(
+    kernel: Any,
+    sizes: tuple[int, ...],
+    steps: tuple[tuple[int | None, ...], ...],
+    ranks: tuple[int, ...],
+) -> Any:
+    """The kernel that does what `kernel` does for each element of a batch.
+
+    `sizes`: extents of the batch levels; `steps[i][l]`: how far argument i moves on from one index of level l
+    to the next, in elements; None if it has no axis for that level, in front of the `ranks[i]` of its own.
+    """
+    count = math.prod(sizes)
+    parameters = [f"x{i}" for i in range(len(steps))]
+    lines = [f"def {kernel.__name__}({', '.join(parameters)}):"]
+    lines += [f"    for element in range(cuda.blockIdx.z, {count}, cuda.gridDim.z):"]
+    rest = count
+    for level, size in enumerate(sizes):
+        rest //= max(1, size)
+        lines += [f"        i{level} = element // {max(1, rest)} % {max(1, size)}"]
+    arguments = (_argument(*of_one) for of_one in zip(parameters, steps, ranks, strict=True))
+    lines += [f"        kernel({', '.join(arguments)})"]
+    if count > MAX_GRID[2]:  # a block takes several elements, in the same shared memory
+        lines += ["        cuda.syncthreads()"]
+    # Numba compiles functions, so that one of another number of arguments has to be made from text.
+    compiler = compiler_of(kernel)
+    inner = compiler.device_function(kernel)
+    names: dict[str, Any] = {"cuda": compiler.cuda, "kernel": inner, "element_of": compiler.element}
+    exec("\n".join(lines), names)
+    return compiler.like(kernel, names[kernel.__name__])
+
+
+def _argument(parameter: str, steps: tuple[int | None, ...], rank: int) -> str:
+    """The source text that takes one element of a batch out of a parameter."""
+    levels = [level for level, step in enumerate(steps) if step is not None]
+    if not levels:
+        return parameter
+    if rank:
+        return f"{parameter}[{', '.join(f'i{level}' for level in levels)}]"
+    return f"element_of({parameter}, {' + '.join(f'i{level} * {steps[level]}' for level in levels)})"

@@ -1,0 +1,112 @@
+"""numba-cuda as a compiler: the one place that knows its inside, its options, its layout of arguments."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Sequence
+from types import SimpleNamespace
+from typing import Any, Final
+
+import numba_cuda
+import numpy as np
+from numba import cuda, types
+from numba.core.errors import NumbaError
+from numba.cuda import codegen as _codegen
+from numba.cuda import dispatcher as _dispatcher
+from numba.cuda.core import config  # pyright: ignore[reportMissingImports]
+from numba.cuda.extending import intrinsic
+from numba.np.arrayobj import populate_array
+from numba.np.numpy_support import from_dtype
+
+from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
+
+# numba-cuda 0.30 reads a name, when it first compiles, that NumPy 2.5 no longer has.
+if not hasattr(np, "row_stack"):
+    np.row_stack = np.vstack  # pyright: ignore[reportAttributeAccessIssue]
+
+# Modules whose names are replaced below, and whose inside is used.
+codegen: Any = _codegen
+dispatcher: Any = _dispatcher
+
+# Options of a kernel that mean the same for a device function made of its body.
+_DEVICE_OPTIONS: Final = ("debug", "lineinfo", "opt", "fastmath", "lto", "link")
+
+
+@intrinsic
+def element(context: Any, array: Any, i: Any) -> Any:
+    """What is i elements behind the first of an array, as a 0-d array: indexing would give its value."""
+    single = types.Array(array.dtype, 0, "C", readonly=not array.mutable)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = context.make_array(array)(context, builder, arguments[0])
+        found = context.make_array(single)(context, builder)
+        place = builder.gep(whole.data, [arguments[1]])
+        populate_array(found, place, (), (), whole.itemsize, whole.meminfo)
+        return found._getvalue()
+
+    return single(array, i), emit
+
+
+class NumbaCuda:
+    """Numba types, then LLVM's IR, then NVVM."""
+
+    version = f"numba-cuda {numba_cuda.__version__}"
+    config: Any = config
+    cuda: Any = cuda
+    dispatcher: type = dispatcher.CUDADispatcher
+    # Beside its own are those that it fails with at `x += ...`.
+    errors: tuple[type[Exception], ...] = (NumbaError, AttributeError, KeyError)
+    element: Any = element
+
+    def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:
+        """Machine code, by parts of `kernel.compile`, which would ask the current device what it is."""
+        with _for_device(capability):
+            compiled = dispatcher._Kernel(
+                kernel.py_func, tuple(map(_numba_type, arguments)), **kernel.targetoptions
+            )
+            if compiled.cooperative:
+                return Compiled(b"", compiled.entry_name, True)
+            code = bytes(compiled._codelibrary.get_cubin(capability).code)
+        return Compiled(code, compiled.entry_name, False)
+
+    def device_function(self, kernel: Any) -> Any:
+        """Without the options of an entry point."""
+        options = {
+            name: kernel.targetoptions[name] for name in _DEVICE_OPTIONS if name in kernel.targetoptions
+        }
+        return cuda.jit(device=True, **options)(kernel.py_func)
+
+    def like(self, kernel: Any, function: Callable[..., None]) -> Any:
+        """By its decorator."""
+        options = {name: value for name, value in kernel.targetoptions.items() if name != "device"}
+        return cuda.jit(**options)(function)
+
+    def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
+        """Numba's array: memory info, parent, size, size of an element, address."""
+        return 0, 0, size, itemsize, None
+
+    def stride_unit(self, itemsize: int) -> int:
+        """Bytes."""
+        return 1
+
+
+def _numba_type(argument: ArgumentType) -> types.Type:
+    if not isinstance(argument, ArrayType):
+        return from_dtype(argument)
+    layout = "C" if argument.contiguous else "A"
+    return types.Array(from_dtype(argument.dtype), argument.ndim, layout, readonly=argument.readonly)
+
+
+@contextlib.contextmanager
+def _for_device(capability: Capability) -> Generator[None]:
+    """Numba compiles for this compute capability, and asks no driver for the current device."""
+    current, ensure = dispatcher.get_current_device, codegen.CUDACodeLibrary._ensure_cc
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    codegen.CUDACodeLibrary._ensure_cc = lambda self, cc: cc or capability
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device, codegen.CUDACodeLibrary._ensure_cc = current, ensure
+
+
+COMPILER: Final = NumbaCuda()

@@ -1,0 +1,134 @@
+"""numba-cuda-mlir, numba-cuda's successor, as a compiler: the one place that knows it.
+
+Imported once a process has kernels of it: no other module names the package.
+"""
+
+# pyright: reportMissingImports=false
+# Types are checked without the package, too.
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Final
+
+import numba_cuda_mlir
+from numba_cuda_mlir import cuda
+from numba_cuda_mlir import tools as _tools
+from numba_cuda_mlir import types as _types
+from numba_cuda_mlir._mlir import ir as _ir
+from numba_cuda_mlir._mlir.dialects import arith, memref
+from numba_cuda_mlir.descriptor import MLIRDispatcher
+from numba_cuda_mlir.extending import intrinsic, refresh_registries
+from numba_cuda_mlir.numba_cuda.core import config
+from numba_cuda_mlir.numba_cuda.core.errors import NumbaError
+from numba_cuda_mlir.numba_cuda.np.numpy_support import from_dtype
+
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
+
+# Modules whose names are made when they run, or are replaced below.
+tools: Any = _tools
+types: Any = _types
+ir: Any = _ir
+
+# Options that only an entry point has, or that are steps of a launch which no handler takes.
+_OF_A_KERNEL: Final = ("launch_bounds", "max_registers", "ptxas_options", "shared_memory_carveout")
+
+
+@intrinsic
+def element(context: Any, array: Any, i: Any) -> Any:
+    """What is i elements behind the first of an array, as a 0-d array: indexing would give its value."""
+    single = types.Array(array.dtype, 0, "C", readonly=not array.mutable)
+
+    def emit(builder: Any, target: Any, arguments: Any, _: Any) -> None:
+        whole, place = map(builder.load_var, arguments)
+        start = memref.extract_strided_metadata(whole)[1]
+        found = memref.reinterpret_cast(
+            builder.get_mlir_type(single),
+            whole,
+            offsets=[arith.addi(start, arith.index_cast(ir.IndexType.get(), place))],
+            sizes=[],
+            strides=[],
+            static_offsets=[ir.ShapedType.get_dynamic_stride_or_offset()],
+            static_sizes=[],
+            static_strides=[],
+        )
+        builder.store_var(target, found)
+
+    return single(array, i), emit
+
+
+# A compiler that has run before learns of `element` now.
+refresh_registries(target=False, include_uninitialized_cuda=False)
+
+
+class NumbaCudaMlir:
+    """Numba types, then MLIR, then NVVM."""
+
+    version = f"numba-cuda-mlir {numba_cuda_mlir.__version__}"
+    config: Any = config
+    cuda: Any = cuda
+    dispatcher: type = MLIRDispatcher
+    # Beside what its type checker finds there is what it asserts, reports as gaps of its own, and fails with
+    # at `x += ...`.
+    errors: tuple[type[Exception], ...] = (NumbaError, RuntimeError, AssertionError, AttributeError)
+    element: Any = element
+
+    def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:
+        """By a dispatcher of its own: the kernel's keeps what it compiled for the current device."""
+        options = {**kernel.targetoptions, **_device(kernel, capability), "shared_memory_carveout": None}
+        dispatcher: Any = MLIRDispatcher(kernel.py_func, options)
+        with _for_device(capability):
+            found = dispatcher.compile(tuple(map(_numba_type, arguments))).metadata
+        if dispatcher._module_setup_callbacks:
+            raise KernelTypeError(
+                f"kernel '{kernel.__name__}' is to be set up by a callback when it is loaded, and native "
+                "handlers call none; link code without setup_callback, and leave NUMBA_CUDA_ENABLE_NRT unset"
+            )
+        return Compiled(bytes(found["cubin"]), found["func_name"], bool(found.get("use_cooperative")))
+
+    def device_function(self, kernel: Any) -> Any:
+        """Without the options of an entry point."""
+        options = {**kernel.targetoptions, **dict.fromkeys(_OF_A_KERNEL), "device": True}
+        # numba-cuda-mlir 0.6 loses the shared memory of functions that it inlines later.
+        options["inline"] = "always"
+        return MLIRDispatcher(kernel.py_func, options)
+
+    def like(self, kernel: Any, function: Callable[..., None]) -> Any:
+        """With the same options, which were checked when its decorator ran."""
+        return MLIRDispatcher(function, dict(kernel.targetoptions))
+
+    def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
+        """MLIR's memref: address of its memory, address of its elements, offset."""
+        return None, None, 0
+
+    def stride_unit(self, itemsize: int) -> int:
+        """Elements."""
+        return itemsize
+
+
+def _device(kernel: Any, capability: Capability) -> dict[str, Any]:
+    """Options for this compute capability; `sm_90a`, where the kernel says so and it is the same."""
+    chip, asked = tools.format_arch(capability), kernel.targetoptions.get("chip") or ""
+    return {"chip": asked if asked.rstrip("af") == chip else chip, "cc": None}
+
+
+def _numba_type(argument: ArgumentType) -> Any:
+    if not isinstance(argument, ArrayType):
+        return from_dtype(argument)
+    layout = "C" if argument.contiguous else "A"
+    return types.Array(from_dtype(argument.dtype), argument.ndim, layout, readonly=argument.readonly)
+
+
+@contextlib.contextmanager
+def _for_device(capability: Capability) -> Generator[None]:
+    """The package takes this for the compute capability of the current device, and asks no driver."""
+    current, tools._cached_cc = tools._cached_cc, capability
+    try:
+        yield
+    finally:
+        tools._cached_cc = current
+
+
+COMPILER: Final = NumbaCudaMlir()

@@ -1,0 +1,149 @@
+"""Compile a CUDA kernel, by the package that it is written for, whether or not this machine has a GPU."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.metadata import distributions
+from typing import Any, Final
+
+import numpy as np
+from cuda.bindings.nvjitlink import nvJitLinkError
+
+from ffi_bridge import kernel_cache
+from ffi_bridge.abi import DTYPES
+from ffi_bridge.contents.callees import compiled_now
+from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.cuda.driver import Cubin
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.kernel_cache import Entry
+from ffi_bridge.numba_cpu import hints
+from ffi_bridge.numba_cuda import by_llvm
+from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled, Compiler
+
+# A compiler is asked for another device than the current one, which is state of its modules.
+_compiling: Final = threading.RLock()
+
+_cubins: Final[dict[object, Cubin]] = {}
+
+_TOOLCHAIN: Final = ("cuda-", "nvidia-", "numba")  # how the names of the packages that compile begin
+
+
+def compilers() -> Iterator[Compiler]:
+    """numba-cuda, and numba-cuda-mlir as soon as a kernel can be one of its."""
+    yield by_llvm.COMPILER
+    if "numba_cuda_mlir" in sys.modules:
+        yield importlib.import_module("ffi_bridge.numba_cuda.by_mlir").COMPILER
+
+
+def compiler_of(kernel: Any) -> Compiler:
+    """The package whose `@cuda.jit` made a kernel; raises KernelTypeError for what is none."""
+    for compiler in compilers():
+        if isinstance(kernel, compiler.dispatcher):
+            return compiler
+    raise KernelTypeError(f"{kernel!r} is no CUDA kernel; decorate the function with @cuda.jit")
+
+
+def is_dispatcher(kernel: Any) -> bool:
+    """Whether `kernel` is a function decorated with `@cuda.jit`, not a device function."""
+    known = any(isinstance(kernel, compiler.dispatcher) for compiler in compilers())
+    return known and not kernel.targetoptions.get("device")
+
+
+def array_type(kernel: str, name: str, dtype: Any, ndim: int, readonly: bool) -> ArrayType:
+    """The type of a C-contiguous buffer; raises KernelTypeError for a dtype that kernels cannot have."""
+    known = [*DTYPES, np.dtype(np.float16)]
+    if np.dtype(dtype) not in known:
+        raise KernelTypeError(
+            f"kernel '{kernel}': argument '{name}' has dtype {dtype}, which numba-cuda kernels cannot have; "
+            f"cast it before the call (supported: {', '.join(map(str, known))})"
+        )
+    return ArrayType(np.dtype(dtype), ndim, readonly)
+
+
+def compile_kernel(kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Cubin:
+    """Machine code of a kernel for these arguments, with the options of its `@cuda.jit`."""
+    compiler = compiler_of(kernel)
+    key = (compiler.version, fingerprint(kernel), tuple(arguments), capability)
+    with _compiling:
+        if key not in _cubins:
+            compiled = _kept_or_compiled(compiler, kernel, arguments, capability)
+            _cubins[key] = Cubin(compiled.code, compiled.entry, kernel, tuple(arguments))
+        return _cubins[key]
+
+
+def _kept_or_compiled(
+    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
+) -> Compiled:
+    """From the kernel cache, where it can be told that what is there is the same."""
+    settings = kernel_cache.settings_of(compiler.config)
+    around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings)
+    found = fingerprint(around, kernel, repr(tuple(arguments)), capability)
+    key = found.digest if found.portable and not kernel.targetoptions.get("link") else None
+    if key and (kept := kernel_cache.load(key)):
+        return Compiled(kept.code, kept.facts["entry"], False)
+    compiled = _compiled(compiler, kernel, arguments, capability)
+    if key:
+        kernel_cache.store(key, Entry({"entry": compiled.entry}, compiled.code))
+    return compiled
+
+
+@functools.cache
+def _toolchain() -> list[tuple[str, str]]:
+    """Names and versions of the installed packages that compile for CUDA."""
+    names = ((package.name, package.version) for package in distributions())
+    return sorted(item for item in names if item[0].lower().startswith(_TOOLCHAIN))
+
+
+def _compiled(
+    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
+) -> Compiled:
+    try:
+        with compiled_now(kernel):
+            compiled = compiler.compile(kernel, arguments, capability)
+    except _errors(compiler) as error:
+        raise KernelTypeError(_explain(compiler, kernel, arguments, capability, error)) from error
+    if compiled.cooperative:
+        raise KernelTypeError(
+            f"kernel '{kernel.__name__}' synchronises its whole grid, which needs a cooperative launch; "
+            "split it into two kernels"
+        )
+    return compiled
+
+
+def _errors(compiler: Compiler) -> tuple[type[Exception], ...]:
+    """What is wrong with a kernel, for the compiler or for the linker that both have."""
+    return (*compiler.errors, nvJitLinkError)
+
+
+def _explain(
+    compiler: Compiler,
+    kernel: Any,
+    arguments: Sequence[ArgumentType],
+    capability: Capability,
+    error: Exception,
+) -> str:
+    def compiles(candidate: Sequence[ArgumentType]) -> bool:
+        try:
+            compiler.compile(kernel, candidate, capability)
+        except _errors(compiler):
+            return False
+        return True
+
+    names = list(inspect.signature(kernel.py_func).parameters)
+    if len(names) != len(arguments):  # the kernel takes any number of them
+        names = [f"argument {i}" for i in range(len(arguments))]
+    writable = [replace(x, readonly=False) if isinstance(x, ArrayType) else x for x in arguments]
+    if writable == list(arguments) or not compiles(writable):
+        return hints.not_compiled(kernel.__name__, names, arguments, error)
+    needed = [
+        name
+        for i, (name, array) in enumerate(zip(names, arguments, strict=True))
+        if array != writable[i] and not compiles([*writable[:i], array, *writable[i + 1 :]])
+    ]
+    return hints.writable_input(kernel.__name__, needed, error)

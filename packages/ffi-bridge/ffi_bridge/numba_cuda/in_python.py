@@ -1,0 +1,75 @@
+"""A Python function that XLA calls at every execution, on its stream: for what cannot be recorded."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ffi_bridge.contents.fingerprint import fingerprint, references
+from ffi_bridge.cuda.driver import cuda_driver
+from ffi_bridge.cuda.program import REGISTERED_AS
+from ffi_bridge.native.buffers import buffers_of
+from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.frame_reader import FrameReader
+from ffi_bridge.native.python_handler import elements, python_handler
+from ffi_bridge.native.target import ensure_target
+from ffi_bridge.numba_cuda.call import FunctionKernel
+from ffi_bridge.numba_cuda.compile import compiler_of, compilers, is_dispatcher
+
+
+@dataclass(frozen=True)
+class NumbaHost:
+    """The arrays, streams and launches of a compiler itself; `cuda`: its module."""
+
+    cuda: Any
+
+    @classmethod
+    def of(cls, function: Any) -> NumbaHost:
+        """That of the kernels which a function names; numba-cuda's if it names none."""
+        code = getattr(function, "__code__", None)
+        named = [value for _, value in references(function, code) if is_dispatcher(value)] if code else []
+        return cls((compiler_of(named[0]) if named else next(compilers())).cuda)
+
+    def array(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """A device array over memory of XLA's."""
+        memory = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
+        holder = type("Memory", (), {"__cuda_array_interface__": memory})()
+        return self.cuda.as_cuda_array(holder, sync=False)
+
+    def stream(self, handle: int) -> Any:
+        """XLA's stream as one of the compiler's."""
+        return self.cuda.external_stream(handle)
+
+    def session(self) -> AbstractContextManager[None]:
+        """Nothing to be changed."""
+        return contextlib.nullcontext()
+
+
+@dataclass(frozen=True, eq=False)
+class NumbaCudaPython(FunctionKernel):
+    """A function that is run at every call; for a batch, once for every element."""
+
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
+        driver = cuda_driver()
+        buffers = buffers_of(ins, call, names)
+        sizes = tuple(size for size, _ in call.levels)
+        host = driver.python_host() or NumbaHost.of(self.function)
+
+        def work(frame: FrameReader) -> None:
+            stream = host.stream(frame.stream())
+            with host.session():
+                for places in elements(frame, buffers, sizes):
+                    self.function(*(host.array(*place) for place in places), stream)
+
+        contents = fingerprint(self.function, repr((self.aliases, buffers, sizes)))
+        name = f"{self.name}.numba_cuda_python.{contents.digest}"
+        return ensure_target(
+            name, lambda: python_handler(work, f"'{self.name}'"), platform=REGISTERED_AS[driver.platform]
+        ).name

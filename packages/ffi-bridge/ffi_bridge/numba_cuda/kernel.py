@@ -1,0 +1,162 @@
+"""`numba_cuda_kernel`, `numba_cuda_callable`: CUDA kernels as native JAX operations on NVIDIA GPUs."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import jax
+from jax.typing import ArrayLike
+
+from ffi_bridge.cuda.extents import LaunchExtents
+from ffi_bridge.errors import PythonFallbackWarning
+from ffi_bridge.native.call import NativeCall, alias_pairs, call_kernel
+from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.wrapped_kernel import describe_as, picklable
+from ffi_bridge.numba_cuda.call import NumbaCudaCallable, NumbaCudaKernel
+from ffi_bridge.numba_cuda.compile import is_dispatcher
+from ffi_bridge.numba_cuda.in_python import NumbaCudaPython
+from ffi_bridge.numba_cuda.record import NotRecordableError, record
+
+_AT_EVERY_CALL: Final = "it is run in Python at every call, which costs more and keeps it out of CUDA graphs"
+
+
+@picklable
+def numba_cuda_kernel(
+    kernel: Any,
+    outs: Any,
+    *,
+    grid: int | Sequence[int] | None = None,
+    block: int | Sequence[int] | None = None,
+    launch_dims: int | Sequence[int] | None = None,
+    threads_per_block: int = 256,
+    shared_mem: int = 0,
+    vmap_method: str | None = None,
+    input_output_aliases: Mapping[int, int] | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where the CUDA kernel `kernel(*ins, *outs)` writes `outs`; no Python at call time.
+
+    One launch on XLA's own stream, by a native handler that XLA may record into a CUDA graph. Compiled when
+    traced, for the compute capability of this machine's GPUs, with the options of `@cuda.jit` (fastmath,
+    max_registers, lto, launch_bounds, link).
+
+    Args:
+        kernel: a function decorated with `@numba.cuda.jit`, or with `@cuda.jit` of `numba_cuda_mlir`, which
+            then compiles it; takes one array per input, then one per output, all C-contiguous; returns
+            nothing. Inputs are read-only. A number arrives as a 0-d array, `x[()]`.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. What the
+            kernel leaves unwritten is undefined.
+        grid, block: blocks in the grid and threads in a block, in one to three dimensions.
+        launch_dims: or the extents of `cuda.grid`; blocks are (threads_per_block,), (16, 16) or (8, 8, 4),
+            each at most the extent, and as many as cover it: the kernel checks its bounds.
+        threads_per_block: of a one-dimensional launch by launch_dims.
+        shared_mem: bytes of dynamic shared memory; above 48 KB it is enabled for the kernel.
+        vmap_method: what `jax.vmap` does. None (default): one launch for the whole batch, its elements along
+            the third axis of the grid, for nested vmaps too; a kernel that uses that axis itself is launched
+            once per element. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls,
+            and "sequential_unrolled", a call each; "expand_dims", "broadcast_all", "legacy_vectorized", one
+            call with a leading batch axis on every buffer, which is of size 1, repeated, or left out where
+            an input has none.
+        input_output_aliases: input index -> output index of the same shape and dtype: the kernel's two
+            arguments are the same memory, updated in place where XLA may overwrite the input.
+
+    Returns:
+        A function of arrays, compiled by `jax.jit`, that can be pickled. A launch without threads writes
+        nothing.
+
+    Raises:
+        TypeError: `kernel` is not a `@cuda.jit` kernel.
+        ValueError: neither or both of grid with block and launch_dims; extents that no GPU can launch; `outs`
+            is empty or has a dtype that is not available; an alias is out of range.
+        BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
+        KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a kernel that
+            does not compile, writes into an input, never uses an output, or synchronises its whole grid.
+        jax.errors.JaxRuntimeError: when run: a launch failed; the text has the CUDA error's name.
+
+    Source: https://nvidia.github.io/numba-cuda/ for what a kernel may contain.
+    """
+    if not is_dispatcher(kernel):
+        raise TypeError(
+            f"numba_cuda_kernel needs a CUDA kernel, got {kernel!r}: decorate the function with "
+            "@numba.cuda.jit or @numba_cuda_mlir.cuda.jit, without device=True"
+        )
+    extents = LaunchExtents.of(grid, block, launch_dims, threads_per_block, shared_mem)
+    aliases = alias_pairs(input_output_aliases)
+    spec = NumbaCudaKernel(vmap_method, aliases, kernel, extents)
+    structure = Outs.of(outs)
+    spec.check(structure)
+
+    @functools.partial(jax.jit, inline=True)
+    @describe_as(kernel.py_func, len(structure.flat))
+    def call(*ins: ArrayLike) -> Any:
+        return structure.restore(call_kernel(spec, NativeCall(structure.flat, None), ins))
+
+    return call
+
+
+@picklable
+def numba_cuda_callable(
+    func: Callable[..., Any],
+    outs: Any,
+    *,
+    vmap_method: str | None = None,
+    input_output_aliases: Mapping[int, int] | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where `func(*ins, *outs, stream)` launches CUDA kernels; no Python at call time.
+
+    The function is run once for every set of input types, when traced, on stand-ins for arrays and stream:
+    its launches are noted and replayed by one native handler on XLA's stream, and what it allocates is
+    memory of XLA's. A function that does more than that, reads a device array, say, or copies from the host,
+    is run in Python at every call, with a warning: that costs microseconds, and no CUDA graph records it.
+
+    Args:
+        func: a Python function that launches `@cuda.jit` kernels, `kernel[grid, block, stream](...)`, on
+            its arguments, on parts of them (`x[2:]`, `x[:, 0]`, `x.reshape(...)`) and on temporaries
+            (`cuda.device_array`), with numbers between. What it does beside launching happens once.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure.
+        vmap_method: what `jax.vmap` does. None (default): every launch takes the whole batch along the third
+            axis of its grid, for nested vmaps too, and temporaries are as many as elements; if a kernel uses
+            that axis itself, all launches are repeated for each element. "sequential": a `jax.lax.scan`;
+            "sequential_unrolled": a call each.
+        input_output_aliases: input index -> output index of the same shape and dtype, the same memory.
+
+    Returns:
+        A function of arrays, compiled by `jax.jit`, that can be pickled where `func` can.
+
+    Raises:
+        TypeError: `func` is a kernel, or not a function.
+        ValueError: `outs` is empty or has a dtype that is not available; an alias is out of range.
+        BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
+        KernelTypeError: when traced: a kernel does not compile.
+        jax.errors.JaxRuntimeError: when run: a launch failed, the text has the CUDA error's name; or the
+            function, run in Python, raised.
+
+    Warns:
+        PythonFallbackWarning: when traced: the function is run in Python at every call, and why.
+    """
+    if is_dispatcher(func) or not callable(func) or not hasattr(func, "__name__"):
+        raise TypeError(
+            f"numba_cuda_callable needs a Python function that launches kernels, got {func!r}"
+            + ("; a single kernel needs numba_cuda_kernel" if is_dispatcher(func) else "")
+        )
+    aliases = alias_pairs(input_output_aliases)
+    spec, in_python = (kind(vmap_method, aliases, func) for kind in (NumbaCudaCallable, NumbaCudaPython))
+    structure = Outs.of(outs)
+    spec.check(structure)
+
+    @functools.partial(jax.jit, inline=True)
+    @describe_as(func, len(structure.flat) + 1)  # the stream, too
+    def call(*ins: ArrayLike) -> Any:
+        arrays = [jax.numpy.asarray(x) for x in ins]
+        try:
+            recorded = record(func, arrays, structure.flat)
+        except NotRecordableError as obstacle:
+            warnings.warn(f"{obstacle}; {_AT_EVERY_CALL}", PythonFallbackWarning, stacklevel=2)
+            return structure.restore(call_kernel(in_python, NativeCall(structure.flat, None), arrays))
+        every = (*structure.flat, *recorded.temporaries)
+        results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
+        return structure.restore(results[: len(structure.flat)])
+
+    return call

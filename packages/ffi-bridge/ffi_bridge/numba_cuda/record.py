@@ -1,0 +1,180 @@
+"""Run a Python function that launches CUDA kernels once, on stand-ins, and note what it launches.
+
+JAX knows the shapes of all arrays when it traces, and a function that only launches kernels depends on
+nothing else: its launches and temporaries are the same in every call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NoReturn
+
+import jax
+import numpy as np
+
+from ffi_bridge.cuda.extents import LaunchExtents
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native.buffers import contiguous
+from ffi_bridge.numba_cuda.host import redirected
+from ffi_bridge.numba_cuda.program import KernelLaunch, View
+
+REFUSED: Final = ("to_device", "as_cuda_array", "pinned_array", "mapped_array", "managed_array", "event")
+
+
+class NotRecordableError(KernelTypeError):
+    """A function does what depends on more than shapes and dtypes."""
+
+
+class RecordedArray:
+    """A device array of which shape, dtype and place are known, and not the contents."""
+
+    def __init__(self, recorder: Recorder, view: View, dtype: np.dtype[Any]) -> None:
+        self._recorder = recorder
+        self.view = view
+        self.dtype = dtype
+
+    shape = property(lambda self: self.view.shape)
+    strides = property(lambda self: self.view.strides)
+    ndim = property(lambda self: len(self.view.shape))
+    size = property(lambda self: int(np.prod(self.view.shape, dtype=np.int64)))
+    itemsize = property(lambda self: self.dtype.itemsize)
+    nbytes = property(lambda self: self.size * self.itemsize)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> RecordedArray:
+        try:
+            view = sliced(self.view, key if isinstance(key, tuple) else (key,))
+        except (IndexError, TypeError) as error:
+            self._recorder.refuse(f"it takes [{key!r}] of a device array of shape {self.shape} ({error})")
+        if not view.shape:
+            self._recorder.refuse(f"it reads element {key!r} of a device array")
+        return RecordedArray(self._recorder, view, self.dtype)
+
+    def reshape(self, *shape: Any) -> RecordedArray:
+        """A C-contiguous array in another shape."""
+        if self.strides != contiguous(self.shape, self.itemsize):
+            self._recorder.refuse("it reshapes a device array that is not C-contiguous")
+        wanted = np.broadcast_to(np.uint8(0), self.shape).reshape(*shape).shape
+        view = replace(self.view, shape=wanted, strides=contiguous(wanted, self.itemsize))
+        return RecordedArray(self._recorder, view, self.dtype)
+
+    def ravel(self) -> RecordedArray:
+        """The elements of a C-contiguous array as one axis."""
+        return self.reshape(-1)
+
+    def _refuse_contents(self, *_: Any, **__: Any) -> NoReturn:
+        self._recorder.refuse("it reads or writes a device array outside of a kernel")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # a protocol that others ask for, to do without it
+            raise AttributeError(name)
+        self._recorder.refuse(f"it uses .{name} of a device array")
+
+    copy_to_host = copy_to_device = _refuse_contents
+    __setitem__ = __array__ = __bool__ = __float__ = __int__ = __iter__ = _refuse_contents
+
+
+def sliced(view: View, key: tuple[Any, ...]) -> View:
+    """What a basic index takes of an array; raises IndexError or TypeError for what is none."""
+    if Ellipsis in key:
+        at = key.index(Ellipsis)
+        key = (*key[:at], *[slice(None)] * (len(view.shape) - len(key) + 1), *key[at + 1 :])
+    if len(key) > len(view.shape):
+        raise IndexError(f"{len(key)} indices")
+    shape, strides, displacement = list[int](), list[int](), view.displacement
+    for axis, (size, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
+        wanted = key[axis] if axis < len(key) else slice(None)
+        if isinstance(wanted, slice):
+            chosen = range(size)[wanted]
+            displacement += stride * chosen.start if len(chosen) else 0
+            shape.append(len(chosen))
+            strides.append(stride * chosen.step)
+        else:
+            displacement += stride * range(size)[operator.index(wanted)]
+    return replace(view, shape=tuple(shape), strides=tuple(strides), displacement=displacement)
+
+
+class Recorder:
+    """The record of a function so far: its launches, and the temporaries that it made."""
+
+    def __init__(self, name: str, first_temporary: int) -> None:
+        self._name = name
+        self._first = first_temporary
+        self.launches: list[KernelLaunch] = []
+        self.temporaries: list[jax.ShapeDtypeStruct] = []
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise NotRecordableError: the function does what cannot be recorded."""
+        raise NotRecordableError(f"'{self._name}' cannot be recorded: {what}")
+
+    @property
+    def names(self) -> Mapping[str, Callable[..., Any]]:
+        """What functions of the module `cuda` do while this records."""
+        refused = {name: self._refusal(name) for name in REFUSED}
+        ours = {"device_array": self.device_array, "device_array_like": self.device_array_like}
+        return {**ours, "synchronize": lambda: None, **refused}
+
+    def _refusal(self, name: str) -> Callable[..., NoReturn]:
+        return lambda *_, **__: self.refuse(f"it calls cuda.{name}")
+
+    def device_array(self, shape: Any, dtype: Any = np.float64, **options: Any) -> RecordedArray:
+        """In place of `cuda.device_array`: memory that XLA allocates."""
+        if options.get("strides") is not None or options.get("order", "C") != "C":
+            self.refuse(f"it allocates an array with {options}; only C-contiguous ones are known")
+        wanted = tuple(np.atleast_1d(np.asarray(shape, np.int64)).tolist())
+        if min(wanted, default=0) < 0:
+            self.refuse(f"it allocates an array of shape {wanted}")
+        kind = np.dtype(dtype)
+        self.temporaries.append(jax.ShapeDtypeStruct(wanted, kind))
+        buffer = self._first + len(self.temporaries) - 1
+        return RecordedArray(self, View(buffer, wanted, contiguous(wanted, kind.itemsize)), kind)
+
+    def device_array_like(self, array: Any, **_: Any) -> RecordedArray:
+        """In place of `cuda.device_array_like`."""
+        return self.device_array(array.shape, array.dtype)
+
+    def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
+        """Note a launch; raises KernelTypeError where the kernel takes other arguments."""
+        try:
+            inspect.signature(kernel.py_func).bind(*arguments)
+        except TypeError as error:
+            raise KernelTypeError(
+                f"'{self._name}' launches kernel '{kernel.__name__}' with {len(arguments)} arguments: {error}"
+            ) from None
+        noted = tuple(map(self._noted, arguments))
+        self.launches.append(KernelLaunch(kernel, extents, noted))
+
+    def _noted(self, argument: Any) -> Any:
+        if isinstance(argument, RecordedArray):
+            return argument.view
+        if isinstance(argument, bool | int | float | complex | np.number | np.bool_):
+            return np.asarray(argument)[()]
+        self.refuse(f"it passes {type(argument).__name__} to a kernel; expected an array or a number")
+
+
+class RecordedStream:
+    """XLA's stream: launches are in order on it, so that there is nothing to wait for."""
+
+    def synchronize(self) -> None:
+        """Nothing."""
+
+
+def record(
+    function: Callable[..., Any], ins: Sequence[Any], outs: Sequence[jax.ShapeDtypeStruct]
+) -> Recorder:
+    """Run `function(*ins, *outs, stream)` on stand-ins; raises NotRecordableError."""
+    recorder = Recorder(function.__name__, len(ins) + len(outs))
+    arrays = [
+        RecordedArray(recorder, View(i, x.shape, contiguous(x.shape, x.dtype.itemsize)), np.dtype(x.dtype))
+        for i, x in enumerate([*ins, *outs])
+    ]
+    with redirected(recorder):
+        function(*arrays, RecordedStream())
+    if not recorder.launches:
+        recorder.refuse("it launches no kernel")
+    return recorder

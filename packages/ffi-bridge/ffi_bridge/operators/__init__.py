@@ -1,0 +1,1 @@
+"""Operators with many backends: one JAX primitive for each, its rules, and the choice of a backend."""

@@ -1,0 +1,263 @@
+"""Which backend of an operator runs on a platform, and why the others do not."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from ffi_bridge.errors import BackendUnavailableError, KernelTypeError, UnknownBackendError
+from ffi_bridge.operators.tuning import Row
+
+# Our platform -> the names JAX lowers it under.
+PLATFORMS: dict[str, tuple[str, ...]] = {"cpu": ("cpu",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
+_OURS = {"gpu": "gpu"} | {name: ours for ours, names in PLATFORMS.items() for name in names}
+
+PREFERENCE: dict[str, tuple[str, ...]] = {
+    "cpu": ("numba_cpu", "warp", "reference"),
+    "gpu": ("numba_cuda", "warp", "triton", "pallas", "reference"),
+    "tpu": ("pallas", "reference"),
+}
+
+
+@dataclass(frozen=True)
+class _Toolchain:
+    modules: tuple[str, ...]
+    cuda_only: bool = False
+    lacks: tuple[str, ...] = ()  # dtypes of outputs
+
+
+_COMPLEX = ("complex64", "complex128")
+_TOOLCHAINS = {
+    "numba_cpu": _Toolchain(("numba",)),
+    "warp": _Toolchain(("warp", "llvmlite"), cuda_only=True, lacks=_COMPLEX),
+    "numba_cuda": _Toolchain(("numba", "numba_cuda"), cuda_only=True),
+    "triton": _Toolchain(("jax_triton",)),
+    "pallas": _Toolchain(("jax.experimental.pallas",)),
+}
+# Modules whose absence makes a backend unavailable, and what brings them; any other failed import is a
+# defect and is raised.
+_INSTALLED_BY = {
+    "numba": "ffi-bridge[numba]",
+    "llvmlite": "ffi-bridge[warp]",
+    "warp": "ffi-bridge[warp]",
+    "numba_cuda": "ffi-bridge[cuda12]",
+    "jax_triton": "jax-triton",
+    "triton": "jax-triton",
+    "jax.experimental.pallas": "jax",
+}
+
+Generator = Callable[..., Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One backend of one operator on one platform.
+
+    `generator` is a function or its name, "package.module:function"; `lacks` is what it cannot do: dtypes of
+    outputs, and values of static arguments, "name=value".
+    """
+
+    name: str
+    platform: str
+    generator: Generator | str
+    lacks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.generator, str):
+            module, _, attribute = self.generator.partition(":")
+            if module and attribute:
+                return
+        elif callable(self.generator):
+            return
+        raise KernelTypeError(
+            f"generator of backend {self.name!r} is {self.generator!r}; expected a function "
+            '(**kwargs) -> callable, or its name as "package.module:function"'
+        )
+
+    def load(self) -> Generator:
+        """The generator itself; a name is imported here, at first use."""
+        if not isinstance(self.generator, str):
+            return self.generator
+        module, _, attribute = self.generator.partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    def obstacle(self, device: str, needs: Iterable[str] = ()) -> str | None:
+        """Why this backend cannot run on `device` (our name or JAX's), or None where it can.
+
+        `needs`: what the call asks for, where there is a call; see `Call.needs`.
+        """
+        toolchain = _TOOLCHAINS.get(self.name)
+        if toolchain is not None:
+            absent = [module for module in toolchain.modules if not _installed(module)]
+            if absent:
+                return _not_installed(absent[0])
+            if toolchain.cuda_only and device == "rocm":
+                return "it needs CUDA, and this device is ROCm"
+        lacks = self.lacks if toolchain is None else (*self.lacks, *toolchain.lacks)
+        if missing := [need for need in needs if need in lacks]:
+            return f"{self.name} has no {missing[0]}"
+        try:
+            self.load()
+        except ModuleNotFoundError as error:
+            top = (error.name or "").partition(".")[0]
+            if top not in _INSTALLED_BY:
+                raise
+            return _not_installed(top)
+        return None
+
+
+Backends = Mapping[str, Mapping[str, Backend]]  # platform -> name -> backend
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Which backend an operator runs on a platform, and why; `print` it."""
+
+    operator: str
+    platform: str
+    backend: str
+    why: str
+    others: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.operator} on {self.platform}: {self.backend} ({self.why})"]
+        return "\n".join(lines + [f"  not {name}: {reason}" for name, reason in self.others])
+
+
+def platform_of(name: str) -> str:
+    """Our name ("cpu", "gpu", "tpu") of a JAX platform; UnknownBackendError for any other."""
+    try:
+        return _OURS[name]
+    except (KeyError, TypeError):
+        raise UnknownBackendError(
+            f"platform {name!r} is not known; there are: {', '.join(PLATFORMS)}"
+        ) from None
+
+
+def in_order(names: Iterable[str], platform: str, *first: str | None) -> list[str]:
+    """`names` as they are tried: `first`, those preferred on `platform`, then as registered."""
+    names = list(names)
+    ranked = [*first, *PREFERENCE[platform], *names]
+    return [name for name in dict.fromkeys(ranked) if name in names]
+
+
+def choose(
+    operator: str,
+    device: str,
+    backends: Backends,
+    wanted: str | None,
+    first: str | None,
+    needs: Sequence[str] = (),
+    tuned: Row | None = None,
+) -> tuple[Backend, str]:
+    """The backend that runs on `device`, and why.
+
+    `wanted` was asked for by name, `first` is the default; `needs`: see `Call.needs`; `tuned` is the row of a
+    tuning table that goes before the default.
+    Raises BackendUnavailableError, with every reason, or UnknownBackendError.
+    """
+    platform = platform_of(device)
+    here = backends.get(platform, {})
+    if wanted is not None:
+        return _wanted(operator, device, backends, wanted, needs), "asked for by name"
+    skipped: list[str] = []
+    for name in in_order(here, platform, tuned and tuned.backend, first):
+        obstacle = here[name].obstacle(device, needs)
+        if obstacle is None:
+            return here[name], _why(name, first, skipped, tuned)
+        skipped.append(f"{name}: {obstacle}")
+    raise BackendUnavailableError(
+        f"operator {operator!r} cannot run on {platform}. "
+        + ("; ".join(skipped) or f"Registered: {listing(backends)}")
+        + ". Define another backend, or a reference, with def_kernel or def_reference"
+    )
+
+
+def explain(
+    operator: str,
+    device: str,
+    backends: Backends,
+    wanted: str | None,
+    first: str | None,
+    needs: Sequence[str] = (),
+    tuned: Row | None = None,
+) -> Explanation:
+    """`choose`, with a reason for every backend that is not chosen."""
+    platform = platform_of(device)
+    chosen, why = choose(operator, device, backends, wanted, first, needs, tuned)
+    others = [
+        (name, backends[platform][name].obstacle(device, needs) or f"{chosen.name} is {why}")
+        for name in in_order(backends[platform], platform, first)
+        if name != chosen.name
+    ]
+    every = dict.fromkeys(name for names in backends.values() for name in names)
+    elsewhere = [name for name in every if name not in backends[platform]]
+    others += [(name, f"registered for {_where(name, backends)} only") for name in elsewhere]
+    if not visible(platform):
+        why += f"; JAX sees no {platform} on this machine"
+    return Explanation(operator, platform, chosen.name, why, tuple(others))
+
+
+def listing(backends: Backends) -> str:
+    """The registered backends as text: "cpu: numba_cpu, reference; gpu: reference"."""
+    parts = [f"{platform}: {', '.join(names)}" for platform, names in backends.items() if names]
+    return "; ".join(parts) or "none"
+
+
+def visible(platform: str) -> bool:
+    """True where JAX has a device of this platform."""
+    try:
+        return bool(jax.devices(platform))
+    except RuntimeError:
+        return False
+
+
+def _wanted(operator: str, device: str, backends: Backends, name: str, needs: Sequence[str]) -> Backend:
+    platform = platform_of(device)
+    here = backends.get(platform, {})
+    if name in here:
+        obstacle = here[name].obstacle(device, needs)
+        if obstacle is None:
+            return here[name]
+    elif where := _where(name, backends):
+        obstacle = f"it is registered for {where}, and this call runs on {platform}"
+        absent = [p for p in where.split(", ") if not visible(p)]
+        obstacle += "".join(f"; JAX sees no {p} on this machine" for p in absent)
+    else:
+        raise UnknownBackendError(
+            f"operator {operator!r} has no backend {name!r}; there are: {listing(backends)}"
+        )
+    able = [other for other in here if other != name and here[other].obstacle(device, needs) is None]
+    raise BackendUnavailableError(
+        f"backend {name!r} of operator {operator!r} cannot run: {obstacle}. "
+        f"What can run on {platform}: {', '.join(able) or 'nothing'}"
+    )
+
+
+def _why(name: str, first: str | None, skipped: list[str], tuned: Row | None) -> str:
+    if tuned is not None and name == tuned.backend:
+        return str(tuned)
+    if name == first:
+        return "the default"
+    if skipped:
+        return "the first in the order of preference that can run"
+    return "the first in the order of preference"
+
+
+def _where(name: str, backends: Backends) -> str:
+    return ", ".join(platform for platform, names in backends.items() if name in names)
+
+
+def _installed(module: str) -> bool:
+    # A loaded module may lack the specification that find_spec insists on.
+    return bool(sys.modules.get(module)) or importlib.util.find_spec(module) is not None
+
+
+def _not_installed(module: str) -> str:
+    return f'{module} is not installed; pip install "{_INSTALLED_BY[module]}"'

@@ -1,0 +1,152 @@
+"""The static part of an operator's call, and the check of what a backend returns."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, StaticArgumentError
+from ffi_bridge.native.outs import Outs
+from ffi_bridge.operators.backends import Backend
+
+
+class Call:
+    """Outputs, static keyword arguments and backend of a call: a parameter of the primitive."""
+
+    __slots__ = ("_hash", "_key", "backend", "operator", "outs", "static")
+
+    def __init__(self, operator: str, outs: Outs, static: Mapping[str, Any], backend: str | None) -> None:
+        self.operator, self.outs, self.backend = operator, outs, backend
+        self.static = tuple(sorted(static.items()))
+        # 1, 1.0 and True are equal, and are not the same argument to a generator.
+        types = tuple(type(value) for _, value in self.static)
+        self._key = (operator, outs, self.static, types, backend)
+        self._hash = hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Call) and self._key == other._key)
+
+    def __repr__(self) -> str:
+        outs = ", ".join(f"{out.dtype}{list(out.shape)}" for out in self.outs.flat)
+        static = "".join(f", {name}={value!r}" for name, value in self.static)
+        return f"{self.operator}(outs={outs}{static}, backend={self.backend})"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a backend may lack: the dtypes of the outputs, and static arguments as "name=value"."""
+        return (*self.outs.dtypes, *needs_of(dict(self.static)))
+
+    def for_generator(self) -> dict[str, Any]:
+        """`outs` in its original structure and the static keyword arguments."""
+        return {**dict(self.static), "outs": self.outs.original}
+
+    def for_rule(self) -> dict[str, Any]:
+        """What a generator gets, and `backend`, so that a rule can hand the choice on."""
+        return {**self.for_generator(), "backend": self.backend}
+
+
+def needs_of(static: Mapping[str, Any]) -> tuple[str, ...]:
+    """Static arguments that are plain values as "name=value"."""
+    return tuple(f"{name}={value}" for name, value in static.items() if isinstance(value, (bool, int, str)))
+
+
+def check_static(operator: str, arguments: Mapping[str, Any]) -> None:
+    """Raise StaticArgumentError, by name, for a keyword argument that is traced or unhashable."""
+    for name, value in arguments.items():
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(value)):
+            raise StaticArgumentError(
+                f"operator {operator!r}: keyword argument {name!r} is a traced value, and keyword "
+                "arguments are static; pass it as an input (positional), or make it static in the "
+                f"function that is transformed: jax.jit(f, static_argnames={name!r})"
+            )
+        try:
+            hash(value)
+        except TypeError:
+            hint = "pass it as an input (positional)" if _is_array(value) else "use a tuple"
+            raise StaticArgumentError(
+                f"operator {operator!r}: keyword argument {name!r} is a {type(value).__name__}, "
+                f"which is not hashable, and keyword arguments are static; {hint}"
+            ) from None
+
+
+def concrete(backend: Backend, call: Call) -> Callable[..., list[jax.Array]]:
+    """The function that `backend` generates for `call`; its outputs come flat and checked."""
+    generator = backend.load()
+    keywords = call.for_generator()
+    try:
+        function = generator(**keywords)
+    except TypeError as error:
+        takes = f"the keywords {', '.join(sorted(keywords))}: name them, or take **kwargs, and return"
+        hint = f"a generator takes {takes} the function of the input arrays"
+        _explain_call(f"generator of backend {backend.name!r}", call, generator, (), keywords, hint, error)
+        raise
+    if not callable(function):
+        raise KernelTypeError(
+            f"operator {call.operator!r}: the generator of backend {backend.name!r} returned "
+            f"{function!r}; expected a function of the input arrays"
+        )
+
+    def flat(*ins: Any) -> list[jax.Array]:
+        try:
+            result = function(*ins)
+        except TypeError as error:
+            hint = f"the call has {len(ins)} inputs"
+            _explain_call(f"function of backend {backend.name!r}", call, function, ins, {}, hint, error)
+            raise
+        return check_outputs(call, f"backend {backend.name!r}", result)
+
+    return flat
+
+
+def _explain_call(
+    what: str,
+    call: Call,
+    function: Any,
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any],
+    hint: str,
+    error: TypeError,
+) -> None:
+    """Raise KernelTypeError where `function` cannot take such arguments, and does not say so itself."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    if isinstance(error, KernelTypeError):
+        return
+    try:
+        signature.bind(*arguments, **keywords)
+    except TypeError as misfit:
+        name = getattr(function, "__qualname__", repr(function))
+        raise KernelTypeError(
+            f"operator {call.operator!r}: the {what}, {name}{signature}, does not fit: {misfit}; {hint}"
+        ) from error
+
+
+def check_outputs(call: Call, source: str, result: Any) -> list[jax.Array]:
+    """The arrays of `result`, flat, if their number, shapes and dtypes are those of `outs`."""
+    arrays = [jnp.asarray(leaf) for leaf in jax.tree.leaves(result)]
+    if _described(arrays) != _described(call.outs.flat):
+        raise KernelDefinitionError(
+            f"operator {call.operator!r}: {source} returned {_described(arrays)}; "
+            f"outs say {_described(call.outs.flat)}. "
+            "Return one array per leaf of outs, in that order"
+        )
+    return arrays
+
+
+def _described(arrays: Sequence[jax.Array | jax.ShapeDtypeStruct]) -> str:
+    return ", ".join(f"{x.dtype}{list(x.shape)}" for x in arrays) or "nothing"
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, jax.Array))

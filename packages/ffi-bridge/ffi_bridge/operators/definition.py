@@ -1,0 +1,202 @@
+"""What an operator declares: its backends, its rules, its tags."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ffi_bridge.errors import KernelTypeError, UnknownBackendError
+from ffi_bridge.operators import selection
+from ffi_bridge.operators.backends import PLATFORMS, Backend, Generator, listing, platform_of
+from ffi_bridge.operators.jvp import JVP, declared_jvp, per_input_jvp, reference_jvp
+from ffi_bridge.operators.rules import Rule, check_arity
+from ffi_bridge.operators.tuning import Folder
+
+G = TypeVar("G", bound="Generator | str")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Rules:
+    """The rules in force; None is the general one."""
+
+    jvp: JVP
+    transpose: Rule | None = None
+    batching: Rule | None = None
+
+
+class Definition:
+    """The `def_*` half of an operator; each returns what it was given, so it may be a decorator."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.tags: frozenset[str] = frozenset()
+        self.reference: Backend | None = None
+        self.rules = Rules(reference_jvp)
+        self._kernels: dict[str, dict[str, Backend]] = {}
+        self._asdefault: dict[str, str] = {}
+        self.tuning: Folder | None = None
+        self._lowered = False
+        self._lock = threading.RLock()
+
+    def def_kernel(
+        self,
+        backend: str,
+        platform: str,
+        generator: G,
+        asdefault: bool = False,
+        *,
+        lacks: Sequence[str] = (),
+    ) -> G:
+        """Define `backend` on `platform` ("cpu", "gpu" or "tpu"), or define it anew.
+
+        Args:
+            backend: the backend's name.
+            platform: where it runs; "gpu" is CUDA and ROCm.
+            generator: `(**kwargs) -> callable(*ins)`, or its name "package.module:function". kwargs
+                are `outs`, as given in the call, and the call's static keyword arguments; the
+                callable returns one array per leaf of `outs`: an array, a sequence, or the
+                structure of `outs`.
+            asdefault: try this backend first on `platform`.
+            lacks: what it cannot do: dtypes of outputs ("int8") and values of static arguments
+                ("deterministic=True"). Calls that ask for it take another backend.
+
+        Raises:
+            UnknownBackendError: `platform` is not known; lists what exists.
+            KernelTypeError: `generator` is neither a function nor such a name.
+        """
+        platform = platform_of(platform)
+        entry = Backend(backend, platform, generator, tuple(lacks))
+        with self._lock:
+            self._kernels.setdefault(platform, {})[backend] = entry
+            if asdefault:
+                self._asdefault[platform] = backend
+                selection.change_default(self.name, platform, None)
+            if self._lowered:
+                selection.note_definition(self.name)
+        return generator
+
+    def def_reference(self, generator: G, *, lacks_on_gpu: Sequence[str] = ()) -> G:
+        """Define the operator in pure JAX: backend "reference" everywhere, and in derivatives."""
+        for platform in PLATFORMS:
+            lacks = lacks_on_gpu if platform == "gpu" else ()
+            self.def_kernel("reference", platform, generator, lacks=lacks)
+        self.reference = self._kernels["cpu"]["reference"]
+        return generator
+
+    def def_numba_kernel(self, generator: G, asdefault: bool = False) -> G:
+        """Backend "numba_cpu" on cpu; the callable is made with `numba_kernel`."""
+        return self.def_kernel("numba_cpu", "cpu", generator, asdefault)
+
+    def def_warp_kernel(
+        self, generator: G, asdefault: bool = False, *, lacks_on_gpu: Sequence[str] = ()
+    ) -> G:
+        """Backend "warp" on gpu and on cpu, where Warp has a device too."""
+        for platform, lacks in (("gpu", lacks_on_gpu), ("cpu", ())):
+            self.def_kernel("warp", platform, generator, asdefault, lacks=lacks)
+        return generator
+
+    def def_numba_cuda_kernel(self, generator: G, asdefault: bool = False, *, lacks: Sequence[str] = ()) -> G:
+        """Backend "numba_cuda" on gpu; the callable is made with `numba_cuda_kernel` or `_callable`."""
+        return self.def_kernel("numba_cuda", "gpu", generator, asdefault, lacks=lacks)
+
+    def def_pallas_kernel(self, platform: str, generator: G, asdefault: bool = False) -> G:
+        """Backend "pallas" on `platform`, "gpu" or "tpu"."""
+        return self.def_kernel("pallas", platform, generator, asdefault)
+
+    def def_triton_kernel(self, generator: G, asdefault: bool = False) -> G:
+        """Backend "triton" on gpu."""
+        return self.def_kernel("triton", "gpu", generator, asdefault)
+
+    def def_tuning(self, folder: Path | str | None) -> None:
+        """Let tables of measured backends in `folder` decide before `asdefault` and the order of preference.
+
+        Args:
+            folder: a Path; or "package:folder", for data of a package; None: no tables. It has a file per
+                kind of device, see `ffi_bridge.operators.tuning`; what is missing or wrong there breaks no
+                call.
+
+        Raises:
+            KernelTypeError: `folder` is neither.
+        """
+        if not (folder is None or isinstance(folder, Path)) and not all(str(folder).partition(":")):
+            raise KernelTypeError(
+                f"folder of operator {self.name!r} is {folder!r}; expected a pathlib.Path, or package data "
+                'as "package:folder"'
+            )
+        with self._lock:
+            self.tuning = folder
+            if self._lowered:
+                selection.note_definition(self.name)
+
+    def def_jvp_rule(self, fun: F) -> F:
+        """Declare `fun(primals, tangents, **params) -> (outs, tangents_out)`.
+
+        A zero tangent arrives as `jax.interpreters.ad.Zero`, as those of integer inputs always do;
+        a zero output tangent is returned as that, or None. params: `outs`, `backend`, the static
+        keyword arguments. Raises RuleError where the signature does not fit.
+        """
+        check_arity(f"{self.name}.def_jvp_rule", fun, ("primals", "tangents"))
+        self.rules.jvp = declared_jvp(fun)
+        return fun
+
+    def def_jvp_rule2(self, *rules: Rule | None) -> None:
+        """Declare `rule(tangent, *primals, **params) -> tangent_out` for each input.
+
+        Their sum is the tangent of the outputs. An input whose rule is None contributes nothing; a
+        rule is called only where its tangent is not zero. Raises RuleError where a signature does
+        not fit the number of rules.
+        """
+        primals = tuple(f"primal{i}" for i in range(len(rules)))
+        for i, rule in enumerate(rules):
+            if rule is not None:
+                owner = f"{self.name}.def_jvp_rule2, rule {i} of {len(rules)}"
+                check_arity(owner, rule, ("tangent", *primals))
+        self.rules.jvp = per_input_jvp(rules)
+
+    def def_transpose_rule(self, fun: F) -> F:
+        """Declare `fun(cotangents, *args, **params) -> [cotangent or None per input]`.
+
+        It is used where a jvp rule applies the operator itself to a tangent. `cotangents` has the
+        structure of `outs`; the inputs that a call transposes arrive as
+        `jax.interpreters.ad.UndefinedPrimal` (`.aval` has shape and dtype). Of an operator that is
+        linear in several inputs together they may be some: each other input gets None. Raises
+        RuleError where the signature does not fit.
+        """
+        check_arity(f"{self.name}.def_transpose_rule", fun, ("cotangents", "*args"))
+        self.rules.transpose = fun
+        return fun
+
+    def def_batching_rule(self, fun: F) -> F:
+        """Declare `fun(args, axes, **params) -> (outs, out_axes)` in place of general batching.
+
+        `axes` has the mapped axis of each input, or None; `out_axes` is one axis, or one per leaf
+        of `outs`. A rule that returns NotImplemented leaves this pattern of axes to general batching.
+        Raises RuleError where the signature does not fit.
+        """
+        check_arity(f"{self.name}.def_batching_rule", fun, ("args", "axes"))
+        self.rules.batching = fun
+        return fun
+
+    def register_general_batching(self) -> None:
+        """Go back to general batching: `jax.vmap` maps the callable of whichever backend runs."""
+        self.rules.batching = None
+
+    def def_tags(self, *tags: str) -> None:
+        """Add tags, which `ffi_bridge.operators.registry.get_kernels(tag)` selects by."""
+        self.tags |= frozenset(tags)
+
+    @property
+    def backend_names(self) -> list[str]:
+        """Every registered backend, on whichever platform, in the order of registration."""
+        return list(dict.fromkeys(name for names in self._kernels.values() for name in names))
+
+    def check_backend(self, backend: str) -> None:
+        """Raise UnknownBackendError, which lists what exists, unless `backend` is registered."""
+        if backend not in self.backend_names:
+            raise UnknownBackendError(
+                f"operator {self.name!r} has no backend {backend!r}; there are: {listing(self._kernels)}"
+            )

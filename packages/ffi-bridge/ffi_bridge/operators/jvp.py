@@ -1,0 +1,129 @@
+"""Forward mode: declared rules or the tangent of the reference, and both under general batching."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import jax
+
+from ffi_bridge.errors import MissingRuleError, RuleError
+from ffi_bridge.operators.backends import Backend
+from ffi_bridge.operators.batching import Levels
+from ffi_bridge.operators.call import Call, check_outputs, concrete
+from ffi_bridge.operators.rules import Flat, Rule, check_tangents, dense, zero_tangent
+
+
+class Bindable(Protocol):
+    """What a rule needs of its operator."""
+
+    reference: Backend | None
+
+    def bind(self, call: Call, ins: Sequence[Any]) -> Flat:
+        """The outputs, from the backend that `call` runs on."""
+        ...
+
+
+# Rule of one unbatched call: operator, call, primals, tangents -> outs and their tangents, flat.
+JVP = Callable[[Bindable, Call, Sequence[Any], Flat], tuple[Flat, Flat]]
+
+
+def jvp(
+    operator: Bindable,
+    rule: JVP,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    call: Call,
+    batch: Levels,
+) -> tuple[Flat, Flat]:
+    """Outputs and their tangents; with levels, `jax.vmap` of the unbatched rule for each."""
+    one = functools.partial(rule, operator, call)
+    outs, dots = _level(one, list(primals), [dense(t) for t in tangents], batch)
+    zipped = zip(outs, dots, strict=True)
+    return outs, [zero_tangent(out) if dot is None else dot for out, dot in zipped]
+
+
+def declared_jvp(fun: Rule) -> JVP:
+    """`fun(primals, tangents, **params) -> (outs, tangents_out)`."""
+
+    def rule(operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
+        zipped = zip(primals, tangents, strict=True)
+        symbolic = tuple(zero_tangent(x) if t is None else t for x, t in zipped)
+        outs, dots = fun(tuple(primals), symbolic, **call.for_rule())
+        return check_outputs(call, "the jvp rule", outs), check_tangents(call, dots)
+
+    return rule
+
+
+def per_input_jvp(rules: Sequence[Rule | None]) -> JVP:
+    """tangents_out = sum of `rules[i](tangents[i], *primals, **params)`; None adds nothing."""
+
+    def rule(operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
+        if len(primals) != len(rules):
+            raise RuleError(
+                f"operator {call.operator!r} was called with {len(primals)} inputs, and "
+                f"def_jvp_rule2 was given {len(rules)} rules; give one per input, None where an "
+                "input contributes nothing"
+            )
+        total: Flat = [None] * len(call.outs.flat)
+        for part, tangent in zip(rules, tangents, strict=True):
+            if part is not None and tangent is not None:
+                dots = check_tangents(call, part(tangent, *primals, **call.for_rule()))
+                total = [_sum(a, b) for a, b in zip(total, dots, strict=True)]
+        return operator.bind(call, primals), total
+
+    return rule
+
+
+def reference_jvp(
+    operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat
+) -> tuple[Flat, Flat]:
+    """Outputs from the chosen backend, tangents from the reference.
+
+    What the reference computes of the outputs themselves is unused, and dropped by the compiler.
+    """
+    if operator.reference is None:
+        raise MissingRuleError(
+            f"operator {call.operator!r} cannot be differentiated: it declares no jvp rule and has "
+            "no reference; call def_jvp_rule, def_jvp_rule2 or def_reference"
+        )
+    function = concrete(operator.reference, call)
+    active = [i for i, t in enumerate(tangents) if t is not None]
+
+    def of_active(*ins: Any) -> Flat:
+        given = dict(zip(active, ins, strict=True))
+        return function(*[given.get(i, x) for i, x in enumerate(primals)])
+
+    xs, ts = [primals[i] for i in active], [tangents[i] for i in active]
+    _, dots = jax.jvp(of_active, tuple(xs), tuple(ts))
+    return operator.bind(call, primals), [dense(dot) for dot in dots]
+
+
+def _level(
+    rule: Callable[[Flat, Flat], tuple[Flat, Flat]], primals: Flat, tangents: Flat, batch: Levels
+) -> tuple[Flat, Flat]:
+    """Not `jax.jvp` of `jax.vmap`: that would bind the batched primitive, and come back here."""
+    if not batch:
+        return rule(primals, tangents)
+    size, axes = batch[-1]
+    active = [i for i, t in enumerate(tangents) if t is not None]
+    found: list[int] = []  # while tracing: the outputs whose tangent is not zero
+
+    def inner(xs: Flat, ts: Flat) -> tuple[Flat, Flat]:
+        given = dict(zip(active, ts, strict=True))
+        outs, dots = _level(rule, xs, [given.get(i) for i in range(len(xs))], batch[:-1])
+        found[:] = [i for i, dot in enumerate(dots) if dot is not None]
+        return outs, [dots[i] for i in found]
+
+    in_axes = (list(axes), [axes[i] for i in active])
+    mapped = jax.vmap(inner, in_axes=in_axes, axis_size=size)
+    outs, dots = mapped(primals, [tangents[i] for i in active])
+    known = dict(zip(found, dots, strict=True))
+    return outs, [known.get(i) for i in range(len(outs))]
+
+
+def _sum(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b

@@ -1,0 +1,243 @@
+"""`XLACustomKernel`: one JAX primitive, many backends."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any, cast
+
+import jax
+from jax.core import Tracer
+
+from ffi_bridge.errors import UnknownBackendError
+from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.sharding import align_varying
+from ffi_bridge.operators import selection
+from ffi_bridge.operators.backends import (
+    Backend,
+    Explanation,
+    choose,
+    explain,
+    in_order,
+    listing,
+    platform_of,
+)
+from ffi_bridge.operators.call import Call, check_static, needs_of
+from ffi_bridge.operators.definition import Definition
+from ffi_bridge.operators.primitive import make_eager, make_primitive
+from ffi_bridge.operators.registry import Place, register
+from ffi_bridge.operators.rules import Flat
+from ffi_bridge.operators.tuning import Row, Signature, rows_of
+
+# Calls of one operator that differ in outs, static arguments or backend, whose compiled form is
+# kept.
+_KEPT = 4096
+_CONFIG: Any = jax.config  # its attributes are not declared
+_Prepared = tuple[Call, Callable[..., Any]]  # a call, and its compiled form in the structure of outs
+
+
+class XLACustomKernel(Definition):
+    """`outs = kernel(*ins, outs=..., **static)`, on the best backend there is.
+
+    Which backend runs is decided when a call is compiled: `backend=` of the call, else
+    `use_backend`, else what `set_default` says, else the row of a tuning table (`def_tuning`), else
+    the definition's default, else the order of preference (cpu: numba_cpu, warp, reference; gpu:
+    numba_cuda, warp, triton, pallas, reference; then the rest as registered). A backend that was
+    not asked for by name and whose package is missing is skipped; `explain` says which runs, and
+    why the others do not.
+
+    Works under jit, grad, vmap, scan, while, cond, remat and shard_map. Without a declared jvp rule
+    the tangents are those of the reference; without a declared batching rule `jax.vmap` maps the
+    backend's callable.
+
+    Args:
+        name: the operator's name; unique, see `ffi_bridge.operators.registry.register` for definitions that
+            run again.
+
+    Raises:
+        DuplicateNameError: the name belongs to another definition.
+
+    Example:
+        >>> import jax
+        >>> from ffi_bridge import XLACustomKernel
+        >>> kernel = XLACustomKernel("doubled")
+        >>> _ = kernel.def_reference(lambda **_: lambda x: 2 * x)
+        >>> kernel(jax.numpy.arange(3.0), outs=jax.ShapeDtypeStruct((3,), "float32"))
+        Array([0., 2., 4.], dtype=float32)
+        >>> print(kernel.explain())
+        doubled on cpu: reference (the first in the order of preference)
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._prepare = functools.lru_cache(_KEPT)(self._make_prepared)
+        self._primitive = make_primitive(self)
+        register(self, Place.of(cast(FrameType, cast(FrameType, inspect.currentframe()).f_back)))
+        selection.forget(name)
+
+    def __repr__(self) -> str:
+        return f"XLACustomKernel({self.name!r}, {listing(self._kernels)})"
+
+    def __call__(self, *ins: Any, outs: Any, backend: str | None = None, **static: Any) -> Any:
+        """The outputs, in the structure of `outs`.
+
+        Args:
+            ins: arrays.
+            outs: a `jax.ShapeDtypeStruct`, or a pytree of them.
+            backend: run on this one or not at all; default: choose.
+            static: hashable values that the generator gets; they are constants of the compiled
+                code.
+
+        Raises:
+            UnknownBackendError: `backend` is not registered; lists what exists.
+            BackendUnavailableError: `backend`, or `use_backend`'s, cannot run: with the reason, and
+                what can.
+            StaticArgumentError: a keyword argument is traced or not hashable; names it.
+            KernelDefinitionError: `outs` is not what it must be, or not what the backend returns.
+            ShardedInputError: an input is split over explicit mesh axes outside `jax.shard_map`.
+        """
+        call, eager = self._prepared(outs, backend, static)
+        for x in ins:
+            if isinstance(x, Tracer):
+                return call.outs.restore(self.bind(call, ins))
+        # The same as bind, without the detour through the primitive's evaluation rule.
+        return eager(*ins)
+
+    def bind(self, call: Call, ins: Sequence[Any]) -> Flat:
+        """The outputs of one call, flat."""
+        return self._primitive.bind(*align_varying(ins), call=call, batch=())
+
+    def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
+        """The backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
+        with self._lock:  # a definition that comes later has to reach what is compiled now
+            self._lowered = True
+        first = self._first(device)
+        rows = () if call.backend is not None else self._rows(device)
+        tuned = _holding(rows, Signature.of(dict(call.static), ins, outs)) if rows else None
+        return choose(self.name, device, self._kernels, call.backend, first, call.needs, tuned)[0]
+
+    def explain(
+        self,
+        *ins: Any,
+        outs: Any = None,
+        backend: str | None = None,
+        platform: str | None = None,
+        **static: Any,
+    ) -> Explanation:
+        """Which backend this call runs on, and why none of the others; it prints well.
+
+        Takes what a call takes, plus `platform`; default: the platform of the inputs' devices,
+        where they are committed to one, else JAX's default. Without inputs or `outs` no row of a
+        tuning table is looked for. Raises what the call raises for a backend that cannot run.
+        """
+        check_static(self.name, static)
+        wanted = backend if backend is not None else selection.scoped_choice(self)
+        device = platform_of(platform or _platform(ins))
+        flat = () if outs is None else Outs.of(outs).flat
+        needs = (*(str(out.dtype) for out in flat), *needs_of(static))
+        rows = self._rows(device)
+        tuned = _holding(rows, Signature.of(static, list(map(_typed, ins)), flat)) if flat else None
+        return explain(self.name, device, self._kernels, wanted, self._first(device), needs, tuned)
+
+    def available_backends(self, platform: str) -> list[str]:
+        """The backends that can run on `platform` here, in the order they are tried."""
+        platform = platform_of(platform)
+        here = self._kernels.get(platform, {})
+        ordered = in_order(here, platform, self._first(platform))
+        return [name for name in ordered if here[name].obstacle(platform) is None]
+
+    @property
+    def defaults(self) -> dict[str, str]:
+        """Platform -> the backend that is tried first where no tuning table says otherwise; a copy."""
+        return {
+            platform: in_order(names, platform, self._first(platform))[0]
+            for platform, names in self._kernels.items()
+        }
+
+    def set_default(self, platform: str, backend: str | None) -> None:
+        """Try `backend` first on `platform`, whatever a tuning table says; None: back to the definition.
+
+        Takes effect at the next call in every thread, also of functions under `jax.jit` that were
+        compiled before. No cache is cleared: the change is part of the caches' keys, so each jitted
+        function of the process is traced again once, at its next call, and what was compiled under
+        earlier defaults is kept. Setting the default back costs nothing: the earlier code is found
+        again. Exceptions: functions compiled ahead of time (`.lower().compile()`) and exported ones
+        stay as they are, and what another thread is tracing while the default changes may get
+        either backend, and keep it.
+
+        A default that cannot run is skipped as any other backend is.
+
+        Raises:
+            UnknownBackendError: `platform` or `backend` is not known; lists what exists.
+        """
+        platform = platform_of(platform)
+        here = self._kernels.get(platform, {})
+        if backend is not None and backend not in here:
+            raise UnknownBackendError(
+                f"operator {self.name!r} has no backend {backend!r} on {platform}; "
+                f"there are: {listing(self._kernels)}"
+            )
+        # Where there are tables, to ask for the definition's default is not to ask for nothing.
+        undone = (
+            self.tuning is None and backend in in_order(here, platform, self._asdefault.get(platform))[:1]
+        )
+        selection.change_default(self.name, platform, None if undone else backend)
+
+    def _first(self, device: str) -> str | None:
+        platform = platform_of(device)
+        return selection.changed_default(self.name, platform) or self._asdefault.get(platform)
+
+    def _rows(self, device: str) -> tuple[Row, ...]:
+        """The rows of the tuning table, unless the user has set a default."""
+        platform = platform_of(device)
+        if selection.changed_default(self.name, platform) is not None:
+            return ()
+        return rows_of(self.tuning, device, self.name, platform)
+
+    def _prepared(self, outs: Any, backend: str | None, static: dict[str, Any]) -> _Prepared:
+        leaves, tree = jax.tree.flatten(outs)
+        choice = selection.scoped_choice(self) if backend is None else backend
+        values = tuple(static.values())
+        # Types, because 1, 1.0 and True are equal; x64, because it decides which dtypes outs may
+        # have.
+        rest = choice, tuple(static), values, tuple(map(type, values)), _CONFIG.jax_enable_x64
+        try:
+            return self._prepare(tree, tuple(leaves), *rest)
+        except TypeError:
+            check_static(self.name, static)
+            flat = Outs.of(outs)  # leaves that are no ShapeDtypeStruct need not be hashable
+            return self._prepare(flat.tree, flat.flat, *rest)
+
+    def _make_prepared(
+        self,
+        tree: Any,
+        leaves: tuple[Any, ...],
+        backend: str | None,
+        names: tuple[str, ...],
+        values: tuple[Any, ...],
+        types: tuple[type, ...],
+        x64: bool,
+    ) -> _Prepared:
+        if backend is not None:
+            self.check_backend(backend)
+        outs = Outs.of(jax.tree.unflatten(tree, leaves))
+        call = Call(self.name, outs, dict(zip(names, values, strict=True)), backend)
+        return call, make_eager(self._primitive, call)
+
+
+def _holding(rows: Sequence[Row], call: Signature) -> Row | None:
+    return next((row for row in rows if row.holds(call)), None)
+
+
+def _typed(x: Any) -> Any:
+    return x if isinstance(x, jax.ShapeDtypeStruct) else jax.typeof(x)
+
+
+def _platform(ins: Sequence[Any]) -> str:
+    for x in ins:
+        if isinstance(x, jax.Array) and not isinstance(x, Tracer) and x.committed:
+            return next(iter(x.devices())).platform
+    device = _CONFIG.jax_default_device
+    return getattr(device, "platform", device) or jax.default_backend()

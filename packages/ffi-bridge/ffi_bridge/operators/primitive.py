@@ -1,0 +1,140 @@
+"""The JAX primitive behind an operator: evaluation, types, lowering, differentiation, batching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import jax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir, xla
+
+from ffi_bridge.errors import RuleError
+from ffi_bridge.native.sharding import check_whole, output_type
+from ffi_bridge.operators.backends import PLATFORMS, Backend
+from ffi_bridge.operators.batching import Levels, add_level, batch_shape, mapped
+from ffi_bridge.operators.call import Call, concrete
+from ffi_bridge.operators.definition import Rules
+from ffi_bridge.operators.jvp import Bindable, jvp
+from ffi_bridge.operators.rules import Flat
+from ffi_bridge.operators.transpose import transpose
+
+
+class Operator(Bindable, Protocol):
+    """What the primitive asks of its operator."""
+
+    name: str
+    rules: Rules
+
+    def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
+        """The backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
+        ...
+
+
+def make_primitive(operator: Operator) -> Primitive:
+    """One primitive with parameters `call` and `batch`, and one lowering per platform."""
+    primitive = Primitive(operator.name)
+    primitive.multiple_results = True
+    primitive.def_impl(partial(xla.apply_primitive, primitive))  # compiled, under jax.disable_jit too
+    primitive.def_abstract_eval(partial(_abstract, operator))
+    ad.primitive_jvps[primitive] = partial(_jvp, operator)
+    ad.primitive_transposes[primitive] = partial(_transpose, operator)
+    batching.primitive_batchers[primitive] = partial(_batch, operator, primitive)
+    for names in PLATFORMS.values():
+        for device in names:
+            rule = partial(_lower, operator, device)
+            mlir.register_lowering(primitive, rule, platform=device)
+    return primitive
+
+
+def make_eager(primitive: Primitive, call: Call) -> Callable[..., Any]:
+    """The unbatched primitive under `jax.jit`, its outputs in the structure of `outs`."""
+
+    def bound(*ins: Any) -> Any:
+        return call.outs.restore(primitive.bind(*ins, call=call, batch=()))
+
+    bound.__name__ = bound.__qualname__ = primitive.name
+    # Inlined, so that a call on constants inside another jitted function leaves just the primitive.
+    return jax.jit(bound, inline=True)
+
+
+def _abstract(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:
+    check_whole(operator.name, ins)
+    sizes = batch_shape(batch)
+    return [output_type(sizes + out.shape, out.dtype, ins) for out in call.outs.flat]
+
+
+def _lower(operator: Operator, device: str, ctx: Any, *ins: Any, call: Call, batch: Levels) -> Sequence[Any]:
+    backend = operator.chosen(device, call, ctx.avals_in, ctx.avals_out)
+    function = mapped(concrete(backend, call), batch)
+    return mlir.lower_fun(function, multiple_results=True)(ctx, *ins)
+
+
+def _jvp(
+    operator: Operator, primals: Flat, tangents: Flat, *, call: Call, batch: Levels
+) -> tuple[Flat, Flat]:
+    return jvp(operator, operator.rules.jvp, primals, tangents, call, batch)
+
+
+def _transpose(operator: Operator, cotangents: Flat, *args: Any, call: Call, batch: Levels) -> Flat:
+    return transpose(operator.rules.transpose, cotangents, args, call, batch)
+
+
+def _batch(
+    operator: Operator,
+    primitive: Primitive,
+    ins: Flat,
+    axes: Sequence[int | None],
+    *,
+    call: Call,
+    batch: Levels,
+) -> tuple[Flat, Sequence[int | None]]:
+    if operator.rules.batching is not None and not batch:
+        declared = operator.rules.batching(tuple(ins), tuple(axes), **call.for_rule())
+        if declared is not NotImplemented:
+            size = next(x.shape[axis] for x, axis in zip(ins, axes, strict=True) if axis is not None)
+            return _declared_batch(call, declared, size)
+    moved, level = add_level(ins, axes)
+    outs = primitive.bind(*moved, call=call, batch=(*batch, level))
+    return outs, [0] * len(outs)
+
+
+def _declared_batch(call: Call, declared: Any, size: int) -> tuple[Flat, Sequence[int | None]]:
+    """What a batching rule returned, flat; RuleError unless it fits `outs`."""
+    if not (isinstance(declared, tuple) and len(declared) == 2):
+        raise RuleError(
+            f"operator {call.operator!r}: the batching rule returned {type(declared).__name__}; expected a "
+            "pair (outs, out_axes), or NotImplemented"
+        )
+    outs, out_axes = declared
+    flat = jax.tree.leaves(outs)
+    if out_axes is None or isinstance(out_axes, int):
+        flat_axes = [out_axes] * len(flat)
+    else:
+        flat_axes = jax.tree.leaves(out_axes, is_leaf=lambda axis: axis is None)
+    if not len(flat) == len(flat_axes) == len(call.outs.flat):
+        raise RuleError(
+            f"operator {call.operator!r}: the batching rule returned {len(flat)} outputs and "
+            f"{len(flat_axes)} axes; expected {len(call.outs.flat)} of each, or one axis for all"
+        )
+    for i, (x, axis) in enumerate(zip(flat, flat_axes, strict=True)):
+        _check_batched(call, i, jax.typeof(x), axis, size)
+    return flat, flat_axes
+
+
+def _check_batched(call: Call, i: int, given: Any, axis: Any, size: int) -> None:
+    out = call.outs.flat[i]
+    shape = list(out.shape)
+    if axis is not None:
+        if not (isinstance(axis, int) and 0 <= axis <= len(shape)):
+            raise RuleError(
+                f"operator {call.operator!r}: the batching rule gave axis {axis!r} for output {i}; expected "
+                f"None, or 0 to {len(shape)}"
+            )
+        shape.insert(axis, size)
+    if (list(given.shape), given.dtype) != (shape, out.dtype):
+        raise RuleError(
+            f"operator {call.operator!r}: the batching rule returned {given.dtype}{list(given.shape)} as "
+            f"output {i} with axis {axis}; expected {out.dtype}{shape}"
+        )

@@ -1,0 +1,1 @@
+"""Warp kernels on CPU and GPU: from a `@wp.kernel` function to a native handler."""

@@ -1,0 +1,179 @@
+"""A Warp kernel for a whole batch: one launch, whose blocks along the other two axes take the elements.
+
+No `from __future__ import annotations`: Warp reads the annotations of native functions as they are.
+"""
+
+# pyright: reportInvalidTypeForm=false
+
+import ast
+import ctypes
+import functools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Final
+
+import warp as wp
+
+from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.cuda.extents import MAX_GRID, LaunchExtents
+from ffi_bridge.warp.internals import array_annotation
+
+# A launch on the CPU, which has no blocks, is of element `first` alone.
+_MOVE: Final = """
+    unsigned element = first;
+#if defined(__CUDA_ARCH__)
+    element += blockIdx.y + gridDim.y * blockIdx.z;
+#endif
+    size_t bytes = 0, adjoint_bytes = 0;
+    for (unsigned level = LEVELS; level-- > 0; element /= sizes[level]) {
+        size_t index = level ? element % sizes[level] : element;
+        bytes += index * strides[level];
+        adjoint_bytes += index * adjoint_strides[level];
+    }
+    x.data = wp::data_at_byte_offset(x, bytes);
+    if (x.grad) x.grad = wp::grad_at_byte_offset(x, adjoint_bytes);
+    return x;
+"""
+
+_FIRST, _SIZES = "first__", "sizes__"
+
+# Warp's hash of a kernel, by which it finds machine code on disk, does not cover what a transformer adds.
+_CONTENTS: Final = fingerprint(Path(__file__).read_bytes())
+
+
+# What reads the adjoint of an array by itself, and not through `grad`: adjoints that a user wrote.
+@wp.func_native("", adj_snippet="adj_x = x; adj_x.data = x.grad; adj_x.grad = nullptr;")
+def _place_adjoint(x: Any): ...
+
+
+@functools.cache
+def _move(dtype: Any, ndim: int, levels: int) -> Any:
+    """The function that gives a kernel the array of one element: of one type, for so many batch levels."""
+    array: Any = wp.array(dtype=dtype, ndim=ndim)
+    extents: Any = wp.types.vector(levels, wp.uint32)
+    bytes_: Any = wp.types.vector(levels, wp.int64)
+
+    @wp.func_native(_MOVE.replace("LEVELS", str(levels)))
+    def move(
+        x: array, first: wp.uint32, sizes: extents, strides: bytes_, adjoint_strides: bytes_
+    ) -> array: ...
+
+    return move
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Of the parameters that a kernel for a batch has for one array; no name that a user would give."""
+
+    array: str
+
+    @property
+    def whole(self) -> str:
+        return f"{self.array}__of_batch"
+
+    @property
+    def strides(self) -> str:
+        return f"{self.array}__strides"
+
+    @property
+    def adjoint_strides(self) -> str:
+        return f"{self.array}__adjoint_strides"
+
+
+class _OfElement(ast.NodeTransformer):
+    """Gives the body of a kernel its arrays moved to one element of a batch."""
+
+    def __init__(self, moves: dict[str, Any]) -> None:
+        self._moves = moves
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        moved = [_statement(self._moved(x), function) for x, function in self._moves.items()]
+        node.body = [*moved, *node.body, *self._adjoints()]
+        return node
+
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        return [*self._adjoints(), node]
+
+    def _moved(self, array: str) -> str:
+        names = _Names(array)
+        return f"{array} = f({names.whole}, {_FIRST}, {_SIZES}, {names.strides}, {names.adjoint_strides})"
+
+    def _adjoints(self) -> list[ast.stmt]:
+        # Adjoints run in reverse, so that what stands last in the body comes before all that needs it.
+        return [_statement(f"f({x})", _place_adjoint) for x in self._moves]
+
+
+def _statement(text: str, function: Any) -> ast.stmt:
+    """The statement, of which `f` is a Warp function."""
+    statement: Any = ast.parse(text).body[0]
+    # Warp's own mark for a function that no name of the kernel's scope stands for.
+    statement.value.func.warp_func = function
+    return statement
+
+
+def _arrays_of(kernel: Any) -> dict[str, Any]:
+    """The parameters that are arrays, with their types."""
+    found = {arg.label: array_annotation(arg.type) for arg in kernel.adj.args}
+    return {name: of_type for name, of_type in found.items() if of_type is not None}
+
+
+def takes_batch(kernel: Any) -> bool:
+    """Whether `batched_kernel` can make one of it: not where the body assigns to the name of an array."""
+    arrays = _arrays_of(kernel)
+    names = (node for node in ast.walk(kernel.adj.tree) if isinstance(node, ast.Name))
+    return not any(name.id in arrays and isinstance(name.ctx, ast.Store) for name in names)
+
+
+@functools.cache
+def batched_kernel(kernel: Any, levels: int) -> Any:
+    """The kernel that does what `kernel` does, for the element of a batch that its block takes.
+
+    Parameters are those of `kernel`, then those of `batch_parameters`. Gradients of arrays are where their
+    `grad` points, and adjoint arguments are not read.
+    """
+    extents, strides = wp.types.vector(levels, wp.uint32), wp.types.vector(levels, wp.int64)
+    arrays = _arrays_of(kernel)
+    annotations = {
+        (_Names(arg.label).whole if arg.label in arrays else arg.label): arg.type for arg in kernel.adj.args
+    }
+    annotations |= {_FIRST: wp.uint32, _SIZES: extents}
+    for name in map(_Names, arrays):
+        annotations |= {name.strides: strides, name.adjoint_strides: strides}
+    own = kernel.func
+    function = FunctionType(own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__)
+    functools.update_wrapper(function, own)
+    function.__annotations__ = annotations
+    module = wp.Module(f"{kernel.module.name}_{kernel.key}_batch_{levels}_{_CONTENTS.digest[:8]}", None)
+    module.options.update(kernel.module.options)
+    moves = {name: _move(of_type.dtype, of_type.ndim, levels) for name, of_type in arrays.items()}
+    return wp.Kernel(
+        function,
+        key=kernel.key,
+        module=module,
+        options=dict(kernel.options),
+        code_transformers=[*kernel.adj.transformers, _OfElement(moves)],
+        source=kernel.adj.source,
+    )
+
+
+def batch_parameters(
+    first: int, sizes: Sequence[int], strides: Sequence[tuple[Sequence[int], Sequence[int]]]
+) -> list[Any]:
+    """C values: the first element of a launch, extents of the batch levels, and for each array in order its
+    strides in bytes and those of its adjoint."""
+    vector = wp.types.vector(len(sizes), wp.int64)
+    values = [vector(*of_one) for of_array in strides for of_one in of_array]
+    return [ctypes.c_uint32(first), wp.types.vector(len(sizes), wp.uint32)(*sizes), *values]
+
+
+def launches_of_batch(extents: LaunchExtents, sizes: Sequence[int]) -> Iterator[tuple[int, LaunchExtents]]:
+    """The first element and the grid of each launch: one, or two where an axis has too few blocks."""
+    count = math.prod(sizes)
+    rows, rest = divmod(count, MAX_GRID[1])
+    for first, y, z in ((0, MAX_GRID[1], rows), (count - rest, rest, 1)):
+        if y and z:
+            yield first, replace(extents, grid=(extents.grid[0], y, z)).checked()

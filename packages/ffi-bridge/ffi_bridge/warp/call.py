@@ -1,0 +1,189 @@
+"""Warp kernels on CPUs and GPUs, and their adjoints, as calls of the native primitive."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import jax
+import warp as wp
+
+from ffi_bridge.native.buffers import BufferSpec, buffers_of
+from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
+from ffi_bridge.native.outs import Outs
+from ffi_bridge.warp.compile import ensure_cpu_target
+from ffi_bridge.warp.cuda import ensure_cuda_target
+from ffi_bridge.warp.internals import array_t
+from ffi_bridge.warp.launch import DATA_OFFSET, GRAD_OFFSET, Argument, WarpLaunch, WarpProgram
+from ffi_bridge.warp.parameters import array_type, array_value, scalar_type, scalar_value
+from ffi_bridge.warp.signature import Signature
+
+
+@dataclass(frozen=True)
+class Roles:
+    """`buffers[i]`: the parameter that buffer i belongs to.
+
+    `arguments`: parameter -> the buffer that is passed for it; `adjoints`: parameter -> the buffer passed for
+    its adjoint, or None for a forward launch.
+    """
+
+    buffers: tuple[int, ...]
+    arguments: Mapping[int, int]
+    adjoints: Mapping[int, int] | None
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Options of a call: launch dimensions, values of static parameters by position, threads of a block."""
+
+    dims: tuple[int, ...]
+    statics: tuple[tuple[int, Any], ...]
+    block_dim: int
+
+
+@dataclass(frozen=True, eq=False)
+class WarpOperation(NativeKernel):
+    """A sequence of launches of Warp kernels; array parameters are buffers."""
+
+    signature: Signature
+
+    toolchain: ClassVar[str] = "Warp"
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        return ("cpu", "cuda")
+
+    @abstractmethod
+    def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
+        """The launches on these buffers; raises KernelTypeError where what is given does not fit."""
+
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
+        wp.init()
+        buffers = tuple(buffers_of(ins, call, names))
+        sizes = tuple(size for size, _ in call.levels)
+        program = WarpProgram(self.name, self.launches(buffers, call.options), buffers, len(ins), sizes)
+        return ensure_cuda_target(program) if platform == "cuda" else ensure_cpu_target(program)
+
+
+@dataclass(frozen=True, eq=False)
+class WarpFunction(WarpOperation):
+    """A Python function whose launches were recorded; the options of a call are those launches.
+
+    Its temporaries are outputs behind those that the caller sees.
+    """
+
+    function: Any
+
+    vmap_methods: ClassVar[tuple[str | None, ...]] = BY_ELEMENT
+
+    @property
+    def name(self) -> str:
+        return str(self.function.__name__)
+
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        known = (*self.signature.inputs, *self.signature.outputs)
+        names = tuple(self.signature.parameters[i].name for i in known)
+        return names + tuple(f"temporary {i}" for i in range(num_inputs + num_outs - len(names)))
+
+    def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
+        recorded: tuple[WarpLaunch, ...] = options
+        return recorded
+
+
+@dataclass(frozen=True, eq=False)
+class WarpKernel(WarpOperation):
+    """A Warp kernel in one of its two directions."""
+
+    kernel: Any  # a warp.Kernel, which has no types of use here
+
+    derivative_hint: ClassVar[str] = "; or pass differentiable=True for the adjoint that Warp generates"
+    vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, "expand_dims", "broadcast_all")
+
+    @property
+    def name(self) -> str:
+        return str(self.kernel.key)
+
+    @property
+    @abstractmethod
+    def roles(self) -> Roles:
+        """Which parameter each buffer belongs to."""
+
+    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
+        return tuple(self.signature.parameters[i].name for i in self.roles.buffers)
+
+    def with_batch_axis(
+        self, ins: Sequence[Any], call: NativeCall, size: int
+    ) -> tuple[Sequence[Any], NativeCall]:
+        # The ranks of a Warp kernel are declared: the batch goes into the first axes, as in `wp.jax_kernel`.
+        outs = (jax.ShapeDtypeStruct(_joined((size, *out.shape)), out.dtype) for out in call.outs)
+        launch = replace(call.options, dims=_joined((size, *call.options.dims)))
+        return [x.reshape(_joined(x.shape)) for x in ins], NativeCall(tuple(outs), launch)
+
+    def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
+        launch: Launch = options
+        roles, statics = self.roles, dict(launch.statics)
+        subject, parameters = self.signature.subject, self.signature.parameters
+        types = tuple(
+            array_type(subject, p, buffers[roles.arguments[i]].dtype, buffers[roles.arguments[i]].shape)
+            if p.is_array
+            else scalar_type(subject, p, statics[i])
+            for i, p in enumerate(parameters)
+        )
+
+        def passed(i: int, *pointers: tuple[int | None, int]) -> Argument:
+            """Parameter i, with pointers to those buffers that it has."""
+            if not parameters[i].is_array:
+                return Argument.of(scalar_value(subject, self.kernel, parameters[i], types[i], statics[i]))
+            known = [(buffer, offset, 0) for buffer, offset in pointers if buffer is not None]
+            value = array_value(types[i], buffers[known[0][0]].shape) if known else array_t()
+            return Argument.of(value, *known)
+
+        every, adjoints = range(len(types)), roles.adjoints
+        # Through `grad`, too, as Warp's tape does: it is how a view of an array finds its adjoint.
+        own = tuple(
+            passed(i, (roles.arguments.get(i), DATA_OFFSET), ((adjoints or {}).get(i), GRAD_OFFSET))
+            for i in every
+        )
+        of_adjoints = (
+            None if adjoints is None else tuple(passed(i, (adjoints.get(i), DATA_OFFSET)) for i in every)
+        )
+        return (WarpLaunch(self.kernel, types, launch.dims, launch.block_dim, own, of_adjoints),)
+
+
+def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The first two axes as one."""
+    return (math.prod(shape[:2]), *shape[2:])
+
+
+class ForwardKernel(WarpKernel):
+    """Buffers: the inputs, then the outputs; an in-out array is its output, which shares its memory."""
+
+    def default_dims(self, outs: Outs) -> tuple[int, ...]:
+        """The extents of the first output, in elements of Warp's."""
+        first = self.signature.parameters[self.signature.outputs[0]]
+        shape, inner = outs.flat[0].shape, first.inner
+        return shape[: len(shape) - len(inner)] or (1,)
+
+    @property
+    def roles(self) -> Roles:
+        buffers = (*self.signature.inputs, *self.signature.outputs)
+        return Roles(buffers, {p: i for i, p in enumerate(buffers)}, None)
+
+
+@dataclass(frozen=True, eq=False)
+class AdjointKernel(WarpKernel):
+    """Buffers: every array as the kernel left it, then the adjoints of `floats`, in and out."""
+
+    floats: tuple[int, ...]
+
+    @property
+    def roles(self) -> Roles:
+        arrays = self.signature.arrays
+        first = len(arrays) + len(self.floats)
+        adjoints = {p: first + i for i, p in enumerate(self.floats)}
+        return Roles((*arrays, *self.floats, *self.floats), {p: i for i, p in enumerate(arrays)}, adjoints)

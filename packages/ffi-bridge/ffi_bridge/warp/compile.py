@@ -1,0 +1,121 @@
+"""Compile Warp kernels for the CPU, into a registered XLA FFI target that launches them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any, Final
+
+import warp as wp
+
+from ffi_bridge import debug
+from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.handler.launch import Slot
+from ffi_bridge.native.target import ensure_target
+from ffi_bridge.warp.emit import CpuLaunch, CpuProgram, emit_handler
+from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
+
+# Warp's compiler and its caches are not made for several threads.
+compiling: Final = threading.RLock()
+
+_specialisations: Final[dict[Any, Any]] = {}
+
+
+def ensure_cpu_target(call: WarpProgram) -> str:
+    """The target that launches the kernels, or their adjoints, in order; compiled now if it is new."""
+    with compiling:
+        modules = [_compiled(launch.kernel, launch.types) for launch in call.launches]
+        program = _program(call, modules)
+        versions = [(module.module_hash, kernel.get_mangled_name()) for kernel, module in modules]
+        contents = fingerprint(versions, repr(program), wp.__version__)
+        name = f"{call.name}.warp.{contents.digest}"
+        return ensure_target(
+            name,
+            # A module unloads its machine code when it is collected.
+            lambda: ((code := emit_handler(name, program)).address, (code, modules)),
+            platform="cpu",
+        ).name
+
+
+def _program(call: WarpProgram, modules: Sequence[tuple[Any, Any]]) -> CpuProgram:
+    slots: list[list[Slot]] = [[] for _ in call.buffers]
+    structs: list[bytes] = []
+    launches: list[CpuLaunch] = []
+    for launch, (concrete, module) in zip(call.launches, modules, strict=True):
+        first = len(structs)
+        structs.append(launch.bounds(concrete, 1))
+        for arguments in launch.parameters:
+            content, offsets = _packed(arguments)
+            for argument, start in zip(arguments, offsets, strict=True):
+                for buffer, offset, displacement in argument.pointers:
+                    slots[buffer].append((len(structs), start + offset, displacement))
+            structs.append(content)
+        launches.append(CpuLaunch(_entry(launch, concrete, module), tuple(range(first, len(structs)))))
+    buffers = (spec.with_slots(of_one, call.sizes) for spec, of_one in zip(call.buffers, slots, strict=True))
+    return CpuProgram(
+        tuple(launches), tuple(structs), call.num_inputs, tuple(buffers), call.sizes, debug.is_on()
+    )
+
+
+def _packed(arguments: Sequence[Argument]) -> tuple[bytes, list[int]]:
+    """The arguments as one C struct, and the offset of each."""
+    fields = [(f"field{i}", argument.ctype) for i, argument in enumerate(arguments)]
+    struct: Any = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+    filled = struct(*(argument.value() for argument in arguments))
+    return bytes(filled), [getattr(struct, name).offset for name, _ in fields]
+
+
+def _entry(launch: WarpLaunch, concrete: Any, module: Any) -> int:
+    """The address of the C function of a kernel, or of its adjoint."""
+    hooks = module.get_kernel_hooks(concrete)
+    entry = hooks.forward if launch.adjoints is None else hooks.backward
+    if entry is None:
+        raise launch.without_adjoint()
+    return ctypes.cast(entry, ctypes.c_void_p).value or 0
+
+
+def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
+    """The kernel, its type parameters resolved, and its loaded CPU module."""
+    wp.init()
+    try:
+        concrete = specialised(kernel, types)
+        module = concrete.module.load("cpu", 1)
+    except Exception as error:
+        raise KernelTypeError(f"kernel '{kernel.key}' does not compile: {error}") from error
+    if module is None:
+        raise KernelTypeError(
+            f"kernel '{kernel.key}' is in the Warp module '{kernel.module.name}', which failed to compile "
+            "before; see the error of its first use"
+        )
+    return concrete, module
+
+
+def specialised(kernel: Any, types: Sequence[Any]) -> Any:
+    """A generic kernel for these types, in a module of its own; any other kernel as it is.
+
+    As an overload in the module of its file it would make Warp compile that file again for every new set of
+    types, and in an order that differs from process to process, so that Warp's cache on disk would not help.
+
+    Its module forgets the hash of its contents, so that constants of Python are looked at again.
+    """
+    concrete = _without_type_parameters(kernel, types) if kernel.is_generic else kernel
+    concrete.module.hashers.clear()
+    return concrete
+
+
+def _without_type_parameters(kernel: Any, types: Sequence[Any]) -> Any:
+    key = (kernel, tuple((t.dtype, t.ndim) if isinstance(t, wp.array) else t for t in types))
+    if key not in _specialisations:
+        generic = kernel.func
+        function = FunctionType(
+            generic.__code__, generic.__globals__, generic.__name__, generic.__defaults__, generic.__closure__
+        )
+        functools.update_wrapper(function, generic)
+        function.__annotations__ = {arg.label: t for arg, t in zip(kernel.adj.args, types, strict=True)}
+        _specialisations[key] = wp.kernel(function, module="unique")
+        _specialisations[key].options.update(kernel.options)
+    return _specialisations[key]

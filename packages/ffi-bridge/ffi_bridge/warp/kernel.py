@@ -1,0 +1,217 @@
+"""`warp_kernel`, `warp_callable`: kernels of NVIDIA Warp as native JAX operations."""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+import importlib
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import warp as wp
+from jax.typing import ArrayLike
+
+from ffi_bridge.errors import KernelDefinitionError
+from ffi_bridge.native.call import NativeCall, call_kernel
+from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.wrapped_kernel import describe_as, picklable
+from ffi_bridge.warp.adjoint import differentiable_call
+from ffi_bridge.warp.call import ForwardKernel, Launch, WarpFunction
+from ffi_bridge.warp.launch import launch_dims as launch_dims_of
+from ffi_bridge.warp.launch import threads_of_block
+from ffi_bridge.warp.parameters import annotations_of, parameter_of
+from ffi_bridge.warp.record import record
+from ffi_bridge.warp.signature import Signature
+
+
+@picklable
+def warp_kernel(
+    kernel: Any,
+    outs: Any,
+    *,
+    launch_dims: int | Sequence[int] | None = None,
+    in_out_argnames: Sequence[str] | None = None,
+    block_dim: int | None = None,
+    vmap_method: str | None = None,
+    differentiable: bool = False,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where the Warp kernel `kernel(*ins, *outs)` writes `outs`; no Python at call time.
+
+    On a GPU a launch on XLA's stream, by a native handler that XLA may record into a CUDA graph. On the CPU
+    one call of Warp's own compiled entry point, on one thread.
+
+    Args:
+        kernel: a function decorated with `@warp.kernel`. Its last parameters, as many as `outs` has beyond
+            the in-out ones, are outputs, and it writes every element of them. A `warp.array` parameter,
+            `array[float]` or `array(dtype=float)`, is a buffer of JAX, C-contiguous; elements that are
+            vectors or matrices take the last axes: `array[vec3]` is (n, 3). A 0-d array is passed as one of
+            shape (1,). Parameters that are numbers, vectors, matrices, or structs of those are static, known
+            when traced. Generic ones (`Any`) take the types of the call.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them: the in-out arrays in the order of the
+            parameters, then the outputs; the result has the same structure.
+        launch_dims: the extents of `wp.tid()`; default: the shape of the first output. One call may have
+            others, and other outputs: `f(*ins, launch_dims=..., outs=...)`.
+        in_out_argnames: names of inputs that the kernel updates in place, for example to accumulate; the
+            array that was given stays as it is, unless it is donated.
+        block_dim: threads per block on a GPU, at most 1024, default 256; the CPU runs blocks of one.
+        vmap_method: what `jax.vmap` does. None (default): on a GPU one launch takes the whole batch, or, if
+            the kernel assigns to the name of an array parameter, a launch each element; on the CPU the
+            handler loops over the batch in machine code. "sequential": a `jax.lax.scan` of calls;
+            "sequential_unrolled": a call each. "expand_dims", "broadcast_all": one launch as in
+            `warp.jax_kernel`, where the kernel sees the batch in the first axis of every array, which is as
+            many times as long, and in the first of `launch_dims`; an array without a batch axis stays as it
+            is, or is repeated.
+        differentiable: `jax.vjp` and `jax.grad` launch the adjoint that Warp derives from the kernel, by
+            Warp's rules: accumulate with `warp.atomic_add`, since an element that is read and then
+            overwritten has no right adjoint; static parameters have none. No forward mode.
+
+    Returns:
+        A function of arrays and static values, in the order of the kernel's parameters, compiled by
+        `jax.jit`, that can be pickled where the kernel can be imported. Its keyword arguments
+        `launch_dims` and `outs` are static, and for that call alone.
+
+    Raises:
+        TypeError: `kernel` is not a Warp kernel.
+        ValueError: `outs`, `launch_dims`, `in_out_argnames` or `block_dim` do not fit the kernel; a
+            parameter is of a kind that JAX lacks: an indexed array, a texture, a struct with arrays in it.
+        KernelTypeError: when traced: wrong number of arguments, wrong dtype or rank, a traced value for a
+            static parameter, more threads along an axis than `wp.tid()` counts, 2^31, a kernel that does not
+            compile.
+
+    Source: https://nvidia.github.io/warp/ for what a kernel may contain.
+    """
+    if not isinstance(kernel, wp.Kernel):
+        raise TypeError(
+            f"warp_kernel needs a Warp kernel, got {kernel!r}: decorate the function with @warp.kernel"
+        )
+    if differentiable and vmap_method == "expand_dims":
+        raise KernelDefinitionError(
+            'differentiable=True and vmap_method="expand_dims": all elements of a batch would add to one '
+            'adjoint of what they share; choose "broadcast_all", or another method'
+        )
+    structure = Outs.of(outs)
+    subject = f"kernel '{kernel.key}'"
+    parameters = [parameter_of(subject, arg.label, arg.type) for arg in kernel.adj.args]
+    signature = Signature.of(subject, parameters, structure, tuple(in_out_argnames or ()))
+    spec = ForwardKernel(vmap_method, signature.aliases, signature, kernel)
+    spec.check(structure)
+    dims = None if launch_dims is None else launch_dims_of("launch_dims", launch_dims)
+    return _callable(spec, structure, dims, threads_of_block(block_dim), differentiable)
+
+
+@picklable
+def warp_callable(
+    func: Callable[..., Any],
+    outs: Any,
+    *,
+    in_out_argnames: Sequence[str] | None = None,
+    vmap_method: str | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where the function `func(*ins, *outs)` launches Warp kernels; no Python at call time.
+
+    The function is run once for every set of shapes, dtypes and static values, when traced, on arrays without
+    memory: its launches are noted, and one native handler replays them, on XLA's stream on a GPU, on one
+    thread on the CPU. What it allocates is memory of XLA's.
+
+    Args:
+        func: a Python function with annotations like those of a Warp kernel, which calls `warp.launch` with
+            its arrays, with parts of them (`x[2:]`, `x.reshape(...)`), and with arrays that it makes
+            (`warp.empty`, `warp.zeros`, `warp.clone`, `fill_`, `warp.copy`). `device` is left out. What it
+            does beside that happens once. Its last parameters are outputs, as in `warp_kernel`; they and its
+            temporaries begin with any contents.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them: the in-out arrays in the order of the
+            parameters, then the outputs; the result has the same structure. One call may have others:
+            `f(*ins, outs=...)`.
+        in_out_argnames: names of inputs that the function updates in place.
+        vmap_method: what `jax.vmap` does. None (default): on a GPU each launch takes the whole batch, or, if
+            a kernel assigns to the name of an array parameter, all launches are repeated for each element; on
+            the CPU the handler loops over the batch. Temporaries are as many as elements. "sequential": a
+            `jax.lax.scan` of calls; "sequential_unrolled": a call each.
+
+    Returns:
+        A function of arrays and static values, in the order of the parameters, compiled by `jax.jit`, that
+        can be pickled where `func` can.
+
+    Raises:
+        TypeError: `func` is a kernel, or not a function.
+        ValueError: `outs` or `in_out_argnames` do not fit the function; a parameter has no annotation, or one
+            of a kind that JAX lacks.
+        KernelTypeError: when traced: wrong arguments, a kernel that does not compile, or a function that does
+            what cannot be recorded: it reads an array, launches on arrays of others, names a device.
+
+    Source: https://nvidia.github.io/warp/, whose `warp.jax_callable` runs such a function at every call.
+    """
+    if isinstance(func, wp.Kernel) or not callable(func) or not hasattr(func, "__name__"):
+        raise TypeError(
+            f"warp_callable needs a Python function that launches kernels, got {func!r}"
+            + ("; a single kernel needs warp_kernel" if isinstance(func, wp.Kernel) else "")
+        )
+    structure = Outs.of(outs)
+    subject = f"function '{func.__name__}'"
+    parameters = [parameter_of(subject, *annotated) for annotated in annotations_of(subject, func)]
+    signature = Signature.of(subject, parameters, structure, tuple(in_out_argnames or ()))
+    spec = WarpFunction(vmap_method, signature.aliases, signature, func)
+    spec.check(structure)
+    default_outs = structure
+
+    @functools.partial(jax.jit, inline=True, static_argnums=(0, *(1 + i for i in signature.static)))
+    def jitted(outs: Outs, *ins: Any) -> Any:
+        arrays = [jax.numpy.asarray(ins[i]) for i in signature.inputs]
+        recorded = record(func, signature, {i: ins[i] for i in signature.static}, [*arrays, *outs.flat])
+        every = (*outs.flat, *recorded.temporaries)
+        results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
+        return outs.restore(results[: len(outs.flat)])
+
+    @describe_as(func, len(signature.parameters) - len(signature.given))
+    def call(*ins: ArrayLike, outs: Any = None) -> Any:
+        structure = default_outs if outs is None else signature.outs_of_call(outs)
+        return jitted(structure, *signature.values(ins))
+
+    return call
+
+
+def _callable(
+    spec: ForwardKernel, outs: Outs, dims: tuple[int, ...] | None, block_dim: int, differentiable: bool
+) -> Callable[..., Any]:
+    signature, static = spec.signature, spec.signature.static
+    function = differentiable_call if differentiable else call_kernel
+    default_outs, default_dims = outs, dims
+
+    @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, *(2 + i for i in static)))
+    def jitted(outs: Outs, dims: tuple[int, ...], *ins: Any) -> Any:
+        launch = Launch(dims, tuple((i, ins[i]) for i in static), block_dim)
+        arrays = [ins[i] for i in signature.inputs]
+        return outs.restore(function(spec, NativeCall(outs.flat, launch), arrays))
+
+    @describe_as(spec.kernel.func, len(signature.parameters) - len(signature.given))
+    def call(*ins: ArrayLike, outs: Any = None, launch_dims: int | Sequence[int] | None = None) -> Any:
+        values = signature.values(ins)
+        structure = default_outs if outs is None else signature.outs_of_call(outs)
+        dims = default_dims if launch_dims is None else launch_dims_of("launch_dims", launch_dims)
+        return jitted(structure, dims or spec.default_dims(structure), *values)
+
+    return call
+
+
+def _by_name(module: str, name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
+
+
+def _reduce(kernel: Any) -> tuple[Callable[..., Any], tuple[str, str]]:
+    """Pickle a Warp kernel, which has no contents to pickle, by its name, as Python does functions."""
+    name = kernel.func.__module__, kernel.func.__qualname__
+    try:
+        found = _by_name(*name)
+    except (AttributeError, ImportError):
+        found = None
+    if found is not kernel:
+        raise pickle.PicklingError(
+            f"kernel '{kernel.key}' is not what {'.'.join(name)} names; to be pickled, a Warp kernel has to "
+            "be at the top of a module that can be imported"
+        )
+    return _by_name, name
+
+
+copyreg.pickle(wp.Kernel, _reduce)

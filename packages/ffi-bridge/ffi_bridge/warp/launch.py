@@ -1,0 +1,117 @@
+"""Launches of Warp kernels: every parameter as C has it, with places for the addresses of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ffi_bridge.cuda.extents import LaunchExtents, integers
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.native.buffers import BufferSpec
+from ffi_bridge.warp.internals import array_t, launch_bounds
+
+DATA_OFFSET: Final[int] = array_t.data.offset
+GRAD_OFFSET: Final[int] = array_t.grad.offset
+
+BLOCK_DIM: Final = 256  # Warp's own default
+
+# A buffer, where its address goes in a struct, and bytes that are added to it.
+Pointer = tuple[int, int, int]
+Strides = tuple[int, ...]
+
+
+def launch_dims(name: str, given: Any) -> tuple[int, ...]:
+    """Launch dimensions as Warp takes them; raises KernelDefinitionError."""
+    return integers(name, given, "one to four integers", 0, most=4)
+
+
+def threads_of_block(given: Any) -> int:
+    """`block_dim`, or the default for None; raises KernelDefinitionError."""
+    if given is None:
+        return BLOCK_DIM
+    (threads,) = integers("block_dim", given, "a number of threads", 1, most=1)
+    return LaunchExtents((1, 1, 1), (threads, 1, 1), 0).checked().block[0]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A C value, and the pointers in it: an array has one to its data, and one to its adjoint if need be."""
+
+    ctype: Any = field(repr=False)
+    content: bytes
+    pointers: tuple[Pointer, ...] = ()
+
+    @classmethod
+    def of(cls, value: Any, *pointers: Pointer) -> Argument:
+        """The argument that is this C value."""
+        return cls(type(value), bytes(value), pointers)
+
+    @property
+    def is_array(self) -> bool:
+        return self.ctype is array_t
+
+    def value(self) -> Any:
+        """The C value, with no address in it."""
+        return self.ctype.from_buffer_copy(self.content)
+
+    def unread(self) -> Argument:
+        """Return what takes its place where a kernel does not read it."""
+        return Argument.of(array_t()) if self.is_array else self
+
+
+@dataclass(frozen=True)
+class WarpLaunch:
+    """A launch: the kernel, Warp's types of its parameters, its arguments; of an adjoint those of it, too."""
+
+    kernel: Any  # a warp.Kernel
+    types: tuple[Any, ...]
+    dims: tuple[int, ...]
+    block_dim: int
+    arguments: tuple[Argument, ...]
+    adjoints: tuple[Argument, ...] | None = None
+
+    @property
+    def parameters(self) -> tuple[tuple[Argument, ...], ...]:
+        """The arguments; in a launch of the adjoint those of the adjoint behind them."""
+        return (self.arguments,) if self.adjoints is None else (self.arguments, self.adjoints)
+
+    def bounds(self, concrete: Any, block_dim: int) -> bytes:
+        """Warp's struct for the dimensions; raises KernelTypeError for those beyond `wp.tid()`."""
+        try:
+            return launch_bounds(self.dims, concrete, block_dim)
+        except ValueError as error:
+            raise KernelTypeError(
+                f"kernel '{self.kernel.key}': launch dimensions {self.dims}: {error} Give it fewer threads, "
+                "each of which does more"
+            ) from error
+
+    def batch_strides(
+        self, buffers: Sequence[BufferSpec], sizes: Sequence[int]
+    ) -> list[tuple[Strides, Strides]]:
+        """Return the bytes between elements of each batch level, for each array and its adjoint."""
+
+        def strides(argument: Argument, offset: int) -> Strides | None:
+            found = [buffer for buffer, place, _ in argument.pointers if place == offset]
+            return buffers[found[0]].with_slots((), sizes).strides if found else None
+
+        of_arrays = [argument for argument in self.arguments if argument.is_array]
+        own = [strides(argument, DATA_OFFSET) or (0,) * len(sizes) for argument in of_arrays]
+        return [(s, strides(a, GRAD_OFFSET) or s) for s, a in zip(own, of_arrays, strict=True)]
+
+    def without_adjoint(self) -> KernelDefinitionError:
+        """The error of a kernel that has none."""
+        return KernelDefinitionError(
+            f"kernel '{self.kernel.key}' has no adjoint; remove enable_backward=False from it or its module"
+        )
+
+
+@dataclass(frozen=True)
+class WarpProgram:
+    """Launches in order, over the buffers of one call, inputs first; `sizes`: extents of the batch levels."""
+
+    name: str
+    launches: tuple[WarpLaunch, ...]
+    buffers: tuple[BufferSpec, ...]
+    num_inputs: int
+    sizes: tuple[int, ...]

@@ -1,0 +1,205 @@
+"""The parameters of a Warp kernel, and the C structs that pass them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import warp as wp
+from jax.core import Tracer
+
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.native.buffers import contiguous
+from ffi_bridge.warp.internals import array_annotation, array_t, get_full_arg_spec, pack_arg
+from ffi_bridge.warp.types import jaxtype_to_warptype
+
+_MAX_EXTENT: Final = 2**31 - 1
+_GENERIC_SCALARS: dict[type, Any] = {bool: wp.bool, int: wp.int32, float: wp.float32}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a Warp kernel: an array, which is a buffer, or a static value."""
+
+    name: str
+    type: Any  # Warp's annotation
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.type, wp.array)
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The axes that a vector or matrix element takes at the end of a JAX shape; 0 for one of any size."""
+        return tuple(getattr(self.type.dtype, "_shape_", ()))
+
+    def scalar_dtype(self) -> Any:
+        """Warp's scalar type of the elements, or None where the kernel is generic in it."""
+        element = self.type.dtype
+        scalar = getattr(element, "_wp_scalar_type_", element)
+        return None if scalar is Any else scalar
+
+
+@dataclass(frozen=True)
+class StructValue:
+    """The content of a Warp struct when it was given."""
+
+    content: bytes
+    instance: Any = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, kind: Any, instance: Any) -> StructValue:
+        """A copy of an instance of this struct."""
+        copy = kind()
+        copy.assign(instance)
+        return cls(bytes(copy.__ctype__()), copy)
+
+    def __ctype__(self) -> Any:
+        """The C struct, by the method that Warp asks for it."""
+        return self.instance.__ctype__()
+
+
+def annotations_of(subject: str, function: Any) -> list[tuple[str, Any]]:
+    """Names and annotations of a Python function; raises KernelDefinitionError for one without any."""
+    spec = get_full_arg_spec(function)
+    for name in spec.args:
+        if name not in spec.annotations:
+            raise KernelDefinitionError(
+                f"{subject}: parameter '{name}' has no annotation; write one as for a Warp kernel, such as "
+                f"{name}: warp.array[float]"
+            )
+    return [(name, spec.annotations[name]) for name in spec.args]
+
+
+def parameter_of(subject: str, name: str, kind: Any) -> Parameter:
+    """The parameter of this annotation; raises KernelDefinitionError for a kind that JAX lacks."""
+    array = array_annotation(kind)
+    if array is not None:
+        fits = array.dtype is Any or wp.types.type_is_value(array.dtype)
+    else:
+        fits = kind is Any or is_static(kind)
+    if not fits:
+        what = _described(kind) if array is None else f"an array of {_described(array.dtype)}"
+        raise KernelDefinitionError(
+            f"{subject}: parameter '{name}' is {what}, for which JAX has no value; expected a "
+            "warp.array of 1 to 4 dimensions, of numbers, vectors or matrices, or a number, a vector, a "
+            "matrix, or a struct of those"
+        )
+    return Parameter(name, kind if array is None else array)
+
+
+def is_static(kind: Any) -> bool:
+    """Return whether an annotation is of a number, a vector, a matrix, or a struct of those."""
+    if wp.types.type_is_struct(kind):
+        return all(is_static(field.type) for field in kind.vars.values())
+    return wp.types.type_is_value(kind)
+
+
+def _described(kind: Any) -> str:
+    return f"the struct {kind.key}" if wp.types.type_is_struct(kind) else str(kind)
+
+
+def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Warp's type for a JAX array of this dtype and shape; raises KernelTypeError where it does not fit."""
+    expected, given = parameter.scalar_dtype(), jaxtype_to_warptype(dtype)
+    rank = parameter.type.ndim + len(parameter.inner)
+    inner = shape[len(shape) - len(parameter.inner) :]
+    if (
+        expected not in (None, given)
+        or not (len(shape) == rank or (shape == () and rank == 1))
+        or any(wanted not in (0, found) for wanted, found in zip(parameter.inner, inner, strict=False))
+    ):
+        raise KernelTypeError(
+            f"{subject}: argument '{parameter.name}' is {np.dtype(dtype)}{shape}; expected {rank} "
+            + ("dimension" if rank == 1 else "dimensions")
+            + (f", the last of sizes {parameter.inner}" if parameter.inner else "")
+            + (f", of {_name(expected)}" if expected else "")
+            + "; cast or reshape it, or change the kernel's annotation"
+        )
+    if 0 in parameter.inner:
+        make = wp.types.vector if len(inner) == 1 else wp.types.matrix
+        return wp.array(dtype=make(inner[0] if len(inner) == 1 else inner, given), ndim=parameter.type.ndim)
+    return wp.array(dtype=given, ndim=rank) if expected is None else parameter.type
+
+
+def warp_shape(of_type: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The extents in Warp of an array of JAX."""
+    return shape[: len(shape) - len(getattr(of_type.dtype, "_shape_", ()))] or (1,)
+
+
+def array_value(of_type: Any, shape: tuple[int, ...]) -> Any:
+    """Warp's C value of a C-contiguous array, without an address."""
+    own = warp_shape(of_type, shape)
+    if max(own) > _MAX_EXTENT:
+        raise KernelTypeError(
+            f"shape {shape} has an axis beyond {_MAX_EXTENT} elements, which Warp counts in 32 bits; split it"
+        )
+    strides = contiguous(own, wp.types.type_size_in_bytes(of_type.dtype))
+    widest = max((step for step, extent in zip(strides, own, strict=True) if extent > 1), default=0)
+    if widest > _MAX_EXTENT:
+        raise KernelTypeError(
+            f"shape {shape} has {widest} bytes from one element of an axis to the next, which Warp counts in "
+            "32 bits, with sign; split it"
+        )
+    return array_t(data=0, grad=0, ndim=len(own), shape=own, strides=strides)
+
+
+def _name(of_type: Any) -> str:
+    return str(getattr(of_type, "__name__", of_type))
+
+
+def static_value(subject: str, parameter: Parameter, value: Any) -> Any:
+    """A hashable value of a static parameter; raises KernelTypeError for a traced one."""
+    if isinstance(value, Tracer):
+        raise KernelTypeError(
+            f"{subject}: parameter '{parameter.name}' is {_name(parameter.type)}, which is static, "
+            "but the call gives it a traced value; make it static in jax.jit(..., static_argnames=...), or "
+            "annotate the parameter as a warp.array and pass an array of shape (1,)"
+        )
+    if isinstance(value, (bool, int, float)):
+        return value
+    if wp.types.type_is_struct(parameter.type):
+        return _struct_value(subject, parameter, value)
+    array = np.asarray(value)
+    return array.item() if array.ndim == 0 else tuple(array.reshape(-1).tolist())
+
+
+def _struct_value(subject: str, parameter: Parameter, value: Any) -> StructValue:
+    kind = parameter.type
+    held: Any = value.__ctype__() if wp.types.is_struct(value) else None
+    if not isinstance(held, kind.ctype):
+        raise KernelTypeError(
+            f"{subject}: parameter '{parameter.name}' is {_described(kind)}, but the call gives it "
+            f"{' '.join(repr(value).split())}; make one with {kind.cls.__name__}() and set its fields"
+        )
+    return StructValue.of(kind, value)
+
+
+def python_value(parameter: Parameter, value: Any) -> Any:
+    """Return a static value as Python functions see it: a number, or a vector, matrix or struct of Warp."""
+    if isinstance(value, StructValue):
+        return StructValue.of(parameter.type, value.instance).instance
+    return parameter.type(*value) if isinstance(value, tuple) else value
+
+
+def scalar_type(subject: str, parameter: Parameter, value: Any) -> Any:
+    """Warp's type of a static parameter; raises KernelTypeError where a generic one takes no such value."""
+    if parameter.type is not Any:
+        return parameter.type
+    if type(value) not in _GENERIC_SCALARS:
+        raise KernelTypeError(
+            f"{subject}: parameter '{parameter.name}' is generic, and the call gives it {value!r}; "
+            "give a number, or annotate the parameter with its type"
+        )
+    return _GENERIC_SCALARS[type(value)]
+
+
+def scalar_value(subject: str, kernel: Any, parameter: Parameter, of_type: Any, value: Any) -> Any:
+    """Warp's C value of a static parameter."""
+    try:
+        return pack_arg(kernel, of_type, parameter.name, value, "cpu")
+    except Exception as error:
+        raise KernelTypeError(
+            f"{subject}: {value!r} cannot be given for parameter '{parameter.name}': {error}"
+        ) from error

@@ -1,0 +1,235 @@
+"""Run a Python function that launches Warp kernels once, on arrays without memory, and note what it launches.
+
+The arrays are Warp's own, so that Warp itself slices and reshapes them; their addresses stand for buffers.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, Final, NoReturn
+
+import jax
+import numpy as np
+import warp as wp
+
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native.redirection import in_this_thread
+from ffi_bridge.warp.internals import (
+    array_annotation,
+    array_t,
+    host_functions,
+    native_functions,
+    pack_arg,
+    tape_is_open,
+)
+from ffi_bridge.warp.launch import DATA_OFFSET, Argument, WarpLaunch, launch_dims, threads_of_block
+from ffi_bridge.warp.memory import copy, fill
+from ffi_bridge.warp.parameters import Parameter, array_type, is_static, python_value, warp_shape
+from ffi_bridge.warp.signature import Signature
+
+# Where the address of buffer i begins: no processor gives such addresses to memory.
+_FIRST: Final = 1 << 60
+_APART: Final = 1 << 44
+
+_REFUSED: Final = ("launch_tiled", "capture_begin", "capture_launch", "capture_while", "capture_if")
+# Functions of Warp's native library for single values, and what the garbage collector calls at any time.
+_HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy", "unregister", "wp_cuda_context_")
+
+
+class RecordedDevice:
+    """A stand-in for the device that XLA will choose; its memory is temporaries, which XLA allocates."""
+
+    is_cpu = False
+    is_cuda = True
+    memory_kind = None
+    context_guard = nullcontext()
+    deallocate_requires_context_guard = False
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def get_allocator(self, pinned: bool = False) -> RecordedDevice:
+        """Itself."""
+        return self
+
+    def allocate(self, size: int) -> int:
+        """The address of a temporary of so many bytes."""
+        return self._recorder.temporary(size)
+
+    def deallocate(self, *_: Any) -> None:
+        """Nothing: XLA frees temporaries when the call is over."""
+
+    def __str__(self) -> str:
+        return "the device of the call"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # a protocol that others ask for, to do without it
+            raise AttributeError(name)
+        self._recorder.refuse(f"it reads an array outside of a kernel, or asks its device for .{name}")
+
+
+class Recorder:
+    """The record of a function so far: its launches, and the temporaries that it made."""
+
+    def __init__(self, name: str, inputs: Sequence[str], first_temporary: int) -> None:
+        self._name = name
+        self._inputs = inputs  # names of the first buffers, which are not written
+        self._first = first_temporary
+        self.device = RecordedDevice(self)
+        self.launches: list[WarpLaunch] = []
+        self.temporaries: list[jax.ShapeDtypeStruct] = []
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise KernelTypeError: the function does what cannot be recorded."""
+        raise KernelTypeError(
+            f"'{self._name}' cannot be recorded: {what}; it may slice its arrays, make others (wp.empty, "
+            "wp.zeros), fill and copy them, and launch kernels on them"
+        )
+
+    def temporary(self, size: int) -> int:
+        """The address of a new buffer of so many bytes."""
+        self.temporaries.append(jax.ShapeDtypeStruct((size,), np.uint8))
+        return _FIRST + _APART * (self._first + len(self.temporaries) - 1)
+
+    def array(self, buffer: int, of_type: Any, shape: tuple[int, ...]) -> Any:
+        """The array that stands for all of a buffer."""
+        address = _FIRST + _APART * buffer
+        place: Any = self.device
+        return wp.array(ptr=address, dtype=of_type.dtype, shape=shape, device=place)
+
+    @property
+    def names(self) -> Mapping[str, Callable[..., Any]]:
+        """Functions that replace those of Warp, by name, while this records."""
+        refused = {name: self._refusal(name) for name in _REFUSED}
+        memory = {
+            "copy": functools.partial(copy, self.launch),
+            "fill_": lambda array, value: fill(self.launch, array, value),
+            "zero_": lambda array: fill(self.launch, array, 0),
+        }
+        waiting = dict.fromkeys(("synchronize", "synchronize_device"), lambda *_: None)
+        return {"launch": self.launch, "get_device": self.get_device, **memory, **waiting, **refused}
+
+    def _refusal(self, name: str) -> Callable[..., NoReturn]:
+        return lambda *_, **__: self.refuse(f"it calls wp.{name}")
+
+    def get_device(self, given: Any = None) -> Any:
+        """Return the stand-in, where Warp would choose a device."""
+        if given is not None and given is not self.device:
+            self.refuse(f"it names the device {str(given)!r}, where XLA chooses one: leave `device` out")
+        return self.device
+
+    def native(self, thread: int) -> Callable[[Any, str], Any]:
+        """Return a stand-in for Warp's native library, which would follow addresses."""
+
+        def lookup(library: Any, name: str) -> Any:
+            if threading.get_ident() == thread and not any(part in name for part in _HARMLESS):
+                self.refuse(f"it calls {name} of Warp's native library")
+            return getattr(library, name)
+
+        return lookup
+
+    def launch(
+        self,
+        kernel: Any,
+        dim: Any,
+        inputs: Sequence[Any] = (),
+        outputs: Sequence[Any] = (),
+        adj_inputs: Sequence[Any] = (),
+        adj_outputs: Sequence[Any] = (),
+        device: Any = None,
+        stream: Any = None,
+        adjoint: bool = False,
+        record_tape: bool = True,
+        record_cmd: bool = False,
+        max_blocks: int = 0,
+        block_dim: int | None = None,
+    ) -> None:
+        """Note a launch, in place of `wp.launch`; raise KernelTypeError for arguments that do not fit."""
+        if not isinstance(kernel, wp.Kernel):
+            self.refuse(f"it launches {kernel!r}, which is no Warp kernel")
+        if adjoint or adj_inputs or adj_outputs or stream is not None or record_cmd or max_blocks:
+            self.refuse(
+                f"it launches kernel '{kernel.key}' with more than dim, inputs, outputs and block_dim"
+            )
+        if tape_is_open():
+            self.refuse("it launches kernels on a wp.Tape, which would see none of them")
+        self.get_device(device)
+        dims, threads = launch_dims("dim", dim), threads_of_block(block_dim)
+        values = [*inputs, *outputs]
+        try:
+            types = self._types(kernel, values)
+            arguments = [
+                self._argument(kernel, *of_one) for of_one in zip(kernel.adj.args, types, values, strict=True)
+            ]
+        except KernelTypeError:
+            raise
+        except Exception as error:  # Warp raises several
+            raise KernelTypeError(f"'{self._name}' launches kernel '{kernel.key}': {error}") from error
+        for argument in arguments[len(inputs) :]:
+            self._check_writable(kernel, argument)
+        self.launches.append(WarpLaunch(kernel, tuple(types), dims, threads, tuple(arguments)))
+
+    def _check_writable(self, kernel: Any, argument: Argument) -> None:
+        for buffer, _, _ in argument.pointers:
+            if buffer < len(self._inputs):
+                self.refuse(
+                    f"kernel '{kernel.key}' has its input '{self._inputs[buffer]}' among the outputs of a "
+                    "launch: name it in in_out_argnames"
+                )
+
+    def _types(self, kernel: Any, values: Sequence[Any]) -> list[Any]:
+        expected = [arg.type for arg in kernel.adj.args]
+        if len(values) != len(expected):
+            raise TypeError(f"it takes {len(expected)} arguments, and the launch has {len(values)}")
+        found = kernel.infer_argument_types(values) if kernel.is_generic else expected
+        return [kind if (array := array_annotation(kind)) is None else array for kind in found]
+
+    def _argument(self, kernel: Any, parameter: Any, kind: Any, value: Any) -> Argument:
+        packed = pack_arg(kernel, kind, parameter.label, value, self.device)
+        if not isinstance(packed, array_t):
+            if not is_static(kind):
+                self.refuse(f"it passes {value!r} for '{parameter.label}' to kernel '{kernel.key}'")
+            return Argument.of(packed)
+        if not packed.data:
+            return Argument.of(packed)  # None, or an array of no elements
+        buffer, displacement = divmod(packed.data - _FIRST, _APART)
+        if not 0 <= buffer < self._first + len(self.temporaries):
+            self.refuse(
+                f"it passes kernel '{kernel.key}' an array that is neither its argument nor made by it, for "
+                f"'{parameter.label}': give that as an input"
+            )
+        if packed.grad:
+            self.refuse(f"it passes kernel '{kernel.key}' an array with a gradient for '{parameter.label}'")
+        without_address = array_t.from_buffer_copy(packed)
+        without_address.data = 0
+        return Argument.of(without_address, (buffer, DATA_OFFSET, displacement))
+
+
+def record(
+    function: Callable[..., Any], signature: Signature, statics: Mapping[int, Any], buffers: Sequence[Any]
+) -> Recorder:
+    """Run `function` on static values, and on what stands for `buffers`: inputs, then outputs.
+
+    Raises KernelTypeError where they do not fit it, and where it does what cannot be recorded.
+    """
+    wp.init()
+    places = {p: i for i, p in enumerate((*signature.inputs, *signature.outputs))}
+    names = [signature.parameters[i].name for i in signature.inputs]
+    recorder = Recorder(function.__name__, names, len(buffers))
+
+    def given(i: int, parameter: Parameter) -> Any:
+        if i in statics:
+            return python_value(parameter, statics[i])
+        buffer = buffers[places[i]]
+        of_type = array_type(signature.subject, parameter, buffer.dtype, buffer.shape)
+        return recorder.array(places[i], of_type, warp_shape(of_type, buffer.shape))
+
+    native = recorder.native(threading.get_ident())
+    with in_this_thread(host_functions(recorder.names)), native_functions(native):
+        function(*(given(i, parameter) for i, parameter in enumerate(signature.parameters)))
+    if not recorder.launches:
+        recorder.refuse("it launches no kernel")
+    return recorder
