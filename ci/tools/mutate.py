@@ -42,9 +42,10 @@ TARGETS: Final = {
         + [f"{BRIDGE}/tests/test_{name}.py" for name in ("numba_kernel", "warp_kernel", "numba_vmap")],
     ),
     "csr": (
-        [f"ops/event_ops/{name}.py" for name in ("csr", "csr_arithmetic", "csr_base", "csr_checks")]
-        + [f"ops/event_ops/{name}.py" for name in ("csr_convert", "csr_formats", "csr_plan", "csr_validate")]
-        + [f"ops/event_ops/{name}.py" for name in ("csr_files", "csr_given", "csr_numpy", "csr_operands")],
+        [f"ops/event_ops/checks/{name}.py" for name in ("csr", "csr_values")]
+        + [f"ops/event_ops/sparse/{name}.py" for name in ("csr", "csr_base", "csr_convert", "arithmetic")]
+        + [f"ops/event_ops/sparse/{name}.py" for name in ("formats", "plan", "files", "given")]
+        + [f"ops/event_ops/sparse/{name}.py" for name in ("ufuncs", "operands")],
         [f"ops/tests/test_{name}.py" for name in ("csr_validate", "csr_convert", "csr", "csr_transforms")]
         + ["ops/tests/test_csr_operands.py"]
         # The documented mistakes of every operator.

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import event_ops as eo
-from event_ops.matrices import random_csr
+from event_ops.cases.matrices import random_csr
 
 ROWS, COLUMNS, PER_ROW = 60, 3, 4
 SHAPE = (ROWS, COLUMNS)

@@ -11,8 +11,8 @@ from order_calls import CALLS, COLUMNS, ROWS, SHAPE, wide_numbers
 
 import event_ops as eo
 import ffi_bridge
+from event_ops.cases.matrices import random_csr
 from event_ops.discover import operators
-from event_ops.matrices import random_csr
 from ffi_bridge.errors import BackendUnavailableError
 
 pytestmark = pytest.mark.promise(10)

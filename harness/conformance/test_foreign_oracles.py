@@ -12,7 +12,7 @@ from implemented import backends
 from jax.experimental import sparse
 
 import event_ops as eo
-from event_ops.matrices import random_csr
+from event_ops.cases.matrices import random_csr
 from event_ops_harness.conformance.compare import assert_same
 
 # Few shapes, and one number of stored entries: every new one would be compiled.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from event_ops.case import CONFORMANCE
+from event_ops.cases import CONFORMANCE
 from event_ops.discover import Operator
 from event_ops_harness.conformance.cell import Cell, index_dtype_of
 from event_ops_harness.conformance.properties import VALUES

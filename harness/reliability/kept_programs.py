@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 
-from event_ops.case import CONFORMANCE
+from event_ops.cases import CONFORMANCE
 from event_ops.discover import operators
 from ffi_bridge import numba_kernel
 

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from misuse import Misuse
 
-from event_ops.case import Mistake
+from event_ops.cases import Mistake
 from event_ops.discover import Operator, operators
 
 

@@ -10,7 +10,7 @@ import json
 import jax
 import numpy as np
 
-from event_ops.case import BENCHMARK
+from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
 
 LARGE = 100_000  # elements of all inputs

@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 from numba import njit, prange
 
-from event_ops.case import BENCHMARK
+from event_ops.cases import BENCHMARK
 from event_ops_harness.conformance import Case, Operator
 from ffi_bridge import XLACustomKernel, numba_kernel, warp_kernel
 

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from event_ops.case import Case
+from event_ops.cases import Case
 from event_ops.discover import operators
 from event_ops_harness.bench import scaling, triad
 from event_ops_harness.bench.results import Row

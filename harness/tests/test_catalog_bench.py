@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from event_ops.case import BENCHMARK
+from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
 from event_ops_harness.bench import catalog, catalog_table, gradients, peers, steps, traffic, triad
 from event_ops_harness.bench.gradients import Gradient

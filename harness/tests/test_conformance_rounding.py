@@ -8,7 +8,7 @@ pytest.importorskip("numba", reason="Numba is not installed")
 
 from numba import njit
 
-from event_ops.case import EXACT
+from event_ops.cases import EXACT
 from event_ops_harness.conformance import Case, Operator, Rounding, check_operator
 from event_ops_harness.conformance.compare import Mismatch, assert_same
 from ffi_bridge import XLACustomKernel, numba_kernel

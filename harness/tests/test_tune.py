@@ -14,7 +14,7 @@ import jax
 import numpy as np
 import pytest
 
-from event_ops.case import BENCHMARK, CONFORMANCE, Case
+from event_ops.cases import BENCHMARK, CONFORMANCE, Case
 from event_ops.discover import Operator, operators
 from event_ops_harness.bench import tune, tuned_cases, tuned_rows
 from event_ops_harness.bench.steps import make_problem

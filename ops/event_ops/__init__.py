@@ -33,13 +33,13 @@ from event_ops.catalog.stdp_on_post.op import stdp_on_post as stdp_on_post
 from event_ops.catalog.stdp_on_pre.op import stdp_on_pre as stdp_on_pre
 from event_ops.catalog.trace_decay.op import trace_decay as trace_decay
 from event_ops.catalog.unpack_events.op import unpack_events as unpack_events
-from event_ops.csr import CSR as CSR
-from event_ops.csr_sharded import ShardedCSR as ShardedCSR
-from event_ops.csr_sharded import shard_csr as shard_csr
-from event_ops.events import Events as Events
-from event_ops.procedural import procedural_tocsr as procedural_tocsr
-from event_ops.procedural import procedural_todense as procedural_todense
-from event_ops.validation import validate as validate
+from event_ops.checks.values import validate as validate
+from event_ops.sparse.csr import CSR as CSR
+from event_ops.sparse.events import Events as Events
+from event_ops.sparse.procedural import procedural_tocsr as procedural_tocsr
+from event_ops.sparse.procedural import procedural_todense as procedural_todense
+from event_ops.sparse.sharded import ShardedCSR as ShardedCSR
+from event_ops.sparse.sharded import shard_csr as shard_csr
 
 __version__ = "0.1.0"
 

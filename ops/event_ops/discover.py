@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from event_ops import catalog
-from event_ops.case import Case, Mistake, Rounding
+from event_ops.cases import Case, Mistake, Rounding
 from ffi_bridge import XLACustomKernel
 
 

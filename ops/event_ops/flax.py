@@ -7,9 +7,9 @@ from typing import Any
 import jax
 from flax import serialization  # pyright: ignore[reportMissingImports]
 
-from event_ops.checks import as_array
-from event_ops.csr import CSR, LEAVES
-from event_ops.csr_plan import ByColumn
+from event_ops.checks.arrays import as_array
+from event_ops.sparse.csr import CSR, LEAVES
+from event_ops.sparse.plan import ByColumn
 
 
 def state_of(A: CSR) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks import check_positive
+from event_ops.checks.arrays import check_positive
 
 
 @dataclass(frozen=True)

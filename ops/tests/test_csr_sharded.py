@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from small_matrix import DENSE, small
 
 from event_ops import CSR, Events, ShardedCSR, shard_csr
-from event_ops.csr_partition import balanced_starts, stored
+from event_ops.sparse.partition import balanced_starts, stored
 
 
 def one_device() -> jax.sharding.Mesh:

@@ -12,7 +12,7 @@ from jax.test_util import check_grads
 from oracles import oracle
 
 from event_ops import csr_event_deliver, read_slot
-from event_ops.matrices import random_csr
+from event_ops.cases.matrices import random_csr
 
 NEURONS, SLOTS, STEPS = 12, 5, 23
 OPTIONS = {"shape": (NEURONS, NEURONS)}

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import event_ops
-from event_ops import catalog, numba_parts
+from event_ops import catalog
 from event_ops.discover import operators
+from event_ops.parts import numba_cpu
 
 FOLDERS = sorted(p.parent.name for p in Path(catalog.__path__[0]).glob("*/op.py"))
 
@@ -61,7 +62,7 @@ def test_no_part_of_a_kernel_is_a_parallel_function_of_its_own():
     # Numba enters the parallel regions of a called function with the GIL; the kernel's own are without.
     modules = [
         importlib.import_module(m.name)
-        for m in pkgutil.iter_modules(numba_parts.__path__, f"{numba_parts.__name__}.")
+        for m in pkgutil.iter_modules(numba_cpu.__path__, f"{numba_cpu.__name__}.")
     ]
     functions = {f for m in modules for f in vars(m).values() if hasattr(f, "targetoptions")}
     assert len(functions) > 5

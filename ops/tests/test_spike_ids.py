@@ -7,7 +7,7 @@ import pytest
 from implemented import backends
 
 from event_ops import csr_event_matvec, pack_events, spike_compact
-from event_ops.matrices import random_csr
+from event_ops.cases.matrices import random_csr
 
 orientations = pytest.mark.parametrize("transpose", [False, True])
 

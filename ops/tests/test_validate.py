@@ -218,7 +218,7 @@ def test_sizes_that_are_none_are_refused_always(shape):
 
 @pytest.mark.parametrize(("value", "expected"), [("0", "False False"), ("1", "True True")])
 def test_the_environment_decides(value, expected):
-    code = "from event_ops import validation as v; print(v.is_on(), v.debug.is_on())"
+    code = "from event_ops.checks import values as v; print(v.is_on(), v.debug.is_on())"
     environment = {**os.environ, "EVENT_OPS_VALIDATE": value, "FFI_BRIDGE_DEBUG": "0"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True

@@ -8,7 +8,7 @@ pytest.importorskip("warp", reason="warp-lang is not installed")
 from cubin import parameters_of
 from recording_driver import RecordingDriver
 
-from event_ops.case import CONFORMANCE
+from event_ops.cases import CONFORMANCE
 from event_ops.discover import operators
 from event_ops_harness.conformance.cell import Trial
 

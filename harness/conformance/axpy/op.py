@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import FLOATS, as_array, check_dtype, check_rank, check_same_dtype, check_shape
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_rank, check_same_dtype, check_shape
 from ffi_bridge import XLACustomKernel
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from event_ops.case import BENCHMARK
+from event_ops.cases import BENCHMARK
 from event_ops.discover import Operator, operators
 from event_ops_harness.bench import gradients, triad
 from event_ops_harness.bench.catalog_table import show

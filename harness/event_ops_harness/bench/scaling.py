@@ -22,10 +22,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from event_ops.case import BENCHMARK, Arguments, Case
+from event_ops.cases import BENCHMARK, Arguments, Case
+from event_ops.cases.matrices import fixed_degree_csr, numbers
 from event_ops.catalog.lif_step.cases import CUBA
 from event_ops.discover import operators
-from event_ops.matrices import fixed_degree_csr, numbers
 from event_ops_harness.bench import catalog, triad
 from event_ops_harness.bench.fits import power_law
 from event_ops_harness.bench.results import Row, show, write

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.case import Case
+from event_ops.cases import Case
 from event_ops.discover import Operator
 from event_ops_harness.bench.rivals import EVENT_BANK
 from event_ops_harness.bench.timing import Run, repeated

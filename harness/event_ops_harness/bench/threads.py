@@ -20,7 +20,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from event_ops.case import BENCHMARK
+from event_ops.cases import BENCHMARK
 from event_ops.discover import Operator, operators
 from event_ops_harness.bench import triad
 from event_ops_harness.bench.fresh import Found, ProcessError, ask, median, spread, take_turns

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.discover import Operator
-from event_ops.history import lagged
+from event_ops.parts.reference.history import lagged
 
 # The arguments of one call by name, and the shapes of its outputs.
 Count = Callable[[SimpleNamespace, Sequence[Any]], int]

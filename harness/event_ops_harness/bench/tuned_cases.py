@@ -10,7 +10,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from event_ops.case import BENCHMARK, Case
+from event_ops.cases import BENCHMARK, Case
 from event_ops.discover import Operator
 from event_ops_harness.bench.steps import Problem, event_place, make_problem
 from ffi_bridge.operators.tuning import Signature

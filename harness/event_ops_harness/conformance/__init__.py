@@ -3,7 +3,7 @@
 `check_operator` runs it from Python, `pytest --operators MODULE` as tests.
 """
 
-from event_ops.case import Case, Mistake, Rounding
+from event_ops.cases import Case, Mistake, Rounding
 from event_ops.discover import Operator
 from event_ops_harness.conformance.check import check_operator
 from event_ops_harness.conformance.report import Outcome, Report

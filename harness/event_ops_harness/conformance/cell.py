@@ -11,7 +11,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from event_ops.case import Arguments, Case
+from event_ops.cases import Arguments, Case
 from event_ops.discover import Operator
 from event_ops_harness.conformance.compare import assert_same
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from event_ops.case import Case, Mistake
+from event_ops.cases import Case, Mistake
 from event_ops.discover import Operator
 from event_ops_harness.conformance.cell import Cell
 from event_ops_harness.conformance.compare import NotApplicable
@@ -53,7 +53,7 @@ def check_operator(
     if isinstance(operator, XLACustomKernel):
         operator = Operator(operator.name, operator, operator, tuple(dtypes), tuple(cases), tuple(mistakes))
     if not operator.cases:
-        raise ValueError(f"operator {operator.name!r} has no cases; give at least one event_ops.case.Case")
+        raise ValueError(f"operator {operator.name!r} has no cases; give at least one event_ops.cases.Case")
     processes, place = Processes(), Place.of(operator)
     try:
         found = [_look_at(cell, processes, place) for cell in cells([operator], profile, properties)]

@@ -10,7 +10,7 @@ from typing import Final
 
 import jax
 
-from event_ops.case import CONFORMANCE, Case
+from event_ops.cases import CONFORMANCE, Case
 from event_ops.discover import Operator
 from event_ops_harness.conformance import derivatives, inactive, inputs, transforms, values
 from event_ops_harness.conformance.cell import Cell, Property, index_dtype_of

@@ -11,7 +11,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from event_ops.case import Rounding
+from event_ops.cases import Rounding
 from event_ops_harness.conformance.cell import Trial
 from event_ops_harness.conformance.compare import Bound, assert_within, eps_of, largest_of
 from event_ops_harness.conformance.oracle import oracle

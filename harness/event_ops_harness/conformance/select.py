@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, CONFORMANCE, Case
+from event_ops.cases import BENCHMARK, CONFORMANCE, Case
 from event_ops.discover import Operator
 
 SMALL = 1000  # elements of an input

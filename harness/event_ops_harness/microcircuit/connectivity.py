@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from event_ops.philox import philox2x32
+from event_ops.parts.reference.philox import philox2x32
 from event_ops_harness.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
 from event_ops_harness.microcircuit.rows import SLOTS, count_rows, count_sources, delay_table, fill_rows
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import event_ops
-from event_ops.spiking import Surrogate
+from event_ops.parts.reference.spiking import Surrogate
 from event_ops_harness.microcircuit.connectivity import BACKGROUND, Connectivity, Drawing, key_of
 from event_ops_harness.microcircuit.delivery import Synapses, arriving, empty_history, no_spikes, sent
 from event_ops_harness.microcircuit.inputs import Pulse, background_of

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from event_ops.bernoulli import CUT_BITS, GAP_BITS, NO_ENTRY, gap_table
+from event_ops.parts.reference.bernoulli import CUT_BITS, GAP_BITS, NO_ENTRY, gap_table
 from oracles.widen import wide
 
 

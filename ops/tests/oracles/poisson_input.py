@@ -3,7 +3,7 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from event_ops.poisson import poisson_counts
+from event_ops.parts.reference.poisson import poisson_counts
 from oracles.generated import philox
 from oracles.widen import wide
 

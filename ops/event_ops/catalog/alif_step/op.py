@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import as_array, check_positive, check_same_dtype
-from event_ops.decay import decay_factor
-from event_ops.neuron import check_method, check_state, membrane_decay, per_neuron
-from event_ops.spiking import Surrogate, check_surrogate, spikes_out
+from event_ops.checks.arrays import as_array, check_positive, check_same_dtype
+from event_ops.checks.neuron import check_method, check_state, membrane_decay, per_neuron
+from event_ops.parts.reference.decay import decay_factor
+from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
 from ffi_bridge import XLACustomKernel
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.checks import reaches
-from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL, add_rows, add_rows_parallel
-from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.recent import Recent, recent_rows
-from event_ops.numba_parts.slots import slot_now
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, add_rows, add_rows_parallel
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.recent import Recent, recent_rows
+from event_ops.parts.numba_cpu.slots import slot_now
 from ffi_bridge import numba_kernel
 
 

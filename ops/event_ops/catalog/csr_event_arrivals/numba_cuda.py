@@ -14,12 +14,12 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.access import at, bounded, is_active, place
-from event_ops.cuda_parts.deliver import Delivery, note
-from event_ops.cuda_parts.fixed_order import BACKEND
-from event_ops.cuda_parts.launch import BLOCK
-from event_ops.cuda_parts.slots import slot_now
-from event_ops.history import lagged
+from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
+from event_ops.parts.numba_cuda.deliver import Delivery, note
+from event_ops.parts.numba_cuda.fixed_order import BACKEND
+from event_ops.parts.numba_cuda.launch import BLOCK
+from event_ops.parts.numba_cuda.slots import slot_now
+from event_ops.parts.reference.history import lagged
 from ffi_bridge import numba_cuda_callable
 from ffi_bridge.operators.registry import get_kernel
 

@@ -11,13 +11,13 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.access import at, bounded, place
-from event_ops.cuda_parts.deliver import Delivery, note
-from event_ops.cuda_parts.encodings import row_of_flag
-from event_ops.cuda_parts.fixed_order import BACKEND
-from event_ops.cuda_parts.launch import BLOCK
-from event_ops.cuda_parts.slots import slot_now
-from event_ops.ring_buffer import arrival_places
+from event_ops.checks.ring_buffer import arrival_places
+from event_ops.parts.numba_cuda.access import at, bounded, place
+from event_ops.parts.numba_cuda.deliver import Delivery, note
+from event_ops.parts.numba_cuda.encodings import row_of_flag
+from event_ops.parts.numba_cuda.fixed_order import BACKEND
+from event_ops.parts.numba_cuda.launch import BLOCK
+from event_ops.parts.numba_cuda.slots import slot_now
 from ffi_bridge import numba_cuda_callable
 from ffi_bridge.operators.registry import get_kernel
 

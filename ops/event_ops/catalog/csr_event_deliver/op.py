@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops import contracts
-from event_ops.checks import (
+from event_ops.checks import contracts
+from event_ops.checks.arrays import (
     FLOATS,
     INTEGERS,
     as_array,
@@ -19,10 +19,10 @@ from event_ops.checks import (
     check_same_dtype,
     check_shape,
 )
-from event_ops.csr_checks import check_csr, check_events, check_operand, event_weights, matrix_shape
-from event_ops.fixed_order import ONE_ORDER
-from event_ops.ring_buffer import arrival_places, check_delays, check_slot
-from event_ops.validation import contract
+from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
+from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.ring_buffer import arrival_places, check_delays, check_slot
+from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.operators.registry import get_kernel
 

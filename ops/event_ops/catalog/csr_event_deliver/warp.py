@@ -5,9 +5,9 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.warp_parts.access import at
-from event_ops.warp_parts.csr import bounded, is_active, place
-from event_ops.warp_parts.slots import slot_now
+from event_ops.parts.warp.access import at
+from event_ops.parts.warp.csr import bounded, is_active, place
+from event_ops.parts.warp.slots import slot_now
 from ffi_bridge import warp_kernel
 
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.checks import reaches
-from event_ops.numba_parts.access import at, hoist, weighted
-from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
-from event_ops.numba_parts.events import active_ids, flags_of
-from event_ops.numba_parts.flags import REORDER
-from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.lanes import add_weighted
-from event_ops.numba_parts.matmat import gather_kernels, is_large, scatter_row_with, widths_of
-from event_ops.numba_parts.split import MIN_PARALLEL, add_up, clear, parts_for, private
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.access import at, hoist, weighted
+from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.parts.numba_cpu.events import active_ids, flags_of
+from event_ops.parts.numba_cpu.flags import REORDER
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.lanes import add_weighted
+from event_ops.parts.numba_cpu.matmat import gather_kernels, is_large, scatter_row_with, widths_of
+from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
 from ffi_bridge import numba_kernel
 
 # Adding whole rows of events, silent ones too, vectorises: it is the faster way from one active in so many.

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops import contracts
-from event_ops.checks import FLOATS, as_array
-from event_ops.csr_checks import check_csr, check_event_vector, event_weights, matrix_shape
-from event_ops.entries import one_each, rows_of, values_at
-from event_ops.fixed_order import ONE_ORDER
-from event_ops.folding import fold_into
-from event_ops.linear import product_transpose, tangent_in
-from event_ops.validation import contract
+from event_ops.checks import contracts
+from event_ops.checks.arrays import FLOATS, as_array
+from event_ops.checks.csr import check_csr, check_event_vector, event_weights, matrix_shape
+from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.values import contract
+from event_ops.parts.reference.entries import one_each, rows_of, values_at
+from event_ops.rules.batching import fold_into
+from event_ops.rules.linear import product_transpose, tangent_in
 from ffi_bridge import XLACustomKernel
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from event_ops.entries import event_terms, one_each, rows_of, sums_at, values_at
+from event_ops.parts.reference.entries import event_terms, one_each, rows_of, sums_at, values_at
 
 
 def event_matvec(

@@ -6,11 +6,11 @@ from typing import Any
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.entries import one_each
-from event_ops.warp_parts.access import at
-from event_ops.warp_parts.csr import bounded, is_active, place
-from event_ops.warp_parts.deliver import add_rows
-from event_ops.warp_parts.sums import sums_of
+from event_ops.parts.reference.entries import one_each
+from event_ops.parts.warp.access import at
+from event_ops.parts.warp.csr import bounded, is_active, place
+from event_ops.parts.warp.deliver import add_rows
+from event_ops.parts.warp.sums import sums_of
 from ffi_bridge import warp_kernel
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.entries import along, inside, rows_of, sums_at, values_at
+from event_ops.parts.reference.entries import along, inside, rows_of, sums_at, values_at
 
 
 def generator(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:

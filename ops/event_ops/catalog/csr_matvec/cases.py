@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
-from event_ops.matrices import fixed_degree_csr, numbers, random_csr
+from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
+from event_ops.cases.matrices import fixed_degree_csr, numbers, random_csr
 
 DTYPES = ("float32", "float64", "complex64", "int32")
 ROUNDING = Rounding(1, sums=True)  # products of complex numbers round twice

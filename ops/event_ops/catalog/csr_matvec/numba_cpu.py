@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.checks import reaches
-from event_ops.numba_parts.flags import REORDER
-from event_ops.numba_parts.gather import gather_rows_with
-from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.prefetch import is_far, prefetch_stream, prefetch_targets
-from event_ops.numba_parts.split import (
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.flags import REORDER
+from event_ops.parts.numba_cpu.gather import gather_rows_with
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
+from event_ops.parts.numba_cpu.split import (
     MIN_PARALLEL,
     add_up,
     first_row,
     parts_for,
     private,
 )
-from event_ops.numba_parts.threads import num_threads
+from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 gather_rows = gather_rows_with(operator.mul, operator.getitem)

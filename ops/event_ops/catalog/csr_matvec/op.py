@@ -5,13 +5,13 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops import contracts
-from event_ops.checks import NUMBERS, as_array, check_rank, check_same_dtype
-from event_ops.csr_checks import check_csr, check_operand, matrix_shape
-from event_ops.fixed_order import ONE_ORDER
-from event_ops.folding import fold_into
-from event_ops.linear import product_transpose, tangent_in
-from event_ops.validation import contract
+from event_ops.checks import contracts
+from event_ops.checks.arrays import NUMBERS, as_array, check_rank, check_same_dtype
+from event_ops.checks.csr import check_csr, check_operand, matrix_shape
+from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.values import contract
+from event_ops.rules.batching import fold_into
+from event_ops.rules.linear import product_transpose, tangent_in
 from ffi_bridge import XLACustomKernel
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.matrices import fixed_degree_csr, numbers, random_csr
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases.matrices import fixed_degree_csr, numbers, random_csr
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)

@@ -9,12 +9,12 @@ import numpy as np
 from numba import prange, types
 from numba.extending import overload
 
-from event_ops.numba_parts.access import weighted
-from event_ops.numba_parts.flags import REORDER
-from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.matmat import is_large
-from event_ops.numba_parts.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
-from event_ops.numba_parts.threads import num_threads
+from event_ops.parts.numba_cpu.access import weighted
+from event_ops.parts.numba_cpu.flags import REORDER
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.matmat import is_large
+from event_ops.parts.numba_cpu.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
+from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 

@@ -8,11 +8,11 @@ import jax
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops import contracts
-from event_ops.checks import FLOATS, NUMBERS, as_array, check_dtype, check_same_dtype
-from event_ops.csr_checks import check_structure, matrix_shape
-from event_ops.linear import tangent_in
-from event_ops.validation import contract
+from event_ops.checks import contracts
+from event_ops.checks.arrays import FLOATS, NUMBERS, as_array, check_dtype, check_same_dtype
+from event_ops.checks.csr import check_structure, matrix_shape
+from event_ops.checks.values import contract
+from event_ops.rules.linear import tangent_in
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.operators.registry import get_kernel
 

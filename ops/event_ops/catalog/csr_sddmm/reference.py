@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.entries import inside, rows_of, values_at
+from event_ops.parts.reference.entries import inside, rows_of, values_at
 
 
 def generator(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:

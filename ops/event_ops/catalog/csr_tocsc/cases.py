@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, EXACT, Arguments, Case, Mistake
-from event_ops.matrices import fixed_degree_csr, random_csr
+from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake
+from event_ops.cases.matrices import fixed_degree_csr, random_csr
 
 # Of the indices: there is no other input.
 DTYPES = ("int32", "int64")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.access import place
-from event_ops.cuda_parts.launch import BLOCK, blocks_of
-from event_ops.cuda_parts.radix_sort import passes_of, radix_sort
-from event_ops.cuda_parts.rows import row_at, search_range, upper_bound
+from event_ops.parts.numba_cuda.access import place
+from event_ops.parts.numba_cuda.launch import BLOCK, blocks_of
+from event_ops.parts.numba_cuda.radix_sort import passes_of, radix_sort
+from event_ops.parts.numba_cuda.rows import row_at, search_range, upper_bound
 from ffi_bridge import numba_cuda_callable
 
 ENTRIES = 8 * BLOCK  # whose rows a block looks up

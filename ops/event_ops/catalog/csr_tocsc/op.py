@@ -6,10 +6,10 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops import contracts
-from event_ops.checks import as_array
-from event_ops.csr_checks import check_structure, matrix_shape
-from event_ops.validation import contract
+from event_ops.checks import contracts
+from event_ops.checks.arrays import as_array
+from event_ops.checks.csr import check_structure, matrix_shape
+from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.cuda_parts.access import at, place
-from event_ops.cuda_parts.lanes import lanes_for
-from event_ops.cuda_parts.launch import BLOCK, blocks_of, clear
-from event_ops.cuda_parts.row_products import csr_row
+from event_ops.parts.numba_cuda.access import at, place
+from event_ops.parts.numba_cuda.lanes import lanes_for
+from event_ops.parts.numba_cuda.launch import BLOCK, blocks_of, clear
+from event_ops.parts.numba_cuda.row_products import csr_row
 from ffi_bridge import numba_cuda_callable
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
-from event_ops import contracts
-from event_ops.checks import NUMBERS, as_array
-from event_ops.csr_checks import check_csr, event_weights, matrix_shape
-from event_ops.dense_lookup import dense_at
-from event_ops.entries import rows_of
-from event_ops.fixed_order import ONE_ORDER
-from event_ops.linear import tangent_in
-from event_ops.validation import contract
+from event_ops.checks import contracts
+from event_ops.checks.arrays import NUMBERS, as_array
+from event_ops.checks.csr import check_csr, event_weights, matrix_shape
+from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.values import contract
+from event_ops.parts.reference.dense_lookup import dense_at
+from event_ops.parts.reference.entries import rows_of
+from event_ops.rules.linear import tangent_in
 from ffi_bridge import XLACustomKernel
 
 

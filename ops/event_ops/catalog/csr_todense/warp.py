@@ -6,8 +6,8 @@ from typing import Any
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.warp_parts.access import at
-from event_ops.warp_parts.csr import bounded, place
+from event_ops.parts.warp.access import at
+from event_ops.parts.warp.csr import bounded, place
 from ffi_bridge import warp_kernel
 
 

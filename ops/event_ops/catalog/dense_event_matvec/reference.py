@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from event_ops.entries import event_terms
+from event_ops.parts.reference.entries import event_terms
 
 
 def generator(*, transpose: bool, **_: Any) -> Callable[..., jax.Array]:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.entries import event_terms, inside, sums_at, values_at
+from event_ops.parts.reference.entries import event_terms, inside, sums_at, values_at
 
 
 def event_matvec(

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.entries import inside, sums_at, values_at
+from event_ops.parts.reference.entries import inside, sums_at, values_at
 
 
 def matvec(data: jax.Array, indices: jax.Array, v: jax.Array, *, shape: tuple[int, int]) -> jax.Array:

@@ -9,9 +9,9 @@ import jax
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.deliver import deliver
-from event_ops.cuda_parts.fixed_order import BACKEND
-from event_ops.cuda_parts.launch import BLOCK, blocks_of
+from event_ops.parts.numba_cuda.deliver import deliver
+from event_ops.parts.numba_cuda.fixed_order import BACKEND
+from event_ops.parts.numba_cuda.launch import BLOCK, blocks_of
 from ffi_bridge import numba_cuda_callable
 from ffi_bridge.operators.registry import get_kernel
 

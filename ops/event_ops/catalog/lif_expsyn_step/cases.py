@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
-from event_ops.matrices import spread
+from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
+from event_ops.cases.matrices import spread
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")

@@ -5,7 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.warp_parts.access import at
+from event_ops.parts.warp.access import at
 from ffi_bridge import warp_kernel
 
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.checks import as_array, check_dtype, check_rank
+from event_ops.checks.arrays import as_array, check_dtype, check_rank
 from ffi_bridge import XLACustomKernel
 
 

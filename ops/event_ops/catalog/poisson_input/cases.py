@@ -8,8 +8,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.case import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.matrices import numbers
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(1)

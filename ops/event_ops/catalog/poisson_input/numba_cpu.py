@@ -11,13 +11,13 @@ from typing import Any, Final
 import numpy as np
 from numba import prange
 
-from event_ops import poisson, poisson_digits
-from event_ops.checks import reaches
-from event_ops.numba_parts.access import at, hoist
-from event_ops.numba_parts.alias import outcome, place_of
-from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.philox import philox2x32
-from event_ops.numba_parts.threads import num_threads
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.access import at, hoist
+from event_ops.parts.numba_cpu.alias import outcome, place_of
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.philox import philox2x32
+from event_ops.parts.numba_cpu.threads import num_threads
+from event_ops.parts.reference import poisson, poisson_digits
 from ffi_bridge import numba_kernel
 
 # A neuron takes about 1 ns: below this many a parallel launch costs more than the second thread saves.
@@ -71,7 +71,7 @@ def draw_blocks(
 
 @njit
 def rest_number(rest: Any, word: Any) -> Any:
-    """Return the number that a word chooses for a rest: see event_ops/poisson_digits.py; all uint32."""
+    """Return the number that a word chooses for a rest: see parts/reference/poisson_digits.py; all uint32."""
     half = rest >> np.uint32(5)
     twice = np.uint32(half * half) >> np.uint32(23)
     return np.uint32(word < np.uint32(rest - twice)) + np.uint32(word < twice)

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 from numba import cuda
 
-from event_ops import poisson, poisson_digits
-from event_ops.cuda_parts.access import at
-from event_ops.cuda_parts.philox import philox2x32
+from event_ops.parts.numba_cuda.access import at
+from event_ops.parts.numba_cuda.philox import philox2x32
+from event_ops.parts.reference import poisson, poisson_digits
 from ffi_bridge import numba_cuda_kernel
 
 _BLOCK: Final = poisson.BLOCK
@@ -57,7 +57,7 @@ def word_of(i: Any, part: Any, time: Any, key: Any) -> Any:
 
 @cuda.jit(device=True)
 def rest_number(rest: Any, word: Any) -> Any:
-    """Return the number that a word chooses for a rest: see event_ops/poisson_digits.py."""
+    """Return the number that a word chooses for a rest: see event_ops/parts/reference/poisson_digits.py."""
     half = rest >> np.uint64(5)
     twice = half * half >> np.uint64(23)
     return np.int32(word < rest - twice) + np.int32(word < twice)

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops import contracts
-from event_ops.checks import FLOATS, INTEGERS, as_array, check_dtype, check_shape
-from event_ops.poisson import check_mean, neurons, poisson_tables
-from event_ops.poisson_digits import digit_tables
-from event_ops.procedural_checks import seed_word
-from event_ops.sums import sums_begin
-from event_ops.validation import contract
+from event_ops.checks import contracts
+from event_ops.checks.arrays import FLOATS, INTEGERS, as_array, check_dtype, check_shape
+from event_ops.checks.procedural import seed_word
+from event_ops.checks.sums import sums_begin
+from event_ops.checks.values import contract
+from event_ops.parts.reference.poisson import check_mean, neurons, poisson_tables
+from event_ops.parts.reference.poisson_digits import digit_tables
 from ffi_bridge import XLACustomKernel
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.alias import outcome
-from event_ops.poisson import NUMBER_BITS, words_of
-from event_ops.poisson_digits import digit_numbers, in_range
+from event_ops.parts.reference.alias import outcome
+from event_ops.parts.reference.poisson import NUMBER_BITS, words_of
+from event_ops.parts.reference.poisson_digits import digit_numbers, in_range
 
 
 def poisson_input(

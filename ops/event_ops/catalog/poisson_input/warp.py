@@ -5,9 +5,9 @@ from typing import Any
 
 import warp as wp
 
-from event_ops import poisson, poisson_digits
-from event_ops.warp_parts.access import at
-from event_ops.warp_parts.bernoulli import philox2x32
+from event_ops.parts.reference import poisson, poisson_digits
+from event_ops.parts.warp.access import at
+from event_ops.parts.warp.bernoulli import philox2x32
 from ffi_bridge import warp_kernel
 
 _BLOCK = wp.constant(poisson.BLOCK)
@@ -43,7 +43,7 @@ def number_of(tables: wp.array(dtype=wp.uint32), which: wp.int32, word: wp.uint3
 
 @wp.func
 def rest_number(rest: wp.uint32, word: wp.uint32) -> wp.uint32:
-    """Return the number that a word chooses for a rest: see event_ops/poisson_digits.py."""
+    """Return the number that a word chooses for a rest: see event_ops/parts/reference/poisson_digits.py."""
     half = rest >> wp.uint32(5)
     twice = (half * half) >> wp.uint32(23)
     return wp.where(word < rest - twice, wp.uint32(1), wp.uint32(0)) + wp.where(

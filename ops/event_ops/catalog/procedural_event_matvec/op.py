@@ -5,11 +5,11 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import FLOATS, as_array, check_dtype, check_same_dtype
-from event_ops.csr_checks import check_operand
-from event_ops.linear import tangent_in
-from event_ops.procedural_checks import check_prob, procedural_shape, seed_word, weight_parameters
-from event_ops.procedural_rules import procedural_transpose
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype
+from event_ops.checks.csr import check_operand
+from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
+from event_ops.rules.linear import tangent_in
+from event_ops.rules.procedural import procedural_transpose
 from ffi_bridge import XLACustomKernel
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.matrices import numbers
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # sums of up to two hundred terms, of which weights are rounded, too

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.numba_parts.access import hoist
-from event_ops.numba_parts.bernoulli import BLOCK, new_block, next_entries, scatter_row
-from event_ops.numba_parts.bernoulli_inputs import MIN_DRAWS_PARALLEL, draws_per_row, tables, typed
-from event_ops.numba_parts.entry_weights import parameters, weight_of
-from event_ops.numba_parts.flags import REORDER
-from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.split import add_up, parts_for, private
-from event_ops.numba_parts.threads import num_threads
+from event_ops.parts.numba_cpu.access import hoist
+from event_ops.parts.numba_cpu.bernoulli import BLOCK, new_block, next_entries, scatter_row
+from event_ops.parts.numba_cpu.bernoulli_inputs import MIN_DRAWS_PARALLEL, draws_per_row, tables, typed
+from event_ops.parts.numba_cpu.entry_weights import parameters, weight_of
+from event_ops.parts.numba_cpu.flags import REORDER
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.split import add_up, parts_for, private
+from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 

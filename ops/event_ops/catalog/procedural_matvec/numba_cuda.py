@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.cuda_parts.bernoulli import product
+from event_ops.parts.numba_cuda.bernoulli import product
 
 
 @cuda.jit(device=True)

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.bernoulli import fold_entries, weights_at
-from event_ops.entries import sums_at, values_at
+from event_ops.parts.reference.bernoulli import fold_entries, weights_at
+from event_ops.parts.reference.entries import sums_at, values_at
 
 
 def generator(

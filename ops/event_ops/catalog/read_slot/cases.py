@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, EXACT, Arguments, Case, Mistake
-from event_ops.matrices import numbers
+from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake
+from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64")
 ROUNDING = EXACT

@@ -7,8 +7,8 @@ from math import prod
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import NUMBERS, as_array, check_dtype
-from event_ops.ring_buffer import check_slot
+from event_ops.checks.arrays import NUMBERS, as_array, check_dtype
+from event_ops.checks.ring_buffer import check_slot
 from ffi_bridge import XLACustomKernel
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.ring_buffer import slot_index
+from event_ops.checks.ring_buffer import slot_index
 
 
 def read_slot(buffer: jax.Array, slot: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -6,10 +6,16 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from event_ops.checks import reaches
-from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.scatter import counted, counted_nearest, refuse_outside, scatter, scatter_parallel
-from event_ops.numba_parts.split import MIN_PARALLEL
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.scatter import (
+    counted,
+    counted_nearest,
+    refuse_outside,
+    scatter,
+    scatter_parallel,
+)
+from event_ops.parts.numba_cpu.split import MIN_PARALLEL
 from ffi_bridge import numba_kernel
 
 PLACES = {"drop": counted, "clip": counted_nearest, "error": counted}

@@ -11,8 +11,8 @@ import numpy as np
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops import contracts
-from event_ops.checks import (
+from event_ops.checks import contracts
+from event_ops.checks.arrays import (
     INTEGERS,
     NUMBERS,
     as_array,
@@ -20,9 +20,9 @@ from event_ops.checks import (
     check_same_dtype,
     check_shape,
 )
-from event_ops.fixed_order import ONE_ORDER
-from event_ops.modes import resolved_mode, values_at_places
-from event_ops.validation import contract
+from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.modes import resolved_mode, values_at_places
+from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.warp_parts.scatter import scatter
+from event_ops.parts.warp.scatter import scatter
 
 
 def generator(*, mode: str, **_: Any) -> Callable[..., Any]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 
-from event_ops.cuda_parts.fixed_order import rounds, summed_at_places
-from event_ops.cuda_parts.launch import clear
-from event_ops.cuda_parts.scatter import adding_callable, atomic_dtype, launch_add_rows
-from event_ops.modes import places, refuse_error
+from event_ops.checks.modes import places, refuse_error
+from event_ops.parts.numba_cuda.fixed_order import rounds, summed_at_places
+from event_ops.parts.numba_cuda.launch import clear
+from event_ops.parts.numba_cuda.scatter import adding_callable, atomic_dtype, launch_add_rows
 
 RUN = 8  # data of a thread where ids ascend: as many as lie in one sector of memory
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from event_ops.warp_parts.scatter import scatter
+from event_ops.parts.warp.scatter import scatter
 
 
 def generator(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:

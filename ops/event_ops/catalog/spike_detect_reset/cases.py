@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, CONFORMANCE, EXACT, Arguments, Case, Mistake
+from event_ops.cases import BENCHMARK, CONFORMANCE, EXACT, Arguments, Case, Mistake
 from event_ops.surrogate import atan
 
 DTYPES = ("float32", "float64")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.checks import reaches
-from event_ops.numba_parts.access import hoist
-from event_ops.numba_parts.deliver import MIN_ENTRIES_PARALLEL
-from event_ops.numba_parts.jit import njit
-from event_ops.numba_parts.plasticity import move, move_parallel
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.access import hoist
+from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.plasticity import move, move_parallel
 from ffi_bridge import numba_kernel
 
 # w and y are the same memory; XLA copies w first where it is needed again.

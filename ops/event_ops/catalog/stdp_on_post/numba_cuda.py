@@ -8,9 +8,9 @@ from typing import Any
 import numba
 from numba import cuda
 
-from event_ops.cuda_parts.access import at, place
-from event_ops.cuda_parts.launch import BLOCK, WARP
-from event_ops.cuda_parts.plasticity import (
+from event_ops.parts.numba_cuda.access import at, place
+from event_ops.parts.numba_cuda.launch import BLOCK, WARP
+from event_ops.parts.numba_cuda.plasticity import (
     WARPS,
     bounded_weight,
     entries_of_piece,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops import contracts
-from event_ops.checks import FLOATS, as_array
-from event_ops.csr_checks import check_csr, matrix_shape
-from event_ops.plasticity import check_spikes, check_trace, check_weights, rate_and_bounds
-from event_ops.validation import contract
+from event_ops.checks import contracts
+from event_ops.checks.arrays import FLOATS, as_array
+from event_ops.checks.csr import check_csr, matrix_shape
+from event_ops.checks.values import contract
+from event_ops.parts.reference.plasticity import check_spikes, check_trace, check_weights, rate_and_bounds
 from ffi_bridge import XLACustomKernel
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from event_ops.entries import rows_of
-from event_ops.plasticity import change_at, moved
+from event_ops.parts.reference.entries import rows_of
+from event_ops.parts.reference.plasticity import change_at, moved
 
 
 def stdp_on_pre(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks import (
+from event_ops.checks.arrays import (
     FLOATS,
     as_array,
     check_dtype,
@@ -13,7 +13,7 @@ from event_ops.checks import (
     check_same_dtype,
     check_shape,
 )
-from event_ops.decay import decay_factor
+from event_ops.parts.reference.decay import decay_factor
 from ffi_bridge import XLACustomKernel
 
 

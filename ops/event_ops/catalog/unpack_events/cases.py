@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.case import BENCHMARK, EXACT, Arguments, Case, Mistake
+from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake
 
 DTYPES = ("uint32",)
 ROUNDING = EXACT

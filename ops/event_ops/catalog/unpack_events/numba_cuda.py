@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.cuda_parts.launch import BLOCK, blocks_of
-from event_ops.cuda_parts.packed import unpack_word
+from event_ops.parts.numba_cuda.launch import BLOCK, blocks_of
+from event_ops.parts.numba_cuda.packed import unpack_word
 from ffi_bridge import numba_cuda_kernel
 
 

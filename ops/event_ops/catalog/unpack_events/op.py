@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.checks import as_array, check_dtype, check_rank, check_shape
+from event_ops.checks.arrays import as_array, check_dtype, check_rank, check_shape
 from ffi_bridge import XLACustomKernel
 
 

@@ -1,0 +1,149 @@
+"""What structure arrays must hold, for the `contract` of an operator: by the name of an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from event_ops.checks.csr import matrix_shape
+from event_ops.checks.values import Declared, Rule
+from event_ops.parts.reference.poisson import MAX_MEAN
+from event_ops.parts.reference.poisson_digits import in_range
+
+
+def within(low: int, high: int, expected: str) -> Rule:
+    """Every element is in [low, high]."""
+    return Rule(lambda x, xp: _outside(x, low, high, xp), expected)
+
+
+def ends_of(entries: str) -> Declared:
+    """A row pointer: it rises from 0 to the number of `entries`."""
+
+    def rule(given: Mapping[str, Any]) -> Rule:
+        nse = int(np.prod(np.shape(given[entries])))
+        return Rule(
+            lambda x, xp: _no_ascent(x, nse, xp), f"an ascent from 0 to {nse}, the number of {entries}"
+        )
+
+    return rule
+
+
+def columns(given: Mapping[str, Any]) -> Rule:
+    """The column of every entry."""
+    return _ids(matrix_shape(given["shape"])[1], "columns")
+
+
+def rows(given: Mapping[str, Any]) -> Rule:
+    """The row of every entry."""
+    return _ids(matrix_shape(given["shape"])[0], "rows")
+
+
+def columns_or_padding(given: Mapping[str, Any]) -> Rule:
+    """The column of every entry of an ELLPACK matrix, whose rows may be padded."""
+    size = matrix_shape(given["shape"])[1]
+    return Rule(
+        lambda x, xp: _outside(x, -1, size, xp) & (x != np.iinfo(x.dtype).max),
+        f"{_range(size)}, for {size} columns, or as padding -1, {size} or the largest integer",
+    )
+
+
+def spike_ids(given: Mapping[str, Any]) -> Rule | None:
+    """Spike ids as `spike_compact` gives them, where events are given so."""
+    if given["encoding"] != "ids":
+        return None
+    size = matrix_shape(given["shape"])[0 if given["transpose"] else 1]
+    return within(0, size, f"{_range(size)}, for {size} neurons, or {size} as padding")
+
+
+def recent_ids(given: Mapping[str, Any]) -> Rule | None:
+    """The same for the rows of a history: in front of its padding."""
+    if given["encoding"] != "ids" or len(shape := np.shape(given["history"])) != 2:
+        return None
+    size, capacity = matrix_shape(given["shape"])[0], shape[1]
+
+    def wrong(x: Any, xp: Any) -> Any:
+        after = xp.concatenate([xp.zeros(1, bool), _outside(x[:-1], 0, size - 1, xp)])
+        is_first = xp.arange(x.size) % capacity == 0
+        return _outside(x, 0, size, xp) | (after & ~is_first & (x != size))
+
+    return Rule(wrong, f"{_range(size)}, for {size} neurons, and behind these only {size} as padding")
+
+
+def delays(given: Mapping[str, Any]) -> Rule | None:
+    """Delays shorter than the ring buffer."""
+    shape = np.shape(given["buffer"])
+    return _ids(shape[0], "slots of buffer") if shape else None
+
+
+def permutation(given: Mapping[str, Any]) -> Rule:
+    """Every place once."""
+    nse = int(np.prod(np.shape(given["w"])))
+    return Rule(lambda x, xp: _outside(x, 0, nse - 1, xp) | _repeated(x, xp), f"each of {_range(nse)} once")
+
+
+def target_indices(given: Mapping[str, Any]) -> Rule | None:
+    """Indices into the first axis of target, also from its end; mode="clip" takes any."""
+    shape = np.shape(given["target"])
+    if not shape or given["mode"] == "clip":
+        return None
+    return within(-shape[0], shape[0] - 1, f"-{shape[0]} to {shape[0] - 1}, for {shape[0]} rows of target")
+
+
+def segments(given: Mapping[str, Any]) -> Rule | None:
+    """Ids of segments, in the order that was promised; mode="clip" takes any."""
+    if not isinstance(size := given["num_segments"], int | np.integer):
+        return None
+    ids = _ANY if given["mode"] == "clip" else _ids(int(size), "segments")
+    if not given["indices_are_sorted"]:
+        return ids
+    return Rule(lambda x, xp: ids.wrong(x, xp) | _falls(x, xp), f"{ids.expected}, ascending as was promised")
+
+
+def poisson_means(given: Mapping[str, Any]) -> Rule | None:
+    """Means that a Poisson number can be drawn for, where they are data; constants are always looked at."""
+    if not isinstance(given["mean"], jax.Array):
+        return None
+    return Rule(lambda x, xp: ~in_range(x), f"numbers per step in [0, {MAX_MEAN:g}]", "fiu")
+
+
+_ANY: Final = Rule(lambda x, xp: xp.zeros(x.shape, bool), "any integers")
+
+
+def _ids(size: int, axis: str) -> Rule:
+    return within(0, size - 1, f"{_range(size)}, for {size} {axis}")
+
+
+def _range(size: int) -> str:
+    return f"0 to {size - 1}" if size else "nothing"
+
+
+def _outside(x: Any, low: int, high: int, xp: Any) -> Any:
+    wrong, limits = xp.full(x.shape, high < low), np.iinfo(x.dtype)
+    # A limit that the dtype does not have cannot be crossed, nor be compared with.
+    if low > limits.min:
+        wrong |= x < low
+    if high < limits.max:
+        wrong |= x > high
+    return wrong
+
+
+def _falls(x: Any, xp: Any) -> Any:
+    """Where an element is below the one before it."""
+    return xp.concatenate([xp.zeros(1, bool), x[1:] < x[:-1]])
+
+
+def _no_ascent(x: Any, nse: int, xp: Any) -> Any:
+    at_ends = xp.arange(x.size) == 0, xp.arange(x.size) == x.size - 1
+    last = min(nse, int(np.iinfo(x.dtype).max))
+    return _falls(x, xp) | (at_ends[0] & (x != 0)) | (at_ends[1] & (x != last))
+
+
+def _repeated(x: Any, xp: Any) -> Any:
+    """Where a value has occurred before."""
+    order = xp.argsort(x, stable=True)
+    ordered = x[order]
+    again = xp.concatenate([xp.zeros(1, bool), ordered[1:] == ordered[:-1]])
+    return again[xp.argsort(order)]

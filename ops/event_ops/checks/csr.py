@@ -1,0 +1,138 @@
+"""What the arguments of CSR operators must be: structure, operand, events, weights."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+from jax import export
+
+from event_ops.checks.arrays import (
+    FLOATS,
+    INDICES,
+    as_array,
+    check_dtype,
+    check_rank,
+    check_same_dtype,
+    check_shape,
+)
+
+_ENCODINGS = {"flags": ("bool", *FLOATS), "ids": ("int32",), "bits": ("uint32",)}
+_MAKERS = {"ids": "spike_compact({})[0]", "bits": "pack_events({})"}
+
+
+def matrix_shape(shape: Any) -> tuple[int, int]:
+    """`shape` as two Python integers, or symbolic sizes of `jax.export`."""
+    try:
+        rows, columns = map(_size, shape)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"shape is {shape!r}; expected two integers, (rows, columns), known when the call is traced"
+        ) from None
+    if rows < 0 or columns < 0:
+        raise ValueError(f"shape is {shape!r}; expected sizes >= 0")
+    return rows, columns
+
+
+def _size(extent: Any) -> int:
+    # What a symbolic size is for JAX: an integer that is not known yet.
+    return cast(int, extent) if export.is_symbolic_dim(extent) else operator.index(extent)
+
+
+def check_csr(
+    data: jax.Array, indices: jax.Array, indptr: jax.Array, shape: tuple[int, int], dtypes: Sequence[str]
+) -> None:
+    """Raise unless the three arrays can be a CSR matrix of `shape`, as far as shapes and dtypes tell.
+
+    A 0-d `data` passes: whether one weight may stand for all is the caller's to decide.
+    """
+    check_dtype("data", data, dtypes)
+    check_structure(indices, indptr, shape)
+    check_weights(data, indices)
+
+
+def check_weights(data: jax.Array, indices: jax.Array) -> None:
+    """Raise unless `data` has one weight for each of the indices, or is 0-d."""
+    if data.ndim:
+        check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")
+
+
+def check_structure(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> None:
+    """Raise unless the two arrays can be the structure of a CSR matrix of `shape`."""
+    check_flat(indices, indptr)
+    rows = shape[0]
+    why = f"one more than the {rows} rows of shape={shape}"
+    if indptr.shape[0] == shape[1] + 1 != rows + 1:
+        why += "; it fits shape reversed: is the matrix CSC, or shape transposed?"
+    check_shape("indptr", indptr, (rows + 1,), why=why)
+
+
+def check_flat(indices: jax.Array, indptr: jax.Array) -> None:
+    """Raise unless the two arrays have the dtypes and the rank of a structure."""
+    for name, x in (("indices", indices), ("indptr", indptr)):
+        check_dtype(name, x, INDICES)
+        check_rank(name, x, 1, "CSR structure arrays are flat")
+
+
+def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bool, *, rank: int = 1) -> None:
+    """Raise ValueError unless `x` is a vector, or with rank=2 a matrix, that A (or A.T) can multiply."""
+    size, axis = (shape[0], "row") if transpose else (shape[1], "column")
+    other = shape[1] if transpose else shape[0]
+    why = f"one {'element' if rank == 1 else 'row'} per {axis} of shape={shape} with transpose={transpose}"
+    if rank > 1:
+        check_rank(name, x, rank, f"({size}, n), {why}; for a vector, call the matvec operator")
+    if x.shape[:1] == (other,) != (size,) and x.ndim == rank:
+        why += f"; it fits transpose={not transpose}"
+    check_shape(name, x, (size, *x.shape[1:rank]), why=why)
+
+
+def check_events(name: str, events: jax.Array, data: jax.Array) -> None:
+    """Raise TypeError unless `events` is bool or has the dtype of the weights."""
+    check_dtype(name, events, ("bool", *FLOATS))
+    if events.dtype != bool:
+        check_same_dtype(name, events, "data", data)
+
+
+def check_encoded(name: str, events: jax.Array, encoding: str) -> None:
+    """Raise ValueError unless there is such an encoding, TypeError unless `events` has a dtype of it."""
+    if encoding not in _ENCODINGS:
+        raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'ids' or 'bits'")
+    integers = jnp.issubdtype(events.dtype, jnp.integer)
+    if encoding == "flags":
+        otherwise = "; or say what they are: encoding='ids' or encoding='bits'" if integers else ""
+        check_dtype(name, events, _ENCODINGS[encoding], otherwise=otherwise)
+    elif integers:
+        check_dtype(name, events, _ENCODINGS[encoding])
+    else:
+        # A cast would make ids or words of flags: those of neurons 0 and 1.
+        raise TypeError(
+            f"{name} has dtype {events.dtype}; expected {_ENCODINGS[encoding][0]}, as "
+            f"{_MAKERS[encoding].format('flags')} returns; or say what they are: encoding='flags'"
+        )
+
+
+def check_event_vector(
+    name: str, events: jax.Array, data: jax.Array, shape: tuple[int, int], transpose: bool, encoding: str
+) -> None:
+    """Raise unless `events` are flags or numbers that A (or A.T) can multiply, or spike ids, or bits."""
+    size = shape[0 if transpose else 1]
+    check_encoded(name, events, encoding)
+    if encoding == "ids":
+        check_rank(name, events, 1, "spike ids, as spike_compact returns them")
+    elif encoding == "bits":
+        why = f"bits, as pack_events returns them, here for {size} events"
+        check_shape(name, events, (-(-size // 32),), why=why)
+    else:
+        check_operand(name, events, shape, transpose)
+        check_events(name, events, data)
+
+
+def event_weights(data: Any, indices: jax.Array, dtype: Any) -> jax.Array:
+    """`data` as an array: a number in `dtype`, a homogeneous weight as 0-d."""
+    if isinstance(data, (int, float)):
+        return jnp.asarray(data, dtype)
+    weights = as_array(data)
+    return weights.reshape(()) if weights.shape == (1,) != indices.shape else weights

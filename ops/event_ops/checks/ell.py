@@ -1,0 +1,24 @@
+"""What the arguments of ELLPACK operators must be: weights and columns, as many for every row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+
+from event_ops.checks.arrays import INDICES, check_dtype, check_rank, check_shape
+
+
+def check_ell(data: jax.Array, indices: jax.Array, shape: tuple[int, int], dtypes: Sequence[str]) -> None:
+    """Raise unless the two arrays can be an ELLPACK matrix of `shape`, as far as shapes and dtypes tell.
+
+    A 0-d `data` passes: whether one weight may stand for all is the caller's to decide.
+    """
+    check_dtype("data", data, dtypes)
+    check_dtype("indices", indices, INDICES)
+    check_rank("indices", indices, 2, "(rows, entries per row)")
+    rows, per_row = indices.shape
+    why = f"one row per row of shape={shape}; rows with fewer entries are padded with an index out of range"
+    check_shape("indices", indices, (shape[0], per_row), why=why)
+    if data.ndim:
+        check_shape("data", data, (rows, per_row), why="one weight per entry, as many as indices")

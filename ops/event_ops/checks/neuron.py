@@ -1,0 +1,44 @@
+"""What the neuron operators ask of their arguments, and how a membrane decays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
+from event_ops.parts.reference.decay import decay_factor, is_known
+
+METHODS = ("exact", "euler")
+
+
+def check_method(method: str) -> None:
+    """Raise ValueError unless `method` names one of the integration methods."""
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, METHODS))}")
+
+
+def check_state(V_m: jax.Array, **others: jax.Array) -> None:
+    """Raise unless V_m is of floats, and each of `others` has its dtype and one element per neuron."""
+    check_dtype("V_m", V_m, FLOATS)
+    for name, x in others.items():
+        check_same_dtype(name, x, "V_m", V_m)
+        check_shape(name, x, V_m.shape, why="one per neuron, as V_m")
+
+
+def membrane_decay(tau_m: Any, dt: Any, dtype: Any, method: str) -> jax.Array:
+    """The factor of V - V_inf over one step: with it the two methods are one formula."""
+    if method == "exact":
+        return decay_factor(tau_m, dt, dtype)
+    if is_known(tau_m) and is_known(dt):
+        return jnp.asarray(1 - np.asarray(dt, float) / np.asarray(tau_m, float), dtype)
+    return 1 - jnp.asarray(dt, dtype) / jnp.asarray(tau_m, dtype)
+
+
+def per_neuron(name: str, x: Any, V_m: jax.Array) -> jax.Array:
+    """A parameter in the dtype of V_m, 0-d or flat."""
+    value = jnp.asarray(x, V_m.dtype)
+    check_shape(name, value, (), V_m.shape, why="one for all, or one per neuron, as V_m")
+    return value.reshape(-1) if value.ndim else value

@@ -1,0 +1,64 @@
+"""What the arguments of procedural operators must be: probability, seed, parameters of the weights, sizes."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.arrays import FLOATS, INTEGERS, as_array, check_dtype, check_shape
+from event_ops.checks.csr import matrix_shape
+
+# Distribution -> the shape of its parameters.
+PARAMETERS: dict[str, tuple[int, ...]] = {"constant": (), "uniform": (2,), "normal": (2,)}
+
+# Columns and draws are counted in 32 bits, and a draw may pass a whole table's length beyond the last column.
+MAX_SIZE = (1 << 31) - (1 << 12)
+
+
+def check_prob(prob: Any) -> float:
+    """`prob` as a float, or an error unless it is a number in [0, 1]."""
+    if not isinstance(prob, Real):
+        raise TypeError(
+            f"prob is {prob!r}; expected a number known when the call is traced: a Python float; "
+            "the table that it becomes is a constant of the compiled code"
+        )
+    number = float(prob)
+    if not 0 <= number <= 1:
+        raise ValueError(f"prob is {prob}; expected a probability, in [0, 1]")
+    return number
+
+
+def seed_word(seed: Any) -> jax.Array:
+    """`seed` as a 0-d uint32; an array's integer modulo 2**32."""
+    if isinstance(seed, int) and not isinstance(seed, bool):
+        if not 0 <= seed < 1 << 32:
+            raise ValueError(f"seed is {seed}; expected an integer in [0, 2**32); use seed % 2**32")
+        return jnp.asarray(np.uint32(seed))
+    seed = as_array(seed)
+    check_dtype("seed", seed, INTEGERS)
+    check_shape("seed", seed, (), why="one integer; use jax.vmap for one matrix per seed")
+    return seed.astype(np.uint32)
+
+
+def weight_parameters(weight: Any, distribution: Any, dtype: Any) -> jax.Array:
+    """`weight` as an array in the distribution's shape; numbers become `dtype`."""
+    if distribution not in PARAMETERS:
+        raise ValueError(f"distribution is {distribution!r}; expected {' or '.join(map(repr, PARAMETERS))}")
+    literal = isinstance(weight, (int, float, tuple, list))
+    parameters = jnp.asarray(weight, dtype) if literal else as_array(weight)
+    check_dtype("weight", parameters, FLOATS)
+    why = {"constant": "one weight", "uniform": "(low, high)", "normal": "(mean, standard deviation)"}
+    check_shape("weight", parameters, PARAMETERS[distribution], why=f"{distribution}: {why[distribution]}")
+    return parameters
+
+
+def procedural_shape(shape: Any) -> tuple[int, int]:
+    """`shape` as two integers that 32-bit counters reach."""
+    rows, columns = matrix_shape(shape)
+    if max(rows, columns) > MAX_SIZE:
+        raise ValueError(f"shape is {shape!r}; expected at most {MAX_SIZE} rows and columns: use blocks")
+    return rows, columns

@@ -1,0 +1,64 @@
+"""Ring buffers of pending input: what delays and slots must be, and which slot a delay ends in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from event_ops.checks.arrays import check_dtype, check_shape
+
+# Wide enough for any number of slots, and all of them fit into the kernels' int64.
+SLOTS = ("int32", "int64", "uint32")
+
+
+def check_slot(name: str, buffer: jax.Array, slot: jax.Array) -> None:
+    """Raise unless `buffer`, called `name`, has slots and `slot` is one integer."""
+    check_dtype("slot", slot, SLOTS)
+    check_shape("slot", slot, (), why="the slot of the current step")
+    if buffer.shape[:1] in ((), (0,)):
+        raise ValueError(f"{name} has shape {buffer.shape}; expected (slots, ...) with at least one slot")
+
+
+def check_delays(delays: Any, slots: int) -> None:
+    """Raise ValueError where a delay that is known now is not in [0, slots)."""
+    if isinstance(delays, Tracer):
+        return
+    values = np.asarray(delays)
+    wrong = values[(values < 0) | (values >= slots)]
+    if wrong.size:
+        raise ValueError(
+            f"delays is or contains {wrong.flat[0]}; expected 0 <= delay < {slots}, the slots of buffer; "
+            "make the buffer of max(delays) + 1 slots"
+        )
+
+
+def slot_index(slot: jax.Array, slots: int) -> jax.Array:
+    """`slot` modulo `slots`, as int32."""
+    return jnp.remainder(slot, slots).astype(jnp.int32)
+
+
+def arrival_slots(delays: jax.Array, slot: jax.Array, slots: int) -> jax.Array:
+    """The slot in which each delay ends; `slots`, which is none, for a delay that is not in [0, slots)."""
+    steps = delays if delays.dtype.itemsize >= 4 else delays.astype(jnp.int32)
+    known = (steps >= 0) & (steps < slots)
+    ends = slot_index(slot, slots) + jnp.where(known, steps, 0).astype(jnp.int32)
+    return jnp.where(known, ends % slots, slots)
+
+
+def arrival_places(indices: Any, delays: Any, slot: Any, buffer: Any) -> jax.Array:
+    """Where in the flat buffer each entry adds; out of range, its size, for one that adds nothing."""
+    (slots, columns), size = buffer.shape, buffer.size
+    wide = size > np.iinfo(np.int32).max
+    if wide and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
+        raise ValueError(
+            f"buffer has {size} elements, more than int32 can count; numbering them needs "
+            "64-bit integers: set jax_enable_x64"
+        )
+    arrival = arrival_slots(delays, slot, slots)
+    inside = (arrival < slots) & (indices >= 0) & (indices < columns)
+    index = jnp.int64 if wide else jnp.int32
+    return jnp.where(inside, arrival.astype(index) * columns + indices.astype(index), size)

@@ -1,0 +1,146 @@
+"""The validate mode: operators look at the values of indices, pointers and ids, not only at their shapes.
+
+`with event_ops.validate():` around calls in this thread, or `EVENT_OPS_VALIDATE=1` in the environment of the
+process. What an argument must hold is declared once for each operator, by `contract` above its function.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, ParamSpec, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.csr_values import is_known
+from ffi_bridge import debug
+
+VARIABLE: Final = "EVENT_OPS_VALIDATE"
+
+_HINT: Final = (
+    "mend it, or leave the validate mode, in which the operator's docstring says what becomes of it"
+)
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What an argument must hold.
+
+    Args:
+        wrong: `(values, xp)`: where values, at least one and laid flat, are not as they must be; xp is
+            `numpy` or `jax.numpy`.
+        expected: the same in words.
+        kinds: of the dtypes that are looked at; the operator itself refuses the others.
+    """
+
+    wrong: Callable[[Any, Any], Any]
+    expected: str
+    kinds: str = "iu"
+
+
+# Of the arguments of a call: what one of them must hold; None where that is anything, or where the arguments
+# do not fit each other, which the operator itself says better.
+Declared = Callable[[Mapping[str, Any]], Rule | None]
+
+_BY_ENVIRONMENT: Final = os.environ.get(VARIABLE, "") not in ("", "0")
+_MODE: Final = jax.make_user_context(_BY_ENVIRONMENT)
+if _BY_ENVIRONMENT:
+    debug.turn_on()
+
+
+@contextlib.contextmanager
+def validate() -> Generator[None]:
+    """Within the block, in this thread: an operator whose arguments break its contract ends with an error.
+
+    It names the operator, the argument, the first position that is wrong and the value there. Arrays that are
+    known raise ValueError at the call. Traced ones are checked when the program runs, on every backend, and
+    raise `jax.errors.JaxRuntimeError` with the same text, or ValueError where JAX meets it on the spot.
+    Outputs of kernels on the CPU lie between canaries and begin as NaN or -1, as with `FFI_BRIDGE_DEBUG=1`.
+    A function under `jax.jit` is traced once more for the mode. A program that was traced in the mode calls
+    Python where a check fails, so that `jax.export` refuses it.
+    """
+    with _MODE(True), debug.guarded():
+        yield
+
+
+def is_on() -> bool:
+    """Whether operators called now look at values."""
+    return bool(_MODE.value)
+
+
+def contract(**rules: Declared) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Declares what the arguments of an operator must hold; looked at in the validate mode alone."""
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            if not is_on():
+                return function(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given = dict(bound.arguments)
+            for name, declared in rules.items():
+                bound.arguments[name] = _checked(f"{function.__name__}: {name}", given[name], declared, given)
+            return function(*bound.args, **bound.kwargs)
+
+        return call
+
+    return decorate
+
+
+def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) -> Any:
+    """`x`, from which a program cannot get without the check; ValueError where it is known and wrong."""
+    known = is_known(x)
+    values = np.asarray(x) if known else x
+    rule = declared(given) if values.size else None
+    if rule is None or values.dtype.kind not in rule.kinds:
+        return x
+    if not known:
+        return _checked_when_run(name, x, rule)
+    wrong = rule.wrong(values.reshape(-1), np)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(_message(name, rule, values.shape, first, values.flat[first], wrong.sum()))
+    return x
+
+
+def _checked_when_run(name: str, x: jax.Array, rule: Rule) -> jax.Array:
+    values = jax.lax.stop_gradient(x).reshape(-1)
+    wrong = rule.wrong(values, jnp)
+    first = jnp.argmax(wrong)
+    found = wrong.any(), first, values[first], wrong.sum()
+    refuse = functools.partial(_refuse, name, rule, x.shape)
+    zero = jax.ShapeDtypeStruct((), np.int32)
+
+    def refused(x: jax.Array) -> jax.Array:
+        added = jax.pure_callback(refuse, zero, *found, vmap_method="broadcast_all")
+        # XLA does not know that this is 0, and so cannot leave out the call.
+        return x + added.astype(x.dtype)
+
+    return jax.lax.cond(found[0], refused, lambda x: x, x)
+
+
+def _refuse(name: str, rule: Rule, shape: tuple[int, ...], *found: Any) -> Any:
+    """Raise ValueError for the first of a batch of findings that is one, else zeros."""
+    # Under vmap both sides of a condition are computed, also where nothing is wrong.
+    for wrong, first, value, count in zip(*map(np.ravel, found), strict=True):
+        if wrong:
+            raise ValueError(_message(name, rule, shape, int(first), value, count))
+    return np.zeros(np.shape(found[0]), np.int32)
+
+
+def _message(name: str, rule: Rule, shape: tuple[int, ...], first: int, value: Any, count: Any) -> str:
+    place = ", ".join(map(str, np.unravel_index(first, shape)))
+    element = f"{name}[{place}]" if shape else name
+    size = int(np.prod(shape, dtype=np.int64))
+    return f"{element} is {value}, and {count} of {size} are wrong; expected {rule.expected}; {_HINT}"

@@ -1,0 +1,1 @@
+"""Pieces that several operators are composed of, by backend."""

@@ -1,0 +1,105 @@
+"""Products of a dense matrix with events: only the rows or columns of the active ones, if they are few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from event_ops.parts.numba_cpu.access import weighted
+from event_ops.parts.numba_cpu.event_ids import active_value
+from event_ops.parts.numba_cpu.flags import REORDER
+from event_ops.parts.numba_cpu.jit import njit
+
+# Rows read at once: four streams from memory are faster than one, and sums are written once for four rows.
+# And columns, so that their sums stay in the nearest cache.
+ROWS = np.uintp(4)
+COLUMNS = np.uintp(4096)
+
+# Picking one weight out of a row takes as long as multiplying this many of its neighbours.
+PICK_COST = 16
+
+
+def values_of(events: Any, y: Any) -> Any:
+    """The events as numbers of the dtype of y."""
+    return events.astype(y.dtype) if events.dtype == bool else events
+
+
+@overload(values_of, strict=False)
+def _values_of(events: Any, y: Any) -> Any:
+    if isinstance(events.dtype, types.Boolean):
+        return lambda events, y: events.astype(y.dtype)
+    return lambda events, y: events
+
+
+@njit(fastmath=REORDER)
+def add_four_rows(weights: Any, events: Any, ids: Any, y: Any, low: Any, high: Any) -> None:
+    """y += event * row over the first four `ids`, in the columns from `low` to `high`."""
+    i0, i1, i2, i3 = np.uintp(ids[0]), np.uintp(ids[1]), np.uintp(ids[2]), np.uintp(ids[3])
+    e0, e1 = active_value(events, i0), active_value(events, i1)
+    e2, e3 = active_value(events, i2), active_value(events, i3)
+    w0, w1, w2, w3 = weights[i0], weights[i1], weights[i2], weights[i3]
+    for j in range(low, high):
+        y[j] += (weighted(w0[j], e0) + weighted(w1[j], e1)) + (weighted(w2[j], e2) + weighted(w3[j], e3))
+
+
+@njit(fastmath=REORDER)
+def add_dense_rows(weights: Any, events: Any, ids: Any, y: Any, low: int, high: int) -> None:
+    """y = sum of event * row over the rows `ids`, in the columns from `low` to `high`."""
+    fours = np.uintp(ids.size) // ROWS * ROWS
+    for start in range(np.uintp(low), np.uintp(high), COLUMNS):
+        end = min(start + COLUMNS, np.uintp(high))
+        for j in range(start, end):
+            y[j] = 0
+        for position in range(np.uintp(0), fours, ROWS):
+            add_four_rows(weights, events, ids[position : position + ROWS], y, start, end)
+        for position in range(fours, np.uintp(ids.size)):
+            i = np.uintp(ids[position])
+            row, event = weights[i], active_value(events, i)
+            for j in range(start, end):
+                y[j] += weighted(row[j], event)
+
+
+@njit(fastmath=REORDER)
+def pick_columns(weights: Any, values: Any, ids: Any, y: Any, low: Any, high: Any) -> None:
+    """y[i] = sum of weights[i, j] * values[j] over the j in `ids`, for the rows from `low` to `high`."""
+    for i in range(low, high):
+        row, total = weights[i], y.dtype.type(0)
+        for position in range(np.uintp(ids.size)):
+            j = np.uintp(ids[position])
+            total += row[j] * values[j]
+        y[i] = total
+
+
+@njit(fastmath=REORDER)
+def dot_four_rows(weights: Any, values: Any, y: Any, i: Any) -> None:
+    """y[i] = row i * values, and so for the three rows after it."""
+    i1, i2, i3 = i + np.uintp(1), i + np.uintp(2), i + np.uintp(3)
+    w0, w1, w2, w3 = weights[i], weights[i1], weights[i2], weights[i3]
+    t0 = t1 = t2 = t3 = y.dtype.type(0)
+    for j in range(np.uintp(values.size)):
+        value = values[j]
+        t0 += weighted(w0[j], value)
+        t1 += weighted(w1[j], value)
+        t2 += weighted(w2[j], value)
+        t3 += weighted(w3[j], value)
+    y[i], y[i1], y[i2], y[i3] = t0, t1, t2, t3
+
+
+@njit(fastmath=REORDER)
+def dot_rows(weights: Any, values: Any, ids: Any, y: Any, low: int, high: int) -> None:
+    """y[i] = row i * values for the rows from `low` to `high`; `ids` are those of the values not 0."""
+    start, end = np.uintp(low), np.uintp(high)
+    if ids.size * PICK_COST < values.size:
+        pick_columns(weights, values, ids, y, start, end)
+        return
+    fours = start + (end - start) // ROWS * ROWS
+    for i in range(start, fours, ROWS):
+        dot_four_rows(weights, values, y, i)
+    for i in range(fours, end):
+        total = y.dtype.type(0)
+        for j in range(np.uintp(values.size)):
+            total += weighted(weights[i, j], values[j])
+        y[i] = total

@@ -1,0 +1,77 @@
+"""Products of an ELLPACK matrix and a vector: a sum for each row, or the rows of active events added up."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from event_ops.parts.numba_cpu.access import at, weighted
+from event_ops.parts.numba_cpu.flags import REORDER
+from event_ops.parts.numba_cpu.gather import Function, row_sum_with
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.prefetch import (
+    ENTRIES_AHEAD,
+    ROWS_AHEAD,
+    is_far,
+    prefetch_range,
+    prefetch_stream,
+    prefetch_targets,
+)
+
+
+def flat(data: Any) -> Any:
+    """The weights in one row, or the one weight that stands for all: what `at` reads."""
+    return data.reshape(-1) if np.ndim(data) else data[()]
+
+
+@overload(flat, strict=False)
+def _flat(data: Any) -> Any:
+    if not isinstance(data, types.Array):  # inside prange Numba has turned a 0-d array into its value
+        return lambda data: data
+    if data.ndim == 0:
+        return lambda data: data[()]
+    return lambda data: data.reshape(-1)
+
+
+@njit(fastmath=REORDER)
+def add_rows(data: Any, indices: Any, events: Any, ids: Any, y: Any) -> None:
+    """y[indices[i, k]] += weight (i, k) * event i over the rows `ids`."""
+    weights, targets = flat(data), indices.reshape(-1)
+    per_row, columns = np.uintp(indices.shape[1]), np.uintp(y.size)
+    ahead = min(per_row, ENTRIES_AHEAD)
+    for position in range(np.uintp(ids.size)):
+        if position + ROWS_AHEAD < np.uintp(ids.size):
+            later = np.uintp(ids[position + ROWS_AHEAD]) * per_row
+            prefetch_range(targets, later, later + ahead)
+            prefetch_range(weights, later, later + ahead)
+        i = np.uintp(ids[position])
+        event = events[i]
+        for k in range(i * per_row, (i + np.uintp(1)) * per_row):
+            j = np.uintp(targets[k])
+            if j < columns:
+                y[j] += weighted(at(weights, k), event)
+
+
+@cache
+def gather_rows_with(times: Function, value_at: Function) -> Any:
+    """`gather.gather_rows_with` for rows that are equally long and stored as such."""
+    row_sum = row_sum_with(times, value_at)
+
+    @njit
+    def gather_rows(data: Any, indices: Any, values: Any, size: int, y: Any, low: int, high: int) -> None:
+        weights, targets, per_row = flat(data), indices.reshape(-1), np.uintp(indices.shape[1])
+        columns, zero, streamed = np.uintp(size), y.dtype.type(0), is_far(indices)
+        far = is_far(values) and np.uintp(values.size) == columns  # bits are not where indices point
+        for i in range(np.uintp(low), np.uintp(high)):
+            begin, end = i * per_row, (i + np.uintp(1)) * per_row
+            if streamed:
+                prefetch_stream(weights, targets, begin, end)
+            if far:
+                prefetch_targets(values, targets, begin, end)
+            y[i] = row_sum(weights, targets, values, columns, begin, end, zero)
+
+    return gather_rows

@@ -1,0 +1,144 @@
+"""Some neighbouring elements of an array as one SIMD value, for loops that Numba does not vectorise well.
+
+A kernel that sums rows of a matrix keeps the sum in registers by it. A width that a processor lacks is split
+or padded by LLVM; a complex number takes two lanes, its real and its imaginary part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import models, register_model
+from numba.np.numpy_support import as_dtype
+
+from event_ops.parts.numba_cpu.instructions import instruction
+
+CONTRACT = ("contract",)  # a product and a sum may become one instruction
+
+
+class Lanes(types.Type):
+    """`width` elements of `dtype`, side by side."""
+
+    def __init__(self, dtype: Any, width: int) -> None:
+        self.dtype = dtype
+        self.width = width
+        super().__init__(f"Lanes({dtype}, {width})")
+
+
+@register_model(Lanes)
+class LanesModel(models.PrimitiveModel):
+    """An LLVM vector."""
+
+    def __init__(self, manager: Any, lanes: Any) -> None:
+        parts = 2 if isinstance(lanes.dtype, types.Complex) else 1
+        element = manager[getattr(lanes.dtype, "underlying_float", lanes.dtype)].get_data_type()
+        super().__init__(manager, lanes, ir.VectorType(element, lanes.width * parts))
+
+
+@instruction(lambda like, width: np.zeros(width, like.dtype))
+def zeros(context: Any, like: Any, width: Any) -> Any:
+    """`width` zeros of the dtype of the array `like`."""
+    lanes = Lanes(like.dtype, width.literal_value)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(context.get_value_type(lanes), None)
+
+    return lanes(like, width), emit
+
+
+@instruction(lambda array, place, width: array.reshape(-1)[place : place + width].copy())
+def load(context: Any, array: Any, place: Any, width: Any) -> Any:
+    """`width` elements of a C-contiguous array from `place` on, counted as if it were flat: unchecked."""
+    lanes = Lanes(array.dtype, width.literal_value)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], arguments[0], arguments[1], lanes)
+        return builder.load(address, align=_alignment(array.dtype))
+
+    return lanes(array, place, width), emit
+
+
+def _store(array: Any, place: Any, lanes: Any) -> None:
+    array.reshape(-1)[place : place + lanes.size] = lanes
+
+
+@instruction(_store)
+def store(context: Any, array: Any, place: Any, lanes: Any) -> Any:
+    """The inverse of `load`."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], arguments[0], arguments[1], lanes)
+        builder.store(arguments[2], address, align=_alignment(array.dtype))
+        return context.get_dummy_value()
+
+    return types.void(array, place, lanes), emit
+
+
+@instruction(lambda total, weight, values: total + weight * values)
+def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
+    """total + weight * values."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        dtype, (total, weight, values) = signature.args[0].dtype, arguments
+        if isinstance(dtype, types.Complex):
+            weight = context.make_complex(builder, dtype, value=weight)
+            real, imaginary = _splat(builder, weight.real, values), _splat(builder, weight.imag, values)
+            signs = ir.Constant(values.type, [-1.0, 1.0] * (values.type.count // 2))
+            turned = _shuffled(builder, values, [lane ^ 1 for lane in range(values.type.count)])
+            total = _add(builder, total, _multiply(builder, real, values))
+            return _add(builder, total, _multiply(builder, _multiply(builder, imaginary, signs), turned))
+        return _add(builder, total, _multiply(builder, _splat(builder, weight, values), values))
+
+    return total(total, weight, values), emit
+
+
+@instruction(lambda total, weight, events: total + np.where(events, weight * events, total.dtype.type(0)))
+def add_weighted(context: Any, total: Any, weight: Any, events: Any) -> Any:
+    """total + weight * events, and exactly 0 from inactive ones; events are bool or real."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        total, weight, events = arguments
+        weights, silent = _splat(builder, weight, total), ir.Constant(events.type, None)
+        if isinstance(signature.args[2].dtype, types.Boolean):
+            is_active, terms = builder.icmp_unsigned("!=", events, silent), weights
+        else:
+            is_active = builder.fcmp_unordered("!=", events, silent)
+            terms = _multiply(builder, weights, events)
+        return _add(builder, total, builder.select(is_active, terms, ir.Constant(total.type, None)))
+
+    return total(total, weight, events), emit
+
+
+def _address(context: Any, builder: Any, array_type: Any, array: Any, place: Any, lanes: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [place]), context.get_value_type(lanes).as_pointer())
+
+
+def _alignment(dtype: Any) -> int:
+    """Of an array's elements, in bytes: all that is known of a place in it."""
+    return as_dtype(getattr(dtype, "underlying_float", dtype)).itemsize
+
+
+def _splat(builder: Any, scalar: Any, like: Any) -> Any:
+    """A vector as long as `like` of one value."""
+    kind = ir.VectorType(scalar.type, like.type.count)
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.IntType(32)(0))
+    return _shuffled(builder, first, [0] * kind.count)
+
+
+def _shuffled(builder: Any, vector: Any, order: list[int]) -> Any:
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(order)), order)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
+
+
+def _multiply(builder: Any, x: Any, y: Any) -> Any:
+    is_integer = isinstance(x.type.element, ir.IntType)
+    return builder.mul(x, y) if is_integer else builder.fmul(x, y, flags=CONTRACT)
+
+
+def _add(builder: Any, x: Any, y: Any) -> Any:
+    is_integer = isinstance(x.type.element, ir.IntType)
+    return builder.add(x, y) if is_integer else builder.fadd(x, y, flags=CONTRACT)

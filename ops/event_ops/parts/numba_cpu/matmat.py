@@ -1,0 +1,134 @@
+"""Products of a CSR matrix with a dense one: a block of columns at a time, held in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from jax import export
+from numba import prange
+
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.access import at, hoist
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.lanes import load, store, zeros
+from event_ops.parts.numba_cpu.split import first_row
+from event_ops.parts.numba_cpu.threads import num_threads
+
+# A parallel launch pays for itself from this many terms; beginning a row takes as long as some terms.
+MIN_TERMS_PARALLEL = 1 << 18
+TERMS_TO_BEGIN = 8
+
+WIDTHS = (32, 16, 8, 4, 2, 1)  # columns that a block can have
+
+
+def widths_of(columns: int) -> tuple[int, ...]:
+    """The blocks that so many columns are cut into: the widest as often as it fits, others at most once.
+
+    A number that an exported program leaves open may take them all.
+    """
+    if export.is_symbolic_dim(columns):
+        return WIDTHS
+    widths, left = [], columns
+    for width in WIDTHS:
+        if left >= width:
+            widths.append(width)
+            left %= width
+    return tuple(widths) or WIDTHS[-1:]
+
+
+def is_large(entries: int, columns: int) -> bool:
+    """Whether a product with `columns` columns is worth a parallel launch."""
+    return reaches(entries * (columns + TERMS_TO_BEGIN), MIN_TERMS_PARALLEL)
+
+
+def gather_row_with(add: Any, widths: tuple[int, ...]) -> Any:
+    """The kernel `y[i] = sum of weight k times B[indices[k]] over row i`, its entries from `begin` to `end`.
+
+    `add` adds a weight times some lanes of B to a sum: `add_product`, or `add_weighted` for events.
+    """
+
+    def block_of(width: int) -> Any:
+        @njit(forceinline=True)
+        def gather(weights: Any, indices: Any, begin: Any, end: Any, B: Any, y: Any, i: Any, c: Any) -> None:
+            size, n = np.uintp(B.shape[0]), np.uintp(y.shape[1])
+            total = zeros(y, width)
+            for k in range(begin, end):
+                j = np.uintp(indices[k])
+                if j < size:
+                    total = add(total, at(weights, k), load(B, j * n + c, width))
+            store(y, i * n + c, total)
+
+        return gather
+
+    return _over_columns(block_of, widths)
+
+
+def scatter_row_with(add: Any, widths: tuple[int, ...]) -> Any:
+    """The kernel `y[indices[k]] += weight k times B[i]` over row i, its entries from `begin` to `end`."""
+
+    def block_of(width: int) -> Any:
+        @njit(forceinline=True)
+        def scatter(weights: Any, indices: Any, begin: Any, end: Any, B: Any, y: Any, i: Any, c: Any) -> None:
+            size, n = np.uintp(y.shape[0]), np.uintp(y.shape[1])
+            values = load(B, i * n + c, width)
+            for k in range(begin, end):
+                j = np.uintp(indices[k])
+                if j < size:
+                    place = j * n + c
+                    store(y, place, add(load(y, place, width), at(weights, k), values))
+
+        return scatter
+
+    return _over_columns(block_of, widths)
+
+
+def over_rows(row: Any) -> Any:
+    """The kernel that does what `row` does for the rows from `low` to `high`."""
+
+    @njit
+    def rows(data: Any, indices: Any, indptr: Any, B: Any, y: Any, low: int, high: int) -> None:
+        weights, nse = hoist(data), np.uintp(indices.size)
+        for i in range(np.uintp(low), np.uintp(high)):
+            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            row(weights, indices, begin, end, B, y, i, np.uintp(0))
+
+    return rows
+
+
+@cache
+def gather_kernels(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
+    """Y = A @ B by one thread, and by all."""
+    gather_rows = over_rows(gather_row_with(add, widths))
+
+    @njit
+    def matmat(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
+        gather_rows(data, indices, indptr, B, y, 0, indptr.size - 1)
+
+    @njit(parallel=True)
+    def matmat_parallel(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
+        parts = num_threads()
+        for part in prange(parts):
+            low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+            gather_rows(data, indices, indptr, B, y, low, high)
+
+    return matmat, matmat_parallel
+
+
+def _over_columns(block_of: Callable[[int], Any], widths: tuple[int, ...]) -> Any:
+    """The kernel that calls blocks of columns for those from c on: the widest first, then what is left."""
+    width = widths[0]
+    block = block_of(width)
+    narrower = _over_columns(block_of, widths[1:]) if len(widths) > 1 else None
+
+    @njit(forceinline=True)
+    def columns(weights: Any, indices: Any, begin: Any, end: Any, B: Any, y: Any, i: Any, c: Any) -> None:
+        while c + np.uintp(width) <= np.uintp(y.shape[1]):
+            block(weights, indices, begin, end, B, y, i, c)
+            c += np.uintp(width)
+        if narrower is not None:
+            narrower(weights, indices, begin, end, B, y, i, c)
+
+    return columns

@@ -1,0 +1,86 @@
+"""Packed events: bit i % 32 of word i // 32 is event i."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from event_ops.parts.numba_cpu.bits import FLAGS, bits_at, trailing_zeros, write_bits
+from event_ops.parts.numba_cpu.jit import njit
+
+# Flags in a byte and in a word, of a bit each.
+BYTE = np.uintp(8)
+BITS = np.uintp(32)
+
+# A cache line of words of 64 bits is looked at as a whole: of most nothing is set.
+WORDS_PER_LINE = np.uintp(8)
+
+
+@njit
+def pack_into(flags: Any, packed: Any) -> None:
+    """Write the flags as bits into the bytes `packed`, of which there are enough; 0 behind the last."""
+    whole = np.uintp(flags.size) // FLAGS * FLAGS
+    words = packed[: whole // BYTE].view(np.uint64)
+    for word in range(np.uintp(words.size)):
+        words[word] = bits_at(flags, word * FLAGS)
+    for byte in range(whole // BYTE, np.uintp(packed.size)):
+        packed[byte] = 0
+    for i in range(whole, np.uintp(flags.size)):
+        packed[i // BYTE] |= np.uint8(flags[i]) << np.uint8(i % BYTE)
+
+
+@njit
+def packed_bits(flags: Any) -> Any:
+    """The flags as bits of 32-bit words: few bytes to keep in cache, and gathers of 32 bits vectorise."""
+    packed = np.empty((flags.size + 31) // 32 * 4, np.uint8)
+    pack_into(flags, packed)
+    return packed.view(np.uint32)
+
+
+@njit
+def unpack_into(words: Any, flags: Any) -> None:
+    """Write as many flags as there are from the bits of the words, of which there are enough."""
+    whole = np.uintp(flags.size) // FLAGS * FLAGS
+    wide = words[: whole // BITS].view(np.uint64)
+    for word in range(np.uintp(wide.size)):
+        write_bits(flags, word * FLAGS, wide[word])
+    for i in range(whole, np.uintp(flags.size)):
+        flags[i] = (words[i // BITS] >> np.uint32(i % BITS)) & np.uint32(1) != np.uint32(0)
+
+
+@njit
+def set_bits(words: Any, size: Any) -> Any:
+    """The ids of the bits that are set, ascending, of those in [0, size)."""
+    ids = np.empty(np.uintp(words.size) * BITS, np.uint32)
+    return ids[: set_bits_into(words, size, ids)]
+
+
+@njit(_nrt=False)
+def set_bits_into(words: Any, size: Any, ids: Any) -> Any:
+    """Write the ids of the bits that are set to the front of `ids`, which has room for all; how many."""
+    found, wide = np.uintp(0), words[: words.size // 16 * 16].view(np.uint64)
+    for block in range(np.uintp(0), np.uintp(wide.size), WORDS_PER_LINE):
+        any_set = np.uint64(0)
+        for w in range(block, block + WORDS_PER_LINE):
+            any_set |= wide[w]
+        if any_set:
+            for w in range(block, block + WORDS_PER_LINE):
+                found = append_bits(wide[w], w * np.uintp(64), ids, found)
+    for w in range(np.uintp(wide.size) * np.uintp(2), np.uintp(words.size)):
+        found = append_bits(np.uint64(words[w]), w * BITS, ids, found)
+    while found > 0 and np.uintp(ids[found - np.uintp(1)]) >= np.uintp(size):
+        found -= np.uintp(1)
+    return found
+
+
+@njit(forceinline=True)
+def append_bits(word: Any, first: Any, ids: Any, found: Any) -> Any:
+    """Write `first` and more, one id for each bit that is set, behind the first `found`, as many as fit;
+    how many there are now."""
+    while word:
+        if found < np.uintp(ids.size):
+            ids[found] = first + trailing_zeros(word)
+        found += np.uintp(1)
+        word &= word - np.uint64(1)
+    return found

@@ -1,0 +1,129 @@
+"""Asking for memory before it is needed: no processor guesses which rows the next spikes will point at."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import overload
+from numba.np.numpy_support import as_dtype
+
+from event_ops.parts.numba_cpu.instructions import instruction
+from event_ops.parts.numba_cpu.jit import njit
+
+CACHE_LINE: Final = 64
+
+# How many rows ahead, and before that where a row is; and how much of a row, since what follows the
+# processor finds by itself.
+ROWS_AHEAD: Final = np.uintp(4)
+ENDS_AHEAD: Final = np.uintp(16)
+ENTRIES_AHEAD: Final = np.uintp(256)
+
+# How far ahead of its use a whole matrix is asked for, and what its entries point at; each only where it is
+# more memory than a processor keeps close.
+STREAM_AHEAD: Final = np.uintp(256)
+TARGETS_AHEAD: Final = np.uintp(64)
+CLOSE_BYTES: Final = np.uintp(1 << 20)
+
+# Of four bytes; of wider ones the processor finds every other line by itself.
+ENTRIES_PER_LINE: Final = np.uintp(16)
+
+_READ, _KEEP, _DATA = 0, 3, 1
+
+
+@instruction(lambda array, i: None)
+def prefetch(context: Any, array: Any, i: Any) -> Any:
+    """Ask for the cache line of element i of an array laid flat: no exception, no fault, whatever i is."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type, (array, i) = signature.args[0], arguments
+        data = context.make_array(array_type)(context, builder, array).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.bitcast(builder.gep(data, [i]), byte)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        )
+        builder.call(function, [address, word(_READ), word(_KEEP), word(_DATA)])
+        return context.get_dummy_value()
+
+    return types.void(array, i), emit
+
+
+def prefetch_range(values: Any, low: Any, high: Any) -> None:
+    """Ask for values[low:high], or for nothing where one value stands for all."""
+
+
+@overload(prefetch_range, strict=False)
+def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
+    if not isinstance(values, types.Array):
+        return lambda values, low, high: None
+    per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
+
+    def ask(values: Any, low: Any, high: Any) -> None:
+        for k in range(low, high, per_line):
+            prefetch(values, k)
+
+    return ask
+
+
+# Without counting references to the arrays, which takes longer than a short row.
+@njit(_nrt=False)
+def prefetch_row(weights: Any, indices: Any, indptr: Any, ids: Any, position: Any) -> None:
+    """Ask for the beginning of the row ids[position], and of its weights, if there is such a row."""
+    if position < np.uintp(ids.size):
+        i, nse = np.uintp(ids[position]), np.uintp(indices.size)
+        low = min(np.uintp(indptr[i]), nse)
+        high = min(np.uintp(indptr[i + np.uintp(1)]), nse, low + ENTRIES_AHEAD)
+        for k in range(low, high, ENTRIES_PER_LINE):
+            prefetch(indices, k)
+            prefetch_element(weights, k)
+
+
+@njit(_nrt=False)
+def prefetch_ends(indptr: Any, ids: Any, position: Any) -> None:
+    """Ask for where the row ids[position] is, if there is such a row: `prefetch_row` waits for that."""
+    if position < np.uintp(ids.size):
+        prefetch(indptr, np.uintp(ids[position]))
+
+
+@njit
+def prefetch_stream(data: Any, indices: Any, low: Any, high: Any) -> None:
+    """Ask for the entries STREAM_AHEAD after those of a row: the processor itself stops at every page."""
+    prefetch_range(data, low + STREAM_AHEAD, high + STREAM_AHEAD)
+    prefetch_range(indices, low + STREAM_AHEAD, high + STREAM_AHEAD)
+
+
+@njit
+def is_far(values: Any) -> Any:
+    """Whether asking for an array ahead of time costs less than waiting for it."""
+    return np.uintp(values.size * values.itemsize) > CLOSE_BYTES
+
+
+def prefetch_element(values: Any, j: Any) -> None:
+    """Ask for values[j], an element or a row, or for nothing where one value stands for all."""
+
+
+@overload(prefetch_element, strict=False)
+def _prefetch_element(values: Any, j: Any) -> Any:
+    if not isinstance(values, types.Array):
+        return lambda values, j: None
+    if values.ndim == 1:
+        return lambda values, j: prefetch(values, j)
+    per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
+
+    def ask(values: Any, j: Any) -> None:
+        length = np.uintp(values.shape[1])
+        for c in range(np.uintp(0), length, per_line):
+            prefetch(values, j * length + c)
+
+    return ask
+
+
+@njit
+def prefetch_targets(values: Any, indices: Any, low: Any, high: Any) -> None:
+    """Ask for what the entries TARGETS_AHEAD after those of a row point at in `values`."""
+    nse = np.uintp(indices.size)
+    for k in range(min(low + TARGETS_AHEAD, nse), min(high + TARGETS_AHEAD, nse)):
+        prefetch_element(values, np.uintp(indices[k]))

@@ -1,0 +1,111 @@
+"""Adding updates where indices point: how an index becomes a place, and the loop that adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange, types
+from numba.extending import overload
+
+from event_ops.parts.numba_cpu.access import at, hoist
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.split import add_up, parts_for, private
+
+# A place is where an index points: an unsigned number, and at least `size` for an update that is dropped.
+
+
+@njit
+def plain(index: Any, size: Any) -> Any:
+    """No index counts from the end."""
+    return np.uintp(index)
+
+
+@njit
+def plain_nearest(index: Any, size: Any) -> Any:
+    """As `plain`, and the first or the last place for an index out of range."""
+    if index < 0:
+        return np.uintp(0)
+    return min(np.uintp(index), size - np.uintp(1))
+
+
+@njit
+def counted(index: Any, size: Any) -> Any:
+    """A negative index counts from the end."""
+    place = np.uintp(index)
+    if place >= size and index < 0:
+        return place + size
+    return place
+
+
+@njit
+def counted_nearest(index: Any, size: Any) -> Any:
+    """As `counted`, and the first or the last place for an index that is out of range then."""
+    place = counted(index, size)
+    if place < size:
+        return place
+    return plain_nearest(index, size)
+
+
+@njit
+def refuse_outside(indices: Any, size: int, place: Any) -> None:
+    """Raise IndexError unless every index has a place below `size`."""
+    good = True
+    for k in range(np.uintp(indices.size)):
+        good &= place(indices[k], np.uintp(size)) < np.uintp(size)
+    if not good:
+        raise IndexError("an index is out of range, and mode='error' asks to be told")
+
+
+def add_at(sums: Any, j: Any, updates: Any, k: Any) -> None:
+    """sums[j] += updates[k], for elements and for rows."""
+    sums[j] += updates[k] if np.ndim(updates) else updates
+
+
+@overload(add_at, strict=False)
+def _add_at(sums: Any, j: Any, updates: Any, k: Any) -> Any:
+    if sums.ndim == 1:
+
+        def element(sums: Any, j: Any, updates: Any, k: Any) -> None:
+            sums[j] += at(updates, k)
+
+        return element
+    if isinstance(updates, types.Array):
+
+        def row(sums: Any, j: Any, updates: Any, k: Any) -> None:
+            for c in range(np.uintp(sums.shape[1])):
+                sums[j, c] += updates[k, c]
+
+        return row
+
+    def same_row(sums: Any, j: Any, updates: Any, k: Any) -> None:
+        for c in range(np.uintp(sums.shape[1])):
+            sums[j, c] += updates
+
+    return same_row
+
+
+@njit
+def scatter(sums: Any, indices: Any, updates: Any, low: int, high: int, place: Any) -> None:
+    """Add the updates from `low` to `high` at the places of their indices."""
+    hoisted = hoist(updates)
+    size = np.uintp(sums.shape[0])
+    for k in range(np.uintp(low), np.uintp(high)):
+        j = place(indices[k], size)
+        if j < size:
+            add_at(sums, j, hoisted, k)
+
+
+# Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
+@njit(inline="always")
+def scatter_parallel(y: Any, indices: Any, updates: Any, place: Any) -> None:
+    """`scatter` of all updates on all threads, each into sums of its own."""
+    parts = parts_for(indices.size, y.shape[0])
+    spare = np.empty((parts - 1, *y.shape), y.dtype)
+    for part in prange(parts):
+        mine = private(y, spare, part)
+        if part > 0:
+            mine[:] = 0
+        low, high = indices.size * part // parts, indices.size * (part + 1) // parts
+        scatter(mine, indices, updates, low, high, place)
+    add_up(spare, y)

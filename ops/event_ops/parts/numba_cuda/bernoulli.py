@@ -1,0 +1,153 @@
+"""Rows of a Bernoulli random matrix, generated where they are used: see parts/reference/bernoulli.py.
+
+A warp generates a row, 32 draws of its stream at a time: the columns of the entries are a prefix sum of gaps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+from numba import cuda
+
+from event_ops.parts.numba_cuda.lanes import lanes_where, sum_over, sum_up_to
+from event_ops.parts.numba_cuda.launch import BLOCK, FULL, WARP, blocks_of, clear
+from event_ops.parts.numba_cuda.philox import philox2x32
+from event_ops.parts.reference import bernoulli
+from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
+
+_NO_ENTRY: Final = np.int32(bernoulli.NO_ENTRY)
+_CUT_BITS: Final = np.uint64(bernoulli.CUT_BITS)
+_GAP_BITS: Final = np.uint64(bernoulli.GAP_BITS)
+_CUT: Final = np.uint64((1 << bernoulli.CUT_BITS) - 1)
+_ALIAS: Final = np.uint64(bernoulli.NO_ENTRY)
+_NORMAL_STREAM: Final = np.uint64(bernoulli.NORMAL_STREAM)
+
+total_of = sum_over(WARP)
+
+
+@cuda.jit(device=True)
+def gap_of(table: Any, word: Any) -> Any:
+    """How many columns a word passes over, or NO_ENTRY."""
+    slot = word >> _CUT_BITS
+    entry = np.uint64(table[slot])
+    return np.int32(slot if word & _CUT < entry >> _GAP_BITS else entry & _ALIAS)
+
+
+@cuda.jit(device=True)
+def next_draws(table: Any, seed: Any, row: Any, draw: Any, column: Any) -> Any:
+    """What draw `draw` + lane gives: whether an entry, its column and word; and the column after all."""
+    choice, word = philox2x32(draw + cuda.laneid, row, seed)
+    gap = gap_of(table, choice)
+    found = gap != _NO_ENTRY
+    step = np.int32(gap + 1 if found else gap)
+    reached = sum_up_to(step)
+    following = column + cuda.shfl_sync(FULL, reached, WARP - 1)
+    return found, column + (reached - step) + gap, word, following
+
+
+@cuda.jit(device=True)
+def unit_uniform(word: Any, weight: Any) -> Any:
+    """A number in [0, 1), a multiple of 2**-24, in the dtype of `weight`."""
+    return weight.dtype.type(np.uint32(word >> np.uint64(8))) * weight.dtype.type(2.0**-24)
+
+
+@cuda.jit(device=True)
+def constant(weight: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
+    """The weight of every entry."""
+    return weight[0]
+
+
+@cuda.jit(device=True)
+def uniform(weight: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
+    """The weight of an entry between weight[0] and weight[1]."""
+    return weight[0] + (weight[1] - weight[0]) * unit_uniform(word, weight)
+
+
+@cuda.jit(device=True)
+def normal(weight: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
+    """The weight of an entry of mean weight[0] and standard deviation weight[1], by Box and Muller."""
+    first, second = philox2x32(np.uint64(column) | _NORMAL_STREAM, row, seed)
+    real = weight.dtype.type
+    radius = math.sqrt(real(-2) * math.log(real(1) - unit_uniform(first, weight)))
+    return weight[0] + weight[1] * radius * math.cos(real(2 * math.pi) * unit_uniform(second, weight))
+
+
+WEIGHTS: Final = {"constant": constant, "uniform": uniform, "normal": normal}
+
+
+@cache
+def gather_rows_with(weight_of: Any, counts: Any) -> Any:
+    """The kernel `y[i] = sum over row i of weight * x[column]`, over the columns whose x counts."""
+
+    @cuda.jit
+    def gather_rows(weight: Any, seed: Any, table: Any, x: Any, y: Any) -> None:
+        row = cuda.grid(1) // WARP
+        if row < y.size:  # for all threads of a warp, or none
+            key, total, column, draw = seed[0], y.dtype.type(0), 0, 0
+            while column < x.size:
+                found, j, word, column = next_draws(table, key, row, draw, column)
+                draw += WARP
+                if found and j < x.size and counts(x[j]):
+                    total += weight_of(weight, key, row, j, word) * y.dtype.type(x[j])
+            total = total_of(total)
+            if cuda.laneid == 0:
+                y[row] = total
+
+    return gather_rows
+
+
+@cache
+def scatter_rows_with(weight_of: Any, counts: Any, watched: int) -> Any:
+    """The kernel `y[column] += weight * x[i]` over the rows i whose x counts; a warp for `watched` rows."""
+
+    @cuda.jit
+    def scatter_rows(weight: Any, seed: Any, table: Any, x: Any, y: Any) -> None:
+        first, lane, key = cuda.grid(1) // WARP * watched, cuda.laneid, seed[0]
+        taken = lane < watched and first + lane < x.size and counts(x[first + lane])
+        rows = lanes_where(taken)
+        while rows != 0:
+            row = first + cuda.ffs(rows) - 1
+            rows &= rows - 1
+            value, column, draw = y.dtype.type(x[row]), 0, 0
+            while column < y.size:
+                found, j, word, column = next_draws(table, key, row, draw, column)
+                draw += WARP
+                if found and j < y.size:
+                    cuda.atomic.add(y, j, weight_of(weight, key, row, j, word) * value)
+
+    return scatter_rows
+
+
+def product(
+    outs: Any,
+    *,
+    prob: float,
+    rows: int,
+    distribution: str,
+    transpose: bool,
+    counts: Any,
+    watched: int = 1,
+) -> Callable[..., Any]:
+    """The callable `(weight, seed, x) -> y`; `counts` is the device function that says which x do."""
+    weight_of = WEIGHTS[distribution]
+
+    def scatter(weight: Any, seed: Any, table: Any, x: Any, y: Any, stream: Any) -> None:
+        clear(y, stream)
+        blocks = blocks_of(blocks_of(rows, watched) * WARP)
+        scatter_rows_with(weight_of, counts, watched)[blocks, BLOCK, stream](weight, seed, table, x, y)
+
+    if transpose:
+        run = numba_cuda_callable(scatter, outs)
+    else:
+        gather = gather_rows_with(weight_of, counts)
+        run = numba_cuda_kernel(gather, outs, launch_dims=rows * WARP, threads_per_block=BLOCK)
+
+    def call(weight: Any, seed: Any, x: Any) -> Any:
+        return run(weight.reshape(-1), seed.reshape(-1), jnp.asarray(bernoulli.gap_table(prob)), x)
+
+    return call

@@ -1,0 +1,70 @@
+"""Rows of a sparse matrix on a GPU, each taken by as many threads as suit its length, all in one launch.
+
+The mean length decides how many threads share a row. Rows that are long for these are noted, and taken when
+the others are done: by a warp, or by the whole block. Who takes a row follows from its length alone, so that
+it is added up in the same order at every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from numba import cuda
+
+from event_ops.parts.numba_cuda.lanes import ENTRIES_PER_LANE
+from event_ops.parts.numba_cuda.launch import BLOCK, WARP, WARPS, next_power_of_two
+
+STEPS = 128  # entries that a thread takes of a row, one after another; rather than more, others help it
+BY_LANES, BY_WARP, BY_BLOCK = 0, 1, 2  # who takes a row: threads as suit the mean, a warp, a block
+
+
+def lanes_of(entries: int, rows: int, width: int = 1) -> int:
+    """How many entries of a row are taken at once, each by `width` threads, for rows of this mean length.
+
+    A power of two: as many as fit in a warp, or as fill a block.
+    """
+    length = entries // max(1, rows)
+    if length > STEPS * (WARP // width):
+        return BLOCK // width
+    return next_power_of_two(length // ENTRIES_PER_LANE, WARP // width)
+
+
+def rows_with(width: int, lanes: int, row_of: Any, take_with: Callable[[int], Any]) -> Any:
+    """The device function that has each of `count` rows taken; every thread of a block comes to it.
+
+    `row_of(structure, i, nse)` gives where row i begins and ends. `take_with(L)` gives the device function
+    `take(operands, i, low, high, thread, mine)` for L entries at once: to it come all the `width * L`
+    threads of row i, where `thread` is counted among them, and take the row if it is `mine`.
+    """
+    team, many = width * lanes, WARP // width
+    take_by_lanes, take_by_warp, take_by_block = map(cache(take_with), (lanes, many, BLOCK // width))
+
+    @cuda.jit(device=True)
+    def take_rows(operands: Any, structure: Any, nse: Any, count: Any) -> None:
+        noted = cuda.shared.array(BLOCK, numba.uint8)
+        thread, i, by = cuda.threadIdx.x, cuda.grid(1) // team, BY_LANES
+        near = min(i, count - 1)  # the last row for threads that have none
+        low, high = row_of(structure, near, nse)
+        if i < count and high - low > STEPS * lanes:
+            by = BY_WARP if high - low <= STEPS * many else BY_BLOCK
+        take_by_lanes(operands, near, low, high, thread % team, i < count and by == BY_LANES)
+        if cuda.syncthreads_or(np.int32(by)) == 0:
+            return
+        noted[thread // team] = by
+        cuda.syncthreads()
+        first = cuda.blockIdx.x * (BLOCK // team)
+        if lanes < many:
+            for row in range(thread // WARP, BLOCK // team, WARPS):
+                if noted[row] == BY_WARP:
+                    low, high = row_of(structure, first + row, nse)
+                    take_by_warp(operands, first + row, low, high, thread % WARP, True)
+        for row in range(BLOCK // team):
+            if noted[row] == BY_BLOCK:
+                low, high = row_of(structure, first + row, nse)
+                take_by_block(operands, first + row, low, high, thread, True)
+
+    return take_rows

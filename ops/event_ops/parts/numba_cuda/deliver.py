@@ -1,0 +1,84 @@
+"""Delivering events on a GPU: adding the rows of a CSR matrix whose events are active to a vector.
+
+A block looks at some events and notes the rows of active ones; its threads, in teams, take these in turn.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import cuda
+
+from event_ops.parts.numba_cuda.access import at, bounded, place
+from event_ops.parts.numba_cuda.encodings import active_event_at, positions_in, row_at
+from event_ops.parts.numba_cuda.launch import BLOCK, WARP, blocks_of, next_power_of_two
+
+BLOCKS = 512  # what keeps a large GPU busy: about four for each multiprocessor
+ENTRIES_PER_PART = 64
+ENTRIES_PER_THREAD = 2
+
+
+class Delivery(NamedTuple):
+    """How the work is divided: `grid` is (blocks along the events, parts of every row)."""
+
+    grid: tuple[int, int]
+    span: int  # events that a block looks at
+    team: int  # threads that share the part of a row
+
+    @classmethod
+    def of(cls, positions: int, rows: int, entries: int) -> Delivery:
+        """The division for so many events of a matrix; rows are as long as in the mean."""
+        length = entries // max(1, rows)
+        span = min(BLOCK, max(WARP, positions // BLOCKS))
+        blocks = blocks_of(positions, span)
+        parts = max(1, min(BLOCKS // max(1, blocks), length // ENTRIES_PER_PART))
+        share = length // (parts * ENTRIES_PER_THREAD)
+        return cls((blocks, parts), span, next_power_of_two(share, BLOCK))
+
+
+@cuda.jit(device=True)
+def note(row: Any, noted: Any, count: Any) -> Any:
+    """Put the rows that are not -1 into the block's `noted`; how many. Every thread of a block comes here."""
+    cuda.syncthreads()  # of a large batch a block takes several elements: the one before is done
+    if cuda.threadIdx.x == 0:
+        count[0] = 0
+    cuda.syncthreads()
+    if row >= 0:
+        noted[cuda.atomic.add(count, 0, 1)] = row
+    cuda.syncthreads()
+    return count[0]
+
+
+@cache
+def deliver_rows_with(team: int, row_in: Any, value_at: Any) -> Any:
+    """The kernel `y[indices[k]] += data[k] * event` over the rows of active events."""
+
+    @cuda.jit
+    def deliver_rows(data: Any, indices: Any, indptr: Any, events: Any, span: Any, y: Any) -> None:
+        noted, count = cuda.shared.array(BLOCK, numba.int64), cuda.shared.array(1, numba.int32)
+        thread, row = cuda.threadIdx.x, -1
+        if thread < span:
+            row = row_in(events, cuda.blockIdx.x * span + thread, indptr.size - 1)
+        active = note(row, noted, count)
+        first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
+        for place_of_row in range(thread // team, active, BLOCK // team):
+            i = noted[place_of_row]
+            value = y.dtype.type(value_at(events, i))
+            nse = indices.size
+            for k in range(bounded(indptr[i], nse) + first, bounded(indptr[i + 1], nse), step):
+                j, weight = place(indices[k], y.size), at(data, k)  # both loads are under way at once
+                if j >= 0:
+                    cuda.atomic.add(y, j, weight * value)
+
+    return deliver_rows
+
+
+def deliver(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
+    """Launch `y += A.T @ events` for a flat y; within a function for `numba_cuda_callable`."""
+    rows = indptr.size - 1
+    grid, span, team = Delivery.of(positions_in(events, rows), rows, indices.size)
+    kernel = deliver_rows_with(team, row_at(events.dtype), active_event_at(events.dtype))
+    kernel[grid, BLOCK, stream](data, indices, indptr, events, np.int32(span), y)

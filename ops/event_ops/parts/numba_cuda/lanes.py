@@ -1,0 +1,122 @@
+"""The lanes of a warp: which of them found something, and what they found, added up."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from event_ops.parts.numba_cuda.launch import BLOCK, FULL, WARP, WARPS, next_power_of_two
+
+ENTRIES_PER_LANE = 4  # fewer leave threads idle, more leave memory accesses apart
+
+
+def lanes_for(entries: int, rows: int, dtype: Any) -> int:
+    """How many threads take one row: a power of two that suits their mean length; one without shuffles."""
+    kind = np.dtype(dtype)
+    if kind.kind in "cu" or kind.itemsize < 4:
+        return 1
+    return next_power_of_two(entries // max(1, rows * ENTRIES_PER_LANE), WARP)
+
+
+# CUDA's votes are int32, of which arithmetic makes int64: lane 31 would be in 32 bits more. So they are cast
+# to uint32 here, and called nowhere else.
+
+
+@cuda.jit(device=True)
+def lanes_where(found: Any) -> Any:
+    """The lanes of the warp that found something, as bits of a uint32; every lane comes to it."""
+    return np.uint32(cuda.ballot_sync(FULL, found))
+
+
+@cuda.jit(device=True)
+def lanes_alike(value: Any) -> Any:
+    """The lanes whose value, an int32, is that of this one, as bits of a uint32; every lane comes to it."""
+    return np.uint32(cuda.match_any_sync(FULL, value))
+
+
+@cuda.jit(device=True)
+def rank_in(lanes: Any) -> Any:
+    """Count the lanes before this one among `lanes`, bits of a uint32."""
+    return np.int32(cuda.popc(lanes & np.uint32((1 << cuda.laneid) - 1)))
+
+
+@cuda.jit(device=True)
+def sum_up_to(value: Any) -> Any:
+    """The sum of a 32-bit integer over this lane and those before it; every lane of a warp comes here."""
+    total, offset = np.int32(value), 1
+    while offset < WARP:
+        before = cuda.shfl_up_sync(FULL, total, offset)
+        if cuda.laneid >= offset:
+            total = np.int32(total + before)
+        offset *= 2
+    return total
+
+
+def sum_dtype(dtype: Any) -> Any:
+    """The dtype to add up in: shuffles take no unsigned and no short integers, which wrap round anyway."""
+    kind = np.dtype(dtype)
+    return np.dtype(f"i{max(4, kind.itemsize)}") if kind.kind in "iu" else kind
+
+
+@cuda.jit(device=True)
+def number_across(value: Any, distance: Any) -> Any:
+    """The real number that the lane at this distance has."""
+    return cuda.shfl_xor_sync(FULL, value, distance)
+
+
+@cuda.jit(device=True)
+def complex_across(value: Any, distance: Any) -> Any:
+    """The complex number that it has."""
+    real, imag = value.real, value.imag
+    return complex(cuda.shfl_xor_sync(FULL, real, distance), cuda.shfl_xor_sync(FULL, imag, distance))
+
+
+@cache
+def sum_over(lanes: int, width: int = 1, kind: str = "f") -> Any:
+    """The device function that gives each of `lanes` threads, `width` apart, the sum of their values.
+
+    Every thread of a warp comes to it. The values are of 32 or 64 bits; `kind`: of their NumPy dtype.
+    """
+    across = complex_across if kind == "c" else number_across
+
+    if lanes == 1:
+        return cuda.jit(device=True)(lambda value: value)
+
+    @cuda.jit(device=True)
+    def total_of(value: Any) -> Any:
+        distance = lanes * width // 2
+        while distance >= width:
+            value += across(value, distance)
+            distance //= 2
+        return value
+
+    return total_of
+
+
+@cache
+def sum_over_team(lanes: int, width: int, kind: str) -> Any:
+    """The same, `f(value, of_warp)`, where all threads of a block that are `width` apart may be `lanes`, too.
+
+    These come to it together, and what is shared by them, `of_warp`, has a number for each of their sums.
+    """
+    total_of = sum_over(min(lanes, WARP // width), width, kind)
+
+    if lanes * width < BLOCK:
+        return cuda.jit(device=True)(lambda value, of_warp: total_of(value))
+
+    @cuda.jit(device=True)
+    def total_of_block(value: Any, of_warp: Any) -> Any:
+        warp, place = cuda.threadIdx.x // WARP, cuda.threadIdx.x % width
+        value = total_of(value)
+        cuda.syncthreads()  # whoever came here before has read
+        of_warp[warp * width + place] = value  # the same by several lanes
+        cuda.syncthreads()
+        value = of_warp[place]
+        for other in range(1, WARPS):
+            value += of_warp[other * width + place]
+        return value
+
+    return total_of_block

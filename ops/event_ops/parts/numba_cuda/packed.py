@@ -1,0 +1,46 @@
+"""Events as bits, and back: a thread has a word of 32 events, a warp the 32 words that follow each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from event_ops.parts.numba_cuda.access import is_active
+from event_ops.parts.numba_cuda.lanes import lanes_where
+from event_ops.parts.numba_cuda.launch import FULL, WARP
+
+
+@cuda.jit(device=True)
+def packed_word(events: Any, word: Any) -> Any:
+    """The events from 32 * word as bits; 0 for those behind the last. The warp's words start at one of 32."""
+    lane = word % WARP
+    first = (word - lane) * WARP  # event of the warp
+    bits = np.uint32(0)
+    if first < events.size:
+        # The warp reads 32 neighbours at a time. A lane keeps as bit k what it reads in turn k, without a
+        # branch, so that no load waits for another; then turn k is the word of lane k.
+        read = np.uint32(0)
+        for k in range(WARP):
+            i = first + k * WARP + lane
+            active = (i < events.size) & is_active(events[min(i, events.size - 1)])
+            read |= np.uint32(active) << np.uint32(k)
+        for k in range(WARP):
+            found = lanes_where((read >> np.uint32(k)) & np.uint32(1))
+            if lane == k:
+                bits = found
+    return bits
+
+
+@cuda.jit(device=True)
+def unpack_word(bits: Any, events: Any, word: Any) -> None:
+    """Write the bits of word `word` as the events from 32 * word, as far as there are events."""
+    lane = word % WARP
+    first = (word - lane) * WARP
+    for k in range(WARP):
+        # Word k of the warp, which its lanes write as 32 neighbours; a shuffle takes signed numbers only.
+        found = np.uint32(cuda.shfl_sync(FULL, np.int32(bits), k))
+        i = first + k * WARP + lane
+        if i < events.size:
+            events[i] = (found >> np.uint32(lane)) & np.uint32(1) != np.uint32(0)

@@ -1,0 +1,113 @@
+"""Products of a sparse matrix with a vector on a GPU, for CSR and ELLPACK alike.
+
+A format is a device function that gives the entries of a row; what an entry adds is another.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numba.np.numpy_support import from_dtype
+
+from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
+from event_ops.parts.numba_cuda.by_length import rows_with
+from event_ops.parts.numba_cuda.lanes import sum_dtype, sum_over_team
+from event_ops.parts.numba_cuda.launch import OCCUPIED, WARPS
+from event_ops.parts.numba_cuda.scatter import add_for
+
+
+@cuda.jit(device=True)
+def csr_row(indptr: Any, i: Any, nse: Any) -> Any:
+    """Where the entries of row i begin and end."""
+    return bounded(indptr[i], nse), bounded(indptr[i + 1], nse)
+
+
+@cuda.jit(device=True)
+def ell_row(per_row: Any, i: Any, nse: Any) -> Any:
+    """The same where every row has `per_row` of them."""
+    return np.int64(i * per_row), np.int64((i + 1) * per_row)
+
+
+@cuda.jit(device=True)
+def of_number(data: Any, k: Any, v: Any, j: Any) -> Any:
+    """What entry k adds of a vector."""
+    return data[k] * v[j]
+
+
+@cache
+def of_event(event_of: Any) -> Any:
+    """The device function for what entry k adds of events; weights of silent columns are not even read."""
+
+    @cuda.jit(device=True)
+    def term(data: Any, k: Any, events: Any, j: Any) -> Any:
+        event = event_of(events, j)
+        return at(data, k) * data.dtype.type(event) if is_active(event) else data.dtype.type(0)
+
+    return term
+
+
+@cache
+def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
+    """The kernel `y[i] = sum of term(data, k, x, indices[k]) over row i`; `lanes` threads for most rows.
+
+    `structure` is what `row_of` reads; x has `columns` elements. y is of `dtype`.
+    """
+    sums = sum_dtype(dtype)
+    number, shared = sums.type, from_dtype(sums)
+
+    def take_with(lanes: int) -> Any:
+        total_of = sum_over_team(lanes, 1, sums.kind)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            data, indices, x, columns, y, of_warp = operands
+            total = number(0)
+            if mine:
+                for k in range(low + lane, high, lanes):
+                    j = place(indices[k], columns)
+                    if j >= 0:
+                        total = number(total + number(term(data, k, x, j)))
+            total = total_of(total, of_warp)
+            if mine and lane == 0:
+                y[i] = y.dtype.type(total)
+
+        return take
+
+    take_rows = rows_with(1, lanes, row_of, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def gather_rows(data: Any, indices: Any, structure: Any, x: Any, columns: Any, y: Any) -> None:
+        of_warp = cuda.shared.array(WARPS, shared)
+        take_rows((data, indices, x, columns, y, of_warp), structure, indices.size, y.size)
+
+    return gather_rows
+
+
+@cache
+def scatter_rows_with(lanes: int, row_of: Any, dtype: Any) -> Any:
+    """The kernel `y[indices[k]] += data[k] * v[i]` over row i; `lanes` threads for most rows."""
+    add = add_for(dtype)
+
+    def take_with(lanes: int) -> Any:
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            data, indices, v, y = operands
+            if mine:
+                value = v[i]
+                for k in range(low + lane, high, lanes):
+                    j = place(indices[k], y.size)
+                    if j >= 0:
+                        add(y, j, data[k] * value)
+
+        return take
+
+    take_rows = rows_with(1, lanes, row_of, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def scatter_rows(data: Any, indices: Any, structure: Any, v: Any, y: Any) -> None:
+        take_rows((data, indices, v, y), structure, indices.size, v.size)
+
+    return scatter_rows

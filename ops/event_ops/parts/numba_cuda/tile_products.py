@@ -1,0 +1,122 @@
+"""Products of a CSR matrix with a dense matrix on a GPU: neighbouring threads take neighbouring columns.
+
+The columns are in tiles of `width`. What is taken by threads together is a tile of a row: an element.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from numba import cuda
+from numba.np.numpy_support import from_dtype
+
+from event_ops.parts.numba_cuda.access import place
+from event_ops.parts.numba_cuda.by_length import rows_with
+from event_ops.parts.numba_cuda.lanes import sum_dtype, sum_over_team
+from event_ops.parts.numba_cuda.launch import OCCUPIED, WARP, WARPS, next_power_of_two
+from event_ops.parts.numba_cuda.row_products import csr_row
+from event_ops.parts.numba_cuda.scatter import add_for
+
+
+def width_of(columns: int) -> int:
+    """How many columns a tile has: a power of two, up to a warp."""
+    return next_power_of_two(columns, WARP)
+
+
+@cache
+def tiles_of(width: int) -> Any:
+    """The device function that gives how many tiles so many columns are."""
+    return cuda.jit(device=True)(lambda columns: (columns + width - 1) // width)
+
+
+@cache
+def row_with(width: int) -> Any:
+    """The device function that gives where the entries of an element begin and end."""
+    tiles = tiles_of(width)
+
+    @cuda.jit(device=True)
+    def row_of(structure: Any, element: Any, nse: Any) -> Any:
+        indptr, columns = structure
+        return csr_row(indptr, element // tiles(columns), nse)
+
+    return row_of
+
+
+@cache
+def place_with(width: int) -> Any:
+    """The device function that gives a thread of an element its row, its column, and its first entry."""
+    tiles = tiles_of(width)
+
+    @cuda.jit(device=True)
+    def place_of(element: Any, thread: Any, columns: Any) -> Any:
+        count = tiles(columns)
+        i = element // count
+        return i, (element - i * count) * width + thread % width, thread // width
+
+    return place_of
+
+
+@cache
+def gather_tiles_with(width: int, lanes: int, term: Any, dtype: Any) -> Any:
+    """The kernel `y[i, c] = sum of term(data, k, B, (indices[k], c)) over row i`; y is of `dtype`."""
+    sums, place_of = sum_dtype(dtype), place_with(width)
+    number, shared, shape = sums.type, from_dtype(sums), WARPS * width
+
+    def take_with(lanes: int) -> Any:
+        total_of = sum_over_team(lanes, width, sums.kind)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, element: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
+            data, indices, B, y, of_warp = operands
+            i, c, lane = place_of(element, thread, y.shape[1])
+            inside, total = mine and c < y.shape[1], number(0)
+            if inside:
+                for k in range(low + lane, high, lanes):
+                    j = place(indices[k], B.shape[0])
+                    if j >= 0:
+                        total = number(total + number(term(data, k, B, (j, c))))
+            total = total_of(total, of_warp)
+            if inside and lane == 0:
+                y[i, c] = y.dtype.type(total)
+
+        return take
+
+    take_tiles, tiles = rows_with(width, lanes, row_with(width), take_with), tiles_of(width)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def gather_tiles(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
+        of_warp = cuda.shared.array(shape, shared)
+        count = y.shape[0] * tiles(y.shape[1])
+        take_tiles((data, indices, B, y, of_warp), (indptr, y.shape[1]), indices.size, count)
+
+    return gather_tiles
+
+
+@cache
+def scatter_tiles_with(width: int, lanes: int, dtype: Any) -> Any:
+    """The kernel `y[indices[k], c] += data[k] * B[i, c]` over row i; y is of `dtype`."""
+    add, place_of = add_for(dtype), place_with(width)
+
+    def take_with(lanes: int) -> Any:
+        @cuda.jit(device=True)
+        def take(operands: Any, element: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
+            data, indices, B, y = operands
+            i, c, lane = place_of(element, thread, y.shape[1])
+            if mine and c < y.shape[1]:
+                value = B[i, c]
+                for k in range(low + lane, high, lanes):
+                    j = place(indices[k], y.shape[0])
+                    if j >= 0:
+                        add(y, (j, c), data[k] * value)
+
+        return take
+
+    take_tiles, tiles = rows_with(width, lanes, row_with(width), take_with), tiles_of(width)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def scatter_tiles(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
+        count = B.shape[0] * tiles(y.shape[1])
+        take_tiles((data, indices, B, y), (indptr, y.shape[1]), indices.size, count)
+
+    return scatter_tiles

@@ -1,0 +1,103 @@
+"""What operators that change weights at spikes share: their scalars, and the change itself in pure JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from event_ops.checks.arrays import FLOATS, check_dtype, check_positive, check_same_dtype, check_shape
+from event_ops.checks.csr import check_events
+from event_ops.parts.reference.entries import values_at
+
+
+def check_weights(w: jax.Array, indices_name: str, indices: jax.Array) -> None:
+    """Raise unless `w` holds one float per entry: one weight for all has nothing to tell entries apart."""
+    check_dtype("w", w, FLOATS)
+    check_shape("w", w, indices.shape, why=f"one weight per entry, as many as {indices_name}")
+
+
+def check_spikes(name: str, spikes: jax.Array, w: jax.Array, size: int, axis: str) -> None:
+    """Raise unless `spikes` are bools, or floats as the weights are, one per row (or column)."""
+    check_events(name, spikes, w)
+    check_shape(name, spikes, (size,), why=f"one per neuron, that is per {axis}")
+
+
+def check_trace(name: str, x: jax.Array, w: jax.Array, size: int, axis: str) -> None:
+    """Raise unless `x` is one float per column (or row), of the dtype of the weights."""
+    check_same_dtype(name, x, "w", w)
+    check_shape(name, x, (size,), why=f"one per neuron, that is per {axis}")
+
+
+def rate_and_bounds(
+    w: jax.Array, name: str, rate: Any, w_min: Any, w_max: Any
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The rate called `name`, w_min and w_max as arrays in the dtype of `w`, 0-d or one for each weight.
+
+    Raises ValueError for another shape, or where known values are < 0 or the wrong way round.
+    """
+    check_positive(name, rate, zero=True)
+    given = {name: rate, "w_min": w_min, "w_max": w_max}
+    a, low, high = (jnp.asarray(x, w.dtype) for x in given.values())
+    for label, x in zip(given, (a, low, high), strict=True):
+        check_shape(label, x, (), w.shape, why="one for all, or one for each weight")
+    if not isinstance(w_min, Tracer) and not isinstance(w_max, Tracer):
+        _check_order(*np.broadcast_arrays(w_min, w_max))
+    return a, low, high
+
+
+def _check_order(w_min: np.ndarray, w_max: np.ndarray) -> None:
+    wrong = ~(w_min <= w_max)  # NaN is refused, too
+    if wrong.any():
+        where, n = (f" at [{np.argmax(wrong)}]", wrong.sum()) if wrong.ndim else ("", 1)
+        others = f" and {n - 1} more" if n > 1 else ""
+        raise ValueError(
+            f"w_min is {w_min[wrong][0]} and w_max is {w_max[wrong][0]}{where}{others}; "
+            "expected w_min <= w_max; swap them?"
+        )
+
+
+def change_at(
+    spikes: jax.Array, spike_ids: jax.Array, x: jax.Array, ids: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return, for each entry, spike * x, whether its spike is active, and whether derivatives pass.
+
+    Ids are in range for both. Derivatives pass at active spikes and at float spikes of 0 alone, whatever the
+    numbers elsewhere are.
+    """
+    events = values_at(spikes, spike_ids)
+    inside = (ids >= 0) & (ids < x.shape[0])
+    active = events.astype(bool) & inside
+    passing = active if events.dtype == bool else inside
+    seen = jnp.where(passing, values_at(x, ids), 0)
+    return seen if events.dtype == bool else seen * events, active, passing
+
+
+def moved(
+    w: jax.Array,
+    amount: jax.Array,
+    change: jax.Array,
+    active: jax.Array,
+    passing: jax.Array,
+    w_min: jax.Array,
+    w_max: jax.Array,
+) -> jax.Array:
+    """w + amount * change, kept within the bounds, where a spike is active; elsewhere w as it is."""
+    free = w + jnp.where(passing, amount, 0) * change
+    above = jnp.where(free < w_min, w_min, free)
+    bounded = jnp.where(above > w_max, w_max, above)
+    return jnp.where(active, bounded, _unmoved(w, free))
+
+
+@jax.custom_jvp
+def _unmoved(w: jax.Array, free: jax.Array) -> jax.Array:
+    """w; its derivative is that of `free`, since a spike of value 0 is one that could have moved it."""
+    return w
+
+
+@_unmoved.defjvp
+def _unmoved_jvp(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[Any, Any]:
+    return primals[0], tangents[1]

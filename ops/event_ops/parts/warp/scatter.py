@@ -1,0 +1,64 @@
+"""Adding up at indices that nobody has checked: one thread per element of the updates."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import warp as wp
+
+from event_ops.checks.modes import refuse_error
+from ffi_bridge import warp_kernel
+
+
+@wp.func
+def scatter_place(index: Any, size: wp.int32, clip: bool, from_end: bool) -> wp.int32:
+    """Where an index points in [0, size), or -1; with `clip` the nearest end, unless size is 0."""
+    wide = wp.int64(index)
+    extent = wp.int64(size)
+    if index < type(index)(0):
+        if from_end:
+            wide += extent
+    elif wide < wp.int64(0):  # an unsigned one too large for int64
+        wide = extent
+    if clip:
+        wide = wp.clamp(wide, wp.int64(0), extent - wp.int64(1))
+    if wide < wp.int64(0) or wide >= extent:
+        return -1
+    return wp.int32(wide)
+
+
+@wp.kernel(enable_backward=False)
+def add_at_places(
+    indices: wp.array(dtype=Any),
+    updates: wp.array2d(dtype=Any),
+    clip: bool,
+    from_end: bool,
+    y: wp.array2d(dtype=Any),
+):
+    k, c = wp.tid()
+    j = scatter_place(indices[k], y.shape[0], clip, from_end)
+    if j >= 0:
+        # One update for all has a single row and a single column.
+        wp.atomic_add(y, j, c, updates[wp.min(k, updates.shape[0] - 1), wp.min(c, updates.shape[1] - 1)])
+
+
+def scatter(operator: str, mode: str, from_end: bool) -> Callable[..., jax.Array]:
+    """`(target, indices, updates) -> y` for one mode, where target and y may be the same memory."""
+    refuse_error(operator, mode)  # a Warp kernel cannot raise either
+
+    def call(target: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
+        shape = (target.shape[0], target.shape[1] if target.ndim > 1 else 1)
+        # Warp adds atomically from 32 bits up; integers wrap round to the same sums.
+        dtype = jnp.promote_types(target.dtype, jnp.int32) if target.dtype.itemsize < 4 else target.dtype
+        run = warp_kernel(
+            add_at_places,
+            jax.ShapeDtypeStruct(shape, dtype),
+            launch_dims=(indices.size, shape[1]),
+            in_out_argnames=["y"],
+        )
+        rows = updates.reshape((indices.size, shape[1]) if updates.ndim else (1, 1))
+        y = run(indices, rows.astype(dtype), mode == "clip", from_end, target.reshape(shape).astype(dtype))
+        return y.astype(target.dtype).reshape(target.shape)
+
+    return call

@@ -1,0 +1,1 @@
+"""Derivative and batching rules, by what they are rules for."""

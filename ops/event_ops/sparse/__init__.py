@@ -1,0 +1,1 @@
+"""Sparse matrices and events as objects: containers, conversion, plans, sharding."""

@@ -1,0 +1,110 @@
+"""`Events`: says that an operand is events, so that a product costs what the active ones cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export
+from jax.tree_util import GetAttrKey
+from jax.typing import ArrayLike
+
+from event_ops.checks.arrays import as_array
+from event_ops.checks.csr import check_encoded
+from event_ops.sparse.ufuncs import no_array
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Events:
+    """`A @ Events(x)`, `Events(x) @ A`: the products of a `CSR` over the active elements of x.
+
+    Active is a bool that is True, which counts as 1, and a float that is not zero, which counts as its value;
+    inactive elements contribute exactly 0, even where their weight is NaN. A pytree with one leaf.
+
+    Args:
+        values: (n,), or a matrix with one vector of events per column (per row in `Events(x) @ A`), or more
+            axes before those of such matrices; bool, float32 or float64. Or what `encoding` says.
+        encoding: "flags"; or "ids" or "bits", the ids that `spike_compact(spikes)[0]` or the words that
+            `pack_events(spikes)` are: as in `csr_event_matvec`.
+
+    Raises:
+        TypeError: values of another dtype.
+        ValueError: values that are a number, or ids or bits that are no vector.
+
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import CSR, Events
+        >>> A = CSR.from_dense(np.array([[1, 0, 2], [0, 3, 0]], np.float32))
+        >>> Events(np.array([True, False])) @ A  # row i: what neuron i sends
+        Array([1., 0., 2.], dtype=float32)
+    """
+
+    values: jax.Array
+    encoding: str
+
+    def __init__(self, values: ArrayLike, encoding: str = "flags") -> None:
+        if isinstance(values, list | tuple):
+            raise TypeError(
+                f"values is a {type(values).__name__}; expected an array: of what spike_compact returns, the "
+                "first, which are the ids"
+            )
+        events = as_array(values)
+        check_encoded("values", events, encoding)
+        if events.ndim == 0 or (events.ndim > 1 and encoding != "flags"):
+            raise ValueError(
+                f"values has shape {events.shape}; expected a vector, or of flags a matrix of such vectors"
+            )
+        vars(self).update(values=events, encoding=encoding)
+
+    # NumPy's arrays leave both products to the two methods.
+    __array_ufunc__ = None
+    __array__ = no_array("its array is events.values")
+
+    def __matmul__(self, other: Any) -> Any:
+        """Of a dense matrix: refused. `CSR` has the product with itself."""
+        return _refuse_dense(other, "transpose=True")
+
+    def __rmatmul__(self, other: Any) -> Any:
+        """As `__matmul__`."""
+        return _refuse_dense(other, "transpose=False")
+
+    @property
+    def T(self) -> Events:
+        """The events with their last two axes swapped; a vector as it is."""
+        return _unflatten(self.encoding, (self.values if self.values.ndim == 1 else self.values.mT,))
+
+
+def _refuse_dense(other: Any, orientation: str) -> Any:
+    if isinstance(other, np.ndarray | jax.Array):
+        raise TypeError(
+            "the product of Events with a dense array is dense_event_matvec(weights, events, "
+            f"{orientation}); `@` is for a CSR"
+        )
+    return NotImplemented
+
+
+def _flatten(events: Events) -> tuple[tuple[Any], str]:
+    return (events.values,), events.encoding
+
+
+def _flatten_with_keys(events: Events) -> tuple[tuple[Any], str]:
+    return ((GetAttrKey("values"), events.values),), events.encoding
+
+
+def _unflatten(encoding: str, leaves: Iterable[Any]) -> Events:
+    events = object.__new__(Events)
+    (values,) = leaves  # unseen: JAX passes more than arrays
+    vars(events).update(values=values, encoding=encoding)
+    return events
+
+
+jax.tree_util.register_pytree_with_keys(Events, _flatten_with_keys, _unflatten, _flatten)
+export.register_pytree_node_serialization(
+    Events,
+    serialized_name="event_ops.Events",
+    serialize_auxdata=str.encode,
+    deserialize_auxdata=lambda encoding: bytes(encoding).decode(),
+)

@@ -1,0 +1,130 @@
+"""What other sparse formats and files hold, as the arrays of a CSR matrix, and back."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.catalog.csr_tocsc.op import csr_tocsc
+from event_ops.checks.arrays import as_array, check_rank, check_shape
+from event_ops.checks.csr import matrix_shape
+from event_ops.checks.csr_values import KEEP, MEND, check_in_range, check_indptr, is_known
+
+
+class Parts(NamedTuple):
+    """The three arrays and the shape of a CSR matrix."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    shape: tuple[int, int]
+
+
+def parts_of_scipy(matrix: Any) -> Parts:
+    """Any of SciPy's sparse matrices and arrays; duplicates and the order of entries stay."""
+    if not hasattr(matrix, "tocsr") or len(matrix.shape) != 2:
+        raise TypeError(f"expected a 2-d SciPy sparse array, got {type(matrix).__name__}; see from_dense")
+    csr = matrix.tocsr()
+    return Parts(csr.data, csr.indices, csr.indptr, csr.shape)
+
+
+def scipy_of_parts(parts: Parts) -> Any:
+    """A `scipy.sparse.csr_array`; raises ValueError for a structure that SciPy would read out of bounds."""
+    data, indices, indptr = map(np.asarray, spanned(parts)[:3])
+    check_indptr(indptr, indices.size, MEND)
+    check_in_range("indices", indices, parts.shape[1], "columns", MEND)
+    return loaded("scipy.sparse").csr_array((data, indices, indptr), shape=parts.shape)
+
+
+def spanned(parts: Parts, hint: str | None = MEND) -> Parts:
+    """Without the entries that indptr does not span, where it is known; one that falls is not taken.
+
+    With hint=None it is; else the hint ends the error.
+    """
+    data, indices, indptr, shape = parts
+    if not is_known(indptr):
+        return parts
+    if hint:
+        check_indptr(indptr, indices.shape[0], hint, whole=False)
+    low, high = int(indptr[0]), int(indptr[-1])
+    if (low, high) == (0, indices.shape[0]):
+        return parts
+    return Parts(data[low:high], indices[low:high], indptr - indptr[0], shape)
+
+
+def parts_of_coo(row: Any, col: Any, data: Any, shape: Any, validate: bool = True) -> Parts:
+    """Entries in any order, by row; the order within a row stays."""
+    shape = matrix_shape(shape)
+    row, col, data = as_array(row, "row"), as_array(col, "col"), as_array(data)
+    check_rank("row", row, 1, "one per entry")
+    check_shape("col", col, row.shape, why="one per entry, as many as row")
+    if validate:
+        check_in_range("row", row, shape[0], "rows", KEEP)
+    # The rows are the columns of a matrix whose only row has every entry.
+    everything = jnp.array([0, row.shape[0]], jnp.int32 if row.shape[0] < 2**31 else jnp.int64)
+    _, indptr, order = csr_tocsc(row, everything, shape=(1, shape[0]))
+    data = data[order] if np.ndim(data) and np.shape(data) != (1,) else data
+    return Parts(data, col[order], indptr, shape)
+
+
+def parts_of_bcoo(matrix: Any, validate: bool = True) -> Parts:
+    """A `jax.experimental.sparse.BCOO`; its padding is dropped where it can be seen."""
+    _check_flat(matrix)
+    row, col, data = matrix.indices[:, 0], matrix.indices[:, 1], matrix.data
+    if is_known(row, col):
+        inside = np.asarray((row < matrix.shape[0]) & (col < matrix.shape[1]))
+        if not inside.all():
+            row, col, data = row[inside], col[inside], data[inside]
+    return parts_of_coo(row, col, data, matrix.shape, validate)
+
+
+def parts_of_bcsr(matrix: Any, validate: bool = True) -> Parts:
+    """A `jax.experimental.sparse.BCSR`; its padding is dropped where it can be seen."""
+    _check_flat(matrix)
+    return spanned(
+        Parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape), KEEP if validate else None
+    )
+
+
+def bcsr_of_parts(parts: Parts) -> Any:
+    """A `jax.experimental.sparse.BCSR` of the same arrays."""
+    return loaded("jax.experimental.sparse").BCSR(parts[:3], shape=parts.shape)
+
+
+def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
+    """The non-zero elements; up to `nse` of them, the rest of it zeros in the last row and column 0."""
+    matrix = as_array(matrix)
+    check_rank("matrix", matrix, 2, "rows and columns")
+    _check_nse(matrix, nse)
+    padding = (max(matrix.shape[0] - 1, 0), 0)
+    row, col = jnp.nonzero(matrix, size=nse if matrix.size else 0, fill_value=padding)
+    real = jnp.arange(row.shape[0]) < jnp.count_nonzero(matrix)
+    data = jnp.where(real, matrix[row, col], 0) if matrix.size else jnp.zeros(row.shape, matrix.dtype)
+    return parts_of_coo(row, col, data, matrix.shape)
+
+
+def _check_nse(matrix: Any, nse: int | None) -> None:
+    if not is_known(matrix):
+        if nse is None:
+            raise ValueError(
+                "while tracing the number of non-zeros is not known; give the most of them: "
+                "CSR.from_dense(matrix, nse=...)"
+            )
+    elif nse is not None and (found := np.count_nonzero(matrix)) > nse:
+        raise ValueError(f"nse is {nse}, and {found} elements are not zero; expected room for all of them")
+
+
+def _check_flat(matrix: Any) -> None:
+    if matrix.n_batch or matrix.n_dense or len(matrix.shape) != 2:
+        raise ValueError(
+            f"expected a matrix without batch and dense axes, got shape {matrix.shape} with "
+            f"n_batch={matrix.n_batch}, n_dense={matrix.n_dense}; convert one matrix at a time"
+        )
+
+
+def loaded(module: str) -> Any:
+    """Load a module by name: with sparse modules `import event_ops` would take twice the time."""
+    return import_module(module)

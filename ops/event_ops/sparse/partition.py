@@ -1,0 +1,109 @@
+"""The rows of a CSR matrix cut into contiguous blocks of one shape: NumPy, on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from event_ops.checks.csr_values import MEND, check_indptr, is_known
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The arrays of a matrix as they are stored, and whether it is read transposed.
+
+    `data` is (nse,) or 0-d, `indptr` spans all of `indices`, `shape` is that of the matrix as it is read.
+    """
+
+    data: Any
+    indices: Any
+    indptr: Any
+    shape: tuple[int, int]
+    transposed: bool
+
+    def ends(self) -> Any:
+        """(rows + 1,), int64: ends[i] entries lie before row i."""
+        if not self.transposed:
+            return self.indptr.astype(np.int64)
+        rows = self.shape[0]
+        inside = self.indices[(self.indices >= 0) & (self.indices < rows)]
+        return np.concatenate([[0], np.cumsum(np.bincount(inside, minlength=rows))])
+
+    def rows(self, low: int, high: int) -> Stored:
+        """The rows from `low` up to `high`, stored in the same orientation."""
+        columns = self.shape[1]
+        if not self.transposed:
+            first, last = self.indptr[low], self.indptr[high]
+            kept = slice(int(first), int(last))
+            indices, indptr = self.indices[kept], self.indptr[low : high + 1] - first
+        else:
+            kept = (self.indices >= low) & (self.indices < high)
+            before = np.concatenate([[0], np.cumsum(kept)]).astype(self.indptr.dtype)
+            indices, indptr = self.indices[kept] - low, before[self.indptr]
+        data = self.data[kept] if self.data.ndim else self.data
+        return Stored(
+            data, indices.astype(self.indices.dtype), indptr, (high - low, columns), self.transposed
+        )
+
+    def padded(self, rows: int, nse: int) -> Stored:
+        """The same with so many rows and entries: the new ones lie behind indptr[-1], and out of range."""
+        columns = self.shape[1]
+        outside = np.asarray(rows if self.transposed else columns).astype(self.indices.dtype)
+        data = _longer(self.data, nse, 0) if self.data.ndim else self.data
+        indices, indptr = _longer(self.indices, nse, outside), self.indptr
+        if not self.transposed:
+            indptr = _longer(indptr, rows + 1, indptr[-1])
+        return Stored(data, indices, indptr, (rows, columns), self.transposed)
+
+
+def stored(A: Any) -> Stored:
+    """The arrays of a `CSR`, or of a SciPy CSR matrix, whose arrays may be memory-mapped files.
+
+    Raises ValueError for a matrix that is being traced, or whose indptr does not rise within its entries.
+    """
+    if not is_known(A.data, A.indices, A.indptr):
+        raise ValueError(
+            "A is being traced, or split over processes; expected known arrays, by which it is cut: "
+            "call shard_csr outside of jit and hand its result to the function"
+        )
+    data, indices, indptr = np.asarray(A.data), np.asarray(A.indices), np.asarray(A.indptr)
+    check_indptr(indptr, indices.size, MEND, whole=False)
+    spanned = slice(int(indptr[0]), int(indptr[-1]))
+    rows, columns = A.shape
+    return Stored(
+        data[spanned] if data.ndim else data,
+        indices[spanned],
+        indptr - indptr[0],
+        (int(rows), int(columns)),
+        bool(getattr(A, "transposed", False)),
+    )
+
+
+def balanced_starts(ends: Any, shards: int) -> tuple[int, ...]:
+    """Block k begins at the first row with at least k / shards of all entries before it.
+
+    So it has fewer entries than nse / shards + the longest row.
+    """
+    total = int(ends[-1])
+    targets = [-(-total * k // shards) for k in range(shards)]
+    return (*np.searchsorted(ends, targets).tolist(), len(ends) - 1)
+
+
+def check_starts(starts: Sequence[int], rows: int, shards: int) -> tuple[int, ...]:
+    """`starts` as Python integers; ValueError unless they cut `rows` rows into `shards` blocks."""
+    cuts = tuple(int(start) for start in starts)
+    if len(cuts) != shards + 1 or (cuts[0], cuts[-1]) != (0, rows) or list(cuts) != sorted(cuts):
+        raise ValueError(
+            f"starts is {cuts}; expected {shards + 1} rows that rise from 0 to {rows}: "
+            f"shard k of {shards} has the rows from starts[k] up to starts[k + 1]"
+        )
+    return cuts
+
+
+def _longer(x: Any, size: int, fill: Any) -> Any:
+    result = np.full(size, fill, x.dtype)
+    result[: x.size] = x
+    return result

@@ -1,0 +1,94 @@
+"""The entries of a CSR matrix by column: its transpose, kept, and event products that follow columns."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
+
+from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
+from event_ops.catalog.csr_event_matvec.op import csr_event_matvec
+from event_ops.catalog.csr_tocsc.op import csr_tocsc
+from event_ops.sparse.events import Events
+
+
+class ByColumn(NamedTuple):
+    """The result of `csr_tocsc`, and the weights in that order; None for one weight, or if none are kept."""
+
+    indices: jax.Array
+    indptr: jax.Array
+    permutation: jax.Array
+    weights: jax.Array | None
+
+
+def by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> ByColumn:
+    """The entries of a matrix by column, without weights: one sort."""
+    return ByColumn(*csr_tocsc(indices, indptr, shape=shape), None)
+
+
+def reweighted(plan: ByColumn, data: jax.Array) -> ByColumn:
+    """The same entries with new weights: no sort."""
+    return plan._replace(weights=data[plan.permutation] if data.ndim else None)
+
+
+def event_product(
+    data: jax.Array,
+    indices: jax.Array,
+    indptr: jax.Array,
+    events: Events,
+    shape: tuple[int, int],
+    transpose: bool = False,
+) -> jax.Array:
+    """A @ events or A.T @ events, for one vector of events or for a matrix of them."""
+    arrays = data, indices, indptr, events.values
+    if events.values.ndim == 2:
+        return csr_event_matmat(*arrays, shape=shape, transpose=transpose)
+    return csr_event_matvec(*arrays, shape=shape, transpose=transpose, encoding=events.encoding)
+
+
+def planned_event_product(
+    data: jax.Array,
+    indices: jax.Array,
+    indptr: jax.Array,
+    events: Events,
+    shape: tuple[int, int],
+    plan: ByColumn,
+) -> jax.Array:
+    """A @ events at the cost of the columns whose events are active, or of all without their weights."""
+    if plan.weights is None and data.ndim:
+        return event_product(data, indices, indptr, events, shape)
+    if plan.weights is None:
+        return event_product(data, plan.indices, plan.indptr, events, (shape[1], shape[0]), transpose=True)
+    return _planned(shape, data, events, indices, indptr, plan)
+
+
+# The value is computed from the plan's copy of the weights, the derivatives from the weights themselves:
+# so they are right, and counted once, wherever the plan was made.
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _planned(
+    shape: tuple[int, int],
+    data: jax.Array,
+    events: Events,
+    indices: jax.Array,
+    indptr: jax.Array,
+    plan: Any,
+) -> jax.Array:
+    return event_product(
+        plan.weights, plan.indices, plan.indptr, events, (shape[1], shape[0]), transpose=True
+    )
+
+
+@partial(_planned.defjvp, symbolic_zeros=True)
+def _jvp(shape: tuple[int, int], primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
+    data, events, *rest = primals
+    indices, indptr, _ = rest
+    y = _planned(shape, *primals)
+    dy = jnp.zeros_like(y)
+    if not isinstance(tangents[0], SymbolicZero):
+        dy += event_product(tangents[0], indices, indptr, events, shape)
+    if not isinstance(tangents[1].values, SymbolicZero):
+        dy += _planned(shape, data, tangents[1], *rest)
+    return y, dy

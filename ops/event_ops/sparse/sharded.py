@@ -1,0 +1,195 @@
+"""`shard_csr`: the rows of a CSR matrix over the devices of a mesh, and the products of what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from jax.typing import ArrayLike
+
+from event_ops.checks.arrays import as_array, check_shape
+from event_ops.checks.casts import ENABLE_X64
+from event_ops.sparse.csr import CSR
+from event_ops.sparse.events import Events
+from event_ops.sparse.operands import check_factor
+from event_ops.sparse.partition import balanced_starts, check_starts, stored
+from event_ops.sparse.ufuncs import no_array
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["data", "indices", "indptr"],
+    meta_fields=["block_shape", "transposed", "starts", "mesh", "axis"],
+)
+@dataclass(frozen=True, eq=False, repr=False)
+class ShardedCSR:
+    """The rows of a CSR matrix, a contiguous block of them on each shard of a mesh axis; see `shard_csr`.
+
+    `A @ v` and `A @ Events(x)` take v or x whole on every device, and give blocks, (shards, block rows):
+    nothing is communicated. `x @ A` and `Events(x) @ A` take blocks, and give the sum over the shards, whole
+    on every device: one all-reduce of `columns` numbers. `scatter` makes blocks of a vector and `gather` a
+    vector of blocks. A pytree, so an argument of any transformed function; in one's own `jax.shard_map` its
+    specification is `P(axis)`, and `A.local()` is the `CSR` of this shard.
+    """
+
+    data: jax.Array  # (shards, nse of a block), or (shards,): one weight for all entries
+    indices: jax.Array  # (shards, nse of a block)
+    indptr: jax.Array  # (shards, rows of a block + 1), or where stored transposed (shards, columns + 1)
+    block_shape: tuple[int, int]
+    transposed: bool
+    starts: tuple[int, ...]
+    mesh: Mesh
+    axis: str
+
+    __array_ufunc__: ClassVar[None] = None
+    __array__ = no_array("A @ x is in blocks, and A.gather(A @ x) one array")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns) of the whole matrix."""
+        return self.starts[-1], self.block_shape[1]
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        shards = len(self.starts) - 1
+        return (
+            f"ShardedCSR({rows} x {columns}, {shards} shard{'s' * (shards != 1)} along {self.axis!r}, "
+            f"A @ v of shape {(shards, self.block_shape[0])})"
+        )
+
+    def local(self) -> CSR:
+        """This shard's rows, padded, as a `CSR` of shape `block_shape`; inside of `jax.shard_map` only."""
+        shape = self.block_shape[::-1] if self.transposed else self.block_shape
+        A = CSR(self.data[0], self.indices[0], self.indptr[0], shape=shape, validate=False)
+        return A.T if self.transposed else A
+
+    def with_data(self, data: ArrayLike) -> ShardedCSR:
+        """The same structure with other weights, in the shape of `data`; those of padding have no effect."""
+        weights = as_array(data)
+        check_shape("data", weights, self.data.shape, why="weights by shard, as in the attribute `data`")
+        return replace(self, data=weights)
+
+    def __matmul__(self, x: Any) -> jax.Array:
+        check_factor(x, self.shape, left=False)
+        sizes = np.shape(x.values if isinstance(x, Events) else x)
+        if len(sizes) > 2:
+            raise ValueError(f"x has shape {sizes}; expected a vector or a matrix: jax.vmap is for more axes")
+        return _times(self, x)
+
+    def __rmatmul__(self, x: Any) -> jax.Array:
+        blocks = x.values if isinstance(x, Events) else x
+        shape = (len(self.starts) - 1, self.block_shape[0])
+        if np.shape(blocks) != shape:
+            raise ValueError(
+                f"x has shape {np.shape(blocks)}; expected {shape}, a block per shard: A.scatter(x)"
+            )
+        return _before(x, self)
+
+    def scatter(self, x: ArrayLike) -> jax.Array:
+        """Blocks, (shards, block rows, ...), of an array with one element or row per row of A; padded with 0.
+
+        A process only sends what its own devices hold.
+        """
+        whole: Any = np.asarray(x)
+        check_shape("x", whole, (self.shape[0], *whole.shape[1:]), why="one element per row of A")
+
+        def block(k: int) -> Any:
+            part = whole[self.starts[k] : self.starts[k + 1]]
+            padding = np.zeros((self.block_shape[0] - len(part), *whole.shape[1:]), whole.dtype)
+            return np.concatenate([part, padding])
+
+        return _by_shard(block, self.mesh, self.axis)
+
+    def gather(self, blocks: jax.Array) -> Any:
+        """The NumPy array, (rows, ...), of blocks: an all-gather, which every process has to take part in."""
+        whole = np.asarray(jax.device_put(blocks, NamedSharding(self.mesh, P())))
+        sizes = np.diff(self.starts)
+        return np.concatenate([block[:size] for block, size in zip(whole, sizes, strict=True)])
+
+
+def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None) -> ShardedCSR:
+    """`(A @ v)[starts[k] : starts[k + 1]]` on shard k: a CSR matrix by blocks of rows with balanced nse.
+
+    Without `starts`, block k begins at the first row that has at least k / shards of all entries before it:
+    so a block has fewer entries than nse / shards + the longest row. Blocks are padded to equal rows and
+    equal nse. Padding is inert: a padded row is empty, and a padded entry has weight 0, a column out of range
+    and a place behind the end of indptr, each of which alone keeps it out of a product and of a derivative.
+
+    A is kept as it is stored. `shard_csr(A.T, ...)` of rows that are presynaptic neurons gives each shard the
+    synapses onto its own rows of A.T, its postsynaptic neurons, still by presynaptic row: so
+    `A @ Events(spikes)` of the result costs what the spikes cost, and needs the spikes of all neurons, the
+    cheapest thing to exchange.
+
+    With several processes (`jax.distributed`) each calls this with the same A and makes its own blocks only;
+    a SciPy matrix of memory-mapped arrays is then read where those blocks are.
+
+    Args:
+        A: a `CSR`, also transposed, or a SciPy CSR matrix or array; known, not traced.
+        mesh: the devices.
+        axis: the mesh axis over which the rows are split; over others they are repeated.
+        starts: (shards + 1,), the first row of each shard and the end, for matrices that have to share one
+            partition of a population; default: balanced nse.
+
+    Returns:
+        A `ShardedCSR`, with arrays of sharding P(axis).
+
+    Raises:
+        ValueError: no such axis, starts that do not cut the rows, or a matrix that is traced or broken.
+    """
+    if axis not in mesh.shape:
+        raise ValueError(f"axis is {axis!r}; expected one of the mesh: {', '.join(map(repr, mesh.shape))}")
+    whole, shards = stored(A), mesh.shape[axis]
+    ends = whole.ends()
+    cuts = balanced_starts(ends, shards) if starts is None else check_starts(starts, whole.shape[0], shards)
+    rows, nse = int(np.diff(cuts).max()), int(np.diff(ends[list(cuts)]).max())
+    _check_countable(max(nse, whole.shape[1]))
+    block = cache(lambda k: whole.rows(cuts[k], cuts[k + 1]).padded(rows, nse))
+    arrays = (
+        _by_shard(lambda k: block(k).data, mesh, axis),
+        _by_shard(lambda k: block(k).indices, mesh, axis),
+        _by_shard(lambda k: block(k).indptr, mesh, axis),
+    )
+    return ShardedCSR(*arrays, (rows, whole.shape[1]), whole.transposed, cuts, mesh, axis)
+
+
+def _check_countable(count: int) -> None:
+    counter = jax.dtypes.canonicalize_dtype(np.int64)
+    if count > np.iinfo(counter).max:
+        raise ValueError(
+            f"a shard has {count} entries or columns, which {counter} cannot count; use more shards, or "
+            f"{ENABLE_X64}"
+        )
+
+
+def _by_shard(block: Callable[[int], Any], mesh: Mesh, axis: str) -> jax.Array:
+    """The array whose element k is block(k), made where element k lives."""
+    shards, sharding = mesh.shape[axis], NamedSharding(mesh, P(axis))
+
+    def those(at: Any) -> Any:
+        return np.stack([block(k) for k in range(shards)[at[0]]])
+
+    (own, *_) = sharding.addressable_devices_indices_map((shards,)).values()
+    return jax.make_array_from_callback((shards, *those(own).shape[1:]), sharding, those)
+
+
+@jax.jit
+def _times(A: ShardedCSR, x: Any) -> jax.Array:
+    def part(A: ShardedCSR, x: Any) -> jax.Array:
+        return (A.local() @ x)[None]
+
+    return jax.shard_map(part, mesh=A.mesh, in_specs=(P(A.axis), P()), out_specs=P(A.axis))(A, x)
+
+
+@jax.jit
+def _before(x: Any, A: ShardedCSR) -> jax.Array:
+    def part(x: Any, A: ShardedCSR) -> jax.Array:
+        own = jax.tree.map(lambda block: block[0], x)
+        return jax.lax.psum(own @ A.local(), A.axis)
+
+    return jax.shard_map(part, mesh=A.mesh, in_specs=(P(A.axis), P(A.axis)), out_specs=P())(x, A)
