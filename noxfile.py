@@ -55,14 +55,14 @@ HERE = here()
 def demo(session: nox.Session) -> None:
     """Simulate the CUBA network of 4000 spiking neurons; `-- --help` shows its options."""
     install(session, *workspace("numba"))
-    session.run("python", "-m", "event_ops_harness.cuba", *session.posargs)
+    session.run("python", "-m", "event_ops_harness.networks.cuba", *session.posargs)
 
 
 @nox.session(default=False)
 def microcircuit(session: nox.Session) -> None:
     """Simulate the Potjans-Diesmann microcircuit at scale 0.1; `-- --help` shows its options."""
     install(session, *workspace("numba"))
-    session.run("python", "-m", "event_ops_harness.microcircuit", *session.posargs)
+    session.run("python", "-m", "event_ops_harness.networks.microcircuit", *session.posargs)
 
 
 @nox.session

@@ -21,10 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 from rich.console import Console
 
-from event_ops_harness.microcircuit.connectivity import BACKGROUND, key_of, recurrent_connectivity
-from event_ops_harness.microcircuit.delivery import empty_history
-from event_ops_harness.microcircuit.model import POPULATIONS, Microcircuit
-from event_ops_harness.microcircuit.network import State, Wiring, dynamics, initial_state, wiring_of
+from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, key_of, recurrent_connectivity
+from event_ops_harness.networks.microcircuit.delivery import empty_history
+from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
+from event_ops_harness.networks.microcircuit.network import State, Wiring, dynamics, initial_state, wiring_of
 
 WIDTH = 0.8  # mV
 STEP = 0.05

@@ -14,9 +14,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.microcircuit.connectivity import BACKGROUND, key_of, recurrent_connectivity
-from event_ops_harness.microcircuit.model import POPULATIONS, Microcircuit
-from event_ops_harness.microcircuit.network import State, Wiring, dynamics, initial_state, wiring_of
+from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, key_of, recurrent_connectivity
+from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
+from event_ops_harness.networks.microcircuit.network import State, Wiring, dynamics, initial_state, wiring_of
 
 DISCARDED = 0.2  # s
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from event_ops_harness.cuba import cli, simulation
+from event_ops_harness.networks.cuba import cli, simulation
 
 
 @contextmanager

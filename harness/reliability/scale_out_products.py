@@ -19,7 +19,7 @@ from jax.sharding import Mesh
 
 import event_ops
 from event_ops import CSR, Events
-from event_ops_harness.cuba.processes import join, prepare_devices
+from event_ops_harness.networks.shared.processes import join, prepare_devices
 
 COLLECTIVES = re.compile(
     r"\b(all-gather|all-reduce|all-to-all|collective-permute|collective-broadcast|reduce-scatter)(?:-start)?\("

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from event_ops_harness.cuba.processes import LOOPBACK, free_port
+from event_ops_harness.networks.shared.processes import LOOPBACK, free_port
 
 SECONDS = 300
 PRODUCTS = Path(__file__).with_name("scale_out_products.py")

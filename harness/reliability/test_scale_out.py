@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from scale_out_start import ENDLESS, PRODUCTS, lose, on_loopback, outputs, started
 
-from event_ops_harness.cuba.processes import FAILED, HEARTBEAT_SECONDS
+from event_ops_harness.networks.shared.processes import FAILED, HEARTBEAT_SECONDS
 
 pytestmark = pytest.mark.promise(11)
 

@@ -14,7 +14,7 @@ socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 import numpy as np  # noqa: E402
 
 from event_ops.discover import operators  # noqa: E402
-from event_ops_harness.cuba import cli  # noqa: E402
+from event_ops_harness.networks.cuba import cli  # noqa: E402
 
 if __name__ == "__main__":
     figure, *names = sys.argv[1:]

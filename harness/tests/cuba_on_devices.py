@@ -11,13 +11,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from event_ops_harness.cuba.blocks import mesh_of
-from event_ops_harness.cuba.connectivity import Connectivity, random_connectivity
-from event_ops_harness.cuba.model import CubaParameters
-from event_ops_harness.cuba.network import catalog_step, initial_state
-from event_ops_harness.cuba.processes import prepare_devices
-from event_ops_harness.cuba.sharded import Blocks, network, sharded_chunk, simulate_sharded
-from event_ops_harness.cuba.simulation import Recording, compiled, simulate
+from event_ops_harness.networks.cuba.connectivity import Connectivity, random_connectivity
+from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba.network import catalog_step, initial_state
+from event_ops_harness.networks.cuba.sharded import Blocks, network, sharded_chunk, simulate_sharded
+from event_ops_harness.networks.cuba.simulation import Recording, compiled, simulate
+from event_ops_harness.networks.shared.blocks import mesh_of
+from event_ops_harness.networks.shared.processes import prepare_devices
 
 MODEL, NEURONS, SEED, STEPS = CubaParameters(), 403, 3, 1200
 DEVICES = (1, 3, 8)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from event_ops_harness.bench import compare, revisions
+from event_ops_harness import revisions
+from event_ops_harness.bench import compare
 
 # Measures what its revision says; every process differs by a bit of noise. The names of libraries that
 # PYTHONPATH puts first tell the revision.

@@ -10,8 +10,8 @@ import pytest
 from event_ops.cases import Case
 from event_ops.discover import operators
 from event_ops_harness.bench import scaling, triad
-from event_ops_harness.bench.results import Row
 from event_ops_harness.bench.steps import Problem, make_problem
+from event_ops_harness.results import Row
 
 OPERATORS = {operator.name: operator for operator in operators()}
 

@@ -15,9 +15,9 @@ from event_ops.discover import operators
 from event_ops_harness.bench import catalog, catalog_table, gradients, peers, steps, traffic, triad
 from event_ops_harness.bench.gradients import Gradient
 from event_ops_harness.bench.jax_peers import JAX_PEERS
-from event_ops_harness.bench.results import Row
 from event_ops_harness.bench.timing import seconds_per_step
 from event_ops_harness.bench.verdicts import verdicts
+from event_ops_harness.results import Row
 
 OPERATORS = {operator.name: operator for operator in operators()}
 TABLES = (traffic.COUNTS, steps.CARRIED, peers.CALLED, peers.STEPPED, JAX_PEERS, gradients.LINEAR)

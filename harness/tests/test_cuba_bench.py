@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from event_ops_harness.bench import cuba as bench_cuba
-from event_ops_harness.cuba.rivals.worker import RIVALS, Rival, Worker, WorkerError
+from event_ops_harness.networks.cuba.rivals import RIVALS
+from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 SMALL = {"neurons": 200, "steps": 50, "seed": 1, "threads": 1, "model": {}}
 

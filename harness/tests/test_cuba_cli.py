@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from event_ops_harness.cuba.cli import main
+from event_ops_harness.networks.cuba.cli import main
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -7,14 +7,14 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from event_ops_harness.cuba.connectivity import (
+from event_ops_harness.networks.cuba.connectivity import (
     Connectivity,
     ConnectivityError,
     bernoulli_cells,
     load_connectivity,
     random_connectivity,
 )
-from event_ops_harness.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba.model import CubaParameters
 
 MODEL = CubaParameters()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from event_ops_harness.cuba import processes
+from event_ops_harness.networks.shared import processes
 
 ON_DEVICES = Path(__file__).with_name("cuba_on_devices.py")
 ENVIRONMENT = os.environ | {"JAX_PLATFORMS": "cpu"}
@@ -49,7 +49,7 @@ def one_device(tmp_path_factory):
 def table(figure: Path, *options: object) -> dict[str, str]:
     """What the demo prints, by name, but for times."""
     words = ("--neurons", "300", "--seconds", "0.06", "--no-progress", "--output", figure)
-    text = python("-m", "event_ops_harness.cuba", *words, *options)
+    text = python("-m", "event_ops_harness.networks.cuba", *words, *options)
     assert text.count("CUBA network") == 1 and figure.exists()
     return dict(
         re.findall(r"^ *│? *(spikes|mean rate|CV of intervals|devices|synapses) +│ (.+?) *│?$", text, re.M)

@@ -8,10 +8,10 @@ import jax
 import numpy as np
 import pytest
 
-from event_ops_harness.cuba import simulation
-from event_ops_harness.cuba.connectivity import Connectivity, random_connectivity
-from event_ops_harness.cuba.model import CubaParameters
-from event_ops_harness.cuba.network import State, Step, catalog_step, initial_state, on_device
+from event_ops_harness.networks.cuba import simulation
+from event_ops_harness.networks.cuba.connectivity import Connectivity, random_connectivity
+from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba.network import State, Step, catalog_step, initial_state, on_device
 
 MODEL = CubaParameters()
 
@@ -20,7 +20,7 @@ def network(kind: str, connectivity: Connectivity, model: CubaParameters = MODEL
     """The step of this kind, and its initial state."""
     state = initial_state(connectivity, model, 5)
     if kind == "fused":
-        module = pytest.importorskip("event_ops_harness.cuba.fused", reason="needs numba")
+        module = pytest.importorskip("event_ops_harness.networks.cuba.fused", reason="needs numba")
         return module.fused_step(connectivity, model), module.fused_state(state)
     backend = "reference" if kind == "reference" else None
     return catalog_step(connectivity, model, backend), state

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
-from event_ops_harness.microcircuit.cli import main
+from event_ops_harness.networks.microcircuit.cli import main
 
 PNG = b"\x89PNG\r\n\x1a\n"
 TINY = ("--scale", "0.01", "--discard", "0.02", "--no-progress")
@@ -69,7 +69,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, op
 def spikes_of(path, *options):
     """Times and ids that a program of its own finds."""
     words = ("--npz-out", path, "--output", path.with_suffix(".png"), *options)
-    command = [sys.executable, "-m", "event_ops_harness.microcircuit", *TINY, *map(str, words)]
+    command = [sys.executable, "-m", "event_ops_harness.networks.microcircuit", *TINY, *map(str, words)]
     environment = os.environ | {"JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

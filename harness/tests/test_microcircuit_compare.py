@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
-from event_ops_harness.cuba.rivals.worker import WorkerError
-from event_ops_harness.microcircuit.compare import make_parser, theirs
-from event_ops_harness.microcircuit.model import Microcircuit
+from event_ops_harness.bench.microcircuit_statistics import make_parser, theirs
+from event_ops_harness.networks.microcircuit.model import Microcircuit
+from event_ops_harness.networks.shared.rivals import WorkerError
 
 MODEL = Microcircuit(N_scaling=0.002, K_scaling=0.01)
 

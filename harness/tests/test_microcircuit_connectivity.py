@@ -7,10 +7,10 @@ import pytest
 import scipy.stats
 
 numba = pytest.importorskip("numba", reason="rows are drawn by compiled code")
-connectivity = pytest.importorskip("event_ops_harness.microcircuit.connectivity")
-rows = pytest.importorskip("event_ops_harness.microcircuit.rows")
+connectivity = pytest.importorskip("event_ops_harness.networks.microcircuit.connectivity")
+rows = pytest.importorskip("event_ops_harness.networks.microcircuit.rows")
 
-from event_ops_harness.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit  # noqa: E402
+from event_ops_harness.networks.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit  # noqa: E402
 
 MODEL = Microcircuit(N_scaling=0.03, K_scaling=0.3)
 # Of a hundred p-values the smallest is below 1e-4 once in a hundred seeds, and the seed is fixed.

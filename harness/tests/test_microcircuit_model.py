@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from event_ops_harness.microcircuit.model import (
+from event_ops_harness.networks.microcircuit.model import (
     FULL_RATES,
     L4E,
     L23E,

@@ -19,21 +19,21 @@ import pytest
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
 from event_ops import csr_event_deliver
-from event_ops_harness.microcircuit.checkpoint import (
+from event_ops_harness.networks.microcircuit.checkpoint import (
     CheckpointError,
     load_checkpoint,
     save_checkpoint,
 )
-from event_ops_harness.microcircuit.connectivity import (
+from event_ops_harness.networks.microcircuit.connectivity import (
     Connectivity,
     recurrent_connectivity,
     recurrent_drawing,
     thalamic_connectivity,
 )
-from event_ops_harness.microcircuit.delivery import empty_buffer, sent
-from event_ops_harness.microcircuit.inputs import pulse_of
-from event_ops_harness.microcircuit.model import Microcircuit
-from event_ops_harness.microcircuit.network import (
+from event_ops_harness.networks.microcircuit.delivery import empty_buffer, sent
+from event_ops_harness.networks.microcircuit.inputs import pulse_of
+from event_ops_harness.networks.microcircuit.model import Microcircuit
+from event_ops_harness.networks.microcircuit.network import (
     OPERATORS,
     State,
     capacity_of,
@@ -41,9 +41,14 @@ from event_ops_harness.microcircuit.network import (
     initial_state,
     wiring_of,
 )
-from event_ops_harness.microcircuit.procedural import MIN_PARALLEL
-from event_ops_harness.microcircuit.rows import SLOTS
-from event_ops_harness.microcircuit.simulation import SpikesLostError, compile_chunk, make_buffer, simulate
+from event_ops_harness.networks.microcircuit.procedural import MIN_PARALLEL
+from event_ops_harness.networks.microcircuit.rows import SLOTS
+from event_ops_harness.networks.microcircuit.simulation import (
+    SpikesLostError,
+    compile_chunk,
+    make_buffer,
+    simulate,
+)
 
 # No background: nothing happens unless a test makes it happen.
 SILENT = Microcircuit(N_scaling=0.001, drive="dc", bg_rate=0.0)

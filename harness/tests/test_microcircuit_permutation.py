@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from event_ops_harness.microcircuit.permutation import excesses, labellings, p_values
-from event_ops_harness.microcircuit.statistics import ks_distance
+from event_ops_harness.networks.microcircuit.permutation import excesses, labellings, p_values
+from event_ops_harness.networks.microcircuit.statistics import ks_distance
 
 
 def apart(places: list[float]) -> np.ndarray:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from event_ops_harness.microcircuit.model import Microcircuit
-from event_ops_harness.microcircuit.statistics import (
+from event_ops_harness.networks.microcircuit.model import Microcircuit
+from event_ops_harness.networks.microcircuit.statistics import (
     Spikes,
     count_correlations,
     interval_cvs,

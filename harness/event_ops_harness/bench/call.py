@@ -19,8 +19,8 @@ import warp as wp
 from rich.console import Console
 
 from event_ops_harness.bench.python_handler import register_python_handler
-from event_ops_harness.bench.results import Row, show, write
 from event_ops_harness.bench.timing import Work, seconds_per_call
+from event_ops_harness.results import Row, show, write
 from ffi_bridge import numba_kernel, warp_kernel
 
 _OUT: Final = jax.ShapeDtypeStruct((8,), jnp.float32)

@@ -30,12 +30,12 @@ from event_ops_harness.bench.gradients import Gradient
 from event_ops_harness.bench.jax_peers import jax_peers_of
 from event_ops_harness.bench.optional import brainevent, graphblas
 from event_ops_harness.bench.peers import peers_of
-from event_ops_harness.bench.results import Row, write
 from event_ops_harness.bench.rivals import mkl
 from event_ops_harness.bench.steps import Problem, make_problem, run_of
 from event_ops_harness.bench.timing import Run, seconds_per_step
 from event_ops_harness.bench.traffic import bytes_moved
 from event_ops_harness.bench.verdicts import verdicts
+from event_ops_harness.results import Row, write
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "catalog.json"
 

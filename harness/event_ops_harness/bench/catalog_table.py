@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.bench.gradients import TARGET, Gradient
-from event_ops_harness.bench.results import Row
+from event_ops_harness.results import Row
 
 
 def show(console: Console, rows: Sequence[Row], slopes: Sequence[Gradient]) -> None:

@@ -23,9 +23,9 @@ import scipy.sparse
 from rich.console import Console
 
 from event_ops_harness.bench.fresh import Found, ProcessError, ask, median, spread, take_turns
-from event_ops_harness.bench.results import Row, show, write
 from event_ops_harness.bench.workers.cold import WAYS
 from event_ops_harness.bench.workers.matrix import norm, square_csr, vector
+from event_ops_harness.results import Row, show, write
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "cold.json"
 BASELINE: Final = "event_ops, reference"

@@ -27,8 +27,8 @@ from rich.table import Table
 
 from event_ops_harness.bench.fresh import median
 from event_ops_harness.bench.noise import Change, change
-from event_ops_harness.bench.results import write_rows
-from event_ops_harness.bench.revisions import RevisionError, check, environment, git, worktree
+from event_ops_harness.results import write_rows
+from event_ops_harness.revisions import RevisionError, check, environment, git, worktree
 
 HARNESS: Final = Path(__file__).parents[2]
 OUTPUT: Final = HARNESS / "results" / "compare.json"

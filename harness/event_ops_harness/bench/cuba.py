@@ -19,7 +19,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.bench.results import write_rows
 from event_ops_harness.bench.simulators import (
     Row,
     add_rivals_python,
@@ -27,8 +26,10 @@ from event_ops_harness.bench.simulators import (
     median_ratio,
     print_skipped,
 )
-from event_ops_harness.cuba.model import CubaParameters
-from event_ops_harness.cuba.rivals.worker import RIVALS, Rival
+from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba.rivals import RIVALS
+from event_ops_harness.networks.shared.rivals import Rival
+from event_ops_harness.results import write_rows
 
 SIZES = (4000, 40_000, 400_000)
 NEURON_STEPS = 40_000_000  # per measurement: about as long at every size

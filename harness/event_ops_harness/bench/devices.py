@@ -18,7 +18,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from event_ops_harness.bench.fresh import Found, ProcessError, ask, median, spread, take_turns
-from event_ops_harness.bench.results import Row, show, write
+from event_ops_harness.results import Row, show, write
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "devices.json"
 BASELINE: Final = "1 device"

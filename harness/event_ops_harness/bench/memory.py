@@ -23,8 +23,8 @@ from rich.table import Table
 
 from event_ops_harness.bench.fits import line
 from event_ops_harness.bench.fresh import Found, ProcessError, ask, median, take_turns
-from event_ops_harness.bench.results import write_rows
 from event_ops_harness.bench.workers.memory import KINDS
+from event_ops_harness.results import write_rows
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "memory.json"
 BASELINE: Final = "SciPy CSR"

@@ -23,7 +23,6 @@ from rich.table import Table
 
 from event_ops_harness.bench.microcircuit_growth import add_efficiencies, exponents
 from event_ops_harness.bench.microcircuit_parts import measure_parts, parts_table
-from event_ops_harness.bench.results import write_rows
 from event_ops_harness.bench.simulators import (
     Job,
     Row,
@@ -32,13 +31,12 @@ from event_ops_harness.bench.simulators import (
     median_ratio,
     print_skipped,
 )
-from event_ops_harness.cuba.rivals.worker import Rival
-from event_ops_harness.microcircuit.model import Microcircuit
-from event_ops_harness.microcircuit.rivals.request import nest_request
+from event_ops_harness.networks.microcircuit.model import Microcircuit
+from event_ops_harness.networks.microcircuit.rivals import NEST, OURS
+from event_ops_harness.networks.microcircuit.rivals.request import nest_request
+from event_ops_harness.networks.shared.rivals import Rival
+from event_ops_harness.results import write_rows
 
-RIVALS_FOLDER = Path(__file__).parents[1] / "microcircuit" / "rivals"
-OURS = Rival("event-ops", ("-m", "event_ops_harness.microcircuit.rivals.event_ops_worker"), ours=True)
-NEST = Rival("NEST", (str(RIVALS_FOLDER / "nest_worker.py"),))
 MAX_CONNECTIONS_PER_THREAD = 134_217_726  # of NEST
 OUTPUT = Path(__file__).parents[2] / "results" / "microcircuit.json"
 

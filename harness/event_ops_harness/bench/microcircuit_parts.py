@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from event_ops_harness.cuba.rivals.worker import Rival, Worker
+from event_ops_harness.networks.shared.rivals import Rival, Worker
 
 PARTS = Rival("parts", ("-m", "event_ops_harness.bench.workers.microcircuit_parts"), ours=True)
 NAMES = ("neurons", "delivery", "background")

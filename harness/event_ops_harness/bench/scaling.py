@@ -28,9 +28,9 @@ from event_ops.catalog.lif_step.cases import CUBA
 from event_ops.discover import operators
 from event_ops_harness.bench import catalog, triad
 from event_ops_harness.bench.fits import power_law
-from event_ops_harness.bench.results import Row, show, write
 from event_ops_harness.bench.scaling_rivals import by_hand
 from event_ops_harness.bench.steps import make_problem
+from event_ops_harness.results import Row, show, write
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "scaling.json"
 PER_ROW: Final = 100

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from event_ops_harness.cuba.rivals.worker import Rival, Worker, WorkerError
+from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 Row = dict[str, Any]
 Job = tuple[Rival, Row, dict[str, Any]]  # who, what is written about it, what it is asked for

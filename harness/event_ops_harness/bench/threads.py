@@ -24,7 +24,7 @@ from event_ops.cases import BENCHMARK
 from event_ops.discover import Operator, operators
 from event_ops_harness.bench import triad
 from event_ops_harness.bench.fresh import Found, ProcessError, ask, median, spread, take_turns
-from event_ops_harness.bench.results import Row, write
+from event_ops_harness.results import Row, write
 
 OUTPUT: Final = Path(__file__).parents[2] / "results" / "threads.json"
 TRIAD: Final = "STREAM triad"

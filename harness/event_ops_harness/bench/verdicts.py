@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from event_ops_harness.bench.gradients import TARGET, Gradient
-from event_ops_harness.bench.results import Row
+from event_ops_harness.results import Row
 
 WORST: Final = 1.1  # how many times the time of our fastest backend the default may take
 

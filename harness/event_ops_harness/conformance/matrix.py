@@ -16,8 +16,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.bench.results import machine, when
 from event_ops_harness.conformance.properties import PROPERTIES
+from event_ops_harness.results import machine, when
 from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 from ffi_bridge.operators.backends import PREFERENCE
 

@@ -19,8 +19,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.bench.results import write_found
 from event_ops_harness.gpu.device import gpu
+from event_ops_harness.results import write_found
 
 ROOT: Final = Path(__file__).parents[3]
 OUTPUT: Final = ROOT / "harness" / "results" / "gpu.json"

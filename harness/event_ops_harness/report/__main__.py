@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from event_ops_harness.bench.results import commit_of
 from event_ops_harness.report.inputs import read
 from event_ops_harness.report.markdown import markdown
 from event_ops_harness.report.page import page
+from event_ops_harness.results import commit_of
 
 RESULTS: Final = Path(__file__).parents[2] / "results"
 

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from event_ops_harness.cuba.cli import blocks_of, connectivity_of, record
-from event_ops_harness.cuba.model import CubaParameters
-from event_ops_harness.cuba.options import make_parser
-from event_ops_harness.cuba.processes import LOOPBACK, free_port
+from event_ops_harness.networks.cuba.cli import blocks_of, connectivity_of, record
+from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.shared.options import make_parser
+from event_ops_harness.networks.shared.processes import LOOPBACK, free_port
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:

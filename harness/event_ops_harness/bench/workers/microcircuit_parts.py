@@ -1,4 +1,4 @@
-"""Where the time of a step of the microcircuit goes; the protocol is that of ``cuba/rivals``.
+"""Where the time of a step of the microcircuit goes; the protocol is that of ``networks/cuba/rivals``.
 
 One line of stdin asks for one turn: the whole step, then its delivery alone, of the spikes of a recorded
 stretch, then its background alone, each in a scan of STEPS steps.
@@ -20,18 +20,18 @@ import event_ops
 from event_ops.discover import operators
 from event_ops_harness.bench import triad
 from event_ops_harness.bench.traffic import bytes_moved
-from event_ops_harness.microcircuit.delivery import Synapses, arriving, sent
-from event_ops_harness.microcircuit.inputs import background_of
-from event_ops_harness.microcircuit.model import Microcircuit
-from event_ops_harness.microcircuit.network import (
+from event_ops_harness.networks.microcircuit.delivery import Synapses, arriving, sent
+from event_ops_harness.networks.microcircuit.inputs import background_of
+from event_ops_harness.networks.microcircuit.model import Microcircuit
+from event_ops_harness.networks.microcircuit.network import (
     State,
     Wiring,
     capacity_of,
     catalog_step,
     dynamics,
 )
-from event_ops_harness.microcircuit.rivals.event_ops_worker import build, counting, counting_scan
-from event_ops_harness.microcircuit.rows import SLOTS
+from event_ops_harness.networks.microcircuit.rivals.event_ops_worker import build, counting, counting_scan
+from event_ops_harness.networks.microcircuit.rows import SLOTS
 
 STEPS = 1000
 SAMPLED = 20  # of so many steps one is looked at for what its delivery moves

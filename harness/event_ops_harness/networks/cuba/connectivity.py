@@ -1,0 +1,151 @@
+"""Who projects to whom: CSR with rows = source neurons and columns = targets.
+
+A neuron has two synaptic channels, so the matrix has shape (N, 2 N): column j is the excitatory
+channel of neuron j, column N + j its inhibitory one. One product then serves both channels.
+"""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.io
+import scipy.sparse
+
+from event_ops_harness.networks.cuba.model import CubaParameters
+
+DRAWS_AT_ONCE = 1 << 22
+COMPRESSED = (
+    scipy.sparse.csr_array,
+    scipy.sparse.csr_matrix,
+    scipy.sparse.csc_array,
+    scipy.sparse.csc_matrix,
+    scipy.sparse.bsr_array,
+    scipy.sparse.bsr_matrix,
+)
+MAX_SYNAPSES = np.iinfo(np.int32).max
+
+
+class ConnectivityError(ValueError):
+    """A connectivity that cannot be simulated; the message is one line for the user."""
+
+
+@dataclass(frozen=True)
+class Connectivity:
+    """CSR (data, indices, indptr) of shape (N, 2 N), and what belongs to it."""
+
+    data: np.ndarray  # float32; 0-d: every synapse weighs the same; (nse,): mV
+    indices: np.ndarray  # int32 (nse,)
+    indptr: np.ndarray  # int32 (N + 1,)
+    channel_scale: tuple[float, float]  # excitatory, inhibitory: one unit of data in mV
+    excitatory: np.ndarray  # bool (N,): colour of the neuron in the raster
+    source: str
+
+    @property
+    def neurons(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def synapses(self) -> int:
+        return self.indices.size
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.neurons, 2 * self.neurons
+
+
+def random_connectivity(neurons: int, model: CubaParameters, seed: int) -> Connectivity:
+    """Every ordered pair (self-connections included) is connected with probability p.
+
+    Raises ConnectivityError if there are more synapses than int32 indices can count.
+    """
+    probability = model.connection_probability(neurons)
+    if 1.01 * probability * neurons**2 > MAX_SYNAPSES or 2 * neurons > MAX_SYNAPSES:
+        raise ConnectivityError(f"{neurons} neurons have more synapses than int32 indices can count")
+    cells = bernoulli_cells(neurons * neurons, probability, np.random.default_rng(seed))
+    source, target = np.divmod(cells, neurons)
+    n_ex = model.excitatory_count(neurons)
+    first_inhibitory = np.searchsorted(source, n_ex)
+    target[first_inhibitory:] += neurons
+    return Connectivity(
+        data=np.ones((), np.float32),
+        indices=target.astype(np.int32),
+        indptr=np.searchsorted(source, np.arange(neurons + 1)).astype(np.int32),
+        channel_scale=(model.weight_ex, model.weight_in),
+        excitatory=np.arange(neurons) < n_ex,
+        source=f"random, p = {probability:.3g}",
+    )
+
+
+def bernoulli_cells(cells: int, probability: float, rng: np.random.Generator) -> np.ndarray:
+    """Sorted indices of the successes in so many Bernoulli trials; cost grows with successes only.
+
+    The gaps between successes are geometric, so they are drawn instead of the trials.
+    """
+    batch = int(min(DRAWS_AT_ONCE, 1.1 * probability * cells + 100))
+    parts, last = [], -1
+    while last < cells:
+        part = last + np.cumsum(rng.geometric(probability, size=batch))
+        last = int(part[-1])
+        parts.append(part)
+    drawn = np.concatenate(parts)
+    return drawn[: np.searchsorted(drawn, cells)]
+
+
+def load_connectivity(path: Path, scale: float = 1.0) -> Connectivity:
+    """Read a square matrix, rows = source and columns = target: .mtx (Matrix Market) or .npz (scipy).
+
+    Entries times `scale` are weights in mV; positive ones are excitatory synapses, negative ones
+    inhibitory, zeros none. Raises ConnectivityError with one line that says what is wrong.
+    """
+    matrix = checked(read_matrix(path), path, scale)
+    neurons = matrix.indptr.size - 1
+    excitatory = np.asarray(matrix.sum(axis=1)).ravel() >= 0
+    return Connectivity(
+        data=matrix.data,
+        indices=np.where(matrix.data < 0, matrix.indices + neurons, matrix.indices).astype(np.int32),
+        indptr=matrix.indptr.astype(np.int32),
+        channel_scale=(1.0, 1.0),
+        excitatory=excitatory,
+        source=path.name,
+    )
+
+
+def read_matrix(path: Path) -> scipy.sparse.coo_array:
+    """The matrix in the file as COO; duplicates are not summed yet."""
+    readers = {".mtx": scipy.io.mmread, ".npz": scipy.sparse.load_npz}
+    if path.suffix not in readers:
+        raise ConnectivityError(f"{path}: expected a .mtx (Matrix Market) or .npz (scipy.sparse) file")
+    if not path.is_file():
+        raise ConnectivityError(f"{path}: no such file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            matrix = readers[path.suffix](path)
+            if isinstance(matrix, COMPRESSED):
+                matrix.check_format(full_check=True)  # conversions trust indptr and indices
+            return scipy.sparse.coo_array(matrix)
+    except Exception as error:  # scipy raises nearly every type here, and all mean the same
+        reason = " ".join(str(error).split()).partition(". ")[0] or type(error).__name__
+        raise ConnectivityError(f"{path}: not a readable {path.suffix} matrix ({reason})") from error
+
+
+def checked(matrix: scipy.sparse.coo_array, path: Path, scale: float) -> scipy.sparse.csr_array:
+    """As scaled float32 CSR with duplicates summed and zeros dropped, if it can be a network."""
+    shape: tuple[int, ...] = matrix.shape or ()
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
+        raise ConnectivityError(
+            f"{path}: shape {shape}; expected a square matrix, rows = source, columns = target"
+        )
+    if matrix.dtype.kind not in "biuf":
+        raise ConnectivityError(f"{path}: entries are {matrix.dtype}; expected real weights in mV")
+    if max(2 * shape[0], matrix.nnz) > MAX_SYNAPSES:
+        raise ConnectivityError(f"{path}: too large for int32 indices ({matrix.nnz} entries)")
+    csr = scipy.sparse.csr_array(matrix.astype(np.float64))
+    csr.sum_duplicates()
+    with np.errstate(over="ignore"):
+        csr.data = (csr.data * scale).astype(np.float32)
+    csr.eliminate_zeros()
+    if not np.isfinite(csr.data).all():
+        raise ConnectivityError(f"{path}: weights are NaN or infinite in float32; expected finite ones in mV")
+    return csr

@@ -1,0 +1,101 @@
+"""One time step of the network, built from the catalog's operators."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import event_ops
+from event_ops_harness.networks.cuba.connectivity import Connectivity
+from event_ops_harness.networks.cuba.model import CubaParameters
+
+OPERATORS = ("lif_step", "expsyn_step", "spike_compact")
+
+
+class State(NamedTuple):
+    V_m: jax.Array  # float32 (N,), mV
+    refractory: jax.Array  # float32 (N,), ms left
+    g: jax.Array  # float32 (2, N), excitatory and inhibitory drive in units of the weights
+
+
+class Synapses(NamedTuple):
+    data: jax.Array  # float32, 0-d or (nse,)
+    indices: jax.Array  # int32 (nse,)
+    indptr: jax.Array  # int32 (N + 1,)
+
+
+class Spikes(NamedTuple):
+    ids: jax.Array  # int32 (capacity,), ascending; the first `count` of them mean something
+    count: jax.Array  # int32 0-d, may exceed the capacity
+
+
+Step = Callable[[State, Synapses], tuple[State, Spikes]]
+
+
+def capacity_of(neurons: int) -> int:
+    """Spikes of one step that are listed by name; 0.0006 per neuron is usual."""
+    return min(neurons, max(64, neurons // 64))
+
+
+def initial_state(connectivity: Connectivity, model: CubaParameters, seed: int) -> State:
+    """V_m uniform between V_reset and V_th, nothing refractory, no synaptic drive."""
+    n = connectivity.neurons
+    rng = np.random.default_rng([seed, 1])
+    V_m = jnp.asarray(rng.uniform(model.V_reset, model.V_th, n), jnp.float32)
+    return State(V_m, refractory=jnp.zeros(n, jnp.float32), g=jnp.zeros((2, n), jnp.float32))
+
+
+def on_device(connectivity: Connectivity) -> Synapses:
+    """The CSR parts as JAX arrays."""
+    parts = connectivity.data, connectivity.indices, connectivity.indptr
+    return Synapses(*map(jnp.asarray, parts))
+
+
+def drive_gains(connectivity: Connectivity, model: CubaParameters) -> tuple[float, float]:
+    """Drive in mV per unit of g, for each channel."""
+    weight_ex, weight_in = connectivity.channel_scale
+    return (
+        weight_ex * model.drive_gain(model.tau_syn_ex),
+        weight_in * model.drive_gain(model.tau_syn_in),
+    )
+
+
+def held_time(model: CubaParameters) -> float:
+    """t_ref for `event_ops.lif_step`, in ms: Brian2 counts the step with the spike as the first."""
+    return max(0.0, model.t_ref - model.dt)
+
+
+def unchanged(spikes: jax.Array) -> jax.Array:
+    """All spikes there are: the neurons are on one device."""
+    return spikes
+
+
+def catalog_step(
+    connectivity: Connectivity,
+    model: CubaParameters,
+    backend: str | None,
+    exchange: Callable[[jax.Array], jax.Array] = unchanged,
+) -> Step:
+    """Integrate, let the drives decay and deliver the spikes to them, list the spikes.
+
+    The state may be that of a part of the neurons, with the synapses onto them: `exchange` then makes the
+    spikes of all neurons of those of the part.
+    """
+    gain_ex, gain_in = drive_gains(connectivity, model)
+    neuron = {k: getattr(model, k) for k in ("tau_m", "E_L", "V_th", "V_reset", "dt")}
+    tau_syn = np.array([[model.tau_syn_ex], [model.tau_syn_in]])  # one per channel
+    lif_step = partial(event_ops.lif_step, **neuron, t_ref=held_time(model), backend=backend)
+    expsyn_step = partial(event_ops.expsyn_step, tau=tau_syn, dt=model.dt, backend=backend)
+    compact = partial(event_ops.spike_compact, capacity=capacity_of(connectivity.neurons), backend=backend)
+
+    def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
+        V_m, refractory, g = state
+        V_m, refractory, own = lif_step(V_m, refractory, gain_ex * g[0] + gain_in * g[1])
+        spikes = exchange(own)
+        g = expsyn_step(g, *synapses, spikes, shape=(connectivity.neurons, g.size))
+        return State(V_m, refractory, g), Spikes(*compact(spikes))
+
+    return step

@@ -1,0 +1,104 @@
+"""The table at the end of a simulation."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+import ffi_bridge.operators.registry
+from event_ops_harness.networks.cuba.analysis import interval_cv, mean_rate
+from event_ops_harness.networks.cuba.connectivity import Connectivity
+from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba.network import OPERATORS
+from event_ops_harness.networks.cuba.sharded import Blocks
+from event_ops_harness.networks.cuba.simulation import Recording
+from ffi_bridge.operators.backends import Explanation
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of a simulation; times are wall clock unless they say model."""
+
+    neurons: int
+    synapses: int
+    model_seconds: float
+    spikes: int
+    rate: float  # Hz
+    cv: float
+    us_per_step: float
+    real_time_factor: float  # wall clock over model time
+    events_per_second: float  # synaptic events delivered per second of wall clock
+
+    @classmethod
+    def of(cls, recording: Recording, connectivity: Connectivity, model: CubaParameters) -> "Summary":
+        seconds = recording.steps * model.dt * 1e-3
+        steps, ids = np.concatenate(recording.spike_steps), np.concatenate(recording.spike_ids)
+        return cls(
+            neurons=connectivity.neurons,
+            synapses=connectivity.synapses,
+            model_seconds=seconds,
+            spikes=recording.spikes,
+            rate=mean_rate(recording.spikes, connectivity.neurons, seconds),
+            cv=interval_cv(steps, ids),
+            us_per_step=recording.seconds / recording.steps * 1e6,
+            real_time_factor=recording.seconds / seconds,
+            events_per_second=synaptic_events(ids, connectivity, recording.spikes) / recording.seconds,
+        )
+
+
+def synaptic_events(ids: np.ndarray, connectivity: Connectivity, spikes: int) -> float:
+    """Spikes times the out-degree of those who fired, taken from the recorded spikes."""
+    if not ids.size:
+        return 0.0
+    return spikes * float(np.diff(connectivity.indptr)[ids].mean())
+
+
+def explanations(backend: str | None) -> list[Explanation]:
+    """What each operator runs on, and why; raises what a call with `backend` would raise."""
+    return [ffi_bridge.operators.registry.get_kernel(name).explain(backend=backend) for name in OPERATORS]
+
+
+def table_of(
+    summary: Summary, connectivity: Connectivity, backends: list[Explanation], blocks: Blocks | None = None
+) -> Table:
+    """Two columns: quantity and value. No explanations: the step was one kernel of its own."""
+    table = Table(title="CUBA network", show_header=False, title_justify="left")
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(justify="left", overflow="fold")
+    rows = {
+        "neurons": f"{summary.neurons:,} ({connectivity.excitatory.mean():.0%} excitatory)",
+        "synapses": f"{summary.synapses:,} ({connectivity.source})",
+        "model time": f"{summary.model_seconds:g} s",
+        "spikes": f"{summary.spikes:,}",
+        "mean rate": f"{summary.rate:.2f} Hz",
+        "CV of intervals": f"{summary.cv:.2f}" if np.isfinite(summary.cv) else "too few spikes",
+        "time per step": f"{summary.us_per_step:.2f} µs (recording included, compilation not)",
+        "real-time factor": f"{summary.real_time_factor:.3f} (wall clock / model time)",
+        "synaptic events": f"{summary.events_per_second / 1e6:,.1f} million per second",
+    }
+    if blocks:
+        rows["devices"] = f"{blocks.devices} (processes: {jax.process_count()})"
+        rows["exchange per step"] = f"all-gather of spikes, {blocks.exchanged_bytes:,} bytes to each device"
+    for name, value in rows.items():
+        table.add_row(name, value)
+    table.add_section()
+    for name, value, style in backend_rows(backends):
+        table.add_row(name, escape(value), style=style)
+    return table
+
+
+def backend_rows(backends: list[Explanation]) -> Iterator[tuple[str, str, str]]:
+    """Operators with the same choice for the same reasons share their rows."""
+    if not backends:
+        yield "backend", "none: the step is one Numba kernel (cuba/fused.py)", ""
+    alike: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[str]] = {}
+    for explanation in backends:
+        key = explanation.backend, explanation.why, explanation.others
+        alike.setdefault(key, []).append(explanation.operator)
+    for (backend, why, others), operators in alike.items():
+        yield "backend", f"{backend}: {why}\n({', '.join(operators)})", ""
+        for other, reason in others:
+            yield f"  not {other}", reason, "dim"

@@ -1,0 +1,89 @@
+"""Raster by layer, and the distributions of rates and of interval CVs by population."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from event_ops_harness.networks.microcircuit.model import EXCITATORY, FULL_RATES, POPULATIONS, Microcircuit
+from event_ops_harness.networks.microcircuit.statistics import Spikes, distributions
+
+SHOWN_SECONDS = 0.4  # the last ones
+SHOWN_NEURONS = 8000
+COLOURS = np.where(EXCITATORY, "#2166ac", "#b2182b")
+STYLE: dict[Any, Any] = {
+    "font.size": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 1.0,
+    "legend.frameon": False,
+}
+
+
+def save_figure(path: Path, spikes: Spikes, model: Microcircuit) -> None:
+    """Draw it into a PNG (or whatever matplotlib writes for this suffix)."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(12, 7), layout="constrained")
+        grid = figure.add_gridspec(2, 2, width_ratios=[1.7, 1])
+        raster = figure.add_subplot(grid[:, 0])
+        rates, cvs = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
+        draw_raster(raster, spikes, model)
+        found = distributions(spikes, model)
+        draw_boxes(rates, [found[name]["rate"] for name in POPULATIONS])
+        rates.plot(
+            FULL_RATES, range(len(POPULATIONS)), "D", ms=5, color="k", label="mean, NEST at full scale"
+        )
+        rates.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2, borderpad=0)
+        rates.set_xlabel("Rate (Hz)")
+        rates.set_xlim(left=0)
+        draw_boxes(cvs, [found[name]["cv"] for name in POPULATIONS])
+        cvs.set_xlabel("CV of intervals")
+        cvs.set_xlim(0, 1.25)
+        for axes, letter in ((raster, "a"), (rates, "b"), (cvs, "c")):
+            axes.set_title(letter, loc="left", fontweight="bold")
+        figure.savefig(path, dpi=160)
+
+
+def draw_raster(axes: Axes, spikes: Spikes, model: Microcircuit) -> None:
+    """One row per neuron, layer 2/3 on top; the same part of each population where there are many."""
+    seen = spikes.after(max(spikes.first, spikes.end - model.steps(SHOWN_SECONDS)))
+    stride = -(-model.neurons // SHOWN_NEURONS)
+    population = model.per_neuron(np.arange(len(POPULATIONS)))
+    shown = seen.ids % stride == 0
+    ids, times = seen.ids[shown], seen.times[shown] * model.dt
+    for i, colour in enumerate(COLOURS):
+        mine = population[ids] == i
+        axes.plot(times[mine], ids[mine], ".", ms=2.2, mew=0, color=colour, rasterized=True)
+    for label, colour in zip(("excitatory", "inhibitory"), COLOURS, strict=False):
+        axes.plot([], [], ".", ms=10, mew=0, color=colour, label=label)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, handletextpad=0, borderpad=0)
+    for edge in model.first[1:-1]:
+        axes.axhline(edge, color="0.85", linewidth=0.7, zorder=0)
+    axes.set_yticks((model.first[:-1] + model.first[1:]) / 2, POPULATIONS)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(model.neurons, 0)
+    axes.set_xlim(seen.first * model.dt, seen.end * model.dt)
+    axes.set_xlabel("Time (ms)")
+    axes.set_ylabel(f"Neuron (one of {stride} shown)" if stride > 1 else "Neuron")
+
+
+def draw_boxes(axes: Axes, values: Sequence[np.ndarray]) -> None:
+    """A box per population, from quartile to quartile, whiskers from 5 to 95 %."""
+    drawn = axes.boxplot(
+        values,
+        positions=range(len(values)),
+        orientation="horizontal",
+        whis=(5, 95),
+        showfliers=False,
+        patch_artist=True,
+        widths=0.6,
+        medianprops={"color": "white"},
+    )
+    for box, colour in zip(drawn["boxes"], COLOURS, strict=True):
+        box.set(facecolor=colour, edgecolor=colour)
+    axes.set_yticks(range(len(values)), POPULATIONS)
+    axes.set_ylim(len(values) - 0.5, -0.5)

@@ -1,0 +1,205 @@
+"""One time step of the network, built from the catalog's operators.
+
+The order within a step is that of NEST's ``iaf_psc_exp``: the potential moves by the current of the step
+before, the current decays, what arrives now is added to it, then who is above threshold spikes; a spike of
+step t with a delay of d steps arrives in step t + d. Background spikes need no delay: a Poisson process
+looks the same later.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import event_ops
+from event_ops.parts.reference.spiking import Surrogate
+from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, Connectivity, Drawing, key_of
+from event_ops_harness.networks.microcircuit.delivery import (
+    Synapses,
+    arriving,
+    empty_history,
+    no_spikes,
+    sent,
+)
+from event_ops_harness.networks.microcircuit.inputs import Pulse, background_of
+from event_ops_harness.networks.microcircuit.model import V_MEAN, V_SD, Microcircuit
+
+OPERATORS = ("lif_expsyn_step", "csr_event_arrivals", "poisson_input", "spike_compact")
+
+
+class State(NamedTuple):
+    V_m: jax.Array  # float32 (N,), mV
+    refractory: jax.Array  # float32 (N,), ms left
+    I_syn: jax.Array  # float32 (N,), pA; one for both signs, since they decay alike
+    pending: jax.Array  # the spikes of the last steps, or what arrives in the next: see `delivery.py`
+    thalamic: jax.Array  # float32 (SLOTS, thalamic neurons), their spikes in the last steps
+    t: jax.Array  # int32 0-d, the number of the next step
+
+
+class Wiring(NamedTuple):
+    """What a step reads, and does not change."""
+
+    recurrent: Synapses | Drawing
+    thalamic: Synapses | None
+    seed: jax.Array  # uint32 0-d, of the background
+    drive: jax.Array  # float32 0-d, times the background's mean: what a gradient is asked for
+
+
+class Spikes(NamedTuple):
+    ids: jax.Array  # int32 (capacity,), ascending; the first `count` of them mean something
+    count: jax.Array  # int32 0-d, may exceed the capacity
+
+
+Step = Callable[[State, Wiring], tuple[State, Spikes]]
+
+
+def capacity_of(neurons: int) -> int:
+    """Spikes of one step that are kept; 0.0004 per neuron is usual."""
+    return min(neurons, max(64, neurons // 16))
+
+
+def initial_potentials(model: Microcircuit, seed: int) -> np.ndarray:
+    """(neurons,), float32, mV: normal, by population."""
+    deviates = np.random.default_rng([seed, 1]).standard_normal(model.neurons)
+    return (model.per_neuron(V_MEAN) + model.per_neuron(V_SD) * deviates).astype(np.float32)
+
+
+def initial_state(model: Microcircuit, seed: int, pending: jax.Array | None = None) -> State:
+    """Potentials at random, nothing refractory, no current, nothing on its way.
+
+    `pending` is that of `delivery.py` where synapses are drawn anew, or spikes are numbers.
+    """
+    n = model.neurons
+    return State(
+        V_m=jnp.asarray(initial_potentials(model, seed)),
+        refractory=jnp.zeros(n, jnp.float32),
+        I_syn=jnp.zeros(n, jnp.float32),
+        pending=no_spikes(n, capacity_of(n)) if pending is None else pending,
+        thalamic=empty_history(model.thalamic_neurons),
+        t=jnp.zeros((), jnp.int32),
+    )
+
+
+def synapses_of(connectivity: Connectivity | Synapses) -> Synapses:
+    """The CSR parts as JAX arrays, which share the memory of the NumPy ones."""
+    if isinstance(connectivity, Synapses):
+        return connectivity
+    parts = connectivity.data, connectivity.indices, connectivity.indptr
+    return Synapses(*map(jax.device_put, parts))
+
+
+def wiring_of(
+    recurrent: Connectivity | Synapses | Drawing,
+    seed: int,
+    thalamic: Connectivity | Synapses | None = None,
+) -> Wiring:
+    """What the step reads, for the background of a seed."""
+    return Wiring(
+        recurrent=Drawing(*map(jax.device_put, recurrent))
+        if isinstance(recurrent, Drawing)
+        else synapses_of(recurrent),
+        thalamic=None if thalamic is None else synapses_of(thalamic),
+        seed=jnp.asarray(np.uint32(key_of(seed, BACKGROUND))),
+        drive=jnp.ones((), jnp.float32),
+    )
+
+
+def at_or_above(V_th: float) -> np.float32:
+    """The threshold for `lif_expsyn_step`, which asks for V > V_th where NEST asks for V >= V_th."""
+    return np.nextafter(np.float32(V_th), np.float32(-np.inf))
+
+
+def constant_current(model: Microcircuit) -> np.ndarray:
+    """float32, pA: (neurons,), or one where it is the same for all."""
+    each = model.per_neuron(model.I_dc).astype(np.float32)
+    return each if np.ptp(each) else each[0]
+
+
+def unchanged(x: Any) -> Any:
+    """What one device does with what belongs to several."""
+    return x
+
+
+def add_to(noise: Callable[[jax.Array], jax.Array], I_syn: jax.Array) -> jax.Array:
+    """The current with the noise of all neurons, which is added where it is."""
+    return noise(I_syn)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The neurons that a device has: `own` takes their values out of those of all; `add` adds to theirs what
+    is drawn for all; `exchange` collects everybody's spikes from those of the parts."""
+
+    own: Callable[[jax.Array], jax.Array] = unchanged
+    add: Callable[[Callable[[jax.Array], jax.Array], jax.Array], jax.Array] = add_to
+    exchange: Callable[[jax.Array], jax.Array] = unchanged
+
+
+WHOLE = Part()
+
+
+def dynamics(
+    model: Microcircuit,
+    backend: str | None,
+    *,
+    pulse: Pulse | None = None,
+    surrogate: Surrogate | None = None,
+    part: Part = WHOLE,
+) -> Callable[[State, Wiring], tuple[State, jax.Array]]:
+    """Integrate, add what arrives, send the spikes; returns these, too, one flag per neuron.
+
+    With a surrogate they are numbers, 0 and 1, through which derivatives go.
+    """
+    neuron = {k: getattr(model, k) for k in ("tau_m", "tau_syn", "E_L", "V_reset", "t_ref", "dt")}
+    neuron |= {"V_th": at_or_above(model.V_th), "R_m": model.tau_m / model.C_m, "surrogate": surrogate}
+    constant, background = constant_current(model), background_of(model, backend)
+
+    def step(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
+        V_m, refractory, I_syn, pending, thalamic, t = state
+        I_e = part.own(jnp.asarray(constant)) if constant.ndim else constant
+        V_m, refractory, I_syn, own = event_ops.lif_expsyn_step(
+            V_m, refractory, I_syn, I_e=I_e, **neuron, backend=backend
+        )
+        I_syn = part.add(partial(background, wiring.drive, wiring.seed, t), I_syn)
+        I_syn, pending = arriving(I_syn, pending, wiring.recurrent, t, backend)
+        if pulse is not None and wiring.thalamic is not None:
+            I_syn, thalamic = arriving(I_syn, thalamic, wiring.thalamic, t, backend)
+            thalamic = sent(thalamic, wiring.thalamic, pulse(t), t, backend)
+        spikes = part.exchange(own)
+        pending = sent(pending, wiring.recurrent, spikes, t, backend)
+        return State(V_m, refractory, I_syn, pending, thalamic, t + 1), spikes
+
+    return step
+
+
+def check_room(pending: jax.Array, room: int) -> None:
+    """Raise ValueError if a step may have spikes that are recorded and not delivered."""
+    if pending.dtype == jnp.int32 and pending.shape[1] < room:
+        raise ValueError(
+            f"capacity is {room}; the history of spikes has room for {pending.shape[1]} in a step: begin "
+            f"with pending=no_spikes(neurons, {room})"
+        )
+
+
+def catalog_step(
+    model: Microcircuit,
+    backend: str | None,
+    *,
+    pulse: Pulse | None = None,
+    capacity: int | None = None,
+    part: Part = WHOLE,
+) -> Step:
+    """One step of the dynamics, with the spikes as a list."""
+    room = capacity_of(model.neurons) if capacity is None else capacity
+    move = dynamics(model, backend, pulse=pulse, part=part)
+
+    def step(state: State, wiring: Wiring) -> tuple[State, Spikes]:
+        check_room(state.pending, room)
+        state, spikes = move(state, wiring)
+        return state, Spikes(*event_ops.spike_compact(spikes, capacity=room, backend=backend))
+
+    return step

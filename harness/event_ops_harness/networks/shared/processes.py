@@ -1,0 +1,150 @@
+"""One simulation in several processes: joining the others, and starting those of one host."""
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, Any, NoReturn
+
+import jax
+from jax.sharding import Mesh
+
+from event_ops_harness.networks.shared.blocks import mesh_of
+
+# A process that is lost is noticed after so many seconds, and the others then end within as many more.
+HEARTBEAT_SECONDS = 10
+START_SECONDS = 60
+LAST_SECONDS = 2
+FAILED = 1
+POLL_SECONDS = 0.05
+LOOPBACK = "127.0.0.1"
+
+
+class DevicesError(RuntimeError):
+    """Devices or processes that cannot be had; the message is one line for the user."""
+
+
+def prepare_devices(per_process: int) -> None:
+    """Before JAX starts: let the CPU be so many devices, where it is what JAX runs on."""
+    with suppress(RuntimeError):  # JAX has started: `check_devices` says whether it found enough
+        jax.config.update("jax_num_cpu_devices", per_process)
+
+
+def check_devices(per_process: int) -> None:
+    """Raise DevicesError unless this process has so many devices."""
+    found = jax.local_device_count()
+    if found < per_process:
+        raise DevicesError(
+            f"this process has {found} {jax.default_backend()} devices; expected {per_process}: "
+            "ask for fewer, or for more processes on other hosts"
+        )
+
+
+def mesh_asked(options: argparse.Namespace, neurons: int) -> Mesh | None:
+    """The devices that share the neurons, of this process and those it joins; None: one device."""
+    processes = options.processes or 1
+    devices = options.devices or processes
+    if devices == 1 and options.devices is None:
+        return None
+    if devices > neurons:
+        raise DevicesError(f"{devices} devices for {neurons} neurons; expected at most one for each")
+    prepare_devices(devices // processes)
+    if options.coordinator is not None:
+        join(options.coordinator, processes, options.process_id)
+    check_devices(devices // processes)
+    return mesh_of(devices, processes)
+
+
+def join(coordinator: str, processes: int, process_id: int) -> None:
+    """Meet the other processes at HOST:PORT, where process 0 listens; collectives on the CPU are gloo's."""
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    local = coordinator.startswith(LOOPBACK)
+    try:
+        jax.distributed.initialize(
+            coordinator,
+            processes,
+            process_id,
+            cluster_detection_method="deactivate",
+            coordinator_bind_address=coordinator if local else None,
+            initialization_timeout=START_SECONDS,
+            heartbeat_timeout_seconds=HEARTBEAT_SECONDS,
+            shutdown_timeout_seconds=HEARTBEAT_SECONDS,
+        )
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        raise DevicesError(
+            f"process {process_id} did not meet the {processes - 1} others at {coordinator} "
+            f"in {START_SECONDS} s ({reason})"
+        ) from error
+
+
+def leave(program: str, process_id: int, processes: int, error: Exception) -> NoReturn:
+    """End, after one line, a process whose collective failed, most likely because another one has ended.
+
+    Without what JAX does at exit: it would wait for the one that is lost, and then abort. Process 0 leaves
+    last: without its service the others would end by JAX's words, not by their own.
+    """
+    reason = str(error).strip().partition("\n")[0]
+    lost = f"process {process_id} of {processes} lost another process ({reason})"
+    print(f"{program}: error: {lost}", file=sys.stderr)
+    if process_id == 0:
+        time.sleep(LAST_SECONDS)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(FAILED)
+
+
+def free_port() -> int:
+    """A port of this host that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return probe.getsockname()[1]
+
+
+def start(program: str, arguments: Sequence[str], processes: int) -> int:
+    """Run a command line in so many processes of this host; the exit code of the first that fails.
+
+    Process 0 writes where this one does. When a process fails, or is killed, the others are ended.
+    """
+    coordinator = f"{LOOPBACK}:{free_port()}"
+    command = [sys.executable, "-m", f"event_ops_harness.{program}", *arguments, "--coordinator", coordinator]
+    children: list[subprocess.Popen[Any]] = []
+    with tempfile.TemporaryFile() as errors:
+        try:
+            for k in range(processes):
+                streams: dict[str, Any] = {} if k == 0 else {"stdout": subprocess.DEVNULL, "stderr": errors}
+                children.append(subprocess.Popen([*command, "--process-id", str(k)], **streams))
+            return wait(program, children, errors)
+        finally:
+            for child in children:
+                child.kill()
+                child.wait()
+
+
+def wait(program: str, children: Sequence[subprocess.Popen[Any]], errors: IO[bytes]) -> int:
+    """0 once all have ended well, or the code of the first that did not, after a line that names it."""
+    while True:
+        codes = [child.poll() for child in children]
+        failed = [k for k, code in enumerate(codes) if code]
+        if failed:
+            break
+        if not any(code is None for code in codes):
+            return 0
+        time.sleep(POLL_SECONDS)
+    k, code = failed[0], codes[failed[0]] or 0
+    if k:
+        errors.seek(0)
+        sys.stderr.write(errors.read().decode(errors="replace"))
+    if code < 0 or k:
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        others = len(children) - 1
+        print(
+            f"{program}: error: process {k} of {len(children)} {how}; the other {others} are ended",
+            file=sys.stderr,
+        )
+    return code if code > 0 else 128 - code

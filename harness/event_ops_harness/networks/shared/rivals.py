@@ -1,0 +1,77 @@
+"""Start a worker in a process of its own and ask it for measurements."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any
+
+ERROR = re.compile(r"[A-Za-z_.]*(Error|Exception|Exit)\b")
+
+
+class WorkerError(RuntimeError):
+    """A worker ended early; the message is the reason it gave."""
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A simulator of a network, and how to start it."""
+
+    name: str
+    program: tuple[str, ...]  # arguments of its Python
+    settings: dict[str, Any] = field(default_factory=dict)
+    ours: bool = False  # runs in this interpreter
+
+
+def keep_to_cores(process: int, threads: int) -> None:
+    """Keep a process that was just started on so many cores, where the system can."""
+    # From outside, at once: Python code between fork and exec is not safe in a process that runs JAX.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(process, sorted(os.sched_getaffinity(0))[-threads:])
+
+
+class Worker:
+    """A running rival. Raises WorkerError, with the error it printed, when it cannot start."""
+
+    def __init__(self, rival: Rival, python: str, request: dict[str, Any]) -> None:
+        argument = json.dumps({**request, **rival.settings})
+        self.stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115, closed in close()
+        self.process = subprocess.Popen(
+            [sys.executable if rival.ours else python, *rival.program, argument],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.stderr,
+            text=True,
+        )
+        keep_to_cores(self.process.pid, request["threads"])
+        try:
+            self.versions: dict[str, Any] = self.reply()["ready"]
+        except WorkerError:
+            self.close()
+            raise
+
+    def run(self) -> dict[str, float]:
+        """Simulate once: {"seconds": ..., "spikes": ...}."""
+        assert self.process.stdin
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self.reply()
+
+    def reply(self) -> dict[str, Any]:
+        """The next line that is JSON; simulators print banners."""
+        assert self.process.stdout
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
+        self.process.wait()
+        self.stderr.seek(0)
+        errors = [line.strip() for line in self.stderr if ERROR.match(line)]
+        raise WorkerError(errors[-1] if errors else f"exit code {self.process.returncode}")
+
+    def close(self) -> None:
+        """End of wishes: the worker leaves by itself."""
+        self.process.communicate()
+        self.stderr.close()

@@ -1,0 +1,118 @@
+"""Rows of a benchmark: shown as a table, written as JSON with what the figures depend on."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from event_ops_harness.revisions import RevisionError, git
+
+# Those that figures depend on, where they are installed.
+_PACKAGES = (
+    *("jax", "jaxlib", "numba", "numpy", "scipy", "warp-lang"),
+    *("mkl", "sparse-dot-mkl", "python-graphblas", "suitesparse-graphblas", "brainevent"),
+)
+_LOCAL = ("--rivals-python", "--output")  # options whose values are paths
+
+
+@dataclass(frozen=True)
+class Row:
+    """Seconds of one rival in one group; `baseline` is the rival of the group that ratios refer to.
+
+    `more` is written beside the figures.
+    """
+
+    group: str
+    rival: str
+    seconds: float
+    baseline: str
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+def ratios(rows: Sequence[Row]) -> list[float]:
+    """How many times as long as its group's baseline each row took."""
+    base = {row.group: row.seconds for row in rows if row.rival == row.baseline}
+    return [row.seconds / base[row.group] for row in rows]
+
+
+def show(console: Console, title: str, rows: Sequence[Row]) -> None:
+    """Print the rows, group by group, fastest first."""
+    table = Table(title=title, title_justify="left")
+    for column in ("what", "who", "µs", "ratio"):
+        table.add_column(column, justify="left" if column in ("what", "who") else "right")
+    pairs = list(zip(rows, ratios(rows), strict=True))
+    for _, group in groupby(pairs, key=lambda pair: pair[0].group):
+        for row, ratio in sorted(group, key=lambda pair: pair[1]):
+            table.add_row(row.group, row.rival, f"{row.seconds * 1e6:.4g}", f"{ratio:.3g}")
+        table.add_section()
+    console.print(table)
+
+
+def write(path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Row], **sections: Any) -> None:
+    """Write the rows, the machine and the command that repeats them, and what else was found."""
+    measured = [
+        {"group": row.group, "rival": row.rival, "us": row.seconds * 1e6, "ratio": ratio, **row.more}
+        for row, ratio in zip(rows, ratios(rows), strict=True)
+    ]
+    write_rows(path, benchmark, options, measured, **sections)
+
+
+def write_rows(
+    path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Mapping[str, Any]], **sections: Any
+) -> None:
+    """The same for rows that are not times."""
+    write_found(path, command("bench", [benchmark, *options]), {"rows": rows, **sections})
+
+
+def write_found(path: Path, command: str, found: Mapping[str, Any]) -> None:
+    """Write what was found, with the command that finds it again, the time and the machine."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    result = {"command": command, **when(), "machine": machine(), **found}
+    path.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def command(session: str, options: Sequence[str]) -> str:
+    """The nox command that measures the same again, without the paths of this machine."""
+    local = {i + k for i, word in enumerate(options) if word in _LOCAL for k in (0, 1)}
+    joined = tuple(f"{name}=" for name in _LOCAL)
+    shared = [word for i, word in enumerate(options) if i not in local and not word.startswith(joined)]
+    return " ".join(["nox -s", session, *(["--", *shared] if shared else [])])
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on; nothing that names the machine."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    installed = {str(x.metadata["Name"]).lower(): x.version for x in importlib.metadata.distributions()}
+    return {
+        "cpu": names[0] if names else platform.processor(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        **{name: installed[name] for name in _PACKAGES if name in installed},
+    }
+
+
+def when() -> dict[str, str]:
+    """The date, and the commit that is checked out."""
+    return {"date": datetime.date.today().isoformat(), "commit": commit_of(Path(__file__).parent)}
+
+
+def commit_of(folder: Path) -> str:
+    """The commit that is checked out around `folder`, shortened; empty outside of git."""
+    try:
+        return git(folder, "rev-parse", "--short", "HEAD")
+    except (OSError, RevisionError):
+        return ""
