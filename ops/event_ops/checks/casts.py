@@ -8,10 +8,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-from event_ops.checks.csr_values import is_known
+from jax.core import Tracer
 
 ENABLE_X64 = "enable 64-bit types: jax.config.update('jax_enable_x64', True)"
+
+
+def is_known(*arrays: Any) -> bool:
+    """Return whether every array has values that this process can look at now."""
+    return not any(isinstance(x, Tracer) or not getattr(x, "is_fully_addressable", True) for x in arrays)
 
 
 def keeps_values(x: Any, dtype: Any) -> bool:

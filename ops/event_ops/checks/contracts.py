@@ -10,13 +10,19 @@ import numpy as np
 
 from event_ops.checks.csr import matrix_shape
 from event_ops.checks.values import Declared, Rule
-from event_ops.parts.reference.poisson import MAX_MEAN
-from event_ops.parts.reference.poisson_digits import in_range
+
+# The largest mean of a Poisson number: above it, 255 could be exceeded, the largest that tables have.
+MAX_MEAN: Final = 100.0
 
 
 def within(low: int, high: int, expected: str) -> Rule:
     """Every element is in [low, high]."""
     return Rule(lambda x, xp: _outside(x, low, high, xp), expected)
+
+
+def in_range(mean: Any) -> Any:
+    """Return where a number can be drawn for a mean; not for NaN."""
+    return (mean >= 0) & (mean <= int(MAX_MEAN))
 
 
 def ends_of(entries: str) -> Declared:

@@ -7,17 +7,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jax.experimental import checkify
+
+from event_ops.checks.casts import is_known
 
 # What to do about values that are out of range: where a caller takes validate=False, and where none does.
 KEEP = "mend it, or keep it with validate=False: the operators skip what is out of range"
 MEND = "mend it"
-
-
-def is_known(*arrays: Any) -> bool:
-    """Whether every array has values that this process can look at now."""
-    return not any(isinstance(x, Tracer) or not getattr(x, "is_fully_addressable", True) for x in arrays)
 
 
 def check_in_range(name: str, ids: Any, size: int, axis: str, hint: str) -> None:

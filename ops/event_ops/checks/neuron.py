@@ -1,4 +1,4 @@
-"""What the neuron operators ask of their arguments, and how a membrane decays."""
+"""Check the arguments of neuron operators: method, state, parameters."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
-from event_ops.parts.reference.decay import decay_factor, is_known
 
 METHODS = ("exact", "euler")
 
@@ -26,15 +24,6 @@ def check_state(V_m: jax.Array, **others: jax.Array) -> None:
     for name, x in others.items():
         check_same_dtype(name, x, "V_m", V_m)
         check_shape(name, x, V_m.shape, why="one per neuron, as V_m")
-
-
-def membrane_decay(tau_m: Any, dt: Any, dtype: Any, method: str) -> jax.Array:
-    """The factor of V - V_inf over one step: with it the two methods are one formula."""
-    if method == "exact":
-        return decay_factor(tau_m, dt, dtype)
-    if is_known(tau_m) and is_known(dt):
-        return jnp.asarray(1 - np.asarray(dt, float) / np.asarray(tau_m, float), dtype)
-    return 1 - jnp.asarray(dt, dtype) / jnp.asarray(tau_m, dtype)
 
 
 def per_neuron(name: str, x: Any, V_m: jax.Array) -> jax.Array:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import as_array
-from event_ops.checks.csr_values import is_known
+from event_ops.checks.casts import is_known
 from event_ops.parts.reference.dense_lookup import dense_at
 from event_ops.parts.reference.entries import rows_of
 

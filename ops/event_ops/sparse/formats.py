@@ -10,8 +10,9 @@ import numpy as np
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.checks.arrays import as_array, check_rank, check_shape
+from event_ops.checks.casts import is_known
 from event_ops.checks.csr import matrix_shape
-from event_ops.checks.csr_values import KEEP, MEND, check_in_range, check_indptr, is_known
+from event_ops.checks.csr_values import KEEP, MEND, check_in_range, check_indptr
 
 
 class Parts(NamedTuple):

@@ -6,7 +6,8 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array, check_positive, check_same_dtype
-from event_ops.checks.neuron import check_method, check_state, membrane_decay, per_neuron
+from event_ops.checks.neuron import check_method, check_state, per_neuron
+from event_ops.parts.reference.decay import membrane_decay
 from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
 from ffi_bridge import XLACustomKernel
 

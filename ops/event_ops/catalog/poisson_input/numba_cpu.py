@@ -12,6 +12,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
+from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.numba_cpu.access import at, hoist
 from event_ops.parts.numba_cpu.alias import outcome, place_of
 from event_ops.parts.numba_cpu.jit import njit
@@ -90,7 +91,7 @@ def draw_blocks_of_data(
         count = min(last * _BLOCK, np.uintp(y.size)) - start
         for k in range(count):
             wanted = at(means, start + k)
-            left[k] = wanted if wanted >= 0 and wanted <= poisson.MAX_MEAN else 0
+            left[k] = wanted if wanted >= 0 and wanted <= MAX_MEAN else 0
             numbers[k] = 0
         for part in range(_PARTS):
             draw_words(first, last, part, time, key, words)
@@ -110,7 +111,7 @@ def draw_blocks_of_data(
             rest = np.uint32(np.int32(left[k] * _REST + 0.5))
             number = y.dtype.type(np.int32(numbers[k] + rest_number(rest, words[k])))
             new = y[start + k] + at(weights, start + k) * number
-            y[start + k] = new if wanted >= 0 and wanted <= poisson.MAX_MEAN else np.nan
+            y[start + k] = new if wanted >= 0 and wanted <= MAX_MEAN else np.nan
 
 
 # initial and y are the same memory; XLA copies initial first where it is needed again.

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numba import cuda
 
+from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.numba_cuda.access import at
 from event_ops.parts.numba_cuda.philox import philox2x32
 from event_ops.parts.reference import poisson, poisson_digits
@@ -71,7 +72,7 @@ def poisson_input_of_data(
     i = cuda.grid(1)
     if i < y.size:
         left = at(mean, i)
-        if left >= 0 and left <= poisson.MAX_MEAN:
+        if left >= 0 and left <= MAX_MEAN:
             number = np.int32(0)
             for part in range(_PARTS):
                 scaled = left * mean.dtype.type(_BASE if part else 1)

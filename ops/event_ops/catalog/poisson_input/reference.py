@@ -8,9 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from event_ops.checks.contracts import in_range
 from event_ops.parts.reference.alias import outcome
 from event_ops.parts.reference.poisson import NUMBER_BITS, words_of
-from event_ops.parts.reference.poisson_digits import digit_numbers, in_range
+from event_ops.parts.reference.poisson_digits import digit_numbers
 
 
 def poisson_input(

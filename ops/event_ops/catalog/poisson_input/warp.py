@@ -5,6 +5,7 @@ from typing import Any
 
 import warp as wp
 
+from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.reference import poisson, poisson_digits
 from event_ops.parts.warp.access import at
 from event_ops.parts.warp.bernoulli import philox2x32
@@ -22,7 +23,7 @@ _PART_BIT = wp.constant(wp.uint32(poisson_digits.PART_BIT))
 _WHOLE, _SECOND = (wp.constant(first) for first in poisson_digits.FIRST_TABLES[1:])
 _BASE = wp.constant(poisson_digits.BASE)
 _REST = wp.constant(poisson_digits.REST)
-_MAX_MEAN = wp.constant(int(poisson.MAX_MEAN))
+_MAX_MEAN = wp.constant(int(MAX_MEAN))
 
 
 @wp.func

@@ -1,4 +1,4 @@
-"""exp(-dt / tau), as a constant of the compiled code where it can be one."""
+"""Decays over one step: constants of the compiled code where they can be."""
 
 from __future__ import annotations
 
@@ -9,23 +9,32 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def is_known(x: Any) -> bool:
-    """Whether the values of `x` are known now: numbers and NumPy arrays, nothing that JAX may trace."""
+def is_constant(x: Any) -> bool:
+    """Return whether x is a number or a NumPy array, which no transformation of JAX can trace."""
     return isinstance(x, (int, float, np.number, np.ndarray))
 
 
 def decay_factor(tau: Any, dt: Any, dtype: Any) -> jax.Array:
     """exp(-dt / tau) in `dtype`; differentiable in `tau` and `dt` where they are JAX arrays."""
-    if is_known(tau) and is_known(dt):
+    if is_constant(tau) and is_constant(dt):
         # In double precision, before the program runs, rather than once per step.
         return jnp.asarray(np.exp(-np.asarray(dt, float) / np.asarray(tau, float)), dtype)
     return jnp.exp(-jnp.asarray(dt, dtype) / jnp.asarray(tau, dtype))
 
 
+def membrane_decay(tau_m: Any, dt: Any, dtype: Any, method: str) -> jax.Array:
+    """The factor of V - V_inf over one step: with it the two methods are one formula."""
+    if method == "exact":
+        return decay_factor(tau_m, dt, dtype)
+    if is_constant(tau_m) and is_constant(dt):
+        return jnp.asarray(1 - np.asarray(dt, float) / np.asarray(tau_m, float), dtype)
+    return 1 - jnp.asarray(dt, dtype) / jnp.asarray(tau_m, dtype)
+
+
 def current_gain(tau_m: Any, tau_syn: Any, dt: Any, dtype: Any) -> jax.Array:
     """tau_syn / (tau_syn - tau_m) * (exp(-dt / tau_syn) - exp(-dt / tau_m)): what a current that decays with
     tau_syn moves a membrane by in a step; where both are one tau, the limit dt / tau * exp(-dt / tau)."""
-    known = is_known(tau_m) and is_known(tau_syn) and is_known(dt)
+    known = is_constant(tau_m) and is_constant(tau_syn) and is_constant(dt)
     xp, kind = (np, float) if known else (jnp, dtype)
     tau_m, tau_syn, dt = (xp.asarray(x, kind) for x in (tau_m, tau_syn, dt))
     of_m, of_syn = dt / tau_m, dt / tau_syn

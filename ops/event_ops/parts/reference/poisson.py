@@ -16,13 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.csr_values import is_known
+from event_ops.checks.casts import is_known
+from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.reference.alias import alias_table
 from event_ops.parts.reference.philox import philox2x32
 
 # A table of 256 outcomes, 1 KiB: enough for any mean up to MAX_MEAN, above which 255 could be exceeded.
 NUMBER_BITS = 8
-MAX_MEAN = 100.0
 MAX_MEANS = 1 << 16
 
 BLOCK = 64

@@ -17,8 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from event_ops.checks.contracts import MAX_MEAN, in_range
 from event_ops.parts.reference.alias import outcome
-from event_ops.parts.reference.poisson import MAX_MEAN, NUMBER_BITS, poisson_table, words_of
+from event_ops.parts.reference.poisson import NUMBER_BITS, poisson_table, words_of
 
 PARTS = 3  # that have tables: the whole, and two digits
 BASE = 64
@@ -36,11 +37,6 @@ def digit_tables() -> np.ndarray:
     tables = np.concatenate([poisson_table(mean) for mean in means])
     tables.setflags(write=False)
     return tables
-
-
-def in_range(mean: Any) -> Any:
-    """Return where a number can be drawn for a mean; not for NaN."""
-    return (mean >= 0) & (mean <= int(MAX_MEAN))
 
 
 def rest_number(rest: Any, word: Any) -> Any:
