@@ -51,7 +51,7 @@ def gpu() -> Any:
 def on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The operators' CUDA backends on the emulated GPU; its threads run in another order at each launch."""
     catalog = pytest.importorskip("event_ops.discover")
-    for kernels in (operator.kernel._kernels for operator in catalog.operators()):
+    for kernels in (operator.kernel.backends for operator in catalog.operators()):
         if "numba_cuda" in kernels["gpu"]:
             backend = replace(kernels["gpu"]["numba_cuda"], platform="cpu")
             monkeypatch.setitem(kernels["cpu"], "numba_cuda", backend)

@@ -31,7 +31,7 @@ class Results:
 
 def backends(operator: Operator) -> str:
     """A row per backend: where it runs, and what it leaves to others."""
-    kernels = operator.kernel._kernels
+    kernels = operator.kernel.backends
     default = operator.kernel.defaults["cpu"]
     rows = []
     for name in operator.kernel.backend_names:

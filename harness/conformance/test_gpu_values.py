@@ -20,7 +20,7 @@ CELLS = [
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.id)
 def test_values(cell):
-    lacking = cell.operator.kernel._kernels["gpu"][cell.backend].obstacle("cuda", (cell.dtype,))
+    lacking = cell.operator.kernel.backends["gpu"][cell.backend].obstacle("cuda", (cell.dtype,))
     if lacking:
         pytest.skip(lacking)
     cell.check()

@@ -58,7 +58,7 @@ def _row(operator: Operator) -> list[str]:
 
 
 def _platforms(operator: Operator, backend: str) -> list[str]:
-    kernels = operator.kernel._kernels
+    kernels = operator.kernel.backends
     return sorted(platform for platform, backends in kernels.items() if backend in backends)
 
 

@@ -30,10 +30,10 @@ _numbers = itertools.count()
 Use = Callable[[XLACustomKernel], object]
 
 
-def _new(generator: Any = None) -> XLACustomKernel:
-    """An operator with one backend; without `generator` it doubles."""
+def _new(builder: Any = None) -> XLACustomKernel:
+    """An operator with one backend; without `builder` it doubles."""
     operator = XLACustomKernel(f"misused_{next(_numbers)}")
-    operator.def_kernel("only", "cpu", generator or (lambda **_: lambda x: 2 * x))
+    operator.def_kernel("only", "cpu", builder or (lambda **_: lambda x: 2 * x))
     return operator
 
 
@@ -45,7 +45,7 @@ def _used(use: Use) -> Callable[[], object]:
     return lambda: use(_new())
 
 
-def _raising_generator(**_: Any) -> Any:
+def _raising_builder(**_: Any) -> Any:
     raise OSError("no such file: weights.bin")
 
 
@@ -126,15 +126,15 @@ CALLS: dict[str, tuple[Use, str, Any]] = {
     "no such platform": (lambda f: f.set_default("abacus", "only"), "cpu, gpu, tpu", UnknownBackendError),
     "a name that is taken": (_twice, "name|operator", DuplicateNameError),
     "a rule that takes nothing": (lambda f: f.def_jvp_rule(lambda: 0), "primals", RuleError),
-    "a generator that is a number": (
+    "a builder that is a number": (
         lambda f: f.def_kernel("b", "cpu", 3),
         "package.module:function",
         KernelTypeError,
     ),
 }
-GENERATORS = {
-    "returns an array": (lambda **_: X, "generator of backend 'only' returned", KernelTypeError),
-    "raises": (_raising_generator, "weights.bin", OSError),
+BUILDERS = {
+    "returns an array": (lambda **_: X, "builder of backend 'only' returned", KernelTypeError),
+    "raises": (_raising_builder, "weights.bin", OSError),
     "is not there": ("no.such.module:f", "no", (ImportError, BackendUnavailableError)),
     "takes no outs": (lambda: None, "argument", TypeError),
     "has a kernel of other outputs": (_wrong_kernel, "'_one_more' takes 2 arguments", KernelTypeError),
@@ -159,8 +159,8 @@ CASES = (
     ),
     *(Misuse(f"call: {name}", _used(use), match, error) for name, (use, match, error) in CALLS.items()),
     *(
-        Misuse(f"generator {name}", lambda g=generator: _new(g)(X, outs=OUT), match, error)
-        for name, (generator, match, error) in GENERATORS.items()
+        Misuse(f"builder {name}", lambda g=builder: _new(g)(X, outs=OUT), match, error)
+        for name, (builder, match, error) in BUILDERS.items()
     ),
     *(
         Misuse(f"jvp rule: {name}", _with_jvp(rule, _jvp), match, error)

@@ -10,7 +10,7 @@ from child_processes import succeed
 
 from event_ops import procedural_matvec, procedural_todense
 from event_ops.discover import operators
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import get_operator
 
 pytestmark = pytest.mark.promise(10)
 
@@ -28,7 +28,7 @@ GOLDEN = {
     (2**31 + 5, 0.5): ["ca8c1e950b96e02c", "00372c74f93f0047", "6f391804ec1ab223"],
     (2**32 - 1, 0.001): ["86804e414b7b252d", "e1d2f276ab4f4c94", "d2155f35baf35667"],
 }
-KERNEL = get_kernel("procedural_matvec")
+KERNEL = get_operator("procedural_matvec")
 
 
 def digests(threads):

@@ -40,7 +40,7 @@ def test_tables_name_operators_and_backends_that_exist_and_rows_do_not_overlap()
         assert file.stem == tuning.slug(kind)
         rows = tuning.parse(file.read_text(), kind)
         for row in rows:
-            here = KERNELS[row.operator]._kernels[row.platform]
+            here = KERNELS[row.operator].backends[row.platform]
             assert {row.backend, row.over} <= set(here), row
             assert row.backend != row.over and row.ratio > 1, row
         for a, b in combinations(rows, 2):

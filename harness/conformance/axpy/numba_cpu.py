@@ -17,6 +17,6 @@ def axpy(a: Any, x: Any, y: Any, z: Any) -> None:
         z[i] = factor * x[i] + y[i]
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     return numba_kernel(axpy, outs)

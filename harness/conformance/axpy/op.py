@@ -37,6 +37,6 @@ def axpy(a: ArrayLike, x: ArrayLike, y: ArrayLike, *, backend: str | None = None
 
 kernel = XLACustomKernel("axpy")
 kernel.def_tags("elementwise")
-kernel.def_numba_kernel("event_ops.catalog.axpy.numba_cpu:generator")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.axpy.warp:generator")
-kernel.def_reference("event_ops.catalog.axpy.reference:generator")
+kernel.def_numba_kernel("event_ops.catalog.axpy.numba_cpu:build")
+kernel.def_kernel("warp", "cpu", "event_ops.catalog.axpy.warp:build")
+kernel.def_reference("event_ops.catalog.axpy.reference:build")

@@ -13,6 +13,6 @@ def axpy(a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return a * x + y
 
 
-def generator(**_: Any) -> Callable[..., jax.Array]:
+def build(**_: Any) -> Callable[..., jax.Array]:
     """The function of arrays."""
     return axpy

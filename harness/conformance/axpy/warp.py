@@ -14,6 +14,6 @@ def axpy(a: wp.array(dtype=Any), x: wp.array(dtype=Any), y: wp.array(dtype=Any),
     z[i] = a[0] * x[i] + y[i]
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     return warp_kernel(axpy, outs)

@@ -157,7 +157,7 @@ def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[
     """
     default = backend == operator.kernel.defaults["cpu"]
     every = small(operator, case) and case in operator.cases[: 2 if default else 1]
-    kernels = operator.kernel._kernels["cpu"]
+    kernels = operator.kernel.backends["cpu"]
     dtypes = operator.dtypes if every else operator.dtypes[:1]
     able = [dtype for dtype in dtypes if kernels[backend].obstacle("cpu", (dtype,)) is None]
     for dtype in able:

@@ -8,8 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ffi_bridge import XLACustomKernel
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import XLACustomKernel, get_operator
 
 
 def fold_into(kernel: XLACustomKernel, matmat: str, *, transposed: bool) -> Callable[..., tuple[Any, int]]:
@@ -23,7 +22,7 @@ def fold_into(kernel: XLACustomKernel, matmat: str, *, transposed: bool) -> Call
         args: tuple[Any, ...], axes: tuple[Any, ...], *, outs: Any, transpose: bool, **params: Any
     ) -> tuple[Any, int]:
         *matrix, x = args
-        product, backend = get_kernel(matmat), params["backend"]
+        product, backend = get_operator(matmat), params["backend"]
         foldable = axes[:3] == (None, None, None) and (transposed or not transpose)
         if not foldable or backend not in (None, *product.backend_names):
             return NotImplemented

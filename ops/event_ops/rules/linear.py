@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
-from ffi_bridge import XLACustomKernel
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import XLACustomKernel, get_operator
 
 
 def tangent_in(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
@@ -49,7 +48,7 @@ def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
             return [of_one_weight(ct, sums), None, None, None]
         by_row, by_column = (x, ct) if transpose else (ct, x)
         back = jax.ShapeDtypeStruct(data.aval.shape, data.aval.dtype)
-        ct_data = get_kernel("csr_sddmm")(indices, indptr, by_row, by_column, outs=back, **params)
+        ct_data = get_operator("csr_sddmm")(indices, indptr, by_row, by_column, outs=back, **params)
         return [ct_data, None, None, None]
 
     return rule

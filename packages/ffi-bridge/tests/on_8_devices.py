@@ -44,11 +44,11 @@ def numba_cpu(outs: Any) -> Callable[..., Any]:
     return numba_kernel(kernel, outs)
 
 
-def define(name: str, generator: Any, declared: bool) -> XLACustomKernel:
+def define(name: str, builder: Any, declared: bool) -> XLACustomKernel:
     """x * y, differentiated by declared rules or through the reference."""
     operator = XLACustomKernel(name)
     operator.def_reference(reference)
-    operator.def_kernel("tested", "cpu", generator, asdefault=True)
+    operator.def_kernel("tested", "cpu", builder, asdefault=True)
     if declared:
         operator.def_jvp_rule2(
             lambda t, x, y, **params: operator(t, y, **params),
@@ -67,19 +67,19 @@ def define(name: str, generator: Any, declared: bool) -> XLACustomKernel:
 @pytest.fixture(
     params=[
         pytest.param(
-            (generator, declared),
-            id=f"{generator.__name__}-{'rules' if declared else 'reference'}",
-            marks=[pytest.mark.slow] if generator is callback else [],
+            (builder, declared),
+            id=f"{builder.__name__}-{'rules' if declared else 'reference'}",
+            marks=[pytest.mark.slow] if builder is callback else [],
         )
-        for generator in (reference, callback, numba_cpu)
+        for builder in (reference, callback, numba_cpu)
         for declared in (True, False)
     ]
 )
 def operator(request: pytest.FixtureRequest) -> XLACustomKernel:
-    generator, declared = request.param
-    if generator is numba_cpu and importlib.util.find_spec("numba") is None:
+    builder, declared = request.param
+    if builder is numba_cpu and importlib.util.find_spec("numba") is None:
         pytest.skip("numba is not installed")
-    return define(request.node.name, generator, declared)
+    return define(request.node.name, builder, declared)
 
 
 @pytest.fixture(params=[AxisType.Explicit, AxisType.Auto], ids=["explicit", "auto"])

@@ -22,7 +22,7 @@ def adds(value: float) -> Callable[..., Any]:
 
 
 def multiplies(outs: Any, factor: float = 2.0) -> Callable[..., Any]:
-    """The generator of x -> factor * x, once for each output."""
+    """The builder of x -> factor * x, once for each output."""
     return lambda x: [factor * x for _ in jax.tree.leaves(outs)]
 
 

@@ -53,7 +53,7 @@ def test_generator_gets_outs_as_given_and_the_static_arguments(request: Any) -> 
     operator = XLACustomKernel(request.node.name)
 
     @operator.def_reference
-    def generator(**kwargs: Any) -> Any:
+    def build(**kwargs: Any) -> Any:
         seen.append(kwargs)
         return lambda x: x
 
@@ -88,7 +88,7 @@ def test_eager_calls_compile_once(request: Any) -> None:
     operator = XLACustomKernel(request.node.name)
 
     @operator.def_reference
-    def generator(**_: Any) -> Any:
+    def build(**_: Any) -> Any:
         generated.append(1)
         return lambda x: x
 
@@ -105,7 +105,7 @@ def test_backends_by_platform_as_the_tutorials_read_them(request: Any) -> None:
     operator.def_numba_cuda_kernel("some.module:cuda")
     operator.def_pallas_kernel("tpu", "some.module:pallas")
     operator.def_triton_kernel("some.module:triton")
-    registered = {platform: list(names) for platform, names in operator._kernels.items()}
+    registered = {platform: list(names) for platform, names in operator.backends.items()}
     assert registered == {
         "gpu": ["warp", "numba_cuda", "triton"],
         "cpu": ["warp", "numba_cpu"],
@@ -201,7 +201,7 @@ def test_definition_and_first_call_from_many_threads(request: Any) -> None:
     for thread in threads:
         thread.join(60)
     assert sorted(results) == list(range(count))
-    assert sorted(shared._kernels["cpu"]) == [f"b{i}" for i in range(count)]
+    assert sorted(shared.backends["cpu"]) == [f"b{i}" for i in range(count)]
     for i, (first, eager, jitted) in results.items():
         np.testing.assert_array_equal(first, X + 1)
         np.testing.assert_array_equal(eager, X + i)

@@ -18,23 +18,23 @@ X = jnp.arange(3.0)
 OUT = jax.ShapeDtypeStruct((3,), jnp.float32)
 
 
-@pytest.mark.parametrize("generator", [3, "no_colon", "module:", ":function"])
-def test_a_generator_is_a_function_or_names_one(operator: XLACustomKernel, generator: Any) -> None:
+@pytest.mark.parametrize("builder", [3, "no_colon", "module:", ":function"])
+def test_a_generator_is_a_function_or_names_one(operator: XLACustomKernel, builder: Any) -> None:
     with pytest.raises(KernelTypeError, match=r"package\.module:function"):
-        operator.def_kernel("b", "cpu", generator)
+        operator.def_kernel("b", "cpu", builder)
 
 
 def test_a_generator_that_returns_no_function_is_refused(request: Any) -> None:
     operator = XLACustomKernel(request.node.name)
     operator.def_kernel("b", "cpu", lambda **_: X)
-    with pytest.raises(KernelTypeError, match="generator of backend 'b' returned"):
+    with pytest.raises(KernelTypeError, match="builder of backend 'b' returned"):
         operator(X, outs=OUT)
 
 
 @pytest.mark.parametrize(
-    ("generator", "message"),
+    ("builder", "message"),
     [
-        (lambda x: 2 * x, r"generator of backend 'b', .*\(x\), does not fit: .*'x'; .*keywords outs, tau"),
+        (lambda x: 2 * x, r"builder of backend 'b', .*\(x\), does not fit: .*'x'; .*keywords outs, tau"),
         (lambda *, outs: lambda x: 2 * x, "unexpected keyword argument 'tau'"),
         (
             lambda **_: lambda x, y: x + y,
@@ -42,9 +42,9 @@ def test_a_generator_that_returns_no_function_is_refused(request: Any) -> None:
         ),
     ],
 )
-def test_functions_that_cannot_take_the_call_are_named(request: Any, generator: Any, message: str) -> None:
+def test_functions_that_cannot_take_the_call_are_named(request: Any, builder: Any, message: str) -> None:
     operator = XLACustomKernel(request.node.name)
-    operator.def_kernel("b", "cpu", generator)
+    operator.def_kernel("b", "cpu", builder)
     with pytest.raises(KernelTypeError, match=message):
         operator(X, outs=OUT, tau=3)
 

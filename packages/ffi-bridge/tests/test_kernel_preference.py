@@ -26,7 +26,7 @@ pytestmark = CPU_ONLY
 def module_file(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str) -> str:
     (folder / f"{name}.py").write_text(code)
     monkeypatch.syspath_prepend(str(folder))
-    return f"{name}:generator"
+    return f"{name}:build"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_nothing_that_can_run_lists_every_reason(name: str, monkeypatch: pytest.
 def test_a_backend_named_by_a_string_is_imported_at_first_use(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    code = "generator = lambda **_: lambda x: x + 7\n"
+    code = "build = lambda **_: lambda x: x + 7\n"
     operator = XLACustomKernel(name)
     operator.def_kernel("text", "cpu", module_file(tmp_path, monkeypatch, "choice_lazy", code))
     assert "choice_lazy" not in sys.modules

@@ -19,7 +19,7 @@ def mixed(name: str, declared: bool) -> XLACustomKernel:
     operator = XLACustomKernel(name)
 
     @operator.def_reference
-    def generator(outs: Any) -> Any:
+    def build(outs: Any) -> Any:
         return lambda x, shift: {
             "count": shift + 1,
             "sum": x + shift.astype(x.dtype),

@@ -25,11 +25,11 @@ def expected(w: Any, v: Any, transpose: bool = False) -> Any:
     return v @ w if transpose else w @ v
 
 
-def reference_generator(outs: Any, transpose: bool) -> Matvec:
+def reference_builder(outs: Any, transpose: bool) -> Matvec:
     return lambda w, v: expected(w, v, transpose)
 
 
-def callback_generator(outs: Any, transpose: bool) -> Matvec:
+def callback_builder(outs: Any, transpose: bool) -> Matvec:
     """A backend that JAX can neither differentiate nor look into."""
 
     def host(w: Any, v: Any) -> Any:
@@ -38,7 +38,7 @@ def callback_generator(outs: Any, transpose: bool) -> Matvec:
     return lambda w, v: jax.pure_callback(host, outs, w, v, vmap_method="sequential")
 
 
-def numba_generator(outs: Any, transpose: bool) -> Matvec:
+def numba_builder(outs: Any, transpose: bool) -> Matvec:
     numba = importlib.import_module("numba")
     numba_kernel = importlib.import_module("ffi_bridge.numba_cpu.kernel").numba_kernel
 
@@ -56,9 +56,9 @@ def numba_generator(outs: Any, transpose: bool) -> Matvec:
 
 
 BACKENDS = {
-    "reference": reference_generator,
-    "callback": callback_generator,
-    "numba_cpu": numba_generator,
+    "reference": reference_builder,
+    "callback": callback_builder,
+    "numba_cpu": numba_builder,
 }
 needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 _NAMES = (f"transforms_{i}" for i in itertools.count())
@@ -68,7 +68,7 @@ def define(backend: str, rules: str) -> XLACustomKernel:
     """y = w @ v or w.T @ v on `backend`, with no jvp rule, one for all, or one per input."""
     operator = XLACustomKernel(next(_NAMES))
     if rules == "none":
-        operator.def_reference(reference_generator)
+        operator.def_reference(reference_builder)
     operator.def_kernel(backend, "cpu", BACKENDS[backend], asdefault=True)
     if rules == "jvp":
         operator.def_jvp_rule(jvp_rule(operator))

@@ -23,8 +23,8 @@ def main():
     cuda.is_available = lambda: True
     cuda.get_current_device = lambda: SimpleNamespace(name="emulated")
     # What is registered for a GPU runs on the CPU, where the emulated one launches.
-    library.XLACustomKernel.def_numba_cuda_kernel = lambda self, generator: self.def_kernel(
-        "numba_cuda", "cpu", generator
+    library.XLACustomKernel.def_numba_cuda_kernel = lambda self, builder: self.def_kernel(
+        "numba_cuda", "cpu", builder
     )
     spec = importlib.util.spec_from_file_location("run_seeds", RUNNER)
     runner = importlib.util.module_from_spec(spec)

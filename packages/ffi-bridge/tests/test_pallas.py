@@ -1,4 +1,4 @@
-"""A Pallas kernel needs no wrapper of ours: it is a callable that a generator returns."""
+"""A Pallas kernel needs no wrapper of ours: it is a callable that a builder returns."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ def double(x, y):
     y[...] = 2 * x[...]
 
 
-def generator(*, outs, interpret, **_):
+def build(*, outs, interpret, **_):
     return pallas.pallas_call(double, outs, interpret=interpret)
 
 
@@ -23,7 +23,7 @@ def generator(*, outs, interpret, **_):
 def operator(request):
     made = XLACustomKernel(f"pallas_{request.node.name}")
     # Registered for the platform of this machine: Pallas's interpreter runs anywhere.
-    made.def_kernel("pallas", "cpu", generator)
+    made.def_kernel("pallas", "cpu", build)
     made.def_reference(lambda **_: lambda x: 2 * x)
     return made
 
@@ -49,7 +49,7 @@ def test_its_derivative_is_that_of_the_reference(operator):
 
 def test_where_it_is_registered_for_a_gpu_alone_the_cpu_takes_the_reference(request):
     made = XLACustomKernel(f"pallas_{request.node.name}")
-    made.def_pallas_kernel("gpu", generator)
+    made.def_pallas_kernel("gpu", build)
     made.def_reference(lambda **_: lambda x: 3 * x)
     np.testing.assert_array_equal(call(made, X), 3 * X)
     assert "registered for gpu only" in str(made.explain())

@@ -10,21 +10,21 @@ import pytest
 
 from ffi_bridge.errors import DuplicateNameError, UnknownOperatorError
 from ffi_bridge.operators.kernel import XLACustomKernel
-from ffi_bridge.operators.registry import get_kernel, get_kernels, get_place
+from ffi_bridge.operators.registry import get_operator, get_operators, get_place
 
 DEFINE = "from ffi_bridge.operators.kernel import XLACustomKernel\n"
 
 
 def test_get_kernel_finds_by_name() -> None:
     operator = XLACustomKernel("registry_found")
-    assert get_kernel("registry_found") is operator
-    assert get_kernels()["registry_found"] is operator
+    assert get_operator("registry_found") is operator
+    assert get_operators()["registry_found"] is operator
 
 
 def test_unknown_name_lists_what_exists() -> None:
     XLACustomKernel("registry_listed")
     with pytest.raises(UnknownOperatorError, match=r"'registry_nope'.*registry_listed"):
-        get_kernel("registry_nope")
+        get_operator("registry_nope")
 
 
 def test_a_second_definition_says_where_the_first_is() -> None:
@@ -38,7 +38,7 @@ def test_a_refused_definition_leaves_the_first_alone() -> None:
     first = XLACustomKernel("registry_kept")
     with pytest.raises(DuplicateNameError):
         XLACustomKernel("registry_kept")
-    assert get_kernel("registry_kept") is first
+    assert get_operator("registry_kept") is first
 
 
 def test_another_module_may_not_take_the_name(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_another_module_may_not_take_the_name(tmp_path: Path) -> None:
 @pytest.mark.promise(6, 8)
 def test_the_same_line_run_again_redefines() -> None:
     first, second = (XLACustomKernel("registry_loop") for _ in range(2))
-    assert get_kernel("registry_loop") is second
+    assert get_operator("registry_loop") is second
     assert first is not second
 
 
@@ -62,7 +62,7 @@ def test_a_notebook_cell_run_again_redefines_even_when_edited() -> None:
     exec(compile(DEFINE + "k = XLACustomKernel('registry_cell')", "<cell 1>", "exec"), namespace)
     code = DEFINE + "\n\nk = XLACustomKernel('registry_cell')"
     exec(compile(code, "<cell 2>", "exec"), namespace)
-    assert get_kernel("registry_cell") is namespace["k"]
+    assert get_operator("registry_cell") is namespace["k"]
 
 
 @pytest.mark.promise(6, 8)
@@ -73,7 +73,7 @@ def test_a_file_edited_and_reloaded_redefines(tmp_path: Path) -> None:
     script.write_text(DEFINE + "\n\nk = XLACustomKernel('registry_edited')\n")
     os.utime(script, (1, 1))  # a changed time without waiting for the clock
     again = runpy.run_path(str(script), run_name="edited")
-    assert get_kernel("registry_edited") is again["k"]
+    assert get_operator("registry_edited") is again["k"]
 
 
 def test_tags_select() -> None:
@@ -81,11 +81,11 @@ def test_tags_select() -> None:
     operator.def_tags("sparse", "event")
     operator.def_tags("linear")
     assert operator.tags == {"sparse", "event", "linear"}
-    assert get_kernels("event")["registry_tagged"] is operator
-    assert "registry_tagged" not in get_kernels("dense")
+    assert get_operators("event")["registry_tagged"] is operator
+    assert "registry_tagged" not in get_operators("dense")
 
 
 def test_get_kernels_is_a_copy() -> None:
     XLACustomKernel("registry_copy")
-    get_kernels().clear()
-    assert "registry_copy" in get_kernels()
+    get_operators().clear()
+    assert "registry_copy" in get_operators()

@@ -1,4 +1,4 @@
-"""A Triton kernel needs no wrapper of ours: jax-triton's call is what a generator returns.
+"""A Triton kernel needs no wrapper of ours: jax-triton's call is what a builder returns.
 
 jax-triton has no interpreter for JAX's arrays, so that without a GPU its kernels are compiled, and not run.
 """
@@ -30,7 +30,7 @@ def add_one(x, y, n: tl.constexpr):
     tl.store(y + i, tl.load(x + i) + 1)
 
 
-def generator(*, outs, **_):
+def build(*, outs, **_):
     target = {} if gpus() else {"compute_capability": HOPPER}
     return lambda x: jt.triton_call(x, kernel=add_one, out_shape=outs, grid=(1,), n=N, **target)
 
@@ -38,7 +38,7 @@ def generator(*, outs, **_):
 @pytest.fixture
 def operator(request):
     made = XLACustomKernel(f"triton_{request.node.name}")
-    made.def_triton_kernel(generator)
+    made.def_triton_kernel(build)
     made.def_reference(lambda **_: lambda x: x + 1)
     return made
 

@@ -8,13 +8,13 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-import ffi_bridge.operators.registry
 from event_ops_harness.networks.cuba.analysis import interval_cv, mean_rate
 from event_ops_harness.networks.cuba.connectivity import Connectivity
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import OPERATORS
 from event_ops_harness.networks.cuba.sharded import Blocks
 from event_ops_harness.networks.cuba.simulation import Recording
+from ffi_bridge import get_operator
 from ffi_bridge.operators.backends import Explanation
 
 
@@ -58,7 +58,7 @@ def synaptic_events(ids: np.ndarray, connectivity: Connectivity, spikes: int) ->
 
 def explanations(backend: str | None) -> list[Explanation]:
     """What each operator runs on, and why; raises what a call with `backend` would raise."""
-    return [ffi_bridge.operators.registry.get_kernel(name).explain(backend=backend) for name in OPERATORS]
+    return [get_operator(name).explain(backend=backend) for name in OPERATORS]
 
 
 def table_of(

@@ -12,7 +12,7 @@ from event_ops_harness.networks.microcircuit.model import FULL_RATES, POPULATION
 from event_ops_harness.networks.microcircuit.network import OPERATORS, Wiring
 from event_ops_harness.networks.microcircuit.simulation import Recording
 from event_ops_harness.networks.microcircuit.statistics import Spikes, interval_cvs, neuron_rates
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import get_operator
 
 # Hz, of one run of NEST 3.10 of 1 s at scale 0.1 with the Poisson drive.
 TENTH_RATES = np.array([0.517, 2.12, 3.96, 5.01, 6.48, 7.82, 0.838, 7.01])
@@ -88,7 +88,7 @@ def costs_table(costs: Costs, ran_on: dict[str, str]) -> Table:
 def backends(backend: str | None, *, procedural: bool) -> dict[str, str]:
     """What each operator runs on; raises what a call with `backend` would raise."""
     names = ["read_slot" if procedural and name == "csr_event_arrivals" else name for name in OPERATORS]
-    return {name: get_kernel(name).explain(backend=backend).backend for name in names}
+    return {name: get_operator(name).explain(backend=backend).backend for name in names}
 
 
 def peak_memory() -> int:

@@ -35,6 +35,6 @@ def alif_step(
     return V, remaining, a * decay_a + spikes.astype(a.dtype), spikes
 
 
-def generator(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
+def build(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
     """The function of arrays."""
     return functools.partial(alif_step, surrogate=surrogate)

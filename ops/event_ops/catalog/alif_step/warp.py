@@ -40,6 +40,6 @@ def alif_step(
     spikes[i] = spikes.dtype(spike)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the states are updated in place where they are not needed again."""
     return warp_kernel(alif_step, outs, in_out_argnames=["V", "held_for", "a"])

@@ -32,7 +32,7 @@ def csr_event_arrivals_parallel(
     add_rows_parallel(data, indices, indptr, Recent(history, now), rows, y)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
     def call(history: Any, data: Any, indices: Any, *rest: Any) -> Any:

@@ -20,8 +20,7 @@ from event_ops.parts.numba_cuda.fixed_order import BACKEND
 from event_ops.parts.numba_cuda.launch import BLOCK
 from event_ops.parts.numba_cuda.slots import slot_now
 from event_ops.parts.reference.history import lagged
-from ffi_bridge import numba_cuda_callable
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import get_operator, numba_cuda_callable
 
 BITS = 32
 
@@ -147,7 +146,7 @@ def csr_event_arrivals(
 def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
     """The callable that sorts all entries by their column."""
     static = {"transpose": True, "deterministic": True, "backend": BACKEND}
-    product = get_kernel("csr_event_matvec")
+    product = get_operator("csr_event_matvec")
 
     def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
         events, columns = lagged(history, slot, shape[0], outs.dtype), shape[1]
@@ -157,9 +156,7 @@ def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
     return call
 
 
-def generator(
-    *, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any
-) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable; the mean length of rows decides how many threads share one."""
     if deterministic:
         return in_fixed_order(outs=outs, shape=shape)

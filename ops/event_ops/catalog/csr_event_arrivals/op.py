@@ -19,8 +19,7 @@ from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import rows_of, values_at
 from event_ops.parts.reference.history import check_history, lagged
 from event_ops.rules.linear import tangent_in
-from ffi_bridge import XLACustomKernel
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import XLACustomKernel, get_operator
 
 
 @contract(history=contracts.recent_ids, indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -114,10 +113,10 @@ def _check_rows(indptr: jax.Array, rows: int, slots: int) -> None:
 kernel = XLACustomKernel("csr_event_arrivals")
 kernel.def_tags("sparse", "event-driven", "synapse")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_event_arrivals.reference:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_event_arrivals.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_arrivals.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_event_arrivals.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_reference("event_ops.catalog.csr_event_arrivals.reference:build", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.csr_event_arrivals.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_arrivals.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_arrivals.warp:build", lacks_on_gpu=ONE_ORDER)
 
 
 def _tangent_in(position: int) -> Callable[..., Any]:
@@ -143,7 +142,7 @@ def _transpose(ct: Any, history: Any, data: Any, *rest: Any, shape: Any, **param
     indices, indptr, slot, _ = rest
     linear = 0 if ad.is_undefined_primal(history) else 1
     slots = (history.aval if linear == 0 else history).shape[0]
-    product = get_kernel("csr_event_matvec")
+    product = get_operator("csr_event_matvec")
     params |= {"shape": (shape[0] * slots, shape[1]), "transpose": True}
 
     def arrivals(history: Any, data: Any) -> Any:

@@ -11,7 +11,7 @@ from event_ops.parts.reference.entries import event_terms, rows_of, sums_at, val
 from event_ops.parts.reference.history import lagged
 
 
-def generator(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
+def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays."""
 
     def csr_event_arrivals(

@@ -10,7 +10,7 @@ from event_ops.parts.warp.deliver import add_rows
 from ffi_bridge import warp_kernel
 
 
-def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """The callable."""
 
     def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:

@@ -49,7 +49,7 @@ def csr_event_deliver_parallel(
             add_part(data, indices, indptr, delays, spikes, ids, now, low, high, y)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; what adds up in one place does so in one thread, in the order of the rows."""
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:

@@ -18,8 +18,7 @@ from event_ops.parts.numba_cuda.encodings import row_of_flag
 from event_ops.parts.numba_cuda.fixed_order import BACKEND
 from event_ops.parts.numba_cuda.launch import BLOCK
 from event_ops.parts.numba_cuda.slots import slot_now
-from ffi_bridge import numba_cuda_callable
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import get_operator, numba_cuda_callable
 
 
 @cache
@@ -75,7 +74,7 @@ def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
     """The callable that sorts all entries by where they arrive."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
     static = {"transpose": True, "deterministic": True, "backend": BACKEND}
-    product = get_kernel("csr_event_matvec")
+    product = get_operator("csr_event_matvec")
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
         places = arrival_places(indices, delays, slot, outs)
@@ -85,9 +84,7 @@ def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
     return call
 
 
-def generator(
-    *, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any
-) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable; the buffer is updated in place where it is not needed again."""
     if deterministic:
         return in_fixed_order(outs=outs, shape=shape)

@@ -23,8 +23,7 @@ from event_ops.checks.csr import check_csr, check_events, check_operand, event_w
 from event_ops.checks.fixed_order import ONE_ORDER
 from event_ops.checks.ring_buffer import arrival_places, check_delays, check_slot
 from event_ops.checks.values import contract
-from ffi_bridge import XLACustomKernel
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import XLACustomKernel, get_operator
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"), delays=contracts.delays)
@@ -107,10 +106,10 @@ def _check_buffer(buffer: jax.Array, slot: jax.Array, shape: tuple[int, int]) ->
 kernel = XLACustomKernel("csr_event_deliver")
 kernel.def_tags("sparse", "event-driven", "synapse")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_event_deliver.reference:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_event_deliver.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_deliver.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_event_deliver.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_reference("event_ops.catalog.csr_event_deliver.reference:build", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.csr_event_deliver.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_deliver.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_deliver.warp:build", lacks_on_gpu=ONE_ORDER)
 
 
 def _data_tangent(tangent: Any, buffer: Any, data: Any, *rest: Any, **params: Any) -> Any:
@@ -137,7 +136,7 @@ def _transpose(ct: Any, buffer: Any, data: Any, *parts: Any, outs: Any, **params
     # A.T with one column for each place of the buffer: its derivatives are those wanted.
     columns, rows = arrival_places(indices, delays, slot, outs), indptr.shape[0] - 1
     params |= {"shape": (rows, outs.size), "transpose": True}
-    flat, product = jax.ShapeDtypeStruct((outs.size,), outs.dtype), get_kernel("csr_event_matvec")
+    flat, product = jax.ShapeDtypeStruct((outs.size,), outs.dtype), get_operator("csr_event_matvec")
 
     def arrivals(data: Any, spikes: Any) -> Any:
         return product(data, columns, indptr, spikes, outs=flat, **params)

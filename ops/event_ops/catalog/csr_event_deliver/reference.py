@@ -27,6 +27,6 @@ def csr_event_deliver(
     return buffer.at[places].add(terms, mode="drop")
 
 
-def generator(**_: Any) -> Callable[..., jax.Array]:
+def build(**_: Any) -> Callable[..., jax.Array]:
     """The function of arrays."""
     return csr_event_deliver

@@ -32,6 +32,6 @@ def deliver(
                 wp.atomic_add(buffer, (now + delay) % slots, j, at(data, k) * spike)
 
 
-def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """The callable."""
     return warp_kernel(deliver, outs, launch_dims=shape[0], in_out_argnames=["buffer"])

@@ -115,7 +115,7 @@ def scatter_kernels(widths: tuple[int, ...]) -> tuple[Any, Any]:
     return matmat_transposed, matmat_transposed_parallel
 
 
-def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of terms decides between one thread and all."""
 
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:

@@ -62,7 +62,7 @@ def scatter_rows(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> N
 
 
 @in_fixed_order
-def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the mean length of rows decides how many threads share one."""
     rows, n = shape[0], outs.shape[1]
 

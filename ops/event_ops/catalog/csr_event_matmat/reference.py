@@ -10,7 +10,7 @@ import jax
 from event_ops.parts.reference.entries import event_terms, rows_of, sums_at, values_at
 
 
-def generator(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays for one orientation."""
 
     def event_matmat(data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array) -> jax.Array:

@@ -48,7 +48,7 @@ def scatter_rows(
                 wp.atomic_add(y, j, c, at(data, k) * event)
 
 
-def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation."""
     if not transpose:
         return warp_kernel(gather_rows, outs)

@@ -67,7 +67,7 @@ def one_each(events: Any, size: int, dtype: Any) -> Any:
     return events
 
 
-def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of entries decides between one thread and all."""
 
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:

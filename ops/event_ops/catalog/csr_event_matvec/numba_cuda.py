@@ -37,7 +37,7 @@ def counted(ids: Any, size: int, dtype: Any, stream: Any) -> Any:
 
 
 @in_fixed_order
-def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the mean length of rows decides how many threads share one."""
     rows, columns = shape
 

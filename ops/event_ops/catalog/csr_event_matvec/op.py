@@ -89,10 +89,10 @@ def csr_event_matvec(
 kernel = XLACustomKernel("csr_event_matvec")
 kernel.def_tags("sparse", "event-driven")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_event_matvec.reference:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_event_matvec.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_matvec.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_event_matvec.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_reference("event_ops.catalog.csr_event_matvec.reference:build", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.csr_event_matvec.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_matvec.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.csr_event_matvec.warp:build", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
 _by_product = product_transpose(kernel)
 

@@ -26,7 +26,7 @@ def event_matvec_transposed(
     return sums_at(terms, indices, shape[1])
 
 
-def generator(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays for one orientation."""
     product = event_matvec_transposed if transpose else event_matvec
 

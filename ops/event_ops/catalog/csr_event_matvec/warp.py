@@ -50,7 +50,7 @@ def scatter_ids(
                 wp.atomic_add(y, j, at(data, k))
 
 
-def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; where rows are added up, spike ids are a thread each."""
 
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:

@@ -18,7 +18,7 @@ from ffi_bridge import numba_cuda_callable
 
 
 @in_fixed_order
-def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the columns of B, then the mean length of rows, fill a warp."""
     rows, columns = shape[0], outs.shape[1]
     width = width_of(columns)

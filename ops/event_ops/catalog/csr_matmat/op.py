@@ -66,9 +66,9 @@ def csr_matmat(
 kernel = XLACustomKernel("csr_matmat")
 kernel.def_tags("sparse", "float")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_matmat.reference:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_matmat.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matmat.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_matmat.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_reference("event_ops.catalog.csr_matmat.reference:build", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.csr_matmat.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matmat.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.csr_matmat.warp:build", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, B
 kernel.def_transpose_rule(product_transpose(kernel))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from event_ops.parts.reference.entries import along, inside, rows_of, sums_at, values_at
 
 
-def generator(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays for one orientation."""
 
     def matmat(data: jax.Array, indices: jax.Array, indptr: jax.Array, B: jax.Array) -> jax.Array:

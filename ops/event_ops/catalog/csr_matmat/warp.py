@@ -44,7 +44,7 @@ def scatter_rows(
             wp.atomic_add(y, j, c, data[k] * B[i, c])
 
 
-def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation."""
     if not transpose:
         return warp_kernel(gather_rows, outs)

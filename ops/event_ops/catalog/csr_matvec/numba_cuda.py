@@ -16,7 +16,7 @@ from ffi_bridge import numba_cuda_callable
 
 
 @in_fixed_order
-def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the mean length of rows decides how many threads share one."""
     rows = shape[0]
 

@@ -122,7 +122,7 @@ def sddmm_parallel(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
         sample(indices, indptr, X, Y, out, low, high)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of terms decides between one thread and all."""
 
     def call(indices: Any, indptr: Any, X: Any, Y: Any) -> Any:

@@ -59,7 +59,7 @@ def sddmm_with(product: Any, lanes: int) -> Any:
     return sddmm
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; vectors are matrices of one column."""
 
     def call(indices: Any, indptr: Any, X: Any, Y: Any) -> Any:

@@ -13,8 +13,7 @@ from event_ops.checks.arrays import FLOATS, NUMBERS, as_array, check_dtype, chec
 from event_ops.checks.csr import check_structure, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.rules.linear import tangent_in
-from ffi_bridge import XLACustomKernel
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import XLACustomKernel, get_operator
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -85,10 +84,10 @@ def _width(name: str, x: jax.Array, size: int, axis: str) -> int:
 kernel = XLACustomKernel("csr_sddmm")
 kernel.def_tags("sparse", "float")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_sddmm.reference:generator")
-kernel.def_numba_kernel("event_ops.catalog.csr_sddmm.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_sddmm.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_sddmm.warp:generator")
+kernel.def_reference("event_ops.catalog.csr_sddmm.reference:build")
+kernel.def_numba_kernel("event_ops.catalog.csr_sddmm.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_sddmm.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.csr_sddmm.warp:build")
 kernel.def_jvp_rule2(None, None, tangent_in(kernel, 2), tangent_in(kernel, 3))  # X, Y
 
 
@@ -99,5 +98,5 @@ def _transpose(ct: Any, indices: Any, indptr: Any, X: Any, Y: Any, *, outs: Any,
     wanted, factor = (X, Y) if of_rows else (Y, X)
     name = f"csr_{'event_' * (factor.dtype == bool)}{'matmat' if factor.ndim == 2 else 'matvec'}"
     back = jax.ShapeDtypeStruct(wanted.aval.shape, wanted.aval.dtype)
-    product = get_kernel(name)(ct, indices, indptr, factor, outs=back, transpose=not of_rows, **params)
+    product = get_operator(name)(ct, indices, indptr, factor, outs=back, transpose=not of_rows, **params)
     return [None, None, product, None] if of_rows else [None, None, None, product]

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from event_ops.parts.reference.entries import inside, rows_of, values_at
 
 
-def generator(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
+def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays, both of X and Y of one rank."""
 
     def sddmm(indices: jax.Array, indptr: jax.Array, X: jax.Array, Y: jax.Array) -> jax.Array:

@@ -41,7 +41,7 @@ def sddmm(
         out[k] = total
 
 
-def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """The callable; vectors are matrices of one column."""
     run = warp_kernel(sddmm, outs, launch_dims=shape[0], in_out_argnames=["out"])
 

@@ -92,7 +92,7 @@ def tocsc_parallel(indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any,
         move(row, indices, places[part], rows, low, high, csc_indices, permutation)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
     def call(indices: Any, indptr: Any) -> Any:

@@ -46,7 +46,7 @@ def find_starts(column: Any, csc_indptr: Any) -> None:
         csc_indptr[j] = upper_bound(column, j - 1, 0, column.size)
 
 
-def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """The callable; keys have as many bits as the number of columns."""
     columns = shape[1]
     bits = columns.bit_length()

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from event_ops.parts.reference.entries import inside, rows_of
 
 
-def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """The function of arrays: a stable sort of the entries by column, those of no row and column last."""
     rows, columns = shape
 

@@ -30,7 +30,7 @@ def places_of_entries(
             column[k] = columns
 
 
-def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """The callable. A stable sort has no short form in Warp; XLA has one."""
     rows, columns = shape
     flat = jax.ShapeDtypeStruct(outs[0].shape, jnp.int32)

@@ -46,7 +46,7 @@ def todense_parallel(data: Any, indices: Any, indptr: Any, D: Any) -> None:
         fill_rows(data, indices, indptr, D, low, high)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of elements decides between one thread and all."""
 
     def call(data: Any, indices: Any, indptr: Any) -> Any:

@@ -45,7 +45,7 @@ def add_rows_with(lanes: int) -> Any:
     return add_rows
 
 
-def generator(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable; the mean length of rows decides how many threads share one."""
     rows = outs.shape[0]
 

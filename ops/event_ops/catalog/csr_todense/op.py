@@ -60,10 +60,10 @@ def csr_todense(
 kernel = XLACustomKernel("csr_todense")
 kernel.def_tags("sparse", "float")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_todense.reference:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_todense.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_todense.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.csr_todense.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_reference("event_ops.catalog.csr_todense.reference:build", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.csr_todense.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.csr_todense.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.csr_todense.warp:build", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None)  # data
 
 

@@ -17,6 +17,6 @@ def todense(data: jax.Array, indices: jax.Array, indptr: jax.Array, *, shape: tu
     return jnp.zeros(shape, data.dtype).at[rows, inside(indices, shape[1])].add(data, mode="drop")
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:
+def build(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays for one shape."""
     return lambda data, indices, indptr: todense(data, indices, indptr, shape=outs.shape)

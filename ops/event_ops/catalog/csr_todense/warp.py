@@ -26,7 +26,7 @@ def todense(
             D[i, j] = D[i, j] + at(data, k)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     add = warp_kernel(todense, outs, launch_dims=outs.shape[0], in_out_argnames=["D"])
     return lambda data, indices, indptr: add(data, indices, indptr, jnp.zeros(outs.shape, outs.dtype))

@@ -59,7 +59,7 @@ KERNELS = {
 }
 
 
-def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of weights decides whether threads may be used."""
 
     def call(weights: Any, events: Any) -> Any:

@@ -110,7 +110,7 @@ def in_fixed_order(outs: Any, transpose: bool) -> Callable[..., Any]:
     return numba_cuda_kernel(kernel, outs, grid=blocks_of(threads), block=BLOCK)
 
 
-def generator(*, outs: Any, transpose: bool, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, transpose: bool, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation."""
     if deterministic:
         return in_fixed_order(outs, transpose)

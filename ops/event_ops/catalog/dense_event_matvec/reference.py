@@ -10,7 +10,7 @@ import jax
 from event_ops.parts.reference.entries import event_terms
 
 
-def generator(*, transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays for one orientation."""
 
     def product(weights: jax.Array, events: jax.Array) -> jax.Array:

@@ -29,6 +29,6 @@ def along_columns(weights: wp.array2d(dtype=Any), events: wp.array(dtype=Any), y
     y[j] = total
 
 
-def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation."""
     return warp_kernel(along_columns if transpose else along_rows, outs)

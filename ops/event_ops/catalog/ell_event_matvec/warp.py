@@ -49,7 +49,7 @@ def scatter_rows(
                 wp.atomic_add(y, j, weight_at(data, i, k) * event)
 
 
-def generator(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation."""
     gather = warp_kernel(gather_rows, outs)
     scatter = sums_of(scatter_rows, outs, shape[0])

@@ -78,7 +78,7 @@ KERNELS = {
 }
 
 
-def generator(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of entries decides between one thread and all."""
 
     def call(data: Any, indices: Any, v: Any) -> Any:

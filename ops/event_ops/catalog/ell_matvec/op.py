@@ -67,9 +67,9 @@ def ell_matvec(
 kernel = XLACustomKernel("ell_matvec")
 kernel.def_tags("sparse", "float")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.ell_matvec.reference:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.ell_matvec.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.ell_matvec.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.ell_matvec.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_reference("event_ops.catalog.ell_matvec.reference:build", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.ell_matvec.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.ell_matvec.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.ell_matvec.warp:build", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, v
 kernel.def_transpose_rule(ell_transpose(kernel))

@@ -56,7 +56,7 @@ def expsyn_step_parallel(
     deliver_parallel(data, indices, indptr, spikes, y.reshape(-1))
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
     def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:

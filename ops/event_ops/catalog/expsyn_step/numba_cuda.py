@@ -12,8 +12,7 @@ from numba import cuda
 from event_ops.parts.numba_cuda.deliver import deliver
 from event_ops.parts.numba_cuda.fixed_order import BACKEND
 from event_ops.parts.numba_cuda.launch import BLOCK, blocks_of
-from ffi_bridge import numba_cuda_callable
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import get_operator, numba_cuda_callable
 
 
 @cuda.jit
@@ -39,7 +38,7 @@ def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
     """The callable that sorts all entries by the element of g that they reach."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
     static = {"shape": shape, "transpose": True, "deterministic": True, "backend": BACKEND}
-    product = get_kernel("csr_event_matvec")
+    product = get_operator("csr_event_matvec")
 
     def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
         return g * decay + product(data, indices, indptr, spikes, outs=flat, **static).reshape(outs.shape)
@@ -47,9 +46,7 @@ def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
     return call
 
 
-def generator(
-    *, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any
-) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable; g is updated in place where it is not needed again."""
     if deterministic:
         return in_fixed_order(outs=outs, shape=shape)

@@ -15,8 +15,7 @@ from event_ops.checks.csr import check_csr, check_events, check_operand, event_w
 from event_ops.checks.fixed_order import ONE_ORDER
 from event_ops.checks.values import contract
 from event_ops.parts.reference.decay import decay_factor
-from ffi_bridge import XLACustomKernel
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import XLACustomKernel, get_operator
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -114,16 +113,16 @@ def _per_channel(decay: jax.Array, shape: tuple[int, ...]) -> jax.Array:
 kernel = XLACustomKernel("expsyn_step")
 kernel.def_tags("sparse", "event-driven", "synapse")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.expsyn_step.reference:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.expsyn_step.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.expsyn_step.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.expsyn_step.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_reference("event_ops.catalog.expsyn_step.reference:build", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.expsyn_step.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.expsyn_step.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.expsyn_step.warp:build", lacks_on_gpu=ONE_ORDER)
 
 
 def _arrivals(*parts: Any, outs: Any, **params: Any) -> Any:
     """A.T @ spikes of (data, indices, indptr, spikes), in the shape of g: linear in data and in spikes."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
-    product = get_kernel("csr_event_matvec")
+    product = get_operator("csr_event_matvec")
     return product(*parts, outs=flat, transpose=True, **params).reshape(outs.shape)
 
 

@@ -10,7 +10,7 @@ import jax
 from event_ops.parts.reference.entries import event_terms, rows_of, sums_at, values_at
 
 
-def generator(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
+def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays; decay is exp(-dt / tau), one per channel or per element of g."""
 
     def expsyn_step(

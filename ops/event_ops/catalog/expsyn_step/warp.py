@@ -9,7 +9,7 @@ from event_ops.parts.warp.deliver import add_rows
 from ffi_bridge import warp_kernel
 
 
-def generator(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """The callable; the decay is XLA's, which runs it in place and on all threads."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
     add = warp_kernel(add_rows, flat, launch_dims=shape[0], in_out_argnames=["y"])

@@ -72,7 +72,7 @@ def lif_expsyn_step_parallel(
         )  # fmt: skip
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of neurons decides between one thread and all."""
     kernel = lif_expsyn_step_parallel if reaches(outs[0].size, MIN_PARALLEL) else lif_expsyn_step
     return numba_kernel(kernel, outs, input_output_aliases={0: 0, 1: 1, 2: 2})

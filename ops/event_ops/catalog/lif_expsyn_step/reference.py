@@ -35,6 +35,6 @@ def lif_expsyn_step(
     return V, remaining, I_syn * decay_syn, spikes
 
 
-def generator(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
+def build(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
     """The function of arrays."""
     return functools.partial(lif_expsyn_step, surrogate=surrogate)

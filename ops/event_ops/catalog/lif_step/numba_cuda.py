@@ -24,7 +24,7 @@ def lif_step(
         spikes[i] = step_membrane(V, held_for, I_syn, decay, E_L, threshold, V_reset, t_ref, dt, jump, i)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the states are updated in place where they are not needed again."""
     step = numba_cuda_kernel(lif_step, outs, launch_dims=outs[0].size, input_output_aliases={0: 0, 1: 1})
 

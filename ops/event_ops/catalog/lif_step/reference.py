@@ -30,6 +30,6 @@ def lif_step(
     return fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
 
 
-def generator(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
+def build(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
     """The function of arrays."""
     return functools.partial(lif_step, surrogate=surrogate)

@@ -17,6 +17,6 @@ def pack_events(events: Any, words: Any) -> None:
     pack_into(events, words.view(np.uint8))
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     return numba_kernel(pack_events, outs)

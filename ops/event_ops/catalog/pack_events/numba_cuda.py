@@ -20,6 +20,6 @@ def pack_events(events: Any, words: Any) -> None:
         words[word] = bits
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     return numba_cuda_kernel(pack_events, outs, grid=blocks_of(outs.size), block=BLOCK)

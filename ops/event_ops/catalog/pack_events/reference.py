@@ -15,6 +15,6 @@ def pack_events(events: jax.Array) -> jax.Array:
     return jnp.sum(bits << jnp.arange(32, dtype=jnp.uint32)[None, :], axis=1, dtype=jnp.uint32)
 
 
-def generator(**_: Any) -> Callable[..., jax.Array]:
+def build(**_: Any) -> Callable[..., jax.Array]:
     """The function of arrays."""
     return pack_events

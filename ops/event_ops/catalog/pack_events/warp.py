@@ -19,6 +19,6 @@ def pack(events: wp.array(dtype=wp.bool), words: wp.array(dtype=wp.uint32)):
     words[position] = word
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     return warp_kernel(pack, outs)

@@ -147,7 +147,7 @@ def poisson_input_of_data_parallel(
         draw_blocks_of_data(weight, seed, step, tables, mean, y, low, high, new_buffer())
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of neurons decides between one thread and all."""
     many = reaches(outs.size, MIN_PARALLEL)
     of_tables = poisson_input_parallel if many else poisson_input

@@ -89,7 +89,7 @@ def poisson_input_of_data(
             y[i] = np.nan
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable: of integers, which tables are whose, or of the means themselves."""
     pairs = -(-outs.size // _BLOCK) * _HALF
     aliases = {5: 0}

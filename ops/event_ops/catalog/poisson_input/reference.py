@@ -31,6 +31,6 @@ def poisson_input(
     return initial + weight * numbers.astype(weight.dtype)
 
 
-def generator(**_: Any) -> Callable[..., jax.Array]:
+def build(**_: Any) -> Callable[..., jax.Array]:
     """The function of arrays."""
     return poisson_input

@@ -97,7 +97,7 @@ def poisson_input_of_data(
         y[i] = y.dtype(wp.nan)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable: of integers, which tables are whose, or of the means themselves."""
 
     def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:

@@ -12,7 +12,7 @@ from event_ops.parts.numba_cuda.launch import WARP
 RESIDENT_WARPS = 1 << 13  # about as many as a GPU holds at once: with more rows, each watches several
 
 
-def generator(
+def build(
     *, outs: Any, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., Any]:
     """The callable for one matrix and orientation."""

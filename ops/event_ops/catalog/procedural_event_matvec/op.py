@@ -71,9 +71,9 @@ def procedural_event_matvec(
 kernel = XLACustomKernel("procedural_event_matvec")
 kernel.def_tags("sparse", "procedural", "event-driven")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.procedural_event_matvec.reference:generator")
-kernel.def_numba_kernel("event_ops.catalog.procedural_event_matvec.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.procedural_event_matvec.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.procedural_event_matvec.warp:generator")
+kernel.def_reference("event_ops.catalog.procedural_event_matvec.reference:build")
+kernel.def_numba_kernel("event_ops.catalog.procedural_event_matvec.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.procedural_event_matvec.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.procedural_event_matvec.warp:build")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # weight, events
 kernel.def_transpose_rule(procedural_transpose(kernel))

@@ -66,7 +66,7 @@ def scatter_rows(
                 column += wp.uint32(1)
 
 
-def generator(
+def build(
     *, outs: Any, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., Any]:
     """The callable for one matrix and orientation."""

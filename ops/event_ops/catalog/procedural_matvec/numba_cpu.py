@@ -80,7 +80,7 @@ KERNELS = {
 }
 
 
-def generator(
+def build(
     *, outs: Any, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., Any]:
     """The callable for one matrix and orientation; the number of draws decides between one thread and all."""

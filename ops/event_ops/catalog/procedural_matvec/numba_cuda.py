@@ -16,7 +16,7 @@ def always(value: Any) -> Any:
     return True
 
 
-def generator(
+def build(
     *, outs: Any, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., Any]:
     """The callable for one matrix and orientation."""

@@ -66,9 +66,9 @@ def procedural_matvec(
 kernel = XLACustomKernel("procedural_matvec")
 kernel.def_tags("sparse", "procedural", "float")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.procedural_matvec.reference:generator")
-kernel.def_numba_kernel("event_ops.catalog.procedural_matvec.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.procedural_matvec.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.procedural_matvec.warp:generator")
+kernel.def_reference("event_ops.catalog.procedural_matvec.reference:build")
+kernel.def_numba_kernel("event_ops.catalog.procedural_matvec.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.procedural_matvec.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.procedural_matvec.warp:build")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # weight, v
 kernel.def_transpose_rule(procedural_transpose(kernel))

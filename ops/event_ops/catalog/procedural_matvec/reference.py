@@ -12,7 +12,7 @@ from event_ops.parts.reference.bernoulli import fold_entries, weights_at
 from event_ops.parts.reference.entries import sums_at, values_at
 
 
-def generator(
+def build(
     *, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., jax.Array]:
     """The function of arrays: y[i] = sum over entries (i, j) of weight * v[j], or with i and j swapped."""

@@ -24,6 +24,6 @@ def read_slot(buffer: Any, slot: Any, arrivals: Any, y: Any) -> None:
         now[j] = 0
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     return numba_kernel(read_slot, outs, input_output_aliases={0: 1})

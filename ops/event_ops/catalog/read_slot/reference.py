@@ -18,6 +18,6 @@ def read_slot(buffer: jax.Array, slot: jax.Array) -> tuple[jax.Array, jax.Array]
     return arrivals, jax.lax.dynamic_update_index_in_dim(buffer, jnp.zeros_like(arrivals), now, 0)
 
 
-def generator(**_: Any) -> Callable[..., tuple[jax.Array, jax.Array]]:
+def build(**_: Any) -> Callable[..., tuple[jax.Array, jax.Array]]:
     """The function of arrays."""
     return read_slot

@@ -17,7 +17,7 @@ def read_and_clear(buffer: wp.array2d(dtype=Any), slot: wp.array(dtype=Any), arr
     buffer[now, j] = buffer.dtype(0)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     arrivals, whole = outs
     run = warp_kernel(

@@ -39,7 +39,7 @@ def kernel(mode: str, large: bool) -> Any:
     return njit(parallel=True)(scatter_add_parallel) if large else njit(scatter_add)
 
 
-def generator(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
     """The callable; the number of indices decides between one thread and all."""
 
     def call(target: Any, indices: Any, updates: Any) -> Any:

@@ -14,7 +14,7 @@ from event_ops.parts.numba_cuda.scatter import atomic_dtype, launch_add_rows
 from ffi_bridge import numba_cuda_callable
 
 
-def generator(*, outs: Any, mode: str, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, mode: str, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable for one mode; target is updated in place where it is not needed again."""
     refuse_error("scatter_add", mode)  # a CUDA kernel cannot raise either
     width = outs.shape[1] if len(outs.shape) > 1 else 1

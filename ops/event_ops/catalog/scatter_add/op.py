@@ -103,10 +103,10 @@ def _check(target: jax.Array, indices: jax.Array, updates: jax.Array) -> None:
 kernel = XLACustomKernel("scatter_add")
 kernel.def_tags("scatter")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.scatter_add.reference:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.scatter_add.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.scatter_add.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.scatter_add.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_reference("event_ops.catalog.scatter_add.reference:build", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.scatter_add.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.scatter_add.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.scatter_add.warp:build", lacks_on_gpu=ONE_ORDER)
 
 
 def _target_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:

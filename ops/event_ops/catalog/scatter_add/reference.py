@@ -16,7 +16,7 @@ def scatter_add(target: jax.Array, indices: jax.Array, updates: jax.Array, *, mo
     return added_at_places(target, indices, updates, mode, from_end=True)
 
 
-def generator(*, mode: str, **_: Any) -> Callable[..., jax.Array]:
+def build(*, mode: str, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays."""
     refuse_error("scatter_add", mode)
     return partial(scatter_add, mode=mode)

@@ -6,6 +6,6 @@ from typing import Any
 from event_ops.parts.warp.scatter import scatter
 
 
-def generator(*, mode: str, **_: Any) -> Callable[..., Any]:
+def build(*, mode: str, **_: Any) -> Callable[..., Any]:
     """The callable for one mode; target is updated in place where it is not needed again."""
     return scatter("scatter_add", mode, from_end=True)

@@ -64,7 +64,7 @@ def kernel(mode: str, threads: str) -> Any:
     return njit(parallel=True)(segment_sum_sorted if threads == "sorted" else segment_sum_parallel)
 
 
-def generator(*, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Callable[..., Any]:
     """The callable; the number of ids decides between one thread and all."""
 
     def call(data: Any, segment_ids: Any) -> Any:

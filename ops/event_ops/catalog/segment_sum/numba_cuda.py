@@ -15,7 +15,7 @@ from event_ops.parts.numba_cuda.scatter import adding_callable, atomic_dtype, la
 RUN = 8  # data of a thread where ids ascend: as many as lie in one sector of memory
 
 
-def generator(
+def build(
     *, outs: Any, indices_are_sorted: bool, mode: str, deterministic: bool = False, **_: Any
 ) -> Callable[..., Any]:
     """The callable for one mode."""

@@ -105,10 +105,10 @@ def _length(num_segments: Any) -> int:
 kernel = XLACustomKernel("segment_sum")
 kernel.def_tags("scatter", "segment")
 kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.segment_sum.reference:generator", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.segment_sum.numba_cpu:generator")
-kernel.def_numba_cuda_kernel("event_ops.catalog.segment_sum.numba_cuda:generator")
-kernel.def_warp_kernel("event_ops.catalog.segment_sum.warp:generator", lacks_on_gpu=ONE_ORDER)
+kernel.def_reference("event_ops.catalog.segment_sum.reference:build", lacks_on_gpu=ONE_ORDER)
+kernel.def_numba_kernel("event_ops.catalog.segment_sum.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.catalog.segment_sum.numba_cuda:build")
+kernel.def_warp_kernel("event_ops.catalog.segment_sum.warp:build", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None)
 
 

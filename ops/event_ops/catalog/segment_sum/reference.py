@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from event_ops.checks.modes import added_at_places, refuse_error
 
 
-def generator(*, outs: Any, mode: str, **_: Any) -> Callable[..., jax.Array]:
+def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays; whether the ids ascend makes no difference to it."""
     refuse_error("segment_sum", mode)
 

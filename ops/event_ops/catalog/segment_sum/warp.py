@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from event_ops.parts.warp.scatter import scatter
 
 
-def generator(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
     """The callable for one mode."""
     add = scatter("segment_sum", mode, from_end=False)
     return lambda data, segment_ids: add(jnp.zeros(outs.shape, outs.dtype), segment_ids, data)

@@ -20,6 +20,6 @@ def spike_compact(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
     num_spikes[()] = found
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     return numba_kernel(spike_compact, outs)

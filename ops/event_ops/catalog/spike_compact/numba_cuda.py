@@ -66,7 +66,7 @@ def store_ids(
         num_spikes[()] = total
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable for one capacity."""
 
     def compact(spikes: Any, spike_ids: Any, num_spikes: Any, stream: Any) -> None:

@@ -15,7 +15,7 @@ def spike_compact(spikes: jax.Array, *, capacity: int) -> tuple[jax.Array, jax.A
     return ids.astype(jnp.int32), jnp.sum(spikes, dtype=jnp.int32)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., tuple[jax.Array, jax.Array]]:
+def build(*, outs: Any, **_: Any) -> Callable[..., tuple[jax.Array, jax.Array]]:
     """The function of arrays for one capacity."""
     capacity = outs[0].shape[0]
     return lambda spikes: spike_compact(spikes, capacity=capacity)

@@ -21,7 +21,7 @@ def store_ids(
             ids[position] = i
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable for one capacity."""
 
     def call(spikes: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -47,7 +47,7 @@ def spike_detect_reset_parallel(V_m: Any, V_th: Any, V_reset: Any, V: Any, spike
         detect_range(V_th, V_reset, V, slots, V.size * part // parts, V.size * (part + 1) // parts)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of neurons decides between one thread and all."""
     kernel = spike_detect_reset_parallel if reaches(outs[0].size, MIN_PARALLEL) else spike_detect_reset
     return numba_kernel(kernel, outs, input_output_aliases={0: 0})

@@ -20,6 +20,6 @@ def spike_detect_reset(
     return jnp.where(spikes.astype(bool), V_reset, V_m), spikes
 
 
-def generator(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
+def build(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
     """The function of arrays."""
     return functools.partial(spike_detect_reset, surrogate=surrogate)

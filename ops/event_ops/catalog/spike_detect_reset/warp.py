@@ -23,6 +23,6 @@ def spike_detect_reset(
     spikes[i] = spikes.dtype(spike)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; V is updated in place where it is not needed again."""
     return warp_kernel(spike_detect_reset, outs, in_out_argnames=["V"])

@@ -31,7 +31,7 @@ def stdp_on_post_parallel(
     move_parallel(y, rows, indptr, permutation, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
     def call(w: Any, *others: Any) -> Any:

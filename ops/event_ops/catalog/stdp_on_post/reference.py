@@ -32,6 +32,6 @@ def stdp_on_post(
     return moved(w, amount, by_row, active, passing, w_min, w_max)
 
 
-def generator(**_: Any) -> Callable[..., jax.Array]:
+def build(**_: Any) -> Callable[..., jax.Array]:
     """The function of arrays; amount is A_plus."""
     return stdp_on_post

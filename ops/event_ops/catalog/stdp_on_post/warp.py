@@ -34,7 +34,7 @@ def move_columns(
                 w[k] = bounded_weight(w[k] + step * x_pre[i], at(w_min, k), at(w_max, k))
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; amount is A_plus."""
 
     def call(w: Any, rows: Any, indptr: Any, permutation: Any, spikes_post: Any, *others: Any) -> Any:

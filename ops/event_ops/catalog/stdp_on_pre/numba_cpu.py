@@ -29,7 +29,7 @@ def stdp_on_pre_parallel(
     move_parallel(y, indices, indptr, None, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of entries decides between one thread and all."""
 
     def call(w: Any, *others: Any) -> Any:

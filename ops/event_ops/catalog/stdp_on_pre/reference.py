@@ -27,6 +27,6 @@ def stdp_on_pre(
     return moved(w, amount, *moves, w_min, w_max)
 
 
-def generator(**_: Any) -> Callable[..., jax.Array]:
+def build(**_: Any) -> Callable[..., jax.Array]:
     """The function of arrays; amount is -A_minus."""
     return stdp_on_pre

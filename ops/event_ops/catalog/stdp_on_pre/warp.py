@@ -33,7 +33,7 @@ def move_rows(
                 w[k] = bounded_weight(w[k] + step * x_post[j], at(w_min, k), at(w_max, k))
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; amount is -A_minus."""
 
     def call(w: Any, indices: Any, indptr: Any, spikes_pre: Any, *others: Any) -> Any:

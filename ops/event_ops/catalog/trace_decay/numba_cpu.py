@@ -42,7 +42,7 @@ def trace_decay_parallel(x: Any, spikes: Any, decay: Any, y: Any) -> None:
         decay_range(spikes, decay, y, x.size * part // parts, x.size * (part + 1) // parts)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; the number of traces decides between one thread and all."""
     kernel = trace_decay_parallel if reaches(outs.size, MIN_PARALLEL) else trace_decay
     return numba_kernel(kernel, outs, input_output_aliases={0: 0})

@@ -19,7 +19,7 @@ def trace_decay(x: Any, spikes: Any, decay: Any, y: Any) -> None:
         y[i] = y[i] * at(decay, i) + spikes[i]
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; x is updated in place where it is not needed again."""
 
     def call(x: Any, spikes: Any, decay: Any) -> Any:

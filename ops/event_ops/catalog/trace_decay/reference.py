@@ -13,6 +13,6 @@ def trace_decay(x: jax.Array, spikes: jax.Array, decay: jax.Array) -> jax.Array:
     return x * decay + spikes.astype(x.dtype)
 
 
-def generator(**_: Any) -> Callable[..., jax.Array]:
+def build(**_: Any) -> Callable[..., jax.Array]:
     """The function of arrays."""
     return trace_decay

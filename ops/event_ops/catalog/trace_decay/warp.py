@@ -15,6 +15,6 @@ def trace_decay(y: wp.array(dtype=Any), spikes: wp.array(dtype=Any), decay: wp.a
     y[i] = y[i] * at(decay, i) + y.dtype(spikes[i])
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable; x is updated in place where it is not needed again."""
     return warp_kernel(trace_decay, outs, in_out_argnames=["y"])

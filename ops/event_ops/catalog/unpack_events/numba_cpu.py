@@ -9,6 +9,6 @@ from event_ops.parts.numba_cpu.packed import unpack_into
 from ffi_bridge import numba_kernel
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     return numba_kernel(unpack_into, outs)

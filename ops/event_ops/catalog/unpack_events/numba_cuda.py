@@ -20,7 +20,7 @@ def unpack_events(words: Any, events: Any) -> None:
     unpack_word(bits, events, word)  # every thread of a warp comes here
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
 
     def call(words: Any) -> Any:

@@ -10,6 +10,6 @@ import jax
 from event_ops.parts.reference.entries import packed_flags
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:
+def build(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:
     """The function of arrays for one number of events."""
     return lambda words: packed_flags(words, outs.shape[0])

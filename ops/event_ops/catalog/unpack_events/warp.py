@@ -15,6 +15,6 @@ def unpack(words: wp.array(dtype=wp.uint32), events: wp.array(dtype=wp.bool)):
     events[i] = bit != wp.uint32(0)
 
 
-def generator(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """The callable."""
     return warp_kernel(unpack, outs)

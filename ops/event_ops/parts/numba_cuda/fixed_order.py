@@ -10,20 +10,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffi_bridge.operators.registry import get_kernel
+from ffi_bridge import get_operator
 
 BACKEND = "numba_cuda"
 _INT32 = np.iinfo(np.int32).max
 
 
-def in_fixed_order(generator: Callable[..., Any]) -> Callable[..., Any]:
-    """The generator of a CSR product; with deterministic=True also of A.T it gathers, from a sorted A."""
+def in_fixed_order(builder: Callable[..., Any]) -> Callable[..., Any]:
+    """The builder of a CSR product; with deterministic=True also of A.T it gathers, from a sorted A."""
 
-    @functools.wraps(generator)
+    @functools.wraps(builder)
     def chosen(*, shape: tuple[int, int], transpose: bool, deterministic: bool = False, **params: Any) -> Any:
         if not (transpose and deterministic):
-            return generator(shape=shape, transpose=transpose, **params)
-        product = generator(shape=shape[::-1], transpose=False, **params)
+            return builder(shape=shape, transpose=transpose, **params)
+        product = builder(shape=shape[::-1], transpose=False, **params)
 
         def call(data: Any, indices: Any, indptr: Any, x: Any) -> Any:
             rows, starts, permutation = _by_column(indices, indptr, shape)
@@ -38,12 +38,12 @@ def in_fixed_order(generator: Callable[..., Any]) -> Callable[..., Any]:
 def ell_in_fixed_order(csr_product: str) -> Callable[..., Any]:
     """The same for a product of an ELLPACK matrix; `csr_product` is the operator that does it for CSR."""
 
-    def decorate(generator: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(generator)
+    def decorate(builder: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(builder)
         def chosen(*, deterministic: bool = False, **params: Any) -> Any:
             if not (params["transpose"] and deterministic):
-                return generator(**params)
-            product = get_kernel(csr_product)
+                return builder(**params)
+            product = get_operator(csr_product)
 
             def call(data: Any, indices: Any, x: Any) -> Any:
                 indptr = _starts(indices.shape[0], indices.shape[1])
@@ -63,7 +63,7 @@ def summed_at_places(places: jax.Array, updates: jax.Array, outs: jax.ShapeDtype
     n = updates.shape[0]
     ones, shape = jnp.ones(n, updates.dtype), (n, outs.shape[0])
     static = {"shape": shape, "transpose": True, "deterministic": True, "backend": BACKEND}
-    return get_kernel("csr_matmat")(ones, places, _starts(n, 1), updates, outs=outs, **static)
+    return get_operator("csr_matmat")(ones, places, _starts(n, 1), updates, outs=outs, **static)
 
 
 def rounds(outs: jax.ShapeDtypeStruct) -> bool:
@@ -79,7 +79,7 @@ def _by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) ->
         jax.ShapeDtypeStruct((shape[1] + 1,), indptr.dtype),
         jax.ShapeDtypeStruct((nse,), jnp.int64 if nse > _INT32 else jnp.int32),
     )
-    return get_kernel("csr_tocsc")(indices, indptr, outs=outs, shape=shape, backend=BACKEND)
+    return get_operator("csr_tocsc")(indices, indptr, outs=outs, shape=shape, backend=BACKEND)
 
 
 def _starts(rows: int, per_row: int) -> jax.Array:

@@ -52,39 +52,39 @@ _INSTALLED_BY = {
     "jax.experimental.pallas": "jax",
 }
 
-Generator = Callable[..., Callable[..., Any]]
+Builder = Callable[..., Callable[..., Any]]
 
 
 @dataclass(frozen=True)
 class Backend:
     """One backend of one operator on one platform.
 
-    `generator` is a function or its name, "package.module:function"; `lacks` is what it cannot do: dtypes of
+    `builder` is a function or its name, "package.module:function"; `lacks` is what it cannot do: dtypes of
     outputs, and values of static arguments, "name=value".
     """
 
     name: str
     platform: str
-    generator: Generator | str
+    builder: Builder | str
     lacks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.generator, str):
-            module, _, attribute = self.generator.partition(":")
+        if isinstance(self.builder, str):
+            module, _, attribute = self.builder.partition(":")
             if module and attribute:
                 return
-        elif callable(self.generator):
+        elif callable(self.builder):
             return
         raise KernelTypeError(
-            f"generator of backend {self.name!r} is {self.generator!r}; expected a function "
+            f"builder of backend {self.name!r} is {self.builder!r}; expected a function "
             '(**kwargs) -> callable, or its name as "package.module:function"'
         )
 
-    def load(self) -> Generator:
-        """The generator itself; a name is imported here, at first use."""
-        if not isinstance(self.generator, str):
-            return self.generator
-        module, _, attribute = self.generator.partition(":")
+    def load(self) -> Builder:
+        """The builder itself; a name is imported here, at first use."""
+        if not isinstance(self.builder, str):
+            return self.builder
+        module, _, attribute = self.builder.partition(":")
         return getattr(importlib.import_module(module), attribute)
 
     def obstacle(self, device: str, needs: Iterable[str] = ()) -> str | None:

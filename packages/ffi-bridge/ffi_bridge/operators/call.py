@@ -24,7 +24,7 @@ class Call:
     def __init__(self, operator: str, outs: Outs, static: Mapping[str, Any], backend: str | None) -> None:
         self.operator, self.outs, self.backend = operator, outs, backend
         self.static = tuple(sorted(static.items()))
-        # 1, 1.0 and True are equal, and are not the same argument to a generator.
+        # 1, 1.0 and True are equal, and are not the same argument to a builder.
         types = tuple(type(value) for _, value in self.static)
         self._key = (operator, outs, self.static, types, backend)
         self._hash = hash(self._key)
@@ -45,13 +45,13 @@ class Call:
         """What a backend may lack: the dtypes of the outputs, and static arguments as "name=value"."""
         return (*self.outs.dtypes, *needs_of(dict(self.static)))
 
-    def for_generator(self) -> dict[str, Any]:
+    def for_builder(self) -> dict[str, Any]:
         """`outs` in its original structure and the static keyword arguments."""
         return {**dict(self.static), "outs": self.outs.original}
 
     def for_rule(self) -> dict[str, Any]:
-        """What a generator gets, and `backend`, so that a rule can hand the choice on."""
-        return {**self.for_generator(), "backend": self.backend}
+        """What a builder gets, and `backend`, so that a rule can hand the choice on."""
+        return {**self.for_builder(), "backend": self.backend}
 
 
 def needs_of(static: Mapping[str, Any]) -> tuple[str, ...]:
@@ -80,18 +80,18 @@ def check_static(operator: str, arguments: Mapping[str, Any]) -> None:
 
 def concrete(backend: Backend, call: Call) -> Callable[..., list[jax.Array]]:
     """The function that `backend` generates for `call`; its outputs come flat and checked."""
-    generator = backend.load()
-    keywords = call.for_generator()
+    builder = backend.load()
+    keywords = call.for_builder()
     try:
-        function = generator(**keywords)
+        function = builder(**keywords)
     except TypeError as error:
         takes = f"the keywords {', '.join(sorted(keywords))}: name them, or take **kwargs, and return"
-        hint = f"a generator takes {takes} the function of the input arrays"
-        _explain_call(f"generator of backend {backend.name!r}", call, generator, (), keywords, hint, error)
+        hint = f"a builder takes {takes} the function of the input arrays"
+        _explain_call(f"builder of backend {backend.name!r}", call, builder, (), keywords, hint, error)
         raise
     if not callable(function):
         raise KernelTypeError(
-            f"operator {call.operator!r}: the generator of backend {backend.name!r} returned "
+            f"operator {call.operator!r}: the builder of backend {backend.name!r} returned "
             f"{function!r}; expected a function of the input arrays"
         )
 

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from ffi_bridge.errors import KernelTypeError, UnknownBackendError
 from ffi_bridge.operators import selection
-from ffi_bridge.operators.backends import PLATFORMS, Backend, Generator, listing, platform_of
+from ffi_bridge.operators.backends import PLATFORMS, Backend, Builder, listing, platform_of
 from ffi_bridge.operators.jvp import JVP, declared_jvp, per_input_jvp, reference_jvp
 from ffi_bridge.operators.rules import Rule, check_arity
 from ffi_bridge.operators.tuning import Folder
 
-G = TypeVar("G", bound="Generator | str")
+G = TypeVar("G", bound="Builder | str")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -36,7 +36,7 @@ class Definition:
         self.tags: frozenset[str] = frozenset()
         self.reference: Backend | None = None
         self.rules = Rules(reference_jvp)
-        self._kernels: dict[str, dict[str, Backend]] = {}
+        self.backends: dict[str, dict[str, Backend]] = {}
         self._asdefault: dict[str, str] = {}
         self.tuning: Folder | None = None
         self._lowered = False
@@ -46,7 +46,7 @@ class Definition:
         self,
         backend: str,
         platform: str,
-        generator: G,
+        builder: G,
         asdefault: bool = False,
         *,
         lacks: Sequence[str] = (),
@@ -56,7 +56,7 @@ class Definition:
         Args:
             backend: the backend's name.
             platform: where it runs; "gpu" is CUDA and ROCm.
-            generator: `(**kwargs) -> callable(*ins)`, or its name "package.module:function". kwargs
+            builder: `(**kwargs) -> callable(*ins)`, or its name "package.module:function". kwargs
                 are `outs`, as given in the call, and the call's static keyword arguments; the
                 callable returns one array per leaf of `outs`: an array, a sequence, or the
                 structure of `outs`.
@@ -66,50 +66,48 @@ class Definition:
 
         Raises:
             UnknownBackendError: `platform` is not known; lists what exists.
-            KernelTypeError: `generator` is neither a function nor such a name.
+            KernelTypeError: `builder` is neither a function nor such a name.
         """
         platform = platform_of(platform)
-        entry = Backend(backend, platform, generator, tuple(lacks))
+        entry = Backend(backend, platform, builder, tuple(lacks))
         with self._lock:
-            self._kernels.setdefault(platform, {})[backend] = entry
+            self.backends.setdefault(platform, {})[backend] = entry
             if asdefault:
                 self._asdefault[platform] = backend
                 selection.change_default(self.name, platform, None)
             if self._lowered:
                 selection.note_definition(self.name)
-        return generator
+        return builder
 
-    def def_reference(self, generator: G, *, lacks_on_gpu: Sequence[str] = ()) -> G:
+    def def_reference(self, builder: G, *, lacks_on_gpu: Sequence[str] = ()) -> G:
         """Define the operator in pure JAX: backend "reference" everywhere, and in derivatives."""
         for platform in PLATFORMS:
             lacks = lacks_on_gpu if platform == "gpu" else ()
-            self.def_kernel("reference", platform, generator, lacks=lacks)
-        self.reference = self._kernels["cpu"]["reference"]
-        return generator
+            self.def_kernel("reference", platform, builder, lacks=lacks)
+        self.reference = self.backends["cpu"]["reference"]
+        return builder
 
-    def def_numba_kernel(self, generator: G, asdefault: bool = False) -> G:
+    def def_numba_kernel(self, builder: G, asdefault: bool = False) -> G:
         """Backend "numba_cpu" on cpu; the callable is made with `numba_kernel`."""
-        return self.def_kernel("numba_cpu", "cpu", generator, asdefault)
+        return self.def_kernel("numba_cpu", "cpu", builder, asdefault)
 
-    def def_warp_kernel(
-        self, generator: G, asdefault: bool = False, *, lacks_on_gpu: Sequence[str] = ()
-    ) -> G:
+    def def_warp_kernel(self, builder: G, asdefault: bool = False, *, lacks_on_gpu: Sequence[str] = ()) -> G:
         """Backend "warp" on gpu and on cpu, where Warp has a device too."""
         for platform, lacks in (("gpu", lacks_on_gpu), ("cpu", ())):
-            self.def_kernel("warp", platform, generator, asdefault, lacks=lacks)
-        return generator
+            self.def_kernel("warp", platform, builder, asdefault, lacks=lacks)
+        return builder
 
-    def def_numba_cuda_kernel(self, generator: G, asdefault: bool = False, *, lacks: Sequence[str] = ()) -> G:
+    def def_numba_cuda_kernel(self, builder: G, asdefault: bool = False, *, lacks: Sequence[str] = ()) -> G:
         """Backend "numba_cuda" on gpu; the callable is made with `numba_cuda_kernel` or `_callable`."""
-        return self.def_kernel("numba_cuda", "gpu", generator, asdefault, lacks=lacks)
+        return self.def_kernel("numba_cuda", "gpu", builder, asdefault, lacks=lacks)
 
-    def def_pallas_kernel(self, platform: str, generator: G, asdefault: bool = False) -> G:
+    def def_pallas_kernel(self, platform: str, builder: G, asdefault: bool = False) -> G:
         """Backend "pallas" on `platform`, "gpu" or "tpu"."""
-        return self.def_kernel("pallas", platform, generator, asdefault)
+        return self.def_kernel("pallas", platform, builder, asdefault)
 
-    def def_triton_kernel(self, generator: G, asdefault: bool = False) -> G:
+    def def_triton_kernel(self, builder: G, asdefault: bool = False) -> G:
         """Backend "triton" on gpu."""
-        return self.def_kernel("triton", "gpu", generator, asdefault)
+        return self.def_kernel("triton", "gpu", builder, asdefault)
 
     def def_tuning(self, folder: Path | str | None) -> None:
         """Let tables of measured backends in `folder` decide before `asdefault` and the order of preference.
@@ -186,17 +184,22 @@ class Definition:
         self.rules.batching = None
 
     def def_tags(self, *tags: str) -> None:
-        """Add tags, which `ffi_bridge.operators.registry.get_kernels(tag)` selects by."""
+        """Add tags, which `ffi_bridge.get_operators(tag)` selects by."""
         self.tags |= frozenset(tags)
+
+    @property
+    def _kernels(self) -> dict[str, dict[str, Backend]]:
+        """The name that the tutorials print `backends` by."""
+        return self.backends
 
     @property
     def backend_names(self) -> list[str]:
         """Every registered backend, on whichever platform, in the order of registration."""
-        return list(dict.fromkeys(name for names in self._kernels.values() for name in names))
+        return list(dict.fromkeys(name for names in self.backends.values() for name in names))
 
     def check_backend(self, backend: str) -> None:
         """Raise UnknownBackendError, which lists what exists, unless `backend` is registered."""
         if backend not in self.backend_names:
             raise UnknownBackendError(
-                f"operator {self.name!r} has no backend {backend!r}; there are: {listing(self._kernels)}"
+                f"operator {self.name!r} has no backend {backend!r}; there are: {listing(self.backends)}"
             )

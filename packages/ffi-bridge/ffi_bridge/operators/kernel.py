@@ -78,7 +78,7 @@ class XLACustomKernel(Definition):
         selection.forget(name)
 
     def __repr__(self) -> str:
-        return f"XLACustomKernel({self.name!r}, {listing(self._kernels)})"
+        return f"XLACustomKernel({self.name!r}, {listing(self.backends)})"
 
     def __call__(self, *ins: Any, outs: Any, backend: str | None = None, **static: Any) -> Any:
         """The outputs, in the structure of `outs`.
@@ -87,7 +87,7 @@ class XLACustomKernel(Definition):
             ins: arrays.
             outs: a `jax.ShapeDtypeStruct`, or a pytree of them.
             backend: run on this one or not at all; default: choose.
-            static: hashable values that the generator gets; they are constants of the compiled
+            static: hashable values that the builder gets; they are constants of the compiled
                 code.
 
         Raises:
@@ -116,7 +116,7 @@ class XLACustomKernel(Definition):
         first = self._first(device)
         rows = () if call.backend is not None else self._rows(device)
         tuned = _holding(rows, Signature.of(dict(call.static), ins, outs)) if rows else None
-        return choose(self.name, device, self._kernels, call.backend, first, call.needs, tuned)[0]
+        return choose(self.name, device, self.backends, call.backend, first, call.needs, tuned)[0]
 
     def explain(
         self,
@@ -139,12 +139,12 @@ class XLACustomKernel(Definition):
         needs = (*(str(out.dtype) for out in flat), *needs_of(static))
         rows = self._rows(device)
         tuned = _holding(rows, Signature.of(static, list(map(_typed, ins)), flat)) if flat else None
-        return explain(self.name, device, self._kernels, wanted, self._first(device), needs, tuned)
+        return explain(self.name, device, self.backends, wanted, self._first(device), needs, tuned)
 
     def available_backends(self, platform: str) -> list[str]:
         """The backends that can run on `platform` here, in the order they are tried."""
         platform = platform_of(platform)
-        here = self._kernels.get(platform, {})
+        here = self.backends.get(platform, {})
         ordered = in_order(here, platform, self._first(platform))
         return [name for name in ordered if here[name].obstacle(platform) is None]
 
@@ -153,7 +153,7 @@ class XLACustomKernel(Definition):
         """Platform -> the backend that is tried first where no tuning table says otherwise; a copy."""
         return {
             platform: in_order(names, platform, self._first(platform))[0]
-            for platform, names in self._kernels.items()
+            for platform, names in self.backends.items()
         }
 
     def set_default(self, platform: str, backend: str | None) -> None:
@@ -173,11 +173,11 @@ class XLACustomKernel(Definition):
             UnknownBackendError: `platform` or `backend` is not known; lists what exists.
         """
         platform = platform_of(platform)
-        here = self._kernels.get(platform, {})
+        here = self.backends.get(platform, {})
         if backend is not None and backend not in here:
             raise UnknownBackendError(
                 f"operator {self.name!r} has no backend {backend!r} on {platform}; "
-                f"there are: {listing(self._kernels)}"
+                f"there are: {listing(self.backends)}"
             )
         # Where there are tables, to ask for the definition's default is not to ask for nothing.
         undone = (

@@ -68,7 +68,7 @@ def register(operator: XLACustomKernel, place: Place) -> None:
         _OPERATORS[operator.name] = (operator, place)
 
 
-def get_kernel(name: str) -> XLACustomKernel:
+def get_operator(name: str) -> XLACustomKernel:
     """The operator called `name`; raises UnknownOperatorError, which lists the names that exist."""
     with _LOCK:
         if name not in _OPERATORS:
@@ -76,7 +76,7 @@ def get_kernel(name: str) -> XLACustomKernel:
         return _OPERATORS[name][0]
 
 
-def get_kernels(tag: str | None = None) -> dict[str, XLACustomKernel]:
+def get_operators(tag: str | None = None) -> dict[str, XLACustomKernel]:
     """Name -> operator, sorted by name; only those that carry `tag` where one is given. A copy."""
     with _LOCK:
         operators = {name: _OPERATORS[name][0] for name in sorted(_OPERATORS)}
@@ -85,7 +85,7 @@ def get_kernels(tag: str | None = None) -> dict[str, XLACustomKernel]:
 
 def get_place(name: str) -> Place:
     """Where the operator called `name` was defined; raises UnknownOperatorError."""
-    get_kernel(name)
+    get_operator(name)
     with _LOCK:
         return _OPERATORS[name][1]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import jax
 
 from ffi_bridge.errors import UnknownBackendError
-from ffi_bridge.operators.registry import get_kernel, get_kernels
+from ffi_bridge.operators.registry import get_operator, get_operators
 
 if TYPE_CHECKING:
     from ffi_bridge.operators.kernel import XLACustomKernel
@@ -50,7 +50,7 @@ def use_backend(backend: str, *operators: XLACustomKernel | str) -> Generator[No
     """
     names = frozenset(_named(operator, backend) for operator in operators)
     if not names:
-        existing = sorted({name for op in get_kernels().values() for name in op.backend_names})
+        existing = sorted({name for op in get_operators().values() for name in op.backend_names})
         if backend not in existing:
             raise UnknownBackendError(
                 f"no operator has a backend {backend!r}; there are: {', '.join(existing) or 'none'}"
@@ -103,6 +103,6 @@ def _publish(changes: dict[tuple[str, str], str | int | None]) -> None:
 
 
 def _named(operator: XLACustomKernel | str, backend: str) -> str:
-    found = get_kernel(operator) if isinstance(operator, str) else operator
+    found = get_operator(operator) if isinstance(operator, str) else operator
     found.check_backend(backend)
     return found.name
