@@ -11,7 +11,7 @@ from numba import cuda
 from event_ops.parts.numba_cuda.access import place
 from event_ops.parts.numba_cuda.lanes import lanes_for, sum_over
 from event_ops.parts.numba_cuda.launch import BLOCK, blocks_of
-from event_ops.parts.numba_cuda.rows import row_at, search_range
+from event_ops.parts.numba_cuda.rows import row_of_entry, search_range
 from ffi_bridge import numba_cuda_kernel
 
 STEPS = 16  # entries that the same threads take in turn, whose rows are found together
@@ -48,7 +48,7 @@ def sddmm_with(product: Any, lanes: int) -> Any:
         for step in range(first, end, at_once):
             k, total = step + cuda.threadIdx.x // lanes, out.dtype.type(0)
             if k < end:
-                i, j = row_at(indptr, k, low, high), place(indices[k], Y.shape[0])
+                i, j = row_of_entry(indptr, k, low, high), place(indices[k], Y.shape[0])
                 if i >= 0 and j >= 0:
                     for c in range(lane, X.shape[1], lanes):
                         total += product(X, i, Y, j, c)

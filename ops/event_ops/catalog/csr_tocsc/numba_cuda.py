@@ -11,7 +11,7 @@ from numba import cuda
 from event_ops.parts.numba_cuda.access import place
 from event_ops.parts.numba_cuda.launch import BLOCK, blocks_of
 from event_ops.parts.numba_cuda.radix_sort import passes_of, radix_sort
-from event_ops.parts.numba_cuda.rows import row_at, search_range, upper_bound
+from event_ops.parts.numba_cuda.rows import row_of_entry, search_range, upper_bound
 from ffi_bridge import numba_cuda_callable
 
 ENTRIES = 8 * BLOCK  # whose rows a block looks up
@@ -24,7 +24,7 @@ def look_up(indices: Any, indptr: Any, columns: Any, row: Any, column: Any, posi
     end = min(first + ENTRIES, indices.size)
     low, high = search_range(indptr, first, end)
     for k in range(first + cuda.threadIdx.x, end, BLOCK):
-        i, j = row_at(indptr, k, low, high), place(indices[k], columns)
+        i, j = row_of_entry(indptr, k, low, high), place(indices[k], columns)
         row[k] = i if i >= 0 else rows
         column[k] = j if i >= 0 and j >= 0 else columns
         position[k] = k

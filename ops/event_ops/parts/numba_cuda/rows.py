@@ -23,12 +23,12 @@ def upper_bound(x: Any, value: Any, low: Any, high: Any) -> Any:
 
 @cuda.jit(device=True)
 def search_range(indptr: Any, first: Any, end: Any) -> Any:
-    """Between which bounds `row_at` finds the rows of the entries from `first` up to `end`."""
+    """Between which bounds `row_of_entry` finds the rows of the entries from `first` up to `end`."""
     low = upper_bound(indptr, first, 0, indptr.size)
     return low, upper_bound(indptr, end - 1, low, indptr.size)
 
 
 @cuda.jit(device=True)
-def row_at(indptr: Any, k: Any, low: Any, high: Any) -> Any:
+def row_of_entry(indptr: Any, k: Any, low: Any, high: Any) -> Any:
     """The row that holds entry k, or -1."""
     return place(upper_bound(indptr, k, low, high) - 1, indptr.size - 1)
