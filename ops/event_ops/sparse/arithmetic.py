@@ -10,8 +10,7 @@ import numpy as np
 
 from event_ops.checks.arrays import as_array
 from event_ops.checks.casts import is_known
-from event_ops.parts.reference.dense_lookup import dense_at
-from event_ops.parts.reference.entries import rows_of
+from event_ops.parts.reference.entries import dense_at, rows_of
 
 
 def at_entries(

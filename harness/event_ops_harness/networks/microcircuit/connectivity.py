@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from event_ops.parts.reference.philox import philox2x32
+from event_ops.parts.reference.random_numbers import philox2x32
 from event_ops_harness.networks.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
 from event_ops_harness.networks.microcircuit.rows import (
     SLOTS,

@@ -21,7 +21,7 @@ from numba import prange
 
 from event_ops.parts.numba_cpu.alias import chosen
 from event_ops.parts.numba_cpu.philox import philox2x32
-from event_ops.parts.reference.alias import alias_table
+from event_ops.parts.reference.random_numbers import alias_table
 
 SOURCES: Final = np.uint64(1 << 31)
 NORMALS: Final = np.uint64(1 << 31)

@@ -12,8 +12,7 @@ from event_ops.checks.arrays import NUMBERS, as_array
 from event_ops.checks.csr import check_csr, event_weights, matrix_shape
 from event_ops.checks.fixed_order import ONE_ORDER
 from event_ops.checks.values import contract
-from event_ops.parts.reference.dense_lookup import dense_at
-from event_ops.parts.reference.entries import rows_of
+from event_ops.parts.reference.entries import dense_at, rows_of
 from event_ops.rules.linear import tangent_in
 from ffi_bridge import XLACustomKernel
 

@@ -18,7 +18,7 @@ from event_ops.parts.numba_cpu.alias import outcome, place_of
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.philox import philox2x32
 from event_ops.parts.numba_cpu.threads import num_threads
-from event_ops.parts.reference import poisson, poisson_digits
+from event_ops.parts.reference import poisson
 from ffi_bridge import numba_kernel
 
 # A neuron takes about 1 ns: below this many a parallel launch costs more than the second thread saves.
@@ -27,11 +27,11 @@ MIN_PARALLEL = 1 << 14
 _BLOCK: Final = np.uintp(poisson.BLOCK)
 _HALF: Final = np.uintp(poisson.HALF)
 _BITS: Final = np.uint32(poisson.NUMBER_BITS)
-_PARTS: Final = poisson_digits.PARTS
-_PART_BIT: Final = np.uintp(poisson_digits.PART_BIT)
-_FIRST_TABLES: Final = poisson_digits.FIRST_TABLES
-_BASE: Final = float(poisson_digits.BASE)
-_REST: Final = float(poisson_digits.REST)
+_PARTS: Final = poisson.PARTS
+_PART_BIT: Final = np.uintp(poisson.PART_BIT)
+_FIRST_TABLES: Final = poisson.FIRST_TABLES
+_BASE: Final = float(poisson.BASE)
+_REST: Final = float(poisson.REST)
 _AT_ONCE: Final = np.uintp(8)  # blocks: their words and entries stay in the nearest cache
 
 
@@ -72,7 +72,7 @@ def draw_blocks(
 
 @njit
 def rest_number(rest: Any, word: Any) -> Any:
-    """Return the number that a word chooses for a rest: see parts/reference/poisson_digits.py; all uint32."""
+    """Return the number that a word chooses for a rest: see parts/reference/poisson.py; all uint32."""
     half = rest >> np.uint32(5)
     twice = np.uint32(half * half) >> np.uint32(23)
     return np.uint32(word < np.uint32(rest - twice)) + np.uint32(word < twice)

@@ -11,7 +11,7 @@ from numba import cuda
 from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.numba_cuda.access import at
 from event_ops.parts.numba_cuda.philox import philox2x32
-from event_ops.parts.reference import poisson, poisson_digits
+from event_ops.parts.reference import poisson
 from ffi_bridge import numba_cuda_kernel
 
 _BLOCK: Final = poisson.BLOCK
@@ -21,10 +21,10 @@ _CUT_BITS: Final = np.uint64(32 - poisson.NUMBER_BITS)
 _CUT: Final = np.uint64((1 << 32 - poisson.NUMBER_BITS) - 1)
 _ALIAS: Final = np.uint64((1 << poisson.NUMBER_BITS) - 1)
 
-_PARTS: Final = poisson_digits.PARTS
-_FIRST_TABLES: Final = poisson_digits.FIRST_TABLES
-_BASE: Final = poisson_digits.BASE
-_REST: Final = poisson_digits.REST
+_PARTS: Final = poisson.PARTS
+_FIRST_TABLES: Final = poisson.FIRST_TABLES
+_BASE: Final = poisson.BASE
+_REST: Final = poisson.REST
 
 
 @cuda.jit(device=True)
@@ -58,7 +58,7 @@ def word_of(i: Any, part: Any, time: Any, key: Any) -> Any:
 
 @cuda.jit(device=True)
 def rest_number(rest: Any, word: Any) -> Any:
-    """Return the number that a word chooses for a rest: see event_ops/parts/reference/poisson_digits.py."""
+    """Return the number that a word chooses for a rest: see event_ops/parts/reference/poisson.py."""
     half = rest >> np.uint64(5)
     twice = half * half >> np.uint64(23)
     return np.int32(word < rest - twice) + np.int32(word < twice)

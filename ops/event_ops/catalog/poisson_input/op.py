@@ -14,8 +14,7 @@ from event_ops.checks.arrays import FLOATS, INTEGERS, as_array, check_dtype, che
 from event_ops.checks.procedural import seed_word
 from event_ops.checks.sums import sums_begin
 from event_ops.checks.values import contract
-from event_ops.parts.reference.poisson import check_mean, neurons, poisson_tables
-from event_ops.parts.reference.poisson_digits import digit_tables
+from event_ops.parts.reference.poisson import check_mean, digit_tables, neurons, poisson_tables
 from ffi_bridge import XLACustomKernel
 
 

@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.contracts import in_range
-from event_ops.parts.reference.alias import outcome
-from event_ops.parts.reference.poisson import NUMBER_BITS, words_of
-from event_ops.parts.reference.poisson_digits import digit_numbers
+from event_ops.parts.reference.poisson import NUMBER_BITS, digit_numbers, words_of
+from event_ops.parts.reference.random_numbers import outcome
 
 
 def poisson_input(

@@ -6,7 +6,7 @@ from typing import Any
 import warp as wp
 
 from event_ops.checks.contracts import MAX_MEAN
-from event_ops.parts.reference import poisson, poisson_digits
+from event_ops.parts.reference import poisson
 from event_ops.parts.warp.access import at
 from event_ops.parts.warp.bernoulli import philox2x32
 from ffi_bridge import warp_kernel
@@ -18,11 +18,11 @@ _CUT_BITS = wp.constant(wp.uint32(32 - poisson.NUMBER_BITS))
 _CUT = wp.constant(wp.uint32((1 << 32 - poisson.NUMBER_BITS) - 1))
 _ALIAS = wp.constant(wp.uint32((1 << poisson.NUMBER_BITS) - 1))
 _OUTCOMES = wp.constant(1 << poisson.NUMBER_BITS)
-_PARTS = wp.constant(poisson_digits.PARTS)
-_PART_BIT = wp.constant(wp.uint32(poisson_digits.PART_BIT))
-_WHOLE, _SECOND = (wp.constant(first) for first in poisson_digits.FIRST_TABLES[1:])
-_BASE = wp.constant(poisson_digits.BASE)
-_REST = wp.constant(poisson_digits.REST)
+_PARTS = wp.constant(poisson.PARTS)
+_PART_BIT = wp.constant(wp.uint32(poisson.PART_BIT))
+_WHOLE, _SECOND = (wp.constant(first) for first in poisson.FIRST_TABLES[1:])
+_BASE = wp.constant(poisson.BASE)
+_REST = wp.constant(poisson.REST)
 _MAX_MEAN = wp.constant(int(MAX_MEAN))
 
 
@@ -44,7 +44,7 @@ def number_of(tables: wp.array(dtype=wp.uint32), which: wp.int32, word: wp.uint3
 
 @wp.func
 def rest_number(rest: wp.uint32, word: wp.uint32) -> wp.uint32:
-    """Return the number that a word chooses for a rest: see event_ops/parts/reference/poisson_digits.py."""
+    """Return the number that a word chooses for a rest: see event_ops/parts/reference/poisson.py."""
     half = rest >> wp.uint32(5)
     twice = (half * half) >> wp.uint32(23)
     return wp.where(word < rest - twice, wp.uint32(1), wp.uint32(0)) + wp.where(

@@ -1,4 +1,4 @@
-"""Looking up a word in an alias table inside Numba kernels: see event_ops/parts/reference/alias.py."""
+"""Looking up a word in an alias table in Numba kernels: see parts/reference/random_numbers.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Philox2x32-10 for Numba kernels: the words of `event_ops.parts.reference.philox`."""
+"""Philox2x32-10 for Numba kernels: the words of `event_ops.parts.reference.random_numbers`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 
 from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.reference import philox
+from event_ops.parts.reference import random_numbers
 
-_MULTIPLIER: Final = np.uint64(philox.MULTIPLIER)
-_KEY_STEP: Final = np.uint64(philox.KEY_STEP)
+_MULTIPLIER: Final = np.uint64(random_numbers.MULTIPLIER)
+_KEY_STEP: Final = np.uint64(random_numbers.KEY_STEP)
 _WORD: Final = np.uint64(0xFFFFFFFF)
 _SHIFT: Final = np.uint64(32)
 
@@ -20,7 +20,7 @@ _SHIFT: Final = np.uint64(32)
 def philox2x32(x: Any, y: Any, key: Any) -> Any:
     """Two words, as uint64, from the counter (x, y)."""
     x, y, key = np.uint64(x), np.uint64(y), np.uint64(key)
-    for _ in range(philox.ROUNDS):
+    for _ in range(random_numbers.ROUNDS):
         product = (x & _WORD) * _MULTIPLIER
         x, y = (product >> _SHIFT) ^ key ^ y, product & _WORD
         key = (key + _KEY_STEP) & _WORD

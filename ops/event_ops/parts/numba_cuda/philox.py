@@ -1,4 +1,4 @@
-"""Philox2x32-10 for CUDA kernels: the words of `event_ops.parts.reference.philox`."""
+"""Philox2x32-10 for CUDA kernels: the words of `event_ops.parts.reference.random_numbers`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.reference import philox
+from event_ops.parts.reference import random_numbers
 
-_ROUNDS: Final = philox.ROUNDS
-_MULTIPLIER: Final = np.uint64(philox.MULTIPLIER)
-_KEY_STEP: Final = np.uint64(philox.KEY_STEP)
+_ROUNDS: Final = random_numbers.ROUNDS
+_MULTIPLIER: Final = np.uint64(random_numbers.MULTIPLIER)
+_KEY_STEP: Final = np.uint64(random_numbers.KEY_STEP)
 _WORD: Final = np.uint64(0xFFFFFFFF)
 _SHIFT: Final = np.uint64(32)
 

@@ -17,8 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.parts.reference.alias import alias_table, outcome
-from event_ops.parts.reference.philox import philox2x32
+from event_ops.parts.reference.random_numbers import alias_table, outcome, philox2x32
 
 # A table of 2**GAP_BITS slots of equal probability: 16 KiB, which stay in the first cache.
 GAP_BITS = 12

@@ -63,3 +63,11 @@ def one_each(events: jax.Array, size: int, dtype: Any) -> jax.Array:
     if events.dtype == jnp.int32:
         return event_counts(events, size, dtype)
     return packed_flags(events, size) if events.dtype == jnp.uint32 else events
+
+
+def dense_at(D: jax.Array, rows: jax.Array, columns: jax.Array, fill: int = 0) -> jax.Array:
+    """D[rows, columns], and `fill` where either is out of range; no id counts from the end."""
+    if D.size == 0:  # JAX refuses to look anything up in an empty array
+        return jnp.full(rows.shape, fill, D.dtype)
+    places = inside(rows, D.shape[0]), inside(columns, D.shape[1])
+    return jnp.asarray(D).at[places].get(mode="fill", fill_value=fill)

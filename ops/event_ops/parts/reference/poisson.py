@@ -1,8 +1,15 @@
-"""Poisson numbers from words of a counter-based generator: the same on every backend.
+"""Poisson numbers from words of a counter-based generator: the same on every backend and platform.
 
 Neurons are in blocks of 64. Neuron i draws the first word (i // 32 even) or the second one (odd) of
-`philox2x32(i // 64 * 32 + i % 32, step, seed)`, and an alias table of its mean makes the number of it.
-Means that are not known when a call is traced have no table of their own: see `poisson_digits`.
+`philox2x32(i // 64 * 32 + i % 32, step, seed)`, and the alias table of its mean makes a number of it.
+
+A mean that is not known when a call is traced has no table of its own. A sum of independent Poisson numbers
+is a Poisson number of the sum of their means, so such a mean is split: into its whole part, the next two
+digits to the base 64, and a rest below 2**-12. The first three have tables, the same for all means; the rest
+needs two thresholds. Splitting rounds nothing but the last place of the rest, and all else is integers:
+these numbers are as close to the distribution as those of tables are, to about 2**-32. Part p of neuron i
+draws its word as above, with p * 2**30 added to the counter, so that a mean that is a whole number finds the
+word of its table.
 """
 
 from __future__ import annotations
@@ -17,9 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.casts import is_known
-from event_ops.checks.contracts import MAX_MEAN
-from event_ops.parts.reference.alias import alias_table
-from event_ops.parts.reference.philox import philox2x32
+from event_ops.checks.contracts import MAX_MEAN, in_range
+from event_ops.parts.reference.random_numbers import alias_table, outcome, philox2x32
 
 # A table of 256 outcomes, 1 KiB: enough for any mean up to MAX_MEAN, above which 255 could be exceeded.
 NUMBER_BITS = 8
@@ -98,3 +104,45 @@ def words_of(n: int, seed: jax.Array, step: jax.Array, first: int = 0) -> jax.Ar
     counters = jnp.arange(blocks * HALF, dtype="uint32") + jnp.uint32(first)
     words = philox2x32(counters, jnp.asarray(step), jnp.asarray(seed))
     return jnp.stack([word.reshape(blocks, HALF) for word in words], axis=1).reshape(-1)[:n]
+
+
+PARTS = 3  # that have tables: the whole, and two digits
+BASE = 64
+REST = 1 << 20  # 2**-12 in units of 2**-32
+PART_BIT = 30
+_WHOLE = int(MAX_MEAN) + 1
+FIRST_TABLES = (0, _WHOLE, _WHOLE + BASE)
+
+
+@functools.cache
+def digit_tables() -> np.ndarray:
+    """The tables of 0, 1, ..., 100, of 0, ..., 63 divided by 64, and of these divided by 64 once more."""
+    means = [float(whole) for whole in range(_WHOLE)]
+    means += [digit / BASE**part for part in range(1, PARTS) for digit in range(BASE)]
+    tables = np.concatenate([poisson_table(mean) for mean in means])
+    tables.setflags(write=False)
+    return tables
+
+
+def rest_number(rest: Any, word: Any) -> Any:
+    """Return the number that a word chooses for a rest in units of 2**-32; all uint32.
+
+    Of all words rest**2 / 2**33 choose 2, at most 128; 3 would be the choice of a hundredth of one.
+    """
+    twice = (rest >> 5) * (rest >> 5) >> 23
+    return (word < rest - twice).astype(np.uint32) + (word < twice).astype(np.uint32)
+
+
+def digit_numbers(mean: jax.Array, n: int, seed: jax.Array, step: jax.Array, tables: jax.Array) -> jax.Array:
+    """(n,), uint32: a Poisson number of each mean, 0 for those out of range."""
+    left, numbers = jnp.where(in_range(mean), mean, 0), jnp.zeros((n,), jnp.uint32)
+    for part, first in enumerate(FIRST_TABLES):
+        left = left * BASE if part else left
+        digit = jnp.floor(left)
+        left = left - digit
+        table = (digit.astype(jnp.uint32) + jnp.uint32(first)) << NUMBER_BITS
+        numbers += outcome(tables, words_of(n, seed, step, part << PART_BIT), NUMBER_BITS, table)
+    scaled = left * REST
+    rest = jnp.floor(scaled)
+    rest = rest.astype(jnp.uint32) + (scaled - rest >= 0.5).astype(jnp.uint32)
+    return numbers + rest_number(rest, words_of(n, seed, step, PARTS << PART_BIT))

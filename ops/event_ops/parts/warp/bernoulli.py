@@ -5,7 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.reference import bernoulli, philox
+from event_ops.parts.reference import bernoulli, random_numbers
 
 CONSTANT, UNIFORM, NORMAL = 0, 1, 2
 DISTRIBUTIONS = {"constant": CONSTANT, "uniform": UNIFORM, "normal": NORMAL}
@@ -15,9 +15,9 @@ _CUT_BITS = wp.constant(wp.uint32(bernoulli.CUT_BITS))
 _GAP_BITS = wp.constant(wp.uint32(bernoulli.GAP_BITS))
 _CUT = wp.constant(wp.uint32((1 << bernoulli.CUT_BITS) - 1))
 _NORMAL_STREAM = wp.constant(wp.uint32(bernoulli.NORMAL_STREAM))
-_ROUNDS = wp.constant(philox.ROUNDS)
-_MULTIPLIER = wp.constant(wp.uint64(philox.MULTIPLIER))
-_KEY_STEP = wp.constant(wp.uint32(philox.KEY_STEP))
+_ROUNDS = wp.constant(random_numbers.ROUNDS)
+_MULTIPLIER = wp.constant(wp.uint64(random_numbers.MULTIPLIER))
+_KEY_STEP = wp.constant(wp.uint32(random_numbers.KEY_STEP))
 _TURN = wp.constant(2.0 * math.pi)
 
 
