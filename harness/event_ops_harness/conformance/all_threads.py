@@ -13,7 +13,7 @@ _BOUNDS: Final = {
     "split": "MIN_PARALLEL",
     "deliver": "MIN_ENTRIES_PARALLEL",
     "matmat": "MIN_TERMS_PARALLEL",
-    "bernoulli_inputs": "MIN_DRAWS_PARALLEL",
+    "bernoulli": "MIN_DRAWS_PARALLEL",
 }
 OWN: Final = "MIN_PARALLEL"
 

@@ -19,8 +19,7 @@ import numba
 import numpy as np
 from numba import prange
 
-from event_ops.parts.numba_cpu.alias import chosen
-from event_ops.parts.numba_cpu.philox import philox2x32
+from event_ops.parts.numba_cpu.random_numbers import chosen, philox2x32
 from event_ops.parts.reference.random_numbers import alias_table
 
 SOURCES: Final = np.uint64(1 << 31)

@@ -9,11 +9,8 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.flags import REORDER
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.spikes import spike_slots
-from event_ops.parts.numba_cpu.threads import num_threads
+from event_ops.parts.numba_cpu.access import at, hoist, spike_slots
+from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many neurons the step takes less time than a parallel launch.

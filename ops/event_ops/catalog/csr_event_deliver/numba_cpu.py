@@ -9,14 +9,17 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.delays import add_delayed_rows
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
-from event_ops.parts.numba_cpu.deliver_in_parts import add_part, seem_ordered, slot_bounds
-from event_ops.parts.numba_cpu.event_ids import ids_of
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.slots import slot_now
+from event_ops.parts.numba_cpu.events import ids_of
+from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.ring_buffer import (
+    add_delayed_rows,
+    add_part,
+    seem_ordered,
+    slot_bounds,
+    slot_now,
+)
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 

@@ -12,13 +12,11 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import weighted
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
-from event_ops.parts.numba_cpu.event_ids import count_ids
-from event_ops.parts.numba_cpu.events import event_at, lookup_of
+from event_ops.parts.numba_cpu.events import count_ids, event_at, lookup_of
 from event_ops.parts.numba_cpu.gather import gather_rows_with
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.packed import unpack_into
+from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.packed_events import unpack_into
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, clear, first_row
-from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 gather_rows = gather_rows_with(weighted, event_at)

@@ -10,11 +10,9 @@ from numba import prange, types
 from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import weighted
-from event_ops.parts.numba_cpu.flags import REORDER
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.matmat import is_large
 from event_ops.parts.numba_cpu.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
-from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 

@@ -10,9 +10,8 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.split import first_row
-from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many elements, to be cleared or added to, one thread is done before all have started.

@@ -9,10 +9,9 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.dense import add_dense_rows, dot_rows, values_of
-from event_ops.parts.numba_cpu.event_ids import ids_of
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.events import ids_of
+from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 

@@ -13,9 +13,8 @@ from event_ops.parts.numba_cpu.access import weighted
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.parts.numba_cpu.ell import add_rows, gather_rows_with
 from event_ops.parts.numba_cpu.events import active_ids, event_at, flags_of, lookup_of
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
-from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 gather_rows = gather_rows_with(weighted, event_at)

@@ -11,11 +11,9 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.ell import gather_rows_with
-from event_ops.parts.numba_cpu.flags import REORDER
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, parts_for, private
-from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 gather_rows = gather_rows_with(operator.mul, operator.getitem)

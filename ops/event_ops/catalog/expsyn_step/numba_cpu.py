@@ -10,9 +10,7 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
-from event_ops.parts.numba_cpu.flags import REORDER
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.threads import num_threads
+from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many elements the pass over them takes less time than a parallel launch.

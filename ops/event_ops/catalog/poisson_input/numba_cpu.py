@@ -14,10 +14,8 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.alias import outcome, place_of
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.philox import philox2x32
-from event_ops.parts.numba_cpu.threads import num_threads
+from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.random_numbers import outcome, philox2x32, place_of
 from event_ops.parts.reference import poisson
 from ffi_bridge import numba_kernel
 

@@ -9,14 +9,21 @@ import numpy as np
 from numba import prange
 
 from event_ops.parts.numba_cpu.access import hoist, weighted
-from event_ops.parts.numba_cpu.bernoulli import BLOCK, new_block, next_entries, scatter_row
-from event_ops.parts.numba_cpu.bernoulli_inputs import MIN_DRAWS_PARALLEL, draws_per_row, tables, typed
-from event_ops.parts.numba_cpu.entry_weights import parameters, weight_of
+from event_ops.parts.numba_cpu.bernoulli import (
+    BLOCK,
+    MIN_DRAWS_PARALLEL,
+    draws_per_row,
+    new_block,
+    next_entries,
+    parameters,
+    scatter_row,
+    tables,
+    typed,
+    weight_of,
+)
 from event_ops.parts.numba_cpu.events import active_ids, event_at, flags_of, lookup_of
-from event_ops.parts.numba_cpu.flags import REORDER
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.split import add_up, clear, parts_for, private
-from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 

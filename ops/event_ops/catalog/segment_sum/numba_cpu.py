@@ -10,10 +10,9 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.scatter import plain, plain_nearest, refuse_outside, scatter, scatter_parallel
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, clear
-from event_ops.parts.numba_cpu.threads import num_threads
 from ffi_bridge import numba_kernel
 
 PLACES = {"drop": plain, "clip": plain_nearest, "error": plain}

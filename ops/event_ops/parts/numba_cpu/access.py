@@ -1,4 +1,4 @@
-"""Accessors that let one kernel serve arrays and single values alike.
+"""Accessors that let one kernel serve arrays and single values, flags and numbers alike.
 
 Each function is plain Python; Numba picks the branch by type when it compiles, not at run time.
 """
@@ -48,3 +48,15 @@ def _weighted(weight: Any, event: Any) -> Any:
     if isinstance(event, types.Boolean):
         return lambda weight, event: weight if event else type(weight)(0)
     return lambda weight, event: weight * event if event else type(weight)(0)
+
+
+def spike_slots(spikes: Any) -> Any:
+    """Where a loop stores spikes: bools as bytes, since stores of bools do not vectorise."""
+    return spikes.view(np.uint8) if spikes.dtype == bool else spikes
+
+
+@overload(spike_slots, strict=False)
+def _spike_slots(spikes: Any) -> Any:
+    if isinstance(spikes.dtype, types.Boolean):
+        return lambda spikes: spikes.view(np.uint8)
+    return lambda spikes: spikes

@@ -8,9 +8,8 @@ import numpy as np
 from numba import prange
 
 from event_ops.parts.numba_cpu.access import at, hoist, weighted
-from event_ops.parts.numba_cpu.event_ids import active_value, ids_of
-from event_ops.parts.numba_cpu.flags import REORDER
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.events import active_value, ids_of
+from event_ops.parts.numba_cpu.jit import REORDER, njit
 from event_ops.parts.numba_cpu.prefetch import ENDS_AHEAD, ROWS_AHEAD, prefetch_ends, prefetch_row
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, parts_for, private
 

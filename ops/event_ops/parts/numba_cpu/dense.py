@@ -9,9 +9,8 @@ from numba import types
 from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import weighted
-from event_ops.parts.numba_cpu.event_ids import active_value
-from event_ops.parts.numba_cpu.flags import REORDER
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.events import active_value
+from event_ops.parts.numba_cpu.jit import REORDER, njit
 
 # Rows read at once: four streams from memory are faster than one, and sums are written once for four rows.
 # And columns, so that their sums stay in the nearest cache.

@@ -10,9 +10,8 @@ from numba import types
 from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import at, weighted
-from event_ops.parts.numba_cpu.flags import REORDER
 from event_ops.parts.numba_cpu.gather import Function, row_sum_with
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import REORDER, njit
 from event_ops.parts.numba_cpu.prefetch import (
     ENTRIES_AHEAD,
     ROWS_AHEAD,

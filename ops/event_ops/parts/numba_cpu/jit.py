@@ -1,11 +1,45 @@
-"""`njit` for kernels and what they call, without entries for Python and C: less to compile."""
+"""How the catalog's Numba kernels are compiled: `njit`, flags, instructions of LLVM, and the thread count."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numba
+from numba import get_num_threads, types
+from numba.core import config
+from numba.core.typing.templates import signature
+from numba.extending import intrinsic, overload
 
 numba_njit: Any = numba.njit  # its declared overloads lack these options
 njit: Any = partial(numba_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+# Sums may be reordered and contracted, which is what lets a reduction vectorise. `nnan` and `ninf` stay out:
+# with them LLVM may assume that no NaN or infinity occurs, and the operators promise to carry both through.
+REORDER = {"contract", "reassoc", "nsz", "arcp"}
+
+
+_config: Any = config  # its attributes are not declared
+
+
+def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Decorate what `numba.extending.intrinsic` takes; with NUMBA_DISABLE_JIT it is `in_python` instead."""
+    if _config.DISABLE_JIT:
+        return lambda _: in_python
+    return intrinsic(prefer_literal=True)
+
+
+# Numba's own reads it through a pointer from ctypes, which keeps a kernel out of every cache on disk.
+_count: Any = types.ExternalFunction("get_num_threads", signature(types.intp))
+
+
+def num_threads() -> int:
+    """How many threads a parallel loop of the calling thread uses."""
+    return get_num_threads()
+
+
+@overload(num_threads, inline="always")
+def _num_threads() -> Any:
+    return lambda: _count()

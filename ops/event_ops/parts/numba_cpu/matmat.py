@@ -12,10 +12,9 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.lanes import load, store, zeros
+from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.simd import load, store, zeros
 from event_ops.parts.numba_cpu.split import first_row
-from event_ops.parts.numba_cpu.threads import num_threads
 
 # A parallel launch pays for itself from this many terms; beginning a row takes as long as some terms.
 MIN_TERMS_PARALLEL = 1 << 18

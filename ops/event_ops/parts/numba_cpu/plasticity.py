@@ -10,10 +10,9 @@ from numba import prange
 from event_ops.parts.numba_cpu.access import at, weighted
 from event_ops.parts.numba_cpu.deliver import entries_up_to
 from event_ops.parts.numba_cpu.events import active_ids, flags_of
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.prefetch import ROWS_AHEAD, prefetch, prefetch_row
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-from event_ops.parts.numba_cpu.threads import num_threads
 
 
 @njit

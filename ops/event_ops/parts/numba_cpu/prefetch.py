@@ -10,8 +10,7 @@ from numba import types
 from numba.extending import overload
 from numba.np.numpy_support import as_dtype
 
-from event_ops.parts.numba_cpu.instructions import instruction
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import instruction, njit
 
 CACHE_LINE: Final = 64
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.threads import num_threads
+from event_ops.parts.numba_cpu.jit import njit, num_threads
 
 # Below this many entries a parallel launch (2 us while other threads are awake, 30 to 70 while they sleep)
 # and private sums cost more than the second thread saves.

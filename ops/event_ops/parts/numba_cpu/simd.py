@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import models, register_model
 from numba.np.numpy_support import as_dtype
 
-from event_ops.parts.numba_cpu.instructions import instruction
+from event_ops.parts.numba_cpu.jit import instruction
 
 CONTRACT = ("contract",)  # a product and a sum may become one instruction
 

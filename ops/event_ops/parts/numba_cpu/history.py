@@ -8,10 +8,9 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from event_ops.parts.numba_cpu.event_ids import active_value
-from event_ops.parts.numba_cpu.events import active_ids, flags_of
+from event_ops.parts.numba_cpu.events import active_ids, active_value, flags_of
 from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.packed import BITS, set_bits_into
+from event_ops.parts.numba_cpu.packed_events import BITS, set_bits_into
 
 # Events that are looked at before there has to be room for more ids.
 CHUNK = np.uintp(1 << 15)
