@@ -9,8 +9,8 @@ from numba import cuda, types
 
 import event_ops as eo
 from event_ops.catalog.procedural_event_matvec import numba_cuda as procedural
-from event_ops.parts.numba_cuda import lanes
-from event_ops.parts.numba_cuda.launch import WARP
+from event_ops.parts.numba_cuda import threads
+from event_ops.parts.numba_cuda.threads import WARP
 
 LAST = WARP - 1
 EVENTS = np.array([LAST, 2 * WARP - 1, 2 * WARP + 3])  # of the last lanes of two warps, and of another
@@ -23,7 +23,7 @@ def events():
 
 @pytest.mark.parametrize(("vote", "given"), [("lanes_where", types.boolean), ("lanes_alike", types.int32)])
 def test_votes_are_unsigned(vote, given):
-    _, kind = cuda.compile(getattr(lanes, vote).py_func, (given,), cc=(9, 0))
+    _, kind = cuda.compile(getattr(threads, vote).py_func, (given,), cc=(9, 0))
     assert kind == types.uint32
 
 

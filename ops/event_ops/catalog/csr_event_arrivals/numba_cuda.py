@@ -14,11 +14,10 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
+from event_ops.parts.numba_cuda.access import at, bounded, is_active, place, slot_now
 from event_ops.parts.numba_cuda.deliver import Delivery, note
 from event_ops.parts.numba_cuda.fixed_order import BACKEND
-from event_ops.parts.numba_cuda.launch import BLOCK
-from event_ops.parts.numba_cuda.slots import slot_now
+from event_ops.parts.numba_cuda.threads import BLOCK
 from event_ops.parts.reference.history import lagged
 from ffi_bridge import get_operator, numba_cuda_callable
 

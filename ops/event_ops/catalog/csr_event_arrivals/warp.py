@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from event_ops.parts.reference.history import lagged
-from event_ops.parts.warp.deliver import add_rows
+from event_ops.parts.warp.scatter import add_rows
 from ffi_bridge import warp_kernel
 
 

@@ -12,12 +12,10 @@ import numpy as np
 from numba import cuda
 
 from event_ops.checks.ring_buffer import arrival_places
-from event_ops.parts.numba_cuda.access import at, bounded, place
+from event_ops.parts.numba_cuda.access import at, bounded, place, row_of_flag, slot_now
 from event_ops.parts.numba_cuda.deliver import Delivery, note
-from event_ops.parts.numba_cuda.encodings import row_of_flag
 from event_ops.parts.numba_cuda.fixed_order import BACKEND
-from event_ops.parts.numba_cuda.launch import BLOCK
-from event_ops.parts.numba_cuda.slots import slot_now
+from event_ops.parts.numba_cuda.threads import BLOCK
 from ffi_bridge import get_operator, numba_cuda_callable
 
 

@@ -11,13 +11,11 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, is_active, place
+from event_ops.parts.numba_cuda.access import at, is_active, number_at, place
 from event_ops.parts.numba_cuda.by_length import lanes_of
-from event_ops.parts.numba_cuda.encodings import number_at
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
-from event_ops.parts.numba_cuda.lanes import lanes_where
-from event_ops.parts.numba_cuda.launch import BLOCK, WARP, blocks_of, clear
 from event_ops.parts.numba_cuda.row_products import csr_row, of_event
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, clear, lanes_where
 from event_ops.parts.numba_cuda.tile_products import gather_tiles_with, width_of
 from ffi_bridge import numba_cuda_callable
 

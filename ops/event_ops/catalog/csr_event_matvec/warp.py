@@ -7,10 +7,8 @@ import jax.numpy as jnp
 import warp as wp
 
 from event_ops.parts.reference.entries import one_each
-from event_ops.parts.warp.access import at
-from event_ops.parts.warp.csr import bounded, is_active, place
-from event_ops.parts.warp.deliver import add_rows
-from event_ops.parts.warp.sums import sums_of
+from event_ops.parts.warp.access import at, bounded, is_active, place
+from event_ops.parts.warp.scatter import add_rows, sums_of
 from ffi_bridge import warp_kernel
 
 

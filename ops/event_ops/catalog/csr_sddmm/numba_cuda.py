@@ -8,10 +8,8 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import place
-from event_ops.parts.numba_cuda.lanes import lanes_for, sum_over
-from event_ops.parts.numba_cuda.launch import BLOCK, blocks_of
-from event_ops.parts.numba_cuda.rows import row_of_entry, search_range
+from event_ops.parts.numba_cuda.access import place, row_of_entry, search_range
+from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of, lanes_for, sum_over
 from ffi_bridge import numba_cuda_kernel
 
 STEPS = 16  # entries that the same threads take in turn, whose rows are found together

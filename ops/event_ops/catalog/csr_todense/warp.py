@@ -6,8 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.parts.warp.access import at
-from event_ops.parts.warp.csr import bounded, place
+from event_ops.parts.warp.access import at, bounded, place
 from ffi_bridge import warp_kernel
 
 

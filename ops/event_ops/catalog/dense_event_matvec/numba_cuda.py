@@ -9,8 +9,17 @@ import numpy as np
 from numba import cuda
 
 from event_ops.parts.numba_cuda.access import is_active
-from event_ops.parts.numba_cuda.lanes import lanes_where, rank_in, sum_over
-from event_ops.parts.numba_cuda.launch import BLOCK, FULL, WARP, blocks_of, clear, next_power_of_two
+from event_ops.parts.numba_cuda.threads import (
+    BLOCK,
+    FULL,
+    WARP,
+    blocks_of,
+    clear,
+    lanes_where,
+    next_power_of_two,
+    rank_in,
+    sum_over,
+)
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 
 GATHER_TILE = 1024  # events of a block where these are along the rows

@@ -9,13 +9,12 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, place
+from event_ops.parts.numba_cuda.access import at, number_at, place, row_of_flag
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.deliver import note
-from event_ops.parts.numba_cuda.encodings import number_at, row_of_flag
 from event_ops.parts.numba_cuda.fixed_order import ell_in_fixed_order
-from event_ops.parts.numba_cuda.launch import BLOCK, WARP, blocks_of, clear
 from event_ops.parts.numba_cuda.row_products import ell_row, gather_rows_with, of_event
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, clear
 from ffi_bridge import numba_cuda_callable
 
 ENOUGH_BLOCKS = 1024  # to keep a GPU busy

@@ -11,7 +11,7 @@ from numba import cuda
 
 from event_ops.parts.numba_cuda.deliver import deliver
 from event_ops.parts.numba_cuda.fixed_order import BACKEND
-from event_ops.parts.numba_cuda.launch import BLOCK, blocks_of
+from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
 from ffi_bridge import get_operator, numba_cuda_callable
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.warp.deliver import add_rows
+from event_ops.parts.warp.scatter import add_rows
 from ffi_bridge import warp_kernel
 
 

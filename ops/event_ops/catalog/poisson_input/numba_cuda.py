@@ -10,7 +10,7 @@ from numba import cuda
 
 from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.numba_cuda.access import at
-from event_ops.parts.numba_cuda.philox import philox2x32
+from event_ops.parts.numba_cuda.random_numbers import philox2x32
 from event_ops.parts.reference import poisson
 from ffi_bridge import numba_cuda_kernel
 

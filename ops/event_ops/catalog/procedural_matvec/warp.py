@@ -8,7 +8,7 @@ import warp as wp
 
 from event_ops.parts.reference.bernoulli import gap_table
 from event_ops.parts.warp.bernoulli import DISTRIBUTIONS, NO_ENTRY, gap_of, philox2x32, weight_of
-from event_ops.parts.warp.sums import sums_of
+from event_ops.parts.warp.scatter import sums_of
 from ffi_bridge import warp_kernel
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.slots import slot_now
+from event_ops.parts.warp.access import slot_now
 from ffi_bridge import warp_kernel
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.lanes import sum_over, sum_up_to
-from event_ops.parts.numba_cuda.launch import BLOCK, WARP, blocks_of
-from event_ops.parts.numba_cuda.packed import packed_word
+from event_ops.parts.numba_cuda.packed_events import packed_word
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, sum_over, sum_up_to
 from ffi_bridge import numba_cuda_callable
 
 MAX_PARTS = 2048  # warps: enough to load all that the memory gives, few enough to sum up their counts

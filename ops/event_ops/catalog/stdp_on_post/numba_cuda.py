@@ -9,7 +9,6 @@ import numba
 from numba import cuda
 
 from event_ops.parts.numba_cuda.access import at, place
-from event_ops.parts.numba_cuda.launch import BLOCK, WARP
 from event_ops.parts.numba_cuda.plasticity import (
     WARPS,
     bounded_weight,
@@ -17,6 +16,7 @@ from event_ops.parts.numba_cuda.plasticity import (
     grid_and_pieces,
     note_active,
 )
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP
 from ffi_bridge import numba_cuda_callable
 
 

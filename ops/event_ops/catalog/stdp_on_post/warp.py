@@ -5,9 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import at
-from event_ops.parts.warp.csr import bounded, is_active, place
-from event_ops.parts.warp.plasticity import bounded_weight
+from event_ops.parts.warp.access import at, bounded, bounded_weight, is_active, place
 from ffi_bridge import warp_kernel
 
 

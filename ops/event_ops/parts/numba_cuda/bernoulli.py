@@ -14,9 +14,17 @@ import jax.numpy as jnp
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.lanes import lanes_where, sum_over, sum_up_to
-from event_ops.parts.numba_cuda.launch import BLOCK, FULL, WARP, blocks_of, clear
-from event_ops.parts.numba_cuda.philox import philox2x32
+from event_ops.parts.numba_cuda.random_numbers import philox2x32
+from event_ops.parts.numba_cuda.threads import (
+    BLOCK,
+    FULL,
+    WARP,
+    blocks_of,
+    clear,
+    lanes_where,
+    sum_over,
+    sum_up_to,
+)
 from event_ops.parts.reference import bernoulli
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 

@@ -15,8 +15,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.lanes import ENTRIES_PER_LANE
-from event_ops.parts.numba_cuda.launch import BLOCK, WARP, WARPS, next_power_of_two
+from event_ops.parts.numba_cuda.threads import BLOCK, ENTRIES_PER_LANE, WARP, WARPS, next_power_of_two
 
 STEPS = 128  # entries that a thread takes of a row, one after another; rather than more, others help it
 BY_LANES, BY_WARP, BY_BLOCK = 0, 1, 2  # who takes a row: threads as suit the mean, a warp, a block

@@ -12,9 +12,8 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, bounded, place
-from event_ops.parts.numba_cuda.encodings import active_event_at, positions_in, row_at
-from event_ops.parts.numba_cuda.launch import BLOCK, WARP, blocks_of, next_power_of_two
+from event_ops.parts.numba_cuda.access import active_event_at, at, bounded, place, positions_in, row_at
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, next_power_of_two
 
 BLOCKS = 512  # what keeps a large GPU busy: about four for each multiprocessor
 ENTRIES_PER_PART = 64

@@ -7,8 +7,7 @@ from typing import Any
 from numba import cuda
 
 from event_ops.parts.numba_cuda.access import bounded, is_active
-from event_ops.parts.numba_cuda.lanes import lanes_where, rank_in
-from event_ops.parts.numba_cuda.launch import WARP, WARPS, blocks_of
+from event_ops.parts.numba_cuda.threads import WARP, WARPS, blocks_of, lanes_where, rank_in
 
 PIECE = 2 * WARP  # entries that one warp takes of a row of mean length: a few, since each waits for the last
 WAVE = 1024  # blocks that a GPU runs at the same time

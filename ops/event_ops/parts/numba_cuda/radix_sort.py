@@ -10,8 +10,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.lanes import lanes_alike, rank_in
-from event_ops.parts.numba_cuda.launch import BLOCK, WARP, WARPS, blocks_of
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP, WARPS, blocks_of, lanes_alike, rank_in
 
 MAX_BITS = 8  # of a digit: places in shared memory for each warp
 ENTRIES = 1024  # in a part; fewer are more counts to add up

@@ -14,9 +14,8 @@ from numba.np.numpy_support import from_dtype
 
 from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
 from event_ops.parts.numba_cuda.by_length import rows_with
-from event_ops.parts.numba_cuda.lanes import sum_dtype, sum_over_team
-from event_ops.parts.numba_cuda.launch import OCCUPIED, WARPS
 from event_ops.parts.numba_cuda.scatter import add_for
+from event_ops.parts.numba_cuda.threads import OCCUPIED, WARPS, sum_dtype, sum_over_team
 
 
 @cuda.jit(device=True)

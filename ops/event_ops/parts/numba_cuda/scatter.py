@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.launch import BLOCK, WARP, blocks_of, next_power_of_two
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, next_power_of_two
 from ffi_bridge import numba_cuda_callable
 
 MAX_BLOCKS_ACROSS = 65535  # along the second axis of a grid

@@ -13,10 +13,16 @@ from numba.np.numpy_support import from_dtype
 
 from event_ops.parts.numba_cuda.access import place
 from event_ops.parts.numba_cuda.by_length import rows_with
-from event_ops.parts.numba_cuda.lanes import sum_dtype, sum_over_team
-from event_ops.parts.numba_cuda.launch import OCCUPIED, WARP, WARPS, next_power_of_two
 from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.scatter import add_for
+from event_ops.parts.numba_cuda.threads import (
+    OCCUPIED,
+    WARP,
+    WARPS,
+    next_power_of_two,
+    sum_dtype,
+    sum_over_team,
+)
 
 
 def width_of(columns: int) -> int:

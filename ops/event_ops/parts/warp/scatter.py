@@ -1,4 +1,4 @@
-"""Adding up at indices that nobody has checked: one thread per element of the updates."""
+"""Adding up where many threads add at once: rows of active events, or updates at unchecked indices."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,42 @@ import jax.numpy as jnp
 import warp as wp
 
 from event_ops.checks.modes import refuse_error
+from event_ops.parts.warp.access import at, bounded, is_active, place
 from ffi_bridge import warp_kernel
+
+
+def sums_of(kernel: Any, outs: Any, launch_dims: Any) -> Callable[..., jax.Array]:
+    """`f(*ins)`: what the threads of `kernel(*ins, y)` add to zeros by `warp.atomic_add`."""
+    # Warp adds atomically from 32 bits up; integers wrap round to the same sums.
+    narrow = outs.dtype.itemsize < 4
+    dtype = jnp.dtype(jnp.int32) if narrow else outs.dtype
+    wide = jax.ShapeDtypeStruct(outs.shape, dtype)
+    add = warp_kernel(kernel, wide, launch_dims=launch_dims, in_out_argnames=["y"])
+
+    def call(*ins: Any) -> jax.Array:
+        cast = [x.astype(dtype) if narrow and x.dtype == outs.dtype else x for x in ins]
+        return add(*cast, jnp.zeros(outs.shape, dtype)).astype(outs.dtype)
+
+    return call
+
+
+@wp.kernel(enable_backward=False)
+def add_rows(
+    data: wp.array(dtype=Any),
+    indices: wp.array(dtype=Any),
+    indptr: wp.array(dtype=Any),
+    events: wp.array(dtype=Any),
+    y: wp.array(dtype=Any),
+):
+    """y += A.T @ events, one thread per row."""
+    i = wp.tid()
+    nse = indices.shape[0]
+    if is_active(events[i]):
+        event = y.dtype(events[i])
+        for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+            j = place(indices[k], y.shape[0])
+            if j >= 0:
+                wp.atomic_add(y, j, at(data, k) * event)
 
 
 @wp.func

@@ -8,8 +8,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops.parts.numba_cuda.access import is_active
-from event_ops.parts.numba_cuda.lanes import lanes_where
-from event_ops.parts.numba_cuda.launch import FULL, WARP
+from event_ops.parts.numba_cuda.threads import FULL, WARP, lanes_where
 
 
 @cuda.jit(device=True)
