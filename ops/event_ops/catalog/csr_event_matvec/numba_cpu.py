@@ -47,13 +47,7 @@ def matvec_transposed_parallel(data: Any, indices: Any, indptr: Any, events: Any
     deliver_parallel(data, indices, indptr, events, y)
 
 
-# (transposed, large) -> kernel
-KERNELS = {
-    (False, False): matvec,
-    (False, True): matvec_parallel,
-    (True, False): matvec_transposed,
-    (True, True): matvec_transposed_parallel,
-}
+KERNELS = (matvec, matvec_parallel), (matvec_transposed, matvec_transposed_parallel)  # [transpose][large]
 
 
 def one_each(events: Any, size: int, dtype: Any) -> Any:
@@ -72,6 +66,6 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         if not transpose:
             events = one_each(events, shape[1], outs.dtype)
         large = reaches(indices.size, MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
-        return numba_kernel(KERNELS[transpose, large], outs)(data, indices, indptr, events)
+        return numba_kernel(KERNELS[transpose][large], outs)(data, indices, indptr, events)
 
     return call

@@ -74,20 +74,14 @@ def matvec_transposed_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: 
     add_up(spare, y)
 
 
-# (transposed, large) -> kernel
-KERNELS = {
-    (False, False): matvec,
-    (False, True): matvec_parallel,
-    (True, False): matvec_transposed,
-    (True, True): matvec_transposed_parallel,
-}
+KERNELS = (matvec, matvec_parallel), (matvec_transposed, matvec_transposed_parallel)  # [transpose][large]
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of entries decides between one thread and all."""
 
     def call(data: Any, indices: Any, indptr: Any, v: Any) -> Any:
-        kernel = KERNELS[transpose, reaches(indices.size, MIN_PARALLEL)]
+        kernel = KERNELS[transpose][reaches(indices.size, MIN_PARALLEL)]
         return numba_kernel(kernel, outs)(data, indices, indptr, v)
 
     return call

@@ -49,19 +49,13 @@ def matvec_transposed_parallel(weights: Any, events: Any, y: Any) -> None:
             add_dense_rows(weights, events, ids, y, low, high)
 
 
-# (transposed, large) -> kernel
-KERNELS = {
-    (False, False): matvec,
-    (False, True): matvec_parallel,
-    (True, False): matvec_transposed,
-    (True, True): matvec_transposed_parallel,
-}
+KERNELS = (matvec, matvec_parallel), (matvec_transposed, matvec_transposed_parallel)  # [transpose][large]
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """The callable for one orientation; the number of weights decides whether threads may be used."""
 
     def call(weights: Any, events: Any) -> Any:
-        return numba_kernel(KERNELS[transpose, reaches(weights.size, MIN_PARALLEL)], outs)(weights, events)
+        return numba_kernel(KERNELS[transpose][reaches(weights.size, MIN_PARALLEL)], outs)(weights, events)
 
     return call

@@ -60,13 +60,7 @@ def matvec_transposed_parallel(data: Any, indices: Any, events: Any, y: Any) -> 
         add_up(spare, y)
 
 
-# (transposed, large) -> kernel
-KERNELS = {
-    (False, False): matvec,
-    (False, True): matvec_parallel,
-    (True, False): matvec_transposed,
-    (True, True): matvec_transposed_parallel,
-}
+KERNELS = (matvec, matvec_parallel), (matvec_transposed, matvec_transposed_parallel)  # [transpose][large]
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
@@ -74,6 +68,6 @@ def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
 
     def call(data: Any, indices: Any, events: Any) -> Any:
         large = reaches(indices.size, MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
-        return numba_kernel(KERNELS[transpose, large], outs)(data, indices, events)
+        return numba_kernel(KERNELS[transpose][large], outs)(data, indices, events)
 
     return call
