@@ -6,6 +6,7 @@ One loop for each, so that only the entries are taken one by one and the other t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -112,47 +113,37 @@ def draw_blocks_of_data(
             y[start + k] = new if wanted >= 0 and wanted <= MAX_MEAN else np.nan
 
 
-# initial and y are the same memory; XLA copies initial first where it is needed again.
-@njit
-def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any) -> None:
-    draw_blocks(weight, seed, step, tables, which, y, 0, (y.size + 63) // 64, new_buffer())
+@cache
+def kernels_with(draw: Any) -> tuple[Any, Any]:
+    """Return the kernels for one thread and for all threads; `draw` is `draw_blocks` or its variant for data.
 
+    initial and y are the same memory; XLA copies initial first where it is needed again.
+    """
 
-@njit(parallel=True)
-def poisson_input_parallel(
-    weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any
-) -> None:
-    blocks, parts = (y.size + 63) // 64, num_threads()
-    for part in prange(parts):
-        low, high = blocks * part // parts, blocks * (part + 1) // parts
-        draw_blocks(weight, seed, step, tables, which, y, low, high, new_buffer())
+    @njit
+    def poisson_input(
+        weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any
+    ) -> None:
+        draw(weight, seed, step, tables, which, y, 0, (y.size + 63) // 64, new_buffer())
 
+    @njit(parallel=True)
+    def poisson_input_parallel(
+        weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any
+    ) -> None:
+        blocks, parts = (y.size + 63) // 64, num_threads()
+        for part in prange(parts):
+            low, high = blocks * part // parts, blocks * (part + 1) // parts
+            draw(weight, seed, step, tables, which, y, low, high, new_buffer())
 
-@njit
-def poisson_input_of_data(
-    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, initial: Any, y: Any
-) -> None:
-    draw_blocks_of_data(weight, seed, step, tables, mean, y, 0, (y.size + 63) // 64, new_buffer())
-
-
-@njit(parallel=True)
-def poisson_input_of_data_parallel(
-    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, initial: Any, y: Any
-) -> None:
-    blocks, parts = (y.size + 63) // 64, num_threads()
-    for part in prange(parts):
-        low, high = blocks * part // parts, blocks * (part + 1) // parts
-        draw_blocks_of_data(weight, seed, step, tables, mean, y, low, high, new_buffer())
+    return poisson_input, poisson_input_parallel
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of neurons decides between one thread and all."""
-    many = reaches(outs.size, MIN_PARALLEL)
-    of_tables = poisson_input_parallel if many else poisson_input
-    of_data = poisson_input_of_data_parallel if many else poisson_input_of_data
+    """Return the native call for so many neurons: floats in `which` are means, integers name their tables."""
+    large = reaches(outs.size, MIN_PARALLEL)
 
     def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
-        kernel = of_data if which.dtype.kind == "f" else of_tables
+        kernel = kernels_with(draw_blocks_of_data if which.dtype.kind == "f" else draw_blocks)[large]
         run = numba_kernel(kernel, outs, input_output_aliases={5: 0})
         return run(weight, seed, step, tables, which, initial)
 
