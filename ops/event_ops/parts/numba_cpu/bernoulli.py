@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from numba import types
+from numba import prange, types
 from numba.extending import overload
 
-from event_ops.parts.numba_cpu.jit import REORDER, njit
+from event_ops.parts.numba_cpu.access import hoist
+from event_ops.parts.numba_cpu.events import lookup_of
+from event_ops.parts.numba_cpu.gather import Function
+from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.random_numbers import philox2x32
-from event_ops.parts.reference import bernoulli
-from event_ops.parts.reference.bernoulli import NO_ENTRY, NORMAL_STREAM, gap_table
+from event_ops.parts.reference import bernoulli as reference
+from ffi_bridge import numba_kernel
 
-_NORMAL_STREAM: Final = np.uint32(NORMAL_STREAM)
+# Draws at a time: of more, a row leaves more unused; of fewer, the generator does not vectorise as well.
+BLOCK: Final = 32
+
+_NORMAL_STREAM: Final = np.uint32(reference.NORMAL_STREAM)
+_NO_ENTRY: Final = np.uint32(reference.NO_ENTRY)
+_CUT_BITS: Final = np.uint32(reference.CUT_BITS)
+_GAP_BITS: Final = np.uint32(reference.GAP_BITS)
+_CUT: Final = np.uint32((1 << reference.CUT_BITS) - 1)
 
 
 class Uniform(NamedTuple):
@@ -93,15 +104,6 @@ def _weight_of(parameters: Any, seed: Any, row: Any, column: Any, word: Any) -> 
     return lambda parameters, seed, row, column, word: parameters
 
 
-# Draws at a time: of more, a row leaves more unused; of fewer, the generator does not vectorise as well.
-BLOCK: Final = 32
-
-_NO_ENTRY: Final = np.uint32(bernoulli.NO_ENTRY)
-_CUT_BITS: Final = np.uint32(bernoulli.CUT_BITS)
-_GAP_BITS: Final = np.uint32(bernoulli.GAP_BITS)
-_CUT: Final = np.uint32((1 << bernoulli.CUT_BITS) - 1)
-
-
 @njit
 def next_entries(block: Any, table: Any, seed: Any, row: Any, draw: Any, column: Any, columns: Any) -> Any:
     """The entries of a row's next BLOCK draws: their columns in block[0], their weight words in block[1].
@@ -126,6 +128,12 @@ def next_entries(block: Any, table: Any, seed: Any, row: Any, draw: Any, column:
     return count, column
 
 
+@njit
+def new_block() -> Any:
+    """Return space for the entries of `next_entries`."""
+    return np.empty((2, BLOCK), np.uint32)
+
+
 @njit(fastmath=REORDER)
 def scatter_row(weights: Any, seed: Any, table: Any, row: Any, value: Any, y: Any, block: Any) -> None:
     """y[j] += weight of (row, j) * value over the entries of a row."""
@@ -138,26 +146,59 @@ def scatter_row(weights: Any, seed: Any, table: Any, row: Any, value: Any, y: An
             y[j] += weight_of(weights, seed, row, j, block[1, k]) * value
 
 
-@njit
-def new_block() -> Any:
-    """Space for `next_entries`."""
-    return np.empty((2, BLOCK), np.uint32)
+@cache
+def gather_kernels(times: Function, value_at: Function) -> tuple[Any, Any]:
+    """Return the kernels for one thread and for all threads that sum up rows of the matrix.
+
+    y[i] = sum of times(weight (i, j), value_at(x, j)) over the entries of row i.
+    """
+
+    @njit(fastmath=REORDER)
+    def gather_rows(
+        weight: Any, seed: Any, table: Any, lookup: Any, size: int, y: Any, low: int, high: int
+    ) -> None:
+        weights, word, block, columns = parameters(weight), hoist(seed), new_block(), np.uint32(size)
+        for row in range(np.uintp(low), np.uintp(high)):
+            total, column, draw = y.dtype.type(0), np.uint32(0), np.uint32(0)
+            while column < columns:
+                count, column = next_entries(block, table, word, row, draw, column, columns)
+                draw = np.uint32(draw + np.uint32(BLOCK))
+                for k in range(count):
+                    j = block[0, k]
+                    entry = weight_of(weights, word, row, j, block[1, k])
+                    total += times(entry, value_at(lookup, np.uintp(j)))
+            y[row] = total
+
+    @njit
+    def matvec(weight: Any, seed: Any, table: Any, per_row: Any, x: Any, y: Any) -> None:
+        gather_rows(weight, seed, table, lookup_of(x), x.size, y, 0, y.size)
+
+    @njit(parallel=True)
+    def matvec_parallel(weight: Any, seed: Any, table: Any, per_row: Any, x: Any, y: Any) -> None:
+        lookup, parts = lookup_of(x), num_threads()
+        for part in prange(parts):
+            low, high = y.size * part // parts, y.size * (part + 1) // parts
+            gather_rows(weight, seed, table, lookup, x.size, y, low, high)
+
+    return matvec, matvec_parallel
 
 
 # A draw takes about three times as long as a stored entry, so that fewer are worth a parallel launch.
 MIN_DRAWS_PARALLEL: Final = 1 << 13
 
 
-def draws_per_row(prob: float, columns: int) -> int:
-    """About how many draws generate a row."""
-    return int(columns * prob + columns / NO_ENTRY) + 1
+def product(
+    kernels: tuple[Any, Any], outs: Any, prob: float, shape: tuple[int, int], distribution: str
+) -> Callable[..., Any]:
+    """Return the native call `(weight, seed, x) -> y`; the number of draws picks one of the two kernels."""
+    rows, columns = shape
+    per_row = int(columns * prob + columns / reference.NO_ENTRY) + 1  # draws, about
+    run = numba_kernel(kernels[rows * per_row >= MIN_DRAWS_PARALLEL], outs)
 
+    def call(weight: Any, seed: Any, x: Any) -> Any:
+        # The rank of its parameters tells the distribution: see `parameters`.
+        typed = weight.reshape(2, 1) if distribution == "normal" else weight
+        table = jnp.asarray(reference.gap_table(prob))
+        return run(typed, seed, table, jnp.full(1, per_row, "int32"), x)
 
-def tables(prob: float, columns: int) -> tuple[jax.Array, jax.Array]:
-    """The table of gaps, and (1,) the draws of a row."""
-    return jnp.asarray(gap_table(prob)), jnp.full(1, draws_per_row(prob, columns), "int32")
-
-
-def typed(weight: jax.Array, distribution: str) -> jax.Array:
-    """The parameters in a shape whose rank tells the distribution: what `parameters` looks at."""
-    return weight.reshape(2, 1) if distribution == "normal" else weight
+    return call
