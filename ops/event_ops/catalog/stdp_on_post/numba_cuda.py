@@ -5,53 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
-from numba import cuda
-
-from event_ops.parts.numba_cuda.access import at, place
-from event_ops.parts.numba_cuda.plasticity import (
-    WARPS,
-    bounded_weight,
-    entries_of_piece,
-    grid_and_pieces,
-    note_active,
-)
-from event_ops.parts.numba_cuda.threads import BLOCK, WARP
-from ffi_bridge import numba_cuda_callable
-
-
-@cuda.jit
-def move_columns(
-    rows: Any, indptr: Any, permutation: Any, spikes: Any, x_pre: Any, amount: Any, w_min: Any, w_max: Any,
-    pieces: int, w: Any,
-) -> None:  # fmt: skip
-    noted, counts = cuda.shared.array(BLOCK, numba.int32), cuda.shared.array(WARPS, numba.int32)
-    tasks = note_active(spikes, noted, counts) * pieces
-    first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
-    for task in range(first, tasks, cuda.gridDim.y * WARPS):
-        j = cuda.blockIdx.x * BLOCK + noted[task // pieces]
-        spike = w.dtype.type(spikes[j])
-        for p in entries_of_piece(indptr, j, rows.size, task % pieces, pieces):
-            i, k = place(rows[p], x_pre.size), place(permutation[p], w.size)
-            if i >= 0 and k >= 0:
-                step = at(amount, k) * spike
-                w[k] = bounded_weight(w[k] + step * x_pre[i], at(w_min, k), at(w_max, k))
+from event_ops.parts.numba_cuda.plasticity import given_place, moving_callable
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; amount is A_plus. Each place in w occurs once in the permutation."""
-
-    def move(w: Any, rows: Any, indptr: Any, permutation: Any, spikes: Any, *others: Any) -> None:
-        *scalars_and_trace, moved, stream = others
-        grid, pieces = grid_and_pieces(rows.size, spikes.size)
-        move_columns[grid, BLOCK, stream](
-            rows, indptr, permutation, spikes, *scalars_and_trace, pieces, moved
-        )
-
-    run = numba_cuda_callable(move, outs, input_output_aliases={0: 0})
-
-    def call(*arrays: Any) -> Any:
-        *structure_and_trace, amount, w_min, w_max = arrays
-        return run(*structure_and_trace, *(x.reshape(-1) for x in (amount, w_min, w_max)))
-
-    return call
+    """Return the native call; amount is A_plus. Each place in w occurs once in the permutation."""
+    return moving_callable(outs, given_place)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import numba
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import bounded, is_active
-from event_ops.parts.numba_cuda.threads import WARP, WARPS, blocks_of, lanes_where, rank_in
+from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP, WARPS, blocks_of, lanes_where, rank_in
+from ffi_bridge import numba_cuda_callable
 
 PIECE = 2 * WARP  # entries that one warp takes of a row of mean length: a few, since each waits for the last
 WAVE = 1024  # blocks that a GPU runs at the same time
@@ -54,7 +58,67 @@ def entries_of_piece(indptr: Any, i: Any, entries: Any, piece: Any, pieces: Any)
 
 
 @cuda.jit(device=True)
+def own_place(_places: Any, p: Any, _size: Any) -> Any:
+    """Where the weight of entry p is: at p."""
+    return p
+
+
+@cuda.jit(device=True)
+def given_place(places: Any, p: Any, size: Any) -> Any:
+    """Where the weight of entry p is: at places[p], or nowhere, -1."""
+    return place(places[p], size)
+
+
+@cuda.jit(device=True)
 def bounded_weight(value: Any, low: Any, high: Any) -> Any:
     """The nearest value in [low, high]; NaN stays NaN."""
     above = low if value < low else value
     return high if above > high else above
+
+
+@cache
+def move_with(place_of: Any) -> Any:
+    """Return the kernel `w[k] += amount * spikes[i] * x[indices[p]]`, bounded, for entries p of rows i that spike.
+
+    k is `place_of(places, p, w.size)`.
+    """
+
+    @cuda.jit
+    def move(
+        indices: Any, indptr: Any, places: Any, spikes: Any, x: Any, amount: Any, w_min: Any, w_max: Any,
+        pieces: int, w: Any,
+    ) -> None:  # fmt: skip
+        noted, counts = cuda.shared.array(BLOCK, numba.int32), cuda.shared.array(WARPS, numba.int32)
+        tasks = note_active(spikes, noted, counts) * pieces
+        first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
+        for task in range(first, tasks, cuda.gridDim.y * WARPS):
+            i = cuda.blockIdx.x * BLOCK + noted[task // pieces]
+            spike = w.dtype.type(spikes[i])
+            for p in entries_of_piece(indptr, i, indices.size, task % pieces, pieces):
+                j, k = place(indices[p], x.size), place_of(places, p, w.size)
+                if j >= 0 and k >= 0:
+                    step = at(amount, k) * spike
+                    w[k] = bounded_weight(w[k] + step * x[j], at(w_min, k), at(w_max, k))
+
+    return move
+
+
+def moving_callable(outs: Any, place_of: Any) -> Callable[..., Any]:
+    """Return the native call `(w, indices, indptr, places, spikes, x, amount, w_min, w_max) -> w`.
+
+    w is updated in place where it is not needed again. No two entries share a weight.
+    """
+
+    def move(w: Any, indices: Any, indptr: Any, places: Any, spikes: Any, *others: Any) -> None:
+        *rule_and_trace, moved, stream = others
+        grid, pieces = grid_and_pieces(indices.size, spikes.size)
+        kernel = move_with(place_of)
+        kernel[grid, BLOCK, stream](indices, indptr, places, spikes, *rule_and_trace, pieces, moved)
+
+    run = numba_cuda_callable(move, outs, input_output_aliases={0: 0})
+
+    def call(*arrays: Any) -> Any:
+        *structure_and_trace, amount, w_min, w_max = arrays
+        return run(*structure_and_trace, *(x.reshape(-1) for x in (amount, w_min, w_max)))
+
+    return call
