@@ -16,10 +16,10 @@ from numba import cuda
 
 from event_ops.parts.numba_cuda.access import at, bounded, is_active, place, slot_now
 from event_ops.parts.numba_cuda.deliver import Delivery, note
-from event_ops.parts.numba_cuda.fixed_order import BACKEND
+from event_ops.parts.numba_cuda.fixed_order import event_sums
 from event_ops.parts.numba_cuda.threads import BLOCK
 from event_ops.parts.reference.history import lagged
-from ffi_bridge import get_operator, numba_cuda_callable
+from ffi_bridge import numba_cuda_callable
 
 BITS = 32
 
@@ -142,15 +142,11 @@ def csr_event_arrivals(
     kernel[grid, BLOCK, stream](*words)
 
 
-def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
-    """The callable that sorts all entries by their column."""
-    static = {"transpose": True, "deterministic": True, "backend": BACKEND}
-    product = get_operator("csr_event_matvec")
+def in_fixed_order(outs: Any, rows: int) -> Callable[..., Any]:
+    """Return the call that sorts all entries by their column."""
 
     def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
-        events, columns = lagged(history, slot, shape[0], outs.dtype), shape[1]
-        shapes = {"outs": outs, "shape": (events.size, columns)}
-        return initial + product(data, indices, indptr, events, **shapes, **static)
+        return initial + event_sums(data, indices, indptr, lagged(history, slot, rows, outs.dtype), outs)
 
     return call
 
@@ -158,7 +154,7 @@ def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
 def build(*, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable; the mean length of rows decides how many threads share one."""
     if deterministic:
-        return in_fixed_order(outs=outs, shape=shape)
+        return in_fixed_order(outs, shape[0])
     run = numba_cuda_callable(csr_event_arrivals, outs, input_output_aliases={5: 0})
 
     def call(history: Any, data: Any, *rest: Any) -> Any:

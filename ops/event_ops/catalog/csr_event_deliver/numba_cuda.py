@@ -14,9 +14,9 @@ from numba import cuda
 from event_ops.checks.ring_buffer import arrival_places
 from event_ops.parts.numba_cuda.access import at, bounded, place, row_of_flag, slot_now
 from event_ops.parts.numba_cuda.deliver import Delivery, note
-from event_ops.parts.numba_cuda.fixed_order import BACKEND
+from event_ops.parts.numba_cuda.fixed_order import event_sums
 from event_ops.parts.numba_cuda.threads import BLOCK
-from ffi_bridge import get_operator, numba_cuda_callable
+from ffi_bridge import numba_cuda_callable
 
 
 @cache
@@ -68,24 +68,21 @@ def csr_event_deliver(
     kernel[grid, BLOCK, stream](data, indices, indptr, delays, spikes, slot, np.int32(span), y)
 
 
-def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
-    """The callable that sorts all entries by where they arrive."""
+def in_fixed_order(outs: Any) -> Callable[..., Any]:
+    """Return the call that sorts all entries by where they arrive."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
-    static = {"transpose": True, "deterministic": True, "backend": BACKEND}
-    product = get_operator("csr_event_matvec")
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
         places = arrival_places(indices, delays, slot, outs)
-        y = product(data, places, indptr, spikes, outs=flat, shape=(shape[0], outs.size), **static)
-        return buffer + y.reshape(outs.shape)
+        return buffer + event_sums(data, places, indptr, spikes, flat).reshape(outs.shape)
 
     return call
 
 
-def build(*, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable; the buffer is updated in place where it is not needed again."""
     if deterministic:
-        return in_fixed_order(outs=outs, shape=shape)
+        return in_fixed_order(outs)
     run = numba_cuda_callable(csr_event_deliver, outs, input_output_aliases={0: 0})
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:

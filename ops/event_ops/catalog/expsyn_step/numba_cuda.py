@@ -10,9 +10,9 @@ import numpy as np
 from numba import cuda
 
 from event_ops.parts.numba_cuda.deliver import deliver
-from event_ops.parts.numba_cuda.fixed_order import BACKEND
+from event_ops.parts.numba_cuda.fixed_order import event_sums
 from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
-from ffi_bridge import get_operator, numba_cuda_callable
+from ffi_bridge import numba_cuda_callable
 
 
 @cuda.jit
@@ -34,22 +34,20 @@ def expsyn_step(
     deliver(data, indices, indptr, spikes, trace, stream)
 
 
-def in_fixed_order(*, outs: Any, shape: tuple[int, int]) -> Callable[..., Any]:
-    """The callable that sorts all entries by the element of g that they reach."""
+def in_fixed_order(outs: Any) -> Callable[..., Any]:
+    """Return the call that sorts all entries by the element of g that they reach."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
-    static = {"shape": shape, "transpose": True, "deterministic": True, "backend": BACKEND}
-    product = get_operator("csr_event_matvec")
 
     def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
-        return g * decay + product(data, indices, indptr, spikes, outs=flat, **static).reshape(outs.shape)
+        return g * decay + event_sums(data, indices, indptr, spikes, flat).reshape(outs.shape)
 
     return call
 
 
-def build(*, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """The callable; g is updated in place where it is not needed again."""
     if deterministic:
-        return in_fixed_order(outs=outs, shape=shape)
+        return in_fixed_order(outs)
     step = numba_cuda_callable(expsyn_step, outs, input_output_aliases={0: 0})
 
     def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:

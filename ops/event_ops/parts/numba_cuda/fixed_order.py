@@ -66,6 +66,15 @@ def summed_at_places(places: jax.Array, updates: jax.Array, outs: jax.ShapeDtype
     return get_operator("csr_matmat")(ones, places, _starts(n, 1), updates, outs=outs, **static)
 
 
+def event_sums(
+    data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array, outs: jax.ShapeDtypeStruct
+) -> jax.Array:
+    """Return A.T @ events for a flat `outs`, from A sorted by column."""
+    shape = indptr.shape[0] - 1, outs.shape[0]
+    static = {"shape": shape, "transpose": True, "deterministic": True, "backend": BACKEND}
+    return get_operator("csr_event_matvec")(data, indices, indptr, events, outs=outs, **static)
+
+
 def rounds(outs: jax.ShapeDtypeStruct) -> bool:
     """Whether sums depend on their order: those of integers wrap round to the same, and some are none."""
     return outs.dtype.kind in "fc" and outs.size > 0
