@@ -10,29 +10,19 @@ from numba import cuda
 
 from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.numba_cuda.access import at
-from event_ops.parts.numba_cuda.random_numbers import philox2x32
+from event_ops.parts.numba_cuda.random_numbers import outcome_with, philox2x32
 from event_ops.parts.reference import poisson
 from ffi_bridge import numba_cuda_kernel
 
 _BLOCK: Final = poisson.BLOCK
 _HALF: Final = poisson.HALF
-_BITS: Final = np.uint64(poisson.NUMBER_BITS)
-_CUT_BITS: Final = np.uint64(32 - poisson.NUMBER_BITS)
-_CUT: Final = np.uint64((1 << 32 - poisson.NUMBER_BITS) - 1)
-_ALIAS: Final = np.uint64((1 << poisson.NUMBER_BITS) - 1)
-
 _PARTS: Final = poisson.PARTS
 _FIRST_TABLES: Final = poisson.FIRST_TABLES
 _BASE: Final = poisson.BASE
 _REST: Final = poisson.REST
 
 
-@cuda.jit(device=True)
-def number_of(tables: Any, which: Any, word: Any) -> Any:
-    """What a word chooses in a neuron's table."""
-    slot = word >> _CUT_BITS
-    entry = np.uint64(tables[(np.uint64(which) << _BITS) + slot])
-    return np.int32(slot if word & _CUT < entry >> _BITS else entry & _ALIAS)
+number_of = outcome_with(poisson.NUMBER_BITS)
 
 
 # initial and y are the same memory.

@@ -8,16 +8,12 @@ import warp as wp
 from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.reference import poisson
 from event_ops.parts.warp.access import at
-from event_ops.parts.warp.bernoulli import philox2x32
+from event_ops.parts.warp.random_numbers import outcome, philox2x32
 from ffi_bridge import warp_kernel
 
 _BLOCK = wp.constant(poisson.BLOCK)
 _HALF = wp.constant(poisson.HALF)
 _BITS = wp.constant(wp.uint32(poisson.NUMBER_BITS))
-_CUT_BITS = wp.constant(wp.uint32(32 - poisson.NUMBER_BITS))
-_CUT = wp.constant(wp.uint32((1 << 32 - poisson.NUMBER_BITS) - 1))
-_ALIAS = wp.constant(wp.uint32((1 << poisson.NUMBER_BITS) - 1))
-_OUTCOMES = wp.constant(1 << poisson.NUMBER_BITS)
 _PARTS = wp.constant(poisson.PARTS)
 _PART_BIT = wp.constant(wp.uint32(poisson.PART_BIT))
 _WHOLE, _SECOND = (wp.constant(first) for first in poisson.FIRST_TABLES[1:])
@@ -32,14 +28,6 @@ def word_of(i: wp.int32, part: wp.int32, time: wp.uint32, key: wp.uint32) -> wp.
     pair = i / _BLOCK * _HALF + i % _HALF
     first, second = philox2x32((wp.uint32(part) << _PART_BIT) + wp.uint32(pair), time, key)
     return wp.where(i / _HALF % 2 == 0, first, second)
-
-
-@wp.func
-def number_of(tables: wp.array(dtype=wp.uint32), which: wp.int32, word: wp.uint32) -> wp.uint32:
-    """Return the number that a word chooses in a table."""
-    slot = word >> _CUT_BITS
-    entry = tables[which * _OUTCOMES + wp.int32(slot)]
-    return wp.where((word & _CUT) < (entry >> _BITS), slot, entry & _ALIAS)
 
 
 @wp.func
@@ -62,7 +50,7 @@ def poisson_input(
     y: wp.array(dtype=Any),
 ):
     i = wp.tid()
-    number = number_of(tables, which[i], word_of(i, 0, step[0], seed[0]))
+    number = outcome(tables, which[i], word_of(i, 0, step[0], seed[0]), _BITS)
     y[i] = y[i] + at(weight, i) * y.dtype(number)
 
 
@@ -80,13 +68,13 @@ def poisson_input_of_data(
     if wanted >= mean.dtype(0) and wanted <= mean.dtype(_MAX_MEAN):
         digit = wp.int32(wanted)
         left = wanted - mean.dtype(digit)
-        number = number_of(tables, digit, word_of(i, 0, step[0], seed[0]))
+        number = outcome(tables, digit, word_of(i, 0, step[0], seed[0]), _BITS)
         for part in range(1, _PARTS):
             scaled = left * mean.dtype(_BASE)
             digit = wp.int32(scaled)
             left = scaled - mean.dtype(digit)
             first = wp.where(part == 1, _WHOLE, _SECOND)
-            number += number_of(tables, first + digit, word_of(i, part, step[0], seed[0]))
+            number += outcome(tables, first + digit, word_of(i, part, step[0], seed[0]), _BITS)
         scaled = left * mean.dtype(_REST)
         rest = wp.int32(scaled)
         if scaled - mean.dtype(rest) >= mean.dtype(0.5):

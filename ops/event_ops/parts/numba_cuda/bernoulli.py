@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.random_numbers import philox2x32
+from event_ops.parts.numba_cuda.random_numbers import outcome_with, philox2x32
 from event_ops.parts.numba_cuda.threads import (
     BLOCK,
     FULL,
@@ -29,28 +29,16 @@ from event_ops.parts.reference import bernoulli
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 
 _NO_ENTRY: Final = np.int32(bernoulli.NO_ENTRY)
-_CUT_BITS: Final = np.uint64(bernoulli.CUT_BITS)
-_GAP_BITS: Final = np.uint64(bernoulli.GAP_BITS)
-_CUT: Final = np.uint64((1 << bernoulli.CUT_BITS) - 1)
-_ALIAS: Final = np.uint64(bernoulli.NO_ENTRY)
 _NORMAL_STREAM: Final = np.uint64(bernoulli.NORMAL_STREAM)
 
-total_of = sum_over(WARP)
-
-
-@cuda.jit(device=True)
-def gap_of(table: Any, word: Any) -> Any:
-    """How many columns a word passes over, or NO_ENTRY."""
-    slot = word >> _CUT_BITS
-    entry = np.uint64(table[slot])
-    return np.int32(slot if word & _CUT < entry >> _GAP_BITS else entry & _ALIAS)
+total_of, gap_of = sum_over(WARP), outcome_with(bernoulli.GAP_BITS)
 
 
 @cuda.jit(device=True)
 def next_draws(table: Any, seed: Any, row: Any, draw: Any, column: Any) -> Any:
     """What draw `draw` + lane gives: whether an entry, its column and word; and the column after all."""
     choice, word = philox2x32(draw + cuda.laneid, row, seed)
-    gap = gap_of(table, choice)
+    gap = gap_of(table, 0, choice)
     found = gap != _NO_ENTRY
     step = np.int32(gap + 1 if found else gap)
     reached = sum_up_to(step)

@@ -1,7 +1,8 @@
-"""Philox2x32-10 for CUDA kernels: the words of `event_ops.parts.reference.random_numbers`."""
+"""Philox2x32-10 and lookups in alias tables for CUDA kernels: see parts/reference/random_numbers.py."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -25,3 +26,21 @@ def philox2x32(x: Any, y: Any, key: Any) -> Any:
         x, y = (product >> _SHIFT) ^ key ^ y, product & _WORD
         key = (key + _KEY_STEP) & _WORD
     return x, y
+
+
+@cache
+def outcome_with(bits: int) -> Any:
+    """Return the device function that gives what a word chooses in table `which`.
+
+    Words are uint64; tables have 2**bits slots each and follow one another.
+    """
+    shift, cut_bits = np.uint64(bits), np.uint64(32 - bits)
+    cut, alias = np.uint64((1 << 32 - bits) - 1), np.uint64((1 << bits) - 1)
+
+    @cuda.jit(device=True)
+    def outcome(tables: Any, which: Any, word: Any) -> Any:
+        slot = word >> cut_bits
+        entry = np.uint64(tables[(np.uint64(which) << shift) + slot])
+        return np.int32(slot if word & cut < entry >> shift else entry & alias)
+
+    return outcome

@@ -1,48 +1,25 @@
 """Rows of a Bernoulli random matrix, generated where they are used: see parts/reference/bernoulli.py."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import warp as wp
 
-from event_ops.parts.reference import bernoulli, random_numbers
+from event_ops.parts.reference import bernoulli
+from event_ops.parts.warp.access import is_active
+from event_ops.parts.warp.random_numbers import outcome, philox2x32
+from event_ops.parts.warp.scatter import sums_of
+from ffi_bridge import warp_kernel
 
 CONSTANT, UNIFORM, NORMAL = 0, 1, 2
 DISTRIBUTIONS = {"constant": CONSTANT, "uniform": UNIFORM, "normal": NORMAL}
 
 NO_ENTRY = wp.constant(wp.uint32(bernoulli.NO_ENTRY))
-_CUT_BITS = wp.constant(wp.uint32(bernoulli.CUT_BITS))
 _GAP_BITS = wp.constant(wp.uint32(bernoulli.GAP_BITS))
-_CUT = wp.constant(wp.uint32((1 << bernoulli.CUT_BITS) - 1))
 _NORMAL_STREAM = wp.constant(wp.uint32(bernoulli.NORMAL_STREAM))
-_ROUNDS = wp.constant(random_numbers.ROUNDS)
-_MULTIPLIER = wp.constant(wp.uint64(random_numbers.MULTIPLIER))
-_KEY_STEP = wp.constant(wp.uint32(random_numbers.KEY_STEP))
 _TURN = wp.constant(2.0 * math.pi)
-
-
-@wp.func
-def philox2x32(x: wp.uint32, y: wp.uint32, key: wp.uint32):
-    """Two words from the counter (x, y)."""
-    first = x
-    second = y
-    k = key
-    for _ in range(_ROUNDS):
-        product = wp.uint64(first) * _MULTIPLIER
-        first = wp.uint32(product >> wp.uint64(32)) ^ k ^ second
-        second = wp.uint32(product & wp.uint64(4294967295))
-        k = k + _KEY_STEP
-    return first, second
-
-
-@wp.func
-def gap_of(table: wp.array(dtype=wp.uint32), word: wp.uint32) -> wp.uint32:
-    """How many columns a word passes over, or NO_ENTRY."""
-    slot = word >> _CUT_BITS
-    entry = table[wp.int32(slot)]
-    if (word & _CUT) < (entry >> _GAP_BITS):
-        return slot
-    return entry & NO_ENTRY
 
 
 @wp.func
@@ -69,3 +46,72 @@ def weight_of(
         radius = wp.sqrt(type(first)(-2.0) * wp.log(type(first)(1.0) - unit_uniform(a, first)))
         return first + weight[1] * radius * wp.cos(type(first)(_TURN) * unit_uniform(b, first))
     return first
+
+
+@wp.kernel(enable_backward=False)
+def gather_rows(
+    weight: wp.array(dtype=Any),
+    kind: wp.int32,
+    seed: wp.array(dtype=wp.uint32),
+    table: wp.array(dtype=wp.uint32),
+    x: wp.array(dtype=Any),
+    of_events: bool,
+    y: wp.array(dtype=Any),
+):
+    row = wp.uint32(wp.tid())
+    draw, column, columns = wp.uint32(0), wp.uint32(0), wp.uint32(x.shape[0])
+    total = y.dtype(0)
+    while column < columns:
+        choice, word = philox2x32(draw, row, seed[0])
+        gap = outcome(table, 0, choice, _GAP_BITS)
+        draw += wp.uint32(1)
+        column += gap
+        if column < columns:
+            if gap != NO_ENTRY:
+                j = wp.int32(column)
+                # Of numbers a 0 counts, too: its weight may be NaN.
+                if not of_events or is_active(x[j]):
+                    total += weight_of(weight, kind, seed[0], row, column, word) * y.dtype(x[j])
+                column += wp.uint32(1)
+    y[wp.tid()] = total
+
+
+@wp.kernel(enable_backward=False)
+def scatter_rows(
+    weight: wp.array(dtype=Any),
+    kind: wp.int32,
+    seed: wp.array(dtype=wp.uint32),
+    table: wp.array(dtype=wp.uint32),
+    x: wp.array(dtype=Any),
+    of_events: bool,
+    y: wp.array(dtype=Any),
+):
+    row = wp.uint32(wp.tid())
+    draw, column = wp.uint32(0), wp.uint32(0)
+    columns = wp.uint32(y.shape[0])
+    if of_events and not is_active(x[wp.tid()]):
+        columns = wp.uint32(0)
+    value = y.dtype(x[wp.tid()])
+    while column < columns:
+        choice, word = philox2x32(draw, row, seed[0])
+        gap = outcome(table, 0, choice, _GAP_BITS)
+        draw += wp.uint32(1)
+        column += gap
+        if column < columns:
+            if gap != NO_ENTRY:
+                term = weight_of(weight, kind, seed[0], row, column, word) * value
+                wp.atomic_add(y, wp.int32(column), term)
+                column += wp.uint32(1)
+
+
+def product(
+    outs: Any, *, prob: float, rows: int, distribution: str, transpose: bool, of_events: bool
+) -> Callable[..., Any]:
+    """Return the call `(weight, seed, x) -> y` for one matrix and orientation: one thread generates a row."""
+    run = sums_of(scatter_rows, outs, rows) if transpose else warp_kernel(gather_rows, outs)
+
+    def call(weight: Any, seed: Any, x: Any) -> Any:
+        table = jnp.asarray(bernoulli.gap_table(prob))
+        return run(weight, DISTRIBUTIONS[distribution], seed, table, x, of_events)
+
+    return call
