@@ -42,7 +42,7 @@ TARGETS: Final = {
         + [f"{BRIDGE}/tests/test_{name}.py" for name in ("numba_kernel", "warp_kernel", "numba_vmap")],
     ),
     "csr": (
-        [f"ops/event_ops/checks/{name}.py" for name in ("csr", "csr_values")]
+        ["ops/event_ops/checks/csr.py"]
         + [f"ops/event_ops/sparse/{name}.py" for name in ("csr", "csr_base", "csr_convert", "arithmetic")]
         + [f"ops/event_ops/sparse/{name}.py" for name in ("formats", "plan", "files", "given")]
         + [f"ops/event_ops/sparse/{name}.py" for name in ("ufuncs", "operands")],

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from event_ops import Events, csr_event_deliver, csr_matvec, read_slot, scatter_add, segment_sum, trace_decay
-from event_ops.checks.arrays import FLOATS, INTEGERS, NUMBERS
-from event_ops.checks.casts import cast_advice, common_cast
+from event_ops.checks.arrays import FLOATS, INTEGERS, NUMBERS, cast_advice, common_cast
 from event_ops.discover import operators
 from ffi_bridge.errors import UnknownBackendError
 

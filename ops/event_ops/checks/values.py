@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.casts import is_known
+from event_ops.checks.arrays import is_known
 from ffi_bridge import debug
 
 VARIABLE: Final = "EVENT_OPS_VALIDATE"

@@ -8,8 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import as_array
-from event_ops.checks.casts import is_known
+from event_ops.checks.arrays import as_array, is_known
 from event_ops.parts.reference.entries import dense_at, rows_of
 
 

@@ -10,13 +10,15 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog.csr_todense.op import csr_todense
 from event_ops.checks.arrays import NUMBERS, as_array
-from event_ops.checks.csr import check_csr, event_weights, matrix_shape
-from event_ops.checks.csr_values import (
+from event_ops.checks.csr import (
     KEEP,
+    check_csr,
     check_in_range,
     check_indptr,
     checkify_copy,
     checkify_structure,
+    event_weights,
+    matrix_shape,
 )
 from event_ops.sparse.arithmetic import repeated, same_array
 from event_ops.sparse.given import parts_given

@@ -9,10 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
-from event_ops.checks.arrays import as_array, check_rank, check_shape
-from event_ops.checks.casts import is_known
-from event_ops.checks.csr import matrix_shape
-from event_ops.checks.csr_values import KEEP, MEND, check_in_range, check_indptr
+from event_ops.checks.arrays import as_array, check_rank, check_shape, is_known
+from event_ops.checks.csr import KEEP, MEND, check_in_range, check_indptr, matrix_shape
 
 
 class Parts(NamedTuple):

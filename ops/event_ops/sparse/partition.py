@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.checks.casts import is_known
-from event_ops.checks.csr_values import MEND, check_indptr
+from event_ops.checks.arrays import is_known
+from event_ops.checks.csr import MEND, check_indptr
 
 
 @dataclass(frozen=True)

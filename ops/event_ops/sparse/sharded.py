@@ -13,8 +13,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import as_array, check_shape
-from event_ops.checks.casts import ENABLE_X64
+from event_ops.checks.arrays import ENABLE_X64, as_array, check_shape
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events
 from event_ops.sparse.operands import check_factor

@@ -13,12 +13,11 @@ from jax.typing import ArrayLike
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
 from event_ops.checks.csr import check_flat, check_weights, event_weights, matrix_shape
-from event_ops.checks.fixed_order import ONE_ORDER
-from event_ops.checks.sums import sums_begin
+from event_ops.checks.keywords import ONE_ORDER, sums_begin
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import rows_of, values_at
 from event_ops.parts.reference.history import check_history, lagged
-from event_ops.rules.linear import tangent_in
+from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel, get_operator
 
 

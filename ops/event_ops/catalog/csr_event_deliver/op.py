@@ -20,7 +20,7 @@ from event_ops.checks.arrays import (
     check_shape,
 )
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
-from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.ring_buffer import arrival_places, check_delays, check_slot
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel, get_operator

@@ -8,9 +8,10 @@ from jax.typing import ArrayLike
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
-from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.values import contract
-from event_ops.rules.linear import product_transpose, tangent_in
+from event_ops.rules.linear_inputs import tangent_in
+from event_ops.rules.products import product_transpose
 from ffi_bridge import XLACustomKernel
 
 

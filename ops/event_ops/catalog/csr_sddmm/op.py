@@ -12,7 +12,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, NUMBERS, as_array, check_dtype, check_same_dtype
 from event_ops.checks.csr import check_structure, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.rules.linear import tangent_in
+from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel, get_operator
 
 

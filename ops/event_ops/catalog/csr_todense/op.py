@@ -10,10 +10,10 @@ from jax.typing import ArrayLike
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS, as_array
 from event_ops.checks.csr import check_csr, event_weights, matrix_shape
-from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import dense_at, rows_of
-from event_ops.rules.linear import tangent_in
+from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
 
 

@@ -11,8 +11,8 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_rank, check_same_dtype
 from event_ops.checks.csr import check_operand
-from event_ops.checks.fixed_order import ONE_ORDER
-from event_ops.rules.linear import tangent_in
+from event_ops.checks.keywords import ONE_ORDER
+from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
 
 

@@ -9,10 +9,10 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS, as_array, check_rank, check_same_dtype
 from event_ops.checks.csr import check_operand, matrix_shape
 from event_ops.checks.ell import check_ell
-from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.values import contract
-from event_ops.rules.ell import ell_transpose
-from event_ops.rules.linear import tangent_in
+from event_ops.rules.linear_inputs import tangent_in
+from event_ops.rules.products import ell_transpose
 from ffi_bridge import XLACustomKernel
 
 

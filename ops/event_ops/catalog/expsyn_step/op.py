@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_positive, check_same_dtype
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
-from event_ops.checks.fixed_order import ONE_ORDER
+from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.values import contract
 from event_ops.parts.reference.decay import decay_factor
 from ffi_bridge import XLACustomKernel, get_operator

@@ -11,8 +11,8 @@ from jax.typing import ArrayLike
 
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, INTEGERS, as_array, check_dtype, check_shape
+from event_ops.checks.keywords import sums_begin
 from event_ops.checks.procedural import seed_word
-from event_ops.checks.sums import sums_begin
 from event_ops.checks.values import contract
 from event_ops.parts.reference.poisson import check_mean, digit_tables, neurons, poisson_tables
 from ffi_bridge import XLACustomKernel

@@ -8,8 +8,8 @@ from jax.typing import ArrayLike
 from event_ops.checks.arrays import as_array, check_same_dtype
 from event_ops.checks.csr import check_operand
 from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
-from event_ops.rules.linear import tangent_in
-from event_ops.rules.procedural import procedural_transpose
+from event_ops.rules.linear_inputs import tangent_in
+from event_ops.rules.products import procedural_transpose
 from ffi_bridge import XLACustomKernel
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks.modes import places, refuse_error
+from event_ops.checks.keywords import places, refuse_error
 from event_ops.parts.numba_cuda.fixed_order import rounds, summed_at_places
 from event_ops.parts.numba_cuda.scatter import atomic_dtype, launch_add_rows
 from ffi_bridge import numba_cuda_callable

@@ -20,8 +20,7 @@ from event_ops.checks.arrays import (
     check_same_dtype,
     check_shape,
 )
-from event_ops.checks.fixed_order import ONE_ORDER
-from event_ops.checks.modes import resolved_mode, values_at_places
+from event_ops.checks.keywords import ONE_ORDER, resolved_mode, values_at_places
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from event_ops.checks.modes import added_at_places, refuse_error
+from event_ops.checks.keywords import added_at_places, refuse_error
 
 
 def scatter_add(target: jax.Array, indices: jax.Array, updates: jax.Array, *, mode: str) -> jax.Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from event_ops.checks.modes import places, refuse_error
+from event_ops.checks.keywords import places, refuse_error
 from event_ops.parts.numba_cuda.fixed_order import rounds, summed_at_places
 from event_ops.parts.numba_cuda.scatter import adding_callable, atomic_dtype, launch_add_rows
 from event_ops.parts.numba_cuda.threads import clear

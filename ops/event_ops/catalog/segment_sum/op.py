@@ -12,10 +12,9 @@ from jax.typing import ArrayLike
 
 from event_ops.checks import contracts
 from event_ops.checks.arrays import INTEGERS, NUMBERS, as_array, check_dtype, check_rank
-from event_ops.checks.fixed_order import ONE_ORDER
-from event_ops.checks.modes import resolved_mode, values_at_places
+from event_ops.checks.keywords import ONE_ORDER, resolved_mode, values_at_places
 from event_ops.checks.values import contract
-from event_ops.rules.linear import tangent_in
+from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks.modes import added_at_places, refuse_error
+from event_ops.checks.keywords import added_at_places, refuse_error
 
 
 def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., jax.Array]:

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.casts import is_known
+from event_ops.checks.arrays import is_known
 from event_ops.checks.contracts import MAX_MEAN, in_range
 from event_ops.parts.reference.random_numbers import alias_table, outcome, philox2x32
 

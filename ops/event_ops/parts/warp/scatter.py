@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.checks.modes import refuse_error
+from event_ops.checks.keywords import refuse_error
 from event_ops.parts.warp.access import at, bounded, is_active, place
 from ffi_bridge import warp_kernel
 

@@ -1,15 +1,21 @@
-"""What becomes of an index that is out of range: the keyword `mode` of operators that take indices."""
+"""The keywords that operators share: `mode`, `deterministic` and `initial`."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jax.typing import ArrayLike
+
+from event_ops.checks.arrays import check_same_dtype, check_shape
 
 MODES = ("drop", "clip", "error")
+
+# What a backend lacks whose atomics add to one place in whatever order they arrive.
+ONE_ORDER: Final = ("deterministic=True",)
 
 
 def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> str:
@@ -71,3 +77,11 @@ def added_at_places(
     if size == 0:
         return x
     return x.at[places(indices, size, mode, from_end=from_end)].add(updates, mode="drop")
+
+
+def sums_begin(initial: ArrayLike, outs: jax.ShapeDtypeStruct, name: str, weights: jax.Array) -> jax.Array:
+    """`initial`, one for all or one for each, as the array to which the weights called `name` are added."""
+    given = jnp.asarray(initial, outs.dtype if isinstance(initial, int | float) else None)
+    check_same_dtype("initial", given, name, weights)
+    check_shape("initial", given, (), outs.shape, why="one for all, or one for each element of the output")
+    return jnp.broadcast_to(given, outs.shape)

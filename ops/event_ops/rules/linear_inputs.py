@@ -1,0 +1,28 @@
+"""Derivative rules of operators that are linear in an input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ffi_bridge import XLACustomKernel
+
+
+def tangent_in(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
+    """The rule `dy = kernel(..., dx, ...)`: the operator itself, with the tangent as input `position`."""
+
+    def rule(tangent: Any, *primals: Any, **params: Any) -> Any:
+        return kernel(*primals[:position], tangent, *primals[position + 1 :], **params)
+
+    return rule
+
+
+def of_one_weight(ct: jax.Array, sums: jax.Array) -> jax.Array:
+    """The cotangent of a weight that is one for all, from what it is multiplied with in each output.
+
+    A cotangent that is NaN or infinite does not count where nothing arrives.
+    """
+    return jnp.vdot(jnp.where((sums != 0) | jnp.isfinite(ct), ct, 0), sums)
