@@ -20,8 +20,8 @@ def within(low: int, high: int, expected: str) -> Rule:
     return Rule(lambda x, xp: _outside(x, low, high, xp), expected)
 
 
-def in_range(mean: Any) -> Any:
-    """Return where a number can be drawn for a mean; not for NaN."""
+def is_poisson_mean(mean: Any) -> Any:
+    """Return where a Poisson number can be drawn for `mean`: False for NaN."""
     return (mean >= 0) & (mean <= int(MAX_MEAN))
 
 
@@ -112,7 +112,7 @@ def poisson_means(given: Mapping[str, Any]) -> Rule | None:
     """Means that a Poisson number can be drawn for, where they are data; constants are always looked at."""
     if not isinstance(given["mean"], jax.Array):
         return None
-    return Rule(lambda x, xp: ~in_range(x), f"numbers per step in [0, {MAX_MEAN:g}]", "fiu")
+    return Rule(lambda x, xp: ~is_poisson_mean(x), f"numbers per step in [0, {MAX_MEAN:g}]", "fiu")
 
 
 _ANY: Final = Rule(lambda x, xp: xp.zeros(x.shape, bool), "any integers")

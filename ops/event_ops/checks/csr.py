@@ -58,10 +58,10 @@ def check_csr(
     """
     check_dtype("data", data, dtypes)
     check_structure(indices, indptr, shape)
-    check_weights(data, indices)
+    check_weight_count(data, indices)
 
 
-def check_weights(data: jax.Array, indices: jax.Array) -> None:
+def check_weight_count(data: jax.Array, indices: jax.Array) -> None:
     """Raise unless `data` has one weight for each of the indices, or is 0-d."""
     if data.ndim:
         check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")

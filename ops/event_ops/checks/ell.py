@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import jax
 
 from event_ops.checks.arrays import INDICES, check_dtype, check_rank, check_shape
+from event_ops.checks.csr import check_weight_count
 
 
 def check_ell(data: jax.Array, indices: jax.Array, shape: tuple[int, int], dtypes: Sequence[str]) -> None:
@@ -17,8 +18,6 @@ def check_ell(data: jax.Array, indices: jax.Array, shape: tuple[int, int], dtype
     check_dtype("data", data, dtypes)
     check_dtype("indices", indices, INDICES)
     check_rank("indices", indices, 2, "(rows, entries per row)")
-    rows, per_row = indices.shape
     why = f"one row per row of shape={shape}; rows with fewer entries are padded with an index out of range"
-    check_shape("indices", indices, (shape[0], per_row), why=why)
-    if data.ndim:
-        check_shape("data", data, (rows, per_row), why="one weight per entry, as many as indices")
+    check_shape("indices", indices, (shape[0], indices.shape[1]), why=why)
+    check_weight_count(data, indices)

@@ -79,8 +79,8 @@ def added_at_places(
     return x.at[places(indices, size, mode, from_end=from_end)].add(updates, mode="drop")
 
 
-def sums_begin(initial: ArrayLike, outs: jax.ShapeDtypeStruct, name: str, weights: jax.Array) -> jax.Array:
-    """`initial`, one for all or one for each, as the array to which the weights called `name` are added."""
+def initial_sums(initial: ArrayLike, outs: jax.ShapeDtypeStruct, name: str, weights: jax.Array) -> jax.Array:
+    """Return `initial`, one number or one per output, as the array to which the weights `name` are added."""
     given = jnp.asarray(initial, outs.dtype if isinstance(initial, int | float) else None)
     check_same_dtype("initial", given, name, weights)
     check_shape("initial", given, (), outs.shape, why="one for all, or one for each element of the output")

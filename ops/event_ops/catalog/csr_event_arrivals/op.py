@@ -12,8 +12,8 @@ from jax.typing import ArrayLike
 
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
-from event_ops.checks.csr import check_flat, check_weights, event_weights, matrix_shape
-from event_ops.checks.keywords import ONE_ORDER, sums_begin
+from event_ops.checks.csr import check_flat, check_weight_count, event_weights, matrix_shape
+from event_ops.checks.keywords import ONE_ORDER, initial_sums
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import rows_of, values_at
 from event_ops.parts.reference.history import check_history, lagged
@@ -97,10 +97,10 @@ def csr_event_arrivals(
     check_history(history, data, shape[0], slot, encoding)
     check_flat(indices, indptr)
     _check_rows(indptr, shape[0], history.shape[0])
-    check_weights(data, indices)
+    check_weight_count(data, indices)
     outs = jax.ShapeDtypeStruct((shape[1],), data.dtype)
     static = {"shape": shape, "deterministic": bool(deterministic)}
-    first = sums_begin(initial, outs, "data", data)
+    first = initial_sums(initial, outs, "data", data)
     return kernel(history, data, indices, indptr, slot, first, outs=outs, backend=backend, **static)
 
 

@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, INTEGERS, as_array, check_dtype, check_shape
-from event_ops.checks.keywords import sums_begin
+from event_ops.checks.keywords import initial_sums
 from event_ops.checks.procedural import seed_word
 from event_ops.checks.values import contract
 from event_ops.parts.reference.poisson import check_mean, digit_tables, neurons, poisson_tables
@@ -71,7 +71,7 @@ def poisson_input(
     step = as_array(step)
     check_dtype("step", step, INTEGERS)
     check_shape("step", step, (), why="the number of one time step")
-    first = sums_begin(initial, outs, "weight", weight)
+    first = initial_sums(initial, outs, "weight", weight)
     words = seed_word(seed), step.astype(np.uint32)
     if isinstance(means, jax.Array):
         tables, which = jnp.asarray(digit_tables()), jax.lax.stop_gradient(means)

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks.contracts import in_range
+from event_ops.checks.contracts import is_poisson_mean
 from event_ops.parts.reference.poisson import NUMBER_BITS, digit_numbers, words_of
 from event_ops.parts.reference.random_numbers import outcome
 
@@ -25,7 +25,7 @@ def poisson_input(
     n, tables, which = initial.shape[0], jnp.asarray(tables), jnp.asarray(which)
     if jnp.issubdtype(which.dtype, jnp.floating):
         numbers = digit_numbers(which, n, seed, step, tables).astype(weight.dtype)
-        return jnp.where(in_range(which), initial + weight * numbers, jnp.nan)
+        return jnp.where(is_poisson_mean(which), initial + weight * numbers, jnp.nan)
     numbers = outcome(tables, words_of(n, seed, step), NUMBER_BITS, which.astype("uint32") << NUMBER_BITS)
     return initial + weight * numbers.astype(weight.dtype)
 
