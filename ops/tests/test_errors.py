@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from event_ops import Events, csr_event_deliver, csr_matvec, read_slot, scatter_add, segment_sum, trace_decay
-from event_ops.checks.arrays import FLOATS, INTEGERS, NUMBERS, cast_advice, common_cast
+from event_ops.checks.arrays import FLOATS, INTEGERS, NUMBERS, cast_advice, check_positive, common_cast
+from event_ops.checks.keywords import resolved_mode
+from event_ops.checks.ring_buffer import check_delays
 from event_ops.discover import operators
+from event_ops.parts.reference.plasticity import rate_and_bounds
 from ffi_bridge.errors import UnknownBackendError
 
 
@@ -40,6 +43,17 @@ def test_integers_that_32_bits_would_change_are_refused(call):
 def test_traced_time_constant_is_not_inspected():
     decayed = jax.jit(lambda tau: trace_decay(np.ones(2, "f"), np.zeros(2, bool), tau=tau, dt=1.0))
     np.testing.assert_allclose(decayed(2.0), np.exp(-0.5), rtol=1e-6)
+
+
+def test_values_that_lie_with_other_processes_are_not_looked_at():
+    class Elsewhere(np.ndarray):
+        is_fully_addressable = False
+
+    x = np.array([-1.0, 9.0]).view(Elsewhere)
+    check_positive("tau", x)
+    check_delays(x, 3)
+    assert resolved_mode("error", "ids", x, 0, 3) == "error"
+    rate_and_bounds(jnp.ones(2), "A_plus", 0.1, x, x - 1)
 
 
 FLAGS = ("bool", *FLOATS)

@@ -74,7 +74,7 @@ def check_rank(name: str, x: jax.Array, rank: int, why: str) -> None:
 
 def check_positive(name: str, x: Any, *, zero: bool = False) -> None:
     """Raise ValueError where a value that is known now is not > 0 (or >= 0); NaN is not."""
-    if isinstance(x, Tracer):
+    if not is_known(x):
         return
     values = np.asarray(x)
     good = values >= 0 if zero else values > 0

@@ -7,10 +7,9 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import check_same_dtype, check_shape
+from event_ops.checks.arrays import check_same_dtype, check_shape, is_known
 
 MODES = ("drop", "clip", "error")
 
@@ -25,7 +24,7 @@ def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> st
     """
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}; expected one of {', '.join(map(repr, MODES))}")
-    if mode != "error" or isinstance(indices, Tracer):
+    if mode != "error" or not is_known(indices):
         return mode
     values = np.asarray(indices)
     outside = values[(values < low) | (values >= size)]

@@ -7,9 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
-from event_ops.checks.arrays import check_dtype, check_shape
+from event_ops.checks.arrays import check_dtype, check_shape, is_known
 
 # Wide enough for any number of slots, and all of them fit into the kernels' int64.
 SLOTS = ("int32", "int64", "uint32")
@@ -25,7 +24,7 @@ def check_slot(name: str, buffer: jax.Array, slot: jax.Array) -> None:
 
 def check_delays(delays: Any, slots: int) -> None:
     """Raise ValueError where a delay that is known now is not in [0, slots)."""
-    if isinstance(delays, Tracer):
+    if not is_known(delays):
         return
     values = np.asarray(delays)
     wrong = values[(values < 0) | (values >= slots)]

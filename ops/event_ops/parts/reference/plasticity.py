@@ -7,9 +7,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
-from event_ops.checks.arrays import FLOATS, check_dtype, check_positive, check_same_dtype, check_shape
+from event_ops.checks.arrays import (
+    FLOATS,
+    check_dtype,
+    check_positive,
+    check_same_dtype,
+    check_shape,
+    is_known,
+)
 from event_ops.checks.csr import check_events
 from event_ops.parts.reference.entries import values_at
 
@@ -44,7 +50,7 @@ def rate_and_bounds(
     a, low, high = (jnp.asarray(x, w.dtype) for x in given.values())
     for label, x in zip(given, (a, low, high), strict=True):
         check_shape(label, x, (), w.shape, why="one for all, or one for each weight")
-    if not isinstance(w_min, Tracer) and not isinstance(w_max, Tracer):
+    if is_known(w_min, w_max):
         _check_order(*np.broadcast_arrays(w_min, w_max))
     return a, low, high
 
