@@ -44,8 +44,7 @@ TARGETS: Final = {
     "csr": (
         ["ops/event_ops/checks/csr.py"]
         + [f"ops/event_ops/sparse/{name}.py" for name in ("csr", "csr_base", "csr_convert", "arithmetic")]
-        + [f"ops/event_ops/sparse/{name}.py" for name in ("formats", "plan", "files", "given")]
-        + [f"ops/event_ops/sparse/{name}.py" for name in ("ufuncs", "operands")],
+        + [f"ops/event_ops/sparse/{name}.py" for name in ("convert", "operands", "plan")],
         [f"ops/tests/test_{name}.py" for name in ("csr_validate", "csr_convert", "csr", "csr_transforms")]
         + ["ops/tests/test_csr_operands.py"]
         # The documented mistakes of every operator.

@@ -16,12 +16,11 @@ from jax.typing import ArrayLike
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
 from event_ops.checks.arrays import FLOATS, as_array
-from event_ops.sparse.arithmetic import at_entries, without_sign
+from event_ops.sparse.arithmetic import apply_ufunc, at_entries, is_sparse, no_array, refuse, without_sign
 from event_ops.sparse.csr_plasticity import CSRPlasticity
 from event_ops.sparse.events import Events
-from event_ops.sparse.operands import is_sparse, operand, over_matrices, promoted, refuse, turned
+from event_ops.sparse.operands import operand, over_matrices, promoted, turned
 from event_ops.sparse.plan import ByColumn, event_product, planned_event_product
-from event_ops.sparse.ufuncs import apply_ufunc, no_array
 
 LEAVES = ("data", "indices", "indptr", "by_column")
 

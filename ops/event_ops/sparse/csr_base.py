@@ -21,7 +21,7 @@ from event_ops.checks.csr import (
     matrix_shape,
 )
 from event_ops.sparse.arithmetic import repeated, same_array
-from event_ops.sparse.given import parts_given
+from event_ops.sparse.convert import parts_given
 from event_ops.sparse.plan import ByColumn, by_column, reweighted
 
 

@@ -1,4 +1,4 @@
-"""`CSR` from and to other formats."""
+"""`CSR` from and to other convert."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any, Self
 
 from jax.typing import ArrayLike
 
-from event_ops.sparse import files, formats
+from event_ops.sparse import convert
+from event_ops.sparse.convert import Parts, coordinates
 from event_ops.sparse.csr_base import CSRBase
-from event_ops.sparse.formats import Parts
-from event_ops.sparse.given import coordinates
 
 
 class CSRConvert(CSRBase):
@@ -27,11 +26,11 @@ class CSRConvert(CSRBase):
     @classmethod
     def from_scipy(cls, matrix: Any, *, validate: bool = True) -> Self:
         """Convert a SciPy sparse matrix or array of any format, as `CSR(matrix)` does."""
-        return cls._of(formats.parts_of_scipy(matrix), validate)
+        return cls._of(convert.parts_of_scipy(matrix), validate)
 
     def to_scipy(self) -> Any:
         """A `scipy.sparse.csr_array`."""
-        return formats.scipy_of_parts(self._parts())
+        return convert.scipy_of_parts(self._parts())
 
     @classmethod
     def from_coo(
@@ -42,32 +41,32 @@ class CSRConvert(CSRBase):
         Works under jit.
         """
         row, col, data = coordinates(row, col, data)
-        return cls._of(formats.parts_of_coo(row, col, data, shape, validate), validate)
+        return cls._of(convert.parts_of_coo(row, col, data, shape, validate), validate)
 
     @classmethod
     def from_bcoo(cls, matrix: Any, *, validate: bool = True) -> Self:
         """Convert a `jax.experimental.sparse.BCOO` without batch and dense axes, as `CSR(matrix)` does."""
-        return cls._of(formats.parts_of_bcoo(matrix, validate), validate)
+        return cls._of(convert.parts_of_bcoo(matrix, validate), validate)
 
     @classmethod
     def from_bcsr(cls, matrix: Any, *, validate: bool = True) -> Self:
         """Convert a `jax.experimental.sparse.BCSR` without batch and dense axes, as `CSR(matrix)` does."""
-        return cls._of(formats.parts_of_bcsr(matrix, validate), validate)
+        return cls._of(convert.parts_of_bcsr(matrix, validate), validate)
 
     def to_bcsr(self) -> Any:
         """A `jax.experimental.sparse.BCSR`."""
-        return formats.bcsr_of_parts(self._parts())
+        return convert.bcsr_of_parts(self._parts())
 
     @classmethod
     def from_dense(cls, matrix: ArrayLike, *, nse: int | None = None) -> Self:
         """Of the elements that are not zero; under jit `nse`, the most there can be, has to be given."""
-        return cls._of(formats.parts_of_dense(matrix, nse))
+        return cls._of(convert.parts_of_dense(matrix, nse))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, validate: bool = True) -> Self:
         """Of a Matrix Market file (.mtx, .mtx.gz), or of a .npz that `scipy.sparse.save_npz` wrote."""
-        return cls._of(files.parts_of_file(path), validate)
+        return cls._of(convert.parts_of_file(path), validate)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads."""
-        files.write_file(path, self._parts())
+        convert.write_file(path, self._parts())

@@ -14,7 +14,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_encoded
-from event_ops.sparse.ufuncs import no_array
+from event_ops.sparse.arithmetic import no_array
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -12,12 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import as_array
+from event_ops.sparse.arithmetic import is_sparse, refuse
 from event_ops.sparse.events import Events
-
-
-def is_sparse(x: Any) -> bool:
-    """Return whether x is a sparse matrix of any library: only those can be made dense."""
-    return hasattr(x, "todense")
 
 
 def operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:
@@ -34,11 +30,6 @@ def check_factor(x: Any, shape: tuple[int, int], *, left: bool) -> None:
         _check_sizes(np.shape(x), shape, left)
     elif x.encoding == "flags":
         _check_sizes(x.values.shape, shape, left)
-
-
-def refuse(what: str, instead: str) -> Any:
-    """Raise TypeError for what would give a matrix of another structure."""
-    raise TypeError(f"{what} would change its structure, so it is not offered; use {instead}")
 
 
 def _check_sizes(given: tuple[int, ...], shape: tuple[int, int], left: bool) -> None:

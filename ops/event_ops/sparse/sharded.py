@@ -14,11 +14,11 @@ from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import ENABLE_X64, as_array, check_shape
+from event_ops.sparse.arithmetic import no_array
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events
 from event_ops.sparse.operands import check_factor
 from event_ops.sparse.partition import balanced_starts, check_starts, stored
-from event_ops.sparse.ufuncs import no_array
 
 
 @partial(

@@ -1,8 +1,11 @@
-"""What other sparse formats and files hold, as the arrays of a CSR matrix, and back."""
+"""A CSR matrix from and to other formats and files, by its parts: three arrays and a shape."""
 
 from __future__ import annotations
 
+import gzip
 from importlib import import_module
+from inspect import signature
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -20,6 +23,55 @@ class Parts(NamedTuple):
     indices: Any
     indptr: Any
     shape: tuple[int, int]
+
+
+def parts_given(data: Any, indices: Any, indptr: Any, shape: Any, validate: bool) -> Parts:
+    """Return the parts of the matrix that these arguments of `CSR` are."""
+    if indices is not None and indptr is not None:
+        return Parts(data, indices, indptr, shape)
+    if indices is not None or indptr is not None:
+        missing = "indices" if indices is None else "indptr"
+        raise TypeError(f"{missing} is missing; expected CSR(data, indices, indptr, shape=...)")
+    if isinstance(data, tuple):
+        return _parts_of_tuple(data, shape, validate)
+    parts = _parts_of_matrix(data, validate)
+    if shape is not None and matrix_shape(shape) != tuple(parts.shape):
+        raise ValueError(f"shape is {shape}, and the matrix has shape {parts.shape}; leave shape out")
+    return parts
+
+
+def coordinates(row: Any, col: Any, data: Any) -> tuple[Any, Any, Any]:
+    """Return row, col and data, given so, or as SciPy has them: `row` is (data, (row, col))."""
+    if col is None and data is None and _is_coo(row):
+        return (*row[1], row[0])
+    if col is None or data is None:
+        raise TypeError("expected row, col and data, or (data, (row, col))")
+    return row, col, data
+
+
+def _parts_of_tuple(arrays: tuple[Any, ...], shape: Any, validate: bool) -> Parts:
+    if len(arrays) == 3:
+        return Parts(*arrays, shape)
+    if _is_coo(arrays):
+        return parts_of_coo(*coordinates(arrays, None, None), shape, validate)
+    raise TypeError(
+        f"got a tuple of {len(arrays)}; expected (data, indices, indptr) or (data, (row, col)), with shape="
+    )
+
+
+def _is_coo(x: Any) -> bool:
+    return isinstance(x, tuple) and len(x) == 2 and isinstance(x[1], tuple) and len(x[1]) == 2
+
+
+def _parts_of_matrix(matrix: Any, validate: bool) -> Parts:
+    if hasattr(matrix, "tocsr"):
+        return parts_of_scipy(matrix)
+    if hasattr(matrix, "n_batch"):
+        return (parts_of_bcsr if hasattr(matrix, "indptr") else parts_of_bcoo)(matrix, validate)
+    if hasattr(matrix, "todense"):
+        kind = f"{type(matrix).__module__}.{type(matrix).__qualname__}"
+        raise TypeError(f"got {kind}; expected BCSR, BCOO or a matrix of SciPy; use matrix.todense()")
+    return parts_of_dense(matrix, None)
 
 
 def parts_of_scipy(matrix: Any) -> Parts:
@@ -122,6 +174,41 @@ def _check_flat(matrix: Any) -> None:
             f"expected a matrix without batch and dense axes, got shape {matrix.shape} with "
             f"n_batch={matrix.n_batch}, n_dense={matrix.n_dense}; convert one matrix at a time"
         )
+
+
+def parts_of_file(path: Any) -> Parts:
+    """Read a Matrix Market file (.mtx, .mtx.gz) or one of `scipy.sparse.save_npz`."""
+    kind = _suffix(path, ".npz", ".mtx", ".mtx.gz")
+    opened = gzip.open if kind == ".mtx.gz" else open
+    with opened(path, "rb") as file:
+        if kind == ".npz":
+            return parts_of_scipy(loaded("scipy.sparse").load_npz(file))
+        return parts_of_scipy(loaded("scipy.sparse").csr_array(_read_matrix_market(file)))
+
+
+def _read_matrix_market(file: Any) -> Any:
+    mmread = loaded("scipy.io").mmread
+    # SciPy warns that its default is about to change, where there is a choice.
+    options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
+    return mmread(file, **options)
+
+
+def write_file(path: Any, parts: Parts) -> None:
+    """The opposite of `parts_of_file`; every value comes back as it was, duplicates in an .npz too."""
+    kind, matrix = _suffix(path, ".npz", ".mtx"), scipy_of_parts(parts)
+    with open(path, "wb") as file:
+        if kind == ".npz":
+            loaded("scipy.sparse").save_npz(file, matrix)
+        else:
+            loaded("scipy.io").mmwrite(file, matrix.tocoo(), symmetry="general")
+
+
+def _suffix(path: Any, *suffixes: str) -> str:
+    """Return which of the suffixes the name of a file has, in letters of either case, or raise ValueError."""
+    for suffix in suffixes:
+        if str(path).lower().endswith(suffix):
+            return suffix
+    raise ValueError(f"{path} has suffix {Path(path).suffix!r}; expected one of {', '.join(suffixes)}")
 
 
 def loaded(module: str) -> Any:
