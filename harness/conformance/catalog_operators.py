@@ -1,9 +1,5 @@
-"""The catalog's operators with their oracles: `pytest --operators catalog_operators`."""
-
-from dataclasses import replace
-
-from oracles import oracle
+"""The catalog's operators: `pytest --operators catalog_operators`."""
 
 from event_ops.discover import operators
 
-OPERATORS = tuple(replace(operator, oracle=oracle(operator.name)) for operator in operators())
+OPERATORS = operators()

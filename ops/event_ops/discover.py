@@ -47,6 +47,7 @@ def operators() -> tuple[Operator, ...]:
 def _load(name: str) -> Operator:
     op = importlib.import_module(f"{catalog.__name__}.{name}.op")
     cases = importlib.import_module(f"{catalog.__name__}.{name}.cases")
+    oracle = importlib.import_module(f"{catalog.__name__}.{name}.oracle")
     return Operator(
         name=name,
         function=getattr(op, name),
@@ -54,5 +55,6 @@ def _load(name: str) -> Operator:
         dtypes=cases.DTYPES,
         cases=cases.CASES,
         mistakes=cases.MISTAKES,
+        oracle=getattr(oracle, name),
         rounding=cases.ROUNDING,
     )

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from implemented import backends
 from jax.test_util import check_grads
-from oracles import oracle
 
 from event_ops import csr_event_deliver, read_slot
 from event_ops.cases.matrices import random_csr
+from event_ops.catalog.csr_event_deliver.oracle import csr_event_deliver as oracle
 
 NEURONS, SLOTS, STEPS = 12, 5, 23
 OPTIONS = {"shape": (NEURONS, NEURONS)}
@@ -78,7 +78,7 @@ def test_a_traced_delay_out_of_range_adds_nothing(backend, dtype):
     delays[2::9] = ends.min  # of unsigned ones that is 0, which is a delay
     args = np.ones((SLOTS, NEURONS), "f"), data, indices, indptr, delays, np.ones(NEURONS, bool), np.int32(3)
     deliver = jax.jit(lambda *args: csr_event_deliver(*args, **OPTIONS, backend=backend))
-    np.testing.assert_array_equal(deliver(*args), oracle("csr_event_deliver")(*args, **OPTIONS))
+    np.testing.assert_array_equal(deliver(*args), oracle(*args, **OPTIONS))
 
 
 @pytest.mark.parametrize("delay", [SLOTS, -1])

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from implemented import backends
-from oracles.generated import philox
 
 from event_ops import (
     csr_matvec,
@@ -16,6 +15,7 @@ from event_ops import (
     procedural_tocsr,
     procedural_todense,
 )
+from event_ops.parts.oracle.generated import philox
 from event_ops.parts.reference.bernoulli import CUT_BITS, GAP_BITS, NO_ENTRY, gap_counts, gap_table
 from event_ops.parts.reference.random_numbers import philox2x32
 

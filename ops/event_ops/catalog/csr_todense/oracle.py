@@ -1,6 +1,6 @@
 import numpy as np
 
-from oracles.widen import wide
+from event_ops.parts.oracle import wide
 
 
 def csr_todense(data, indices, indptr, *, shape):

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from event_ops.parts.oracle import wide
 from event_ops.parts.reference.bernoulli import CUT_BITS, GAP_BITS, NO_ENTRY, gap_table
-from oracles.widen import wide
 
 
 def philox(x, y, key):

@@ -1,7 +1,7 @@
 import numpy as np
 
-from oracles.lif_step import lif_step
-from oracles.widen import wide
+from event_ops.catalog.lif_step.oracle import lif_step
+from event_ops.parts.oracle import wide
 
 
 def alif_step(V_m, refractory, a, I_syn, *, tau_a, beta, V_th, dt, **rest):

@@ -1,4 +1,4 @@
-from oracles.widen import wide
+from event_ops.parts.oracle import wide
 
 
 def read_slot(buffer, slot):

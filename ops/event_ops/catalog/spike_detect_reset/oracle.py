@@ -1,6 +1,6 @@
 import numpy as np
 
-from oracles.widen import wide
+from event_ops.parts.oracle import wide
 
 
 def spike_detect_reset(V_m, *, V_th, V_reset, surrogate=None):

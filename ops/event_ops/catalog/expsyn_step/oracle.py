@@ -1,7 +1,7 @@
 import numpy as np
 
-from oracles.csr_event_matvec import csr_event_matvec
-from oracles.widen import wide
+from event_ops.catalog.csr_event_matvec.oracle import csr_event_matvec
+from event_ops.parts.oracle import wide
 
 
 def expsyn_step(g, data, indices, indptr, spikes, *, shape, tau, dt):

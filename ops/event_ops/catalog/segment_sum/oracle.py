@@ -1,6 +1,6 @@
 import numpy as np
 
-from oracles.widen import wide
+from event_ops.parts.oracle import wide
 
 
 def segment_sum(data, segment_ids, *, num_segments, indices_are_sorted=False, mode="drop"):

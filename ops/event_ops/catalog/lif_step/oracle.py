@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from oracles.widen import wide
+from event_ops.parts.oracle import wide
 
 
 def _lif_neuron(V, held, current, tau_m, E_L, V_th, V_reset, t_ref, dt, jump, method):
