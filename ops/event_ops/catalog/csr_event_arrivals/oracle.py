@@ -1,10 +1,10 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.parts.oracle import csr_entries, weights_of, wide
 
 
 def csr_event_arrivals(history, data, indices, indptr, slot, *, shape, encoding="flags", initial=0):
-    weights = np.broadcast_to(wide(data), np.shape(indices))
+    weights = weights_of(data, indices)
     rows, slots = shape[0], len(history)
     if encoding == "bits":
         words = np.ascontiguousarray(history).view(np.uint8)
@@ -12,11 +12,9 @@ def csr_event_arrivals(history, data, indices, indptr, slot, *, shape, encoding=
     if encoding == "ids":
         history = np.stack([np.isin(np.arange(rows), ids) for ids in history])
     y = np.zeros(shape[1], weights.dtype) + wide(initial)
-    for i in range(rows):
-        for d in range(slots):
-            event = history[(int(slot) - d) % slots, i]
-            if event:
-                for k in range(int(indptr[i * slots + d]), int(indptr[i * slots + d + 1])):
-                    if 0 <= int(indices[k]) < shape[1]:
-                        y[int(indices[k])] += weights[k] * float(event)
+    for row, j, k in csr_entries(indices, indptr, (rows * slots, shape[1])):
+        i, delay = divmod(row, slots)
+        event = history[(int(slot) - delay) % slots, i]
+        if event:
+            y[j] += weights[k] * float(event)
     return y

@@ -1,17 +1,13 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.parts.oracle import csr_entries, weights_of, wide
 
 
 def csr_event_deliver(buffer, data, indices, indptr, delays, spikes, slot, *, shape):
-    weights = np.broadcast_to(wide(data), np.shape(indices))
-    steps = np.broadcast_to(delays, np.shape(indices))
+    weights, steps = weights_of(data, indices), np.broadcast_to(delays, np.shape(indices))
     y = wide(buffer).copy()
     slots = len(y)
-    for i in range(shape[0]):
-        if spikes[i]:
-            for k in range(int(indptr[i]), int(indptr[i + 1])):
-                j, delay = int(indices[k]), int(steps[k])
-                if 0 <= j < shape[1] and 0 <= delay < slots:
-                    y[(int(slot) + delay) % slots, j] += weights[k] * float(spikes[i])
+    for i, j, k in csr_entries(indices, indptr, shape):
+        if spikes[i] and 0 <= steps[k] < slots:
+            y[(int(slot) + int(steps[k])) % slots, j] += weights[k] * float(spikes[i])
     return y

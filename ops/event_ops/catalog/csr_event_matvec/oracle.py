@@ -1,21 +1,18 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.parts.oracle import csr_entries, weights_of
 
 
 def csr_event_matvec(data, indices, indptr, events, *, shape, transpose=False, encoding="flags"):
-    weights = np.broadcast_to(wide(data), np.shape(indices))
+    weights = weights_of(data, indices)
     if encoding == "ids":
         known = [i for i in events if 0 <= i < shape[not transpose]]
         events = np.bincount(known, minlength=shape[not transpose])
     elif encoding == "bits":
         events = [int(events[i // 32]) // 2 ** (i % 32) % 2 for i in range(shape[not transpose])]
     y = np.zeros(shape[1] if transpose else shape[0], weights.dtype)
-    for i in range(shape[0]):
-        for k in range(int(indptr[i]), int(indptr[i + 1])):
-            j = int(indices[k])
-            if 0 <= j < shape[1]:
-                target, source = (j, i) if transpose else (i, j)
-                if events[source]:
-                    y[target] += weights[k] * float(events[source])
+    for i, j, k in csr_entries(indices, indptr, shape):
+        target, source = (j, i) if transpose else (i, j)
+        if events[source]:
+            y[target] += weights[k] * float(events[source])
     return y

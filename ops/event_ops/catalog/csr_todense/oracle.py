@@ -1,14 +1,11 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.parts.oracle import csr_entries, weights_of
 
 
 def csr_todense(data, indices, indptr, *, shape):
-    data = wide(data)
-    D = np.zeros(shape, data.dtype)
-    for i in range(shape[0]):
-        for k in range(int(indptr[i]), int(indptr[i + 1])):
-            j = int(indices[k])
-            if 0 <= j < shape[1]:
-                D[i, j] += data[k] if data.ndim else data
+    weights = weights_of(data, indices)
+    D = np.zeros(shape, weights.dtype)
+    for i, j, k in csr_entries(indices, indptr, shape):
+        D[i, j] += weights[k]
     return D

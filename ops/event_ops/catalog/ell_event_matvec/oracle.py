@@ -1,10 +1,10 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.parts.oracle import weights_of
 
 
 def ell_event_matvec(data, indices, events, *, shape, transpose=False):
-    weights = np.broadcast_to(wide(data), np.shape(indices))
+    weights = weights_of(data, indices)
     y = np.zeros(shape[1] if transpose else shape[0], weights.dtype)
     for i in range(shape[0]):
         for weight, j in zip(weights[i], indices[i].tolist(), strict=True):

@@ -1,9 +1,11 @@
 import numpy as np
 
-from event_ops.catalog.csr_event_matvec.oracle import csr_event_matvec
-from event_ops.parts.oracle import wide
+from event_ops.parts.oracle import csr_entries, weights_of, wide
 
 
 def expsyn_step(g, data, indices, indptr, spikes, *, shape, tau, dt):
-    arrivals = csr_event_matvec(data, indices, indptr, spikes, shape=shape, transpose=True)
+    weights, arrivals = weights_of(data, indices), np.zeros(shape[1])
+    for i, j, k in csr_entries(indices, indptr, shape):
+        if spikes[i]:
+            arrivals[j] += weights[k] * float(spikes[i])
     return wide(g) * np.exp(-dt / wide(tau)) + arrivals.reshape(np.shape(g))

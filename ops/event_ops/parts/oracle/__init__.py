@@ -1,6 +1,22 @@
+"""Loops and formulas that oracles share, in NumPy alone."""
+
 import numpy as np
 
 
 def wide(x):
+    """Return `x` as an array in the widest dtype of its kind."""
     x = np.asarray(x)
     return x.astype({"f": "float64", "c": "complex128"}.get(x.dtype.kind, x.dtype))
+
+
+def weights_of(data, indices):
+    """Return one weight for each of the indices, also where `data` is one for all."""
+    return np.broadcast_to(wide(data), np.shape(indices))
+
+
+def csr_entries(indices, indptr, shape):
+    """Yield row, column and place of every entry whose column is in range."""
+    for i in range(shape[0]):
+        for k in range(int(indptr[i]), int(indptr[i + 1])):
+            if 0 <= int(indices[k]) < shape[1]:
+                yield i, int(indices[k]), k
