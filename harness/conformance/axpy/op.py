@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_rank, check_same_dtype, check_shape
 from ffi_bridge import XLACustomKernel
 
@@ -37,6 +38,4 @@ def axpy(a: ArrayLike, x: ArrayLike, y: ArrayLike, *, backend: str | None = None
 
 kernel = XLACustomKernel("axpy")
 kernel.def_tags("elementwise")
-kernel.def_numba_kernel("event_ops.catalog.axpy.numba_cpu:build")
-kernel.def_kernel("warp", "cpu", "event_ops.catalog.axpy.warp:build")
-kernel.def_reference("event_ops.catalog.axpy.reference:build")
+define_backends(kernel, "reference", "numba_cpu", "warp")

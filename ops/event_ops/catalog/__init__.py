@@ -1,1 +1,31 @@
 """The operators: one folder each, found by `event_ops.discover`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from ffi_bridge import XLACustomKernel
+
+# What backends lack on a GPU whose atomics add to one place in whatever order they arrive.
+ONE_ORDER: Final = {"reference": ("deterministic=True",), "warp": ("deterministic=True",)}
+_DEFINE: Final[Mapping[str, Callable[..., Any]]] = {
+    "reference": XLACustomKernel.def_reference,
+    "numba_cpu": XLACustomKernel.def_numba_kernel,
+    "numba_cuda": XLACustomKernel.def_numba_cuda_kernel,
+    "warp": XLACustomKernel.def_warp_kernel,
+}
+
+
+def define_backends(
+    kernel: XLACustomKernel, *backends: str, lacks_on_gpu: Mapping[str, Sequence[str]] = {}
+) -> None:
+    """Define each of `backends` as what `build` returns in the file of that name in the operator's folder.
+
+    No file is imported before a call needs it. The tables in event_ops/tuning choose between the backends,
+    where they know the device. lacks_on_gpu: backend -> what it cannot do there.
+    """
+    for backend in backends:
+        options: dict[str, Any] = {"lacks_on_gpu": lacks_on_gpu[backend]} if backend in lacks_on_gpu else {}
+        _DEFINE[backend](kernel, f"{__name__}.{kernel.name}.{backend}:build", **options)
+    kernel.def_tuning("event_ops:tuning")

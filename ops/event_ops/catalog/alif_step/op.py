@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import as_array, check_positive, check_same_dtype
 from event_ops.checks.neuron import check_method, check_state, per_neuron
 from event_ops.parts.reference.decay import decay_factor, membrane_decay
@@ -103,8 +104,4 @@ def alif_step(
 
 kernel = XLACustomKernel("alif_step")
 kernel.def_tags("neuron", "elementwise")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.alif_step.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.alif_step.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.alif_step.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.alif_step.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
 from event_ops.checks.csr import check_flat, check_weight_count, event_weights, matrix_shape
-from event_ops.checks.keywords import ONE_ORDER, initial_sums
+from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import rows_of, values_at
 from event_ops.parts.reference.history import check_history, lagged
@@ -111,11 +112,7 @@ def _check_rows(indptr: jax.Array, rows: int, slots: int) -> None:
 
 kernel = XLACustomKernel("csr_event_arrivals")
 kernel.def_tags("sparse", "event-driven", "synapse")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_event_arrivals.reference:build", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_event_arrivals.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_arrivals.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.csr_event_arrivals.warp:build", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 
 
 def _tangent_in(position: int) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import (
     FLOATS,
@@ -20,7 +21,6 @@ from event_ops.checks.arrays import (
     check_shape,
 )
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
-from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.ring_buffer import arrival_places, check_delays, check_slot
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel, get_operator
@@ -105,11 +105,7 @@ def _check_buffer(buffer: jax.Array, slot: jax.Array, shape: tuple[int, int]) ->
 
 kernel = XLACustomKernel("csr_event_deliver")
 kernel.def_tags("sparse", "event-driven", "synapse")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_event_deliver.reference:build", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_event_deliver.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_deliver.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.csr_event_deliver.warp:build", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 
 
 def _data_tangent(tangent: Any, buffer: Any, data: Any, *rest: Any, **params: Any) -> Any:

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.checks.csr import check_csr, check_event_vector, event_weights, matrix_shape
-from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import one_each, rows_of, values_at
 from event_ops.rules.linear_inputs import tangent_in
@@ -88,11 +88,7 @@ def csr_event_matvec(
 
 kernel = XLACustomKernel("csr_event_matvec")
 kernel.def_tags("sparse", "event-driven")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_event_matvec.reference:build", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_event_matvec.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_event_matvec.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.csr_event_matvec.warp:build", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
 _by_product = product_transpose(kernel)
 

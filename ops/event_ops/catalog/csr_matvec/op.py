@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS, as_array, check_rank, check_same_dtype
 from event_ops.checks.csr import check_csr, check_operand, matrix_shape
-from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.values import contract
 from event_ops.rules.linear_inputs import tangent_in
 from event_ops.rules.products import fold_into, product_transpose
@@ -66,11 +66,7 @@ def csr_matvec(
 
 kernel = XLACustomKernel("csr_matvec")
 kernel.def_tags("sparse", "float")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_matvec.reference:build", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_matvec.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_matvec.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.csr_matvec.warp:build", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
 kernel.def_transpose_rule(product_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_matmat", transposed=True))

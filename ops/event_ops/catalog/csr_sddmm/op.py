@@ -8,6 +8,7 @@ import jax
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, NUMBERS, as_array, check_dtype, check_same_dtype
 from event_ops.checks.csr import check_structure, matrix_shape
@@ -83,11 +84,7 @@ def _width(name: str, x: jax.Array, size: int, axis: str) -> int:
 
 kernel = XLACustomKernel("csr_sddmm")
 kernel.def_tags("sparse", "float")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_sddmm.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.csr_sddmm.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_sddmm.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.csr_sddmm.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
 kernel.def_jvp_rule2(None, None, tangent_in(kernel, 2), tangent_in(kernel, 3))  # X, Y
 
 

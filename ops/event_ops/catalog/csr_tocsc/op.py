@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_structure, matrix_shape
@@ -68,8 +69,4 @@ def _check(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> Non
 
 kernel = XLACustomKernel("csr_tocsc")
 kernel.def_tags("sparse", "structure")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_tocsc.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.csr_tocsc.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_tocsc.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.csr_tocsc.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

@@ -7,10 +7,10 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS, as_array
 from event_ops.checks.csr import check_csr, event_weights, matrix_shape
-from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import dense_at, rows_of
 from event_ops.rules.linear_inputs import tangent_in
@@ -58,11 +58,7 @@ def csr_todense(
 
 kernel = XLACustomKernel("csr_todense")
 kernel.def_tags("sparse", "float")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.csr_todense.reference:build", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.csr_todense.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.csr_todense.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.csr_todense.warp:build", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None)  # data
 
 

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_rank, check_same_dtype
 from event_ops.checks.csr import check_operand
-from event_ops.checks.keywords import ONE_ORDER
 from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
 
@@ -62,11 +62,7 @@ def dense_event_matvec(
 
 kernel = XLACustomKernel("dense_event_matvec")
 kernel.def_tags("dense", "event-driven")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.dense_event_matvec.reference:build", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.dense_event_matvec.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.dense_event_matvec.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.dense_event_matvec.warp:build", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.checks.csr import check_events, check_operand, event_weights, matrix_shape
 from event_ops.checks.ell import check_ell
-from event_ops.checks.keywords import ONE_ORDER
 from event_ops.checks.values import contract
 from event_ops.rules.linear_inputs import tangent_in
 from event_ops.rules.products import ell_transpose
@@ -67,10 +67,6 @@ def ell_event_matvec(
 
 kernel = XLACustomKernel("ell_event_matvec")
 kernel.def_tags("sparse", "event-driven")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.ell_event_matvec.reference:build", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.ell_event_matvec.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.ell_event_matvec.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.ell_event_matvec.warp:build", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, events
 kernel.def_transpose_rule(ell_transpose(kernel))

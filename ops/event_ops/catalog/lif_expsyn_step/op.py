@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import as_array, check_positive
 from event_ops.checks.neuron import check_state, per_neuron
 from event_ops.parts.reference.decay import current_gain, decay_factor
@@ -115,8 +116,4 @@ def lif_expsyn_step(
 
 kernel = XLACustomKernel("lif_expsyn_step")
 kernel.def_tags("neuron", "synapse", "elementwise")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.lif_expsyn_step.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.lif_expsyn_step.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.lif_expsyn_step.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.lif_expsyn_step.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

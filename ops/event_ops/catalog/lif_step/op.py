@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import as_array, check_positive, check_same_dtype
 from event_ops.checks.neuron import check_method, check_state, per_neuron
 from event_ops.parts.reference.decay import membrane_decay
@@ -105,8 +106,4 @@ def lif_step(
 
 kernel = XLACustomKernel("lif_step")
 kernel.def_tags("neuron", "elementwise")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.lif_step.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.lif_step.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.lif_step.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.lif_step.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import as_array, check_dtype, check_rank
 from ffi_bridge import XLACustomKernel
 
@@ -35,8 +36,4 @@ def pack_events(events: ArrayLike, *, backend: str | None = None) -> jax.Array:
 
 kernel = XLACustomKernel("pack_events")
 kernel.def_tags("event-driven")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.pack_events.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.pack_events.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.pack_events.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.pack_events.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

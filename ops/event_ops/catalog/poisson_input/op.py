@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, INTEGERS, as_array, check_dtype, check_shape
 from event_ops.checks.keywords import initial_sums
@@ -84,8 +85,4 @@ def poisson_input(
 
 kernel = XLACustomKernel("poisson_input")
 kernel.def_tags("synapse", "elementwise")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.poisson_input.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.poisson_input.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.poisson_input.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.poisson_input.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype
 from event_ops.checks.csr import check_operand
 from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
@@ -70,10 +71,6 @@ def procedural_event_matvec(
 
 kernel = XLACustomKernel("procedural_event_matvec")
 kernel.def_tags("sparse", "procedural", "event-driven")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.procedural_event_matvec.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.procedural_event_matvec.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.procedural_event_matvec.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.procedural_event_matvec.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # weight, events
 kernel.def_transpose_rule(procedural_transpose(kernel))

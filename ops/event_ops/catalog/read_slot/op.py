@@ -7,6 +7,7 @@ from math import prod
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import NUMBERS, as_array, check_dtype
 from event_ops.checks.ring_buffer import check_slot
 from ffi_bridge import XLACustomKernel
@@ -47,8 +48,4 @@ def read_slot(
 # Its derivatives are those of the reference.
 kernel = XLACustomKernel("read_slot")
 kernel.def_tags("synapse")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.read_slot.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.read_slot.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.read_slot.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.read_slot.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

@@ -11,6 +11,7 @@ import numpy as np
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
+from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import (
     INTEGERS,
@@ -20,7 +21,7 @@ from event_ops.checks.arrays import (
     check_same_dtype,
     check_shape,
 )
-from event_ops.checks.keywords import ONE_ORDER, resolved_mode, values_at_places
+from event_ops.checks.keywords import resolved_mode, values_at_places
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
 
@@ -101,11 +102,7 @@ def _check(target: jax.Array, indices: jax.Array, updates: jax.Array) -> None:
 
 kernel = XLACustomKernel("scatter_add")
 kernel.def_tags("scatter")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.scatter_add.reference:build", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.scatter_add.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.scatter_add.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.scatter_add.warp:build", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 
 
 def _target_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:

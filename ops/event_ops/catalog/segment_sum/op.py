@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import INTEGERS, NUMBERS, as_array, check_dtype, check_rank
-from event_ops.checks.keywords import ONE_ORDER, resolved_mode, values_at_places
+from event_ops.checks.keywords import resolved_mode, values_at_places
 from event_ops.checks.values import contract
 from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
@@ -103,11 +104,7 @@ def _length(num_segments: Any) -> int:
 
 kernel = XLACustomKernel("segment_sum")
 kernel.def_tags("scatter", "segment")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.segment_sum.reference:build", lacks_on_gpu=ONE_ORDER)
-kernel.def_numba_kernel("event_ops.catalog.segment_sum.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.segment_sum.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.segment_sum.warp:build", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None)
 
 

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import as_array, check_dtype, check_rank
 from ffi_bridge import XLACustomKernel
 
@@ -55,8 +56,4 @@ def spike_compact(
 
 kernel = XLACustomKernel("spike_compact")
 kernel.def_tags("event-driven")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.spike_compact.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.spike_compact.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.spike_compact.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.spike_compact.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import as_array
 from event_ops.checks.neuron import check_state, per_neuron
 from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
@@ -52,8 +53,4 @@ def spike_detect_reset(
 
 kernel = XLACustomKernel("spike_detect_reset")
 kernel.def_tags("neuron", "elementwise")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.spike_detect_reset.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.spike_detect_reset.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.spike_detect_reset.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.spike_detect_reset.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import INDICES, as_array, check_dtype, check_rank, check_shape
 from event_ops.checks.csr import matrix_shape
@@ -91,8 +92,4 @@ def _check_transpose(
 
 kernel = XLACustomKernel("stdp_on_post")
 kernel.def_tags("sparse", "event-driven", "plasticity")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.stdp_on_post.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.stdp_on_post.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.stdp_on_post.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.stdp_on_post.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.checks.csr import check_csr, matrix_shape
@@ -75,8 +76,4 @@ def stdp_on_pre(
 
 kernel = XLACustomKernel("stdp_on_pre")
 kernel.def_tags("sparse", "event-driven", "plasticity")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.stdp_on_pre.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.stdp_on_pre.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.stdp_on_pre.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.stdp_on_pre.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")

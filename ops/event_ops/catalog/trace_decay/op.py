@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import (
     FLOATS,
     as_array,
@@ -66,9 +67,5 @@ def trace_decay(
 
 kernel = XLACustomKernel("trace_decay")
 kernel.def_tags("elementwise", "trace")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_numba_kernel("event_ops.catalog.trace_decay.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.trace_decay.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.trace_decay.warp:build")
-kernel.def_reference("event_ops.catalog.trace_decay.reference:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
 kernel.def_kernel("reference", "cpu", "event_ops.catalog.trace_decay.reference:build", asdefault=True)

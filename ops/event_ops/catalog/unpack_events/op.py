@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+from event_ops.catalog import define_backends
 from event_ops.checks.arrays import as_array, check_dtype, check_rank, check_shape
 from ffi_bridge import XLACustomKernel
 
@@ -40,8 +41,4 @@ def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> ja
 
 kernel = XLACustomKernel("unpack_events")
 kernel.def_tags("event-driven")
-kernel.def_tuning("event_ops:tuning")
-kernel.def_reference("event_ops.catalog.unpack_events.reference:build")
-kernel.def_numba_kernel("event_ops.catalog.unpack_events.numba_cpu:build")
-kernel.def_numba_cuda_kernel("event_ops.catalog.unpack_events.numba_cuda:build")
-kernel.def_warp_kernel("event_ops.catalog.unpack_events.warp:build")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
