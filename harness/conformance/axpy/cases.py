@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64")
@@ -30,15 +29,12 @@ CASES = (
 )
 
 
-def _wrong(a: Any, x: Any, y: Any) -> Callable[[], Arguments]:
-    return lambda: ((a, x, y), {})
-
-
-_A, _X = np.float32(2), np.ones(3, np.float32)
+_X = np.ones(3, np.float32)
+_wrong = changes_to({"a": np.float32(2), "x": _X, "y": _X})
 
 MISTAKES = (
-    Mistake("integer", _wrong(_A, np.ones(3, np.int32), _X), TypeError, "x has dtype int32"),
-    Mistake("mixed", _wrong(_A, _X, np.ones(3, np.int32)), TypeError, "y has dtype int32 and x"),
-    Mistake("matrix", _wrong(_A, np.ones((3, 3), np.float32), _X), ValueError, "x has 2 dimensions"),
-    Mistake("short", _wrong(_A, _X, _X[:2]), ValueError, r"y has shape \(2,\); expected \(3,\)"),
+    Mistake("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),
+    Mistake("mixed", _wrong(y=np.ones(3, np.int32)), TypeError, "y has dtype int32 and x"),
+    Mistake("matrix", _wrong(x=np.ones((3, 3), np.float32)), ValueError, "x has 2 dimensions"),
+    Mistake("short", _wrong(y=_X[:2]), ValueError, r"y has shape \(2,\); expected \(3,\)"),
 )

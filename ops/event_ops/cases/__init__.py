@@ -74,3 +74,18 @@ class Mistake:
     make: Callable[[], Arguments]
     error: type[Exception]
     match: str
+
+
+def changes_to(arrays: Mapping[str, Any], **options: Any) -> Callable[..., Callable[[], Arguments]]:
+    """Return `changed(**parts)`, whose result is the `make` of a call that is right but for those parts.
+
+    Args:
+        arrays: the positional arguments of the right call, by name and in order.
+        options: its keyword arguments.
+    """
+
+    def changed(**parts: Any) -> Callable[[], Arguments]:
+        args = tuple(parts.pop(name, value) for name, value in arrays.items())
+        return lambda: (args, options | parts)
+
+    return changed

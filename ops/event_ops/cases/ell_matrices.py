@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from event_ops.cases.matrices import numbers
+
+# A matrix of 2 rows and 4 columns, for calls that are right but for one argument.
+ELL_2_4: dict[str, Any] = {"data": np.ones((2, 3), np.float32), "indices": np.zeros((2, 3), np.int32)}
 
 
 def random_ell(

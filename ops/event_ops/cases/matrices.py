@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+# A CSR matrix of 2 rows and 4 columns, for calls that are right but for one argument.
+STRUCTURE_2_4: dict[str, Any] = {"indices": np.zeros(3, np.int32), "indptr": np.array([0, 1, 3], np.int32)}
+MATRIX_2_4: dict[str, Any] = {"data": np.ones(3, np.float32)} | STRUCTURE_2_4
+
 
 def random_csr(
     rng: np.random.Generator, shape: tuple[int, int], nse: int, dtype: str, index_dtype: str

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
+from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.matrices import spread
 from event_ops.surrogate import triangular
 
@@ -70,14 +70,7 @@ CASES = (
 )
 
 
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        state = {name: np.zeros(3, np.float32) for name in ("V_m", "refractory", "a", "I_syn")}
-        parts = state | ADAPTIVE | changes
-        return tuple(parts.pop(name) for name in state), parts
-
-    return make
-
+_wrong = changes_to(dict.fromkeys(("V_m", "refractory", "a", "I_syn"), np.zeros(3, np.float32)), **ADAPTIVE)
 
 MISTAKES = (
     Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),

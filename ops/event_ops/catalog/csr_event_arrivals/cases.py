@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.cases.matrices import numbers, random_csr, random_events
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases.matrices import MATRIX_2_4, numbers, random_csr, random_events
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -132,22 +132,10 @@ CASES = (
 )
 
 
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, Any] = {
-            "history": np.ones((3, 2), bool),
-            "data": np.ones(3, np.float32),
-            "indices": np.zeros(3, np.int32),
-            "indptr": np.array([0, 1, 3, 3, 3, 3, 3], np.int32),
-            "slot": np.int32(0),
-            "shape": (2, 4),
-        }
-        parts |= changes
-        names = ("history", "data", "indices", "indptr", "slot")
-        return tuple(parts.pop(name) for name in names), parts
-
-    return make
-
+_INDPTR = np.array([0, 1, 3, 3, 3, 3, 3], np.int32)
+_wrong = changes_to(
+    {"history": np.ones((3, 2), bool)} | MATRIX_2_4 | {"indptr": _INDPTR, "slot": np.int32(0)}, shape=(2, 4)
+)
 
 MISTAKES = (
     Mistake("integer", _wrong(history=np.ones((3, 2), np.int8)), TypeError, "history has dtype int8"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.cases.matrices import fixed_degree_csr, numbers, random_csr, random_events
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr, random_events
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -85,24 +84,12 @@ CASES = (
 )
 
 
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, Any] = {
-            "buffer": np.ones((3, 4), np.float32),
-            "data": np.ones(3, np.float32),
-            "indices": np.zeros(3, np.int32),
-            "indptr": np.array([0, 1, 3], np.int32),
-            "delays": np.int32(1),
-            "spikes": np.ones(2, bool),
-            "slot": np.int32(0),
-            "shape": (2, 4),
-        }
-        parts |= changes
-        names = ("buffer", "data", "indices", "indptr", "delays", "spikes", "slot")
-        return tuple(parts.pop(name) for name in names), parts
-
-    return make
-
+_wrong = changes_to(
+    {"buffer": np.ones((3, 4), np.float32)}
+    | MATRIX_2_4
+    | {"delays": np.int32(1), "spikes": np.ones(2, bool), "slot": np.int32(0)},
+    shape=(2, 4),
+)
 
 MISTAKES = (
     Mistake("integer", _wrong(buffer=np.ones((3, 4), np.int32)), TypeError, "buffer has dtype int32"),

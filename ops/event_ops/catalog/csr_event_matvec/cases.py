@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.cases.matrices import fixed_degree_csr, numbers, random_csr, random_events
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr, random_events
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -147,21 +147,7 @@ CASES = (
 )
 
 
-def _wrong(**changes: object) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, object] = {
-            "data": np.ones(3, np.float32),
-            "indices": np.zeros(3, np.int32),
-            "indptr": np.array([0, 1, 3], np.int32),
-            "events": np.ones(4, bool),
-            "shape": (2, 4),
-        }
-        parts |= changes
-        args = tuple(parts.pop(name) for name in ("data", "indices", "indptr", "events"))
-        return args, parts
-
-    return make
-
+_wrong = changes_to(MATRIX_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
 
 MISTAKES = (
     Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.cases.matrices import fixed_degree_csr, numbers, random_csr
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, numbers, random_csr
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -79,21 +78,9 @@ CASES = (
 )
 
 
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, Any] = {
-            "indices": np.zeros(3, np.int32),
-            "indptr": np.array([0, 1, 3], np.int32),
-            "X": np.ones((2, 5), np.float32),
-            "Y": np.ones((4, 5), np.float32),
-            "shape": (2, 4),
-        }
-        parts |= changes
-        return tuple(parts.pop(name) for name in ("indices", "indptr", "X", "Y")), parts
-
-    return make
-
-
+_wrong = changes_to(
+    STRUCTURE_2_4 | {"X": np.ones((2, 5), np.float32), "Y": np.ones((4, 5), np.float32)}, shape=(2, 4)
+)
 _BOOL = np.ones((2, 5), bool)
 
 MISTAKES = (

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake
-from event_ops.cases.matrices import fixed_degree_csr, random_csr
+from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, random_csr
 
 # Of the indices: there is no other input.
 DTYPES = ("int32", "int64")
@@ -51,16 +51,12 @@ CASES = (
 )
 
 
-def _wrong(
-    indices: object = (0, 0, 0), indptr: object = (0, 1, 3), shape: object = (2, 4)
-) -> Callable[[], Arguments]:
-    return lambda: ((np.asarray(indices), np.asarray(indptr)), {"shape": shape})
-
+_wrong = changes_to(STRUCTURE_2_4, shape=(2, 4))
 
 MISTAKES = (
     Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype float32"),
     Mistake("flat", _wrong(indices=np.zeros((3, 1), int)), ValueError, "indices has 2 dim"),
-    Mistake("short-indptr", _wrong(indptr=(0, 3)), ValueError, "one more than the 2 rows"),
+    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
     Mistake("shape", _wrong(shape=8), ValueError, "expected two integers"),
-    Mistake("too-wide", _wrong(np.zeros(3, np.int32), shape=(2, 2**31)), ValueError, "cast it to int64"),
+    Mistake("too-wide", _wrong(shape=(2, 2**31)), ValueError, "cast it to int64"),
 )

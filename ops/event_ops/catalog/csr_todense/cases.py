@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.cases.matrices import fixed_degree_csr, numbers, random_csr
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr
 
 DTYPES = ("float32", "float64", "int32")
 ROUNDING = Rounding(0, sums=True)
@@ -57,19 +57,7 @@ CASES = (
 )
 
 
-def _wrong(**changes: object) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, object] = {
-            "data": np.ones(3, np.float32),
-            "indices": np.zeros(3, np.int32),
-            "indptr": np.array([0, 1, 3], np.int32),
-            "shape": (2, 4),
-        }
-        parts |= changes
-        return tuple(parts.pop(name) for name in ("data", "indices", "indptr")), parts
-
-    return make
-
+_wrong = changes_to(MATRIX_2_4, shape=(2, 4))
 
 MISTAKES = (
     Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),

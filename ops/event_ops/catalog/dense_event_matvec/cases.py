@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.matrices import numbers, random_events
 
 DTYPES = ("float32", "float64")
@@ -61,17 +60,14 @@ CASES = (
 )
 
 
-def _wrong(weights: Any, events: Any, **options: Any) -> Callable[[], Arguments]:
-    return lambda: ((weights, events), options)
-
-
 _W = np.ones((2, 3), np.float32)
+_wrong = changes_to({"weights": _W, "events": np.ones(3, bool)})
 
 MISTAKES = (
-    Mistake("half", _wrong(_W.astype(np.float16), np.ones(3, bool)), TypeError, "weights has dtype float16"),
-    Mistake("integer-events", _wrong(_W, np.ones(3, np.int32)), TypeError, "events has dtype int32"),
-    Mistake("mixed", _wrong(_W, np.ones(3, np.float16)), TypeError, "events has dtype float16"),
-    Mistake("flat", _wrong(_W[0], np.ones(3, bool)), ValueError, "weights has 1 dimensions"),
-    Mistake("orientation", _wrong(_W, np.ones(2, bool)), ValueError, "it fits transpose=True"),
-    Mistake("short", _wrong(_W, np.ones(4, bool), transpose=True), ValueError, "one element per row"),
+    Mistake("half", _wrong(weights=_W.astype(np.float16)), TypeError, "weights has dtype float16"),
+    Mistake("integer-events", _wrong(events=np.ones(3, np.int32)), TypeError, "events has dtype int32"),
+    Mistake("mixed", _wrong(events=np.ones(3, np.float16)), TypeError, "events has dtype float16"),
+    Mistake("flat", _wrong(weights=_W[0]), ValueError, "weights has 1 dimensions"),
+    Mistake("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
+    Mistake("short", _wrong(events=np.ones(4, bool), transpose=True), ValueError, "one element per row"),
 )

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.cases.ell_matrices import random_ell
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases.ell_matrices import ELL_2_4, random_ell
 from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64")
@@ -67,19 +67,7 @@ CASES = (
 )
 
 
-def _wrong(**changes: object) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, object] = {
-            "data": np.ones((2, 3), np.float32),
-            "indices": np.zeros((2, 3), np.int32),
-            "v": np.ones(4, np.float32),
-            "shape": (2, 4),
-        }
-        parts |= changes
-        return tuple(parts.pop(name) for name in ("data", "indices", "v")), parts
-
-    return make
-
+_wrong = changes_to(ELL_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
 
 MISTAKES = (
     Mistake("half", _wrong(data=np.ones((2, 3), np.float16)), TypeError, "float16.*32 or 64 bits"),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.cases.matrices import fixed_degree_csr, numbers, random_csr, random_events
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr, random_events
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(3, sums=True)  # exp and its argument
@@ -63,24 +63,9 @@ CASES = (
 )
 
 
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, Any] = {
-            "g": np.ones(4, np.float32),
-            "data": np.ones(3, np.float32),
-            "indices": np.zeros(3, np.int32),
-            "indptr": np.array([0, 1, 3], np.int32),
-            "spikes": np.ones(2, bool),
-            "shape": (2, 4),
-            "tau": 5.0,
-            "dt": 0.1,
-        }
-        parts |= changes
-        args = tuple(parts.pop(name) for name in ("g", "data", "indices", "indptr", "spikes"))
-        return args, parts
-
-    return make
-
+_wrong = changes_to(
+    {"g": np.ones(4, np.float32)} | MATRIX_2_4 | {"spikes": np.ones(2, bool)}, shape=(2, 4), tau=5.0, dt=0.1
+)
 
 MISTAKES = (
     Mistake("integer", _wrong(g=np.ones(4, np.int32)), TypeError, "g has dtype int32"),

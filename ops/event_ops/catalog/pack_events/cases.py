@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake
+from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
 
 DTYPES = ("bool",)
 ROUNDING = EXACT
@@ -30,11 +29,9 @@ CASES = (
 )
 
 
-def _wrong(events: Any) -> Callable[[], Arguments]:
-    return lambda: ((events,), {})
-
+_wrong = changes_to({"events": np.zeros(4, bool)})
 
 MISTAKES = (
-    Mistake("float", _wrong(np.zeros(4, np.float32)), TypeError, "events has dtype float32"),
-    Mistake("grid", _wrong(np.zeros((4, 2), bool)), ValueError, "events has 2 dimensions"),
+    Mistake("float", _wrong(events=np.zeros(4, np.float32)), TypeError, "events has dtype float32"),
+    Mistake("grid", _wrong(events=np.zeros((4, 2), bool)), ValueError, "events has 2 dimensions"),
 )

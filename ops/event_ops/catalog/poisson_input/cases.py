@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64")
@@ -55,14 +55,7 @@ CASES = (
 )
 
 
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, Any] = {"weight": np.float32(1), "seed": np.uint32(1), "step": np.int32(0)}
-        parts |= {"mean": np.ones(3)} | changes
-        return tuple(parts.pop(name) for name in ("weight", "seed", "step")), parts
-
-    return make
-
+_wrong = changes_to({"weight": np.float32(1), "seed": np.uint32(1), "step": np.int32(0)}, mean=np.ones(3))
 
 MISTAKES = (
     Mistake("half", _wrong(weight=np.float16(1)), TypeError, "weight has dtype float16"),

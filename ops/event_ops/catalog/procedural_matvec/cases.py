@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64")
@@ -59,20 +59,9 @@ CASES = (
 )
 
 
-def _wrong(**changes: object) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, object] = {
-            "weight": np.float32(1),
-            "seed": np.uint32(1),
-            "v": np.ones(4, np.float32),
-            "prob": 0.5,
-            "shape": (2, 4),
-        }
-        parts |= changes
-        return tuple(parts.pop(name) for name in ("weight", "seed", "v")), parts
-
-    return make
-
+_wrong = changes_to(
+    {"weight": np.float32(1), "seed": np.uint32(1), "v": np.ones(4, np.float32)}, prob=0.5, shape=(2, 4)
+)
 
 MISTAKES = (
     Mistake("half", _wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),

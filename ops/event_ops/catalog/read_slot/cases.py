@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake
+from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
 from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64")
@@ -35,17 +34,14 @@ CASES = (
 )
 
 
-def _wrong(buffer: Any, slot: Any) -> Callable[[], Arguments]:
-    return lambda: ((buffer, slot), {})
-
-
 _B = np.zeros((2, 3), np.float32)
+_wrong = changes_to({"buffer": _B, "slot": 0})
 
 MISTAKES = (
-    Mistake("bool", _wrong(_B.astype(bool), 0), TypeError, "buffer has dtype bool"),
-    Mistake("fraction", _wrong(_B, 0.5), TypeError, "slot has dtype float"),
-    Mistake("narrow", _wrong(_B, np.int8(0)), TypeError, "slot has dtype int8"),
-    Mistake("slots", _wrong(_B, np.zeros(2, np.int32)), ValueError, r"slot has shape \(2,\)"),
-    Mistake("no-slots", _wrong(_B[:0], 0), ValueError, "at least one slot"),
-    Mistake("scalar", _wrong(np.float32(1), 0), ValueError, "at least one slot"),
+    Mistake("bool", _wrong(buffer=_B.astype(bool)), TypeError, "buffer has dtype bool"),
+    Mistake("fraction", _wrong(slot=0.5), TypeError, "slot has dtype float"),
+    Mistake("narrow", _wrong(slot=np.int8(0)), TypeError, "slot has dtype int8"),
+    Mistake("slots", _wrong(slot=np.zeros(2, np.int32)), ValueError, r"slot has shape \(2,\)"),
+    Mistake("no-slots", _wrong(buffer=_B[:0]), ValueError, "at least one slot"),
+    Mistake("scalar", _wrong(buffer=np.float32(1)), ValueError, "at least one slot"),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64", "complex64", "int32")
@@ -80,19 +80,16 @@ CASES = (
 )
 
 
-def _wrong(target: object, indices: object, updates: object, **kwargs: object) -> Callable[[], Arguments]:
-    return lambda: ((target, indices, updates), kwargs)
-
-
 _T, _I, _U = np.zeros(4, np.float32), np.zeros(3, np.int32), np.ones(3, np.float32)
+_wrong = changes_to({"target": _T, "indices": _I, "updates": _U})
 
 MISTAKES = (
-    Mistake("bool-target", _wrong(np.zeros(4, bool), _I, _U), TypeError, "target has dtype bool"),
-    Mistake("float-indices", _wrong(_T, _U, _U), TypeError, "indices has dtype float32"),
-    Mistake("mask", _wrong(_T, np.ones(3, bool), _U), TypeError, "indices has dtype bool"),
-    Mistake("mixed", _wrong(_T, _I, _I), TypeError, "updates has dtype int32 and target"),
-    Mistake("scalar-target", _wrong(np.float32(0), _I, _U), ValueError, "target is 0-d"),
-    Mistake("short", _wrong(_T, _I, _U[:2]), ValueError, r"updates has shape \(2,\)"),
-    Mistake("row", _wrong(np.zeros((4, 2), "f"), _I, _U), ValueError, r"expected \(3, 2\) or \(\)"),
-    Mistake("mode", _wrong(_T, _I, _U, mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
+    Mistake("bool-target", _wrong(target=np.zeros(4, bool)), TypeError, "target has dtype bool"),
+    Mistake("float-indices", _wrong(indices=_U), TypeError, "indices has dtype float32"),
+    Mistake("mask", _wrong(indices=np.ones(3, bool)), TypeError, "indices has dtype bool"),
+    Mistake("mixed", _wrong(updates=_I), TypeError, "updates has dtype int32 and target"),
+    Mistake("scalar-target", _wrong(target=np.float32(0)), ValueError, "target is 0-d"),
+    Mistake("short", _wrong(updates=_U[:2]), ValueError, r"updates has shape \(2,\)"),
+    Mistake("row", _wrong(target=np.zeros((4, 2), "f")), ValueError, r"expected \(3, 2\) or \(\)"),
+    Mistake("mode", _wrong(mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64", "complex64", "int32")
@@ -75,19 +75,16 @@ CASES = (
 )
 
 
-def _wrong(data: object, ids: object, num_segments: object = 3, **kwargs: object) -> Callable[[], Arguments]:
-    return lambda: ((data, ids), {"num_segments": num_segments, **kwargs})
-
-
 _D, _I = np.ones(3, np.float32), np.zeros(3, np.int32)
+_wrong = changes_to({"data": _D, "segment_ids": _I}, num_segments=3)
 
 MISTAKES = (
-    Mistake("bool", _wrong(np.ones(3, bool), _I), TypeError, "data has dtype bool"),
-    Mistake("float-ids", _wrong(_D, _D), TypeError, "segment_ids has dtype float32"),
-    Mistake("grid-of-ids", _wrong(_D.reshape(1, 3), _I.reshape(1, 3)), ValueError, "2 dimensions"),
-    Mistake("scalar", _wrong(np.float32(1), _I), ValueError, r"data has shape \(\)"),
-    Mistake("short", _wrong(_D[:2], _I), ValueError, r"data has shape \(2,\) and segment_ids \(3,\)"),
-    Mistake("float-number", _wrong(_D, _I, 3.0), TypeError, "num_segments is 3.0; expected an integer"),
-    Mistake("negative-number", _wrong(_D, _I, -1), ValueError, "num_segments is -1; expected >= 0"),
-    Mistake("mode", _wrong(_D, _I, mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
+    Mistake("bool", _wrong(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
+    Mistake("float-ids", _wrong(segment_ids=_D), TypeError, "segment_ids has dtype float32"),
+    Mistake("grid-of-ids", _wrong(data=_D[None], segment_ids=_I[None]), ValueError, "2 dimensions"),
+    Mistake("scalar", _wrong(data=np.float32(1)), ValueError, r"data has shape \(\)"),
+    Mistake("short", _wrong(data=_D[:2]), ValueError, r"data has shape \(2,\) and segment_ids \(3,\)"),
+    Mistake("float-number", _wrong(num_segments=3.0), TypeError, "num_segments is 3.0; expected an integer"),
+    Mistake("negative-number", _wrong(num_segments=-1), ValueError, "num_segments is -1; expected >= 0"),
+    Mistake("mode", _wrong(mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
 )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake
+from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
 
 DTYPES = ("bool",)
 ROUNDING = EXACT
@@ -42,13 +41,11 @@ CASES = (
 )
 
 
-def _wrong(spikes: Any, **options: Any) -> Callable[[], Arguments]:
-    return lambda: ((spikes,), options)
-
+_wrong = changes_to({"spikes": np.zeros(4, bool)})
 
 MISTAKES = (
-    Mistake("float", _wrong(np.zeros(4, np.float32)), TypeError, "spikes has dtype float32"),
-    Mistake("grid", _wrong(np.zeros((4, 2), bool)), ValueError, "spikes has 2 dimensions"),
-    Mistake("negative", _wrong(np.zeros(4, bool), capacity=-1), ValueError, "capacity is -1"),
-    Mistake("fraction", _wrong(np.zeros(4, bool), capacity=2.5), TypeError, "float"),
+    Mistake("float", _wrong(spikes=np.zeros(4, np.float32)), TypeError, "spikes has dtype float32"),
+    Mistake("grid", _wrong(spikes=np.zeros((4, 2), bool)), ValueError, "spikes has 2 dimensions"),
+    Mistake("negative", _wrong(capacity=-1), ValueError, "capacity is -1"),
+    Mistake("fraction", _wrong(capacity=2.5), TypeError, "float"),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, EXACT, Arguments, Case, Mistake
+from event_ops.cases import BENCHMARK, CONFORMANCE, EXACT, Arguments, Case, Mistake, changes_to
 from event_ops.surrogate import atan
 
 DTYPES = ("float32", "float64")
@@ -50,13 +50,7 @@ CASES = (
 )
 
 
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts = {"V_m": np.zeros(3, np.float32)} | POTENTIALS | changes
-        return (parts.pop("V_m"),), parts
-
-    return make
-
+_wrong = changes_to({"V_m": np.zeros(3, np.float32)}, **POTENTIALS)
 
 MISTAKES = (
     Mistake("half", _wrong(V_m=np.zeros(3, np.float16)), TypeError, "V_m has dtype float16"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.matrices import fixed_degree_csr, random_csr, random_events
 
 DTYPES = ("float32", "float64")
@@ -87,26 +87,19 @@ CASES = (
     ),
 )
 
-_ARRAYS = ("w", "rows", "indptr", "permutation", "spikes_post", "x_pre")
 
-
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, Any] = {
-            "w": np.ones(3, np.float32),
-            "rows": np.zeros(3, np.int32),
-            "indptr": np.array([0, 1, 3, 3, 3], np.int32),
-            "permutation": np.arange(3, dtype=np.int32),
-            "spikes_post": np.ones(4, bool),
-            "x_pre": np.ones(2, np.float32),
-            "shape": (2, 4),
-            **RULE,
-        }
-        parts |= changes
-        return tuple(parts.pop(name) for name in _ARRAYS), parts
-
-    return make
-
+_wrong = changes_to(
+    {
+        "w": np.ones(3, np.float32),
+        "rows": np.zeros(3, np.int32),
+        "indptr": np.array([0, 1, 3, 3, 3], np.int32),
+        "permutation": np.arange(3, dtype=np.int32),
+        "spikes_post": np.ones(4, bool),
+        "x_pre": np.ones(2, np.float32),
+    },
+    shape=(2, 4),
+    **RULE,
+)
 
 MISTAKES = (
     Mistake("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding
-from event_ops.cases.matrices import fixed_degree_csr, random_csr, random_events
+from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, random_csr, random_events
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(4)
@@ -76,23 +76,13 @@ CASES = (
 )
 
 
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, Any] = {
-            "w": np.ones(3, np.float32),
-            "indices": np.zeros(3, np.int32),
-            "indptr": np.array([0, 1, 3], np.int32),
-            "spikes_pre": np.ones(2, bool),
-            "x_post": np.ones(4, np.float32),
-            "shape": (2, 4),
-            **RULE,
-        }
-        parts |= changes
-        args = tuple(parts.pop(name) for name in ("w", "indices", "indptr", "spikes_pre", "x_post"))
-        return args, parts
-
-    return make
-
+_wrong = changes_to(
+    {"w": np.ones(3, np.float32)}
+    | STRUCTURE_2_4
+    | {"spikes_pre": np.ones(2, bool), "x_post": np.ones(4, np.float32)},
+    shape=(2, 4),
+    **RULE,
+)
 
 MISTAKES = (
     Mistake("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),

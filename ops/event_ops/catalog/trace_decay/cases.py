@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding
+from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.matrices import numbers, random_events
 
 DTYPES = ("float32", "float64")
@@ -40,19 +40,7 @@ CASES = (
 )
 
 
-def _wrong(**changes: Any) -> Callable[[], Arguments]:
-    def make() -> Arguments:
-        parts: dict[str, Any] = {
-            "x": np.ones(3, np.float32),
-            "spikes": np.ones(3, bool),
-            "tau": 20.0,
-            "dt": 0.1,
-        }
-        parts |= changes
-        return (parts.pop("x"), parts.pop("spikes")), parts
-
-    return make
-
+_wrong = changes_to({"x": np.ones(3, np.float32), "spikes": np.ones(3, bool)}, tau=20.0, dt=0.1)
 
 MISTAKES = (
     Mistake("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),

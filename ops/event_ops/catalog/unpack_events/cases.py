@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake
+from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
 
 DTYPES = ("uint32",)
 ROUNDING = EXACT
@@ -34,15 +33,13 @@ CASES = (
 )
 
 
-def _wrong(words: Any, n: Any) -> Callable[[], Arguments]:
-    return lambda: ((words,), {"n": n})
-
+_wrong = changes_to({"words": np.zeros(2, np.uint32)}, n=40)
 
 MISTAKES = (
-    Mistake("signed", _wrong(np.zeros(2, np.int32), 40), TypeError, "words has dtype int32"),
-    Mistake("fraction", _wrong(np.zeros(2, np.uint32), 40.0), TypeError, "float"),
-    Mistake("negative", _wrong(np.zeros(0, np.uint32), -1), ValueError, "n is -1"),
-    Mistake("short", _wrong(np.zeros(1, np.uint32), 40), ValueError, r"expected \(2,\).*n=40"),
-    Mistake("long", _wrong(np.zeros(3, np.uint32), 40), ValueError, r"words has shape \(3,\)"),
-    Mistake("grid", _wrong(np.zeros((2, 2), np.uint32), 40), ValueError, "words has 2 dimensions"),
+    Mistake("signed", _wrong(words=np.zeros(2, np.int32)), TypeError, "words has dtype int32"),
+    Mistake("fraction", _wrong(n=40.0), TypeError, "float"),
+    Mistake("negative", _wrong(words=np.zeros(0, np.uint32), n=-1), ValueError, "n is -1"),
+    Mistake("short", _wrong(words=np.zeros(1, np.uint32)), ValueError, r"expected \(2,\).*n=40"),
+    Mistake("long", _wrong(words=np.zeros(3, np.uint32)), ValueError, r"words has shape \(3,\)"),
+    Mistake("grid", _wrong(words=np.zeros((2, 2), np.uint32)), ValueError, "words has 2 dimensions"),
 )
