@@ -1,4 +1,4 @@
-"""Random CSR matrices, events and parameters, as NumPy arrays, for cases."""
+"""Random CSR and ELLPACK matrices, events and parameters, as NumPy arrays, for cases."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-# A CSR matrix of 2 rows and 4 columns, for calls that are right but for one argument.
+# Matrices of 2 rows and 4 columns, for calls that are right but for one argument.
 STRUCTURE_2_4: dict[str, Any] = {"indices": np.zeros(3, np.int32), "indptr": np.array([0, 1, 3], np.int32)}
 MATRIX_2_4: dict[str, Any] = {"data": np.ones(3, np.float32)} | STRUCTURE_2_4
+ELL_2_4: dict[str, Any] = {"data": np.ones((2, 3), np.float32), "indices": np.zeros((2, 3), np.int32)}
 
 
 def random_csr(
@@ -23,6 +24,13 @@ def random_csr(
     return numbers(rng, nse, dtype), indices, indptr
 
 
+def lead_astray(indices: np.ndarray, size: int) -> None:
+    """Set some of the indices out of range: to `size`, to the largest there is, and to -1 if signed."""
+    indices[::5], indices[1::7] = size, np.iinfo(indices.dtype).max
+    if indices.dtype.kind == "i":
+        indices[2::9] = -1
+
+
 def fixed_degree_csr(
     rng: np.random.Generator, shape: tuple[int, int], per_row: int, dtype: str, index_dtype: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -31,6 +39,27 @@ def fixed_degree_csr(
     indices = np.sort(rng.integers(0, columns, (rows, per_row), dtype=index_dtype), axis=1)
     indptr = np.arange(0, rows * per_row + 1, per_row, dtype=index_dtype)
     return numbers(rng, rows * per_row, dtype), indices.reshape(-1), indptr
+
+
+def random_ell(
+    rng: np.random.Generator,
+    shape: tuple[int, int],
+    per_row: int,
+    dtype: str,
+    index_dtype: str,
+    padding: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """data, indices with `per_row` entries in every row: unsorted, with duplicates; a share of them padding.
+
+    Padding has the indices one below (where they are signed) and one above the range, and the largest of all.
+    """
+    rows, columns = shape
+    indices = rng.integers(0, max(columns, 1), (rows, per_row)).astype(index_dtype)
+    largest = np.iinfo(index_dtype).max
+    outside = [columns, largest, -1 if np.dtype(index_dtype).kind == "i" else largest]
+    padded = rng.random(indices.shape) < padding
+    indices[padded] = rng.choice(np.array(outside, index_dtype), padded.sum())
+    return numbers(rng, indices.shape, dtype), indices
 
 
 def numbers(rng: np.random.Generator, size: Any, dtype: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, numbers, random_csr, random_events
+from event_ops.cases.matrices import MATRIX_2_4, lead_astray, numbers, random_csr, random_events
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -65,10 +65,7 @@ def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arg
     rows, slots, slot = 6, 4, -3
     make = _random((rows, 7), 60, slots, "bits", slot=slot)
     (history, data, indices, indptr, now), static = make(rng, dtype, index_dtype)
-    indices[::5] = 7
-    indices[1::7] = np.iinfo(index_dtype).max
-    if np.dtype(index_dtype).kind == "i":
-        indices[2::9] = -1
+    lead_astray(indices, 7)
     flags = np.unpackbits(history.view(np.uint8), axis=1, bitorder="little")[:, :rows].astype(bool)
     recent = flags[(slot - np.arange(slots)) % slots].T.reshape(-1)
     data[~np.repeat(recent, np.diff(indptr))] = np.nan

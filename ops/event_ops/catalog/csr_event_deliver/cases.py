@@ -7,7 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr, random_events
+from event_ops.cases.matrices import (
+    MATRIX_2_4,
+    fixed_degree_csr,
+    lead_astray,
+    numbers,
+    random_csr,
+    random_events,
+)
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -41,10 +48,7 @@ def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arg
     """Columns out of range, and NaN weights of silent neurons."""
     args, kwargs = _random((6, 7), 30, 4, slot=-3)(rng, dtype, index_dtype)
     _, data, indices, indptr, _, spikes, _ = args
-    indices[::5] = 7
-    indices[1::7] = np.iinfo(index_dtype).max
-    if np.dtype(index_dtype).kind == "i":
-        indices[2::9] = -1
+    lead_astray(indices, 7)
     data[~spikes[np.repeat(np.arange(6), np.diff(indptr))]] = np.nan
     return args, kwargs
 

@@ -7,7 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr, random_events
+from event_ops.cases.matrices import (
+    MATRIX_2_4,
+    fixed_degree_csr,
+    lead_astray,
+    numbers,
+    random_csr,
+    random_events,
+)
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -54,10 +61,7 @@ def _poisoned(transpose: bool) -> Callable[..., Arguments]:
 def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         args, kwargs = _random((6, 7), 30, transpose, "bool", False)(rng, dtype, index_dtype)
-        args[1][::5] = 7
-        args[1][1::7] = np.iinfo(index_dtype).max
-        if np.dtype(index_dtype).kind == "i":
-            args[1][2::9] = -1
+        lead_astray(args[1], 7)
         return args, kwargs
 
     return make

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr
+from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, lead_astray, numbers, random_csr
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -39,10 +39,7 @@ def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         (data, indices, indptr, dense), kwargs = _random((6, 7), 40, 3, transpose)(rng, dtype, index_dtype)
         indptr = np.clip(indptr, 5, 33)
-        indices[::5] = 7
-        indices[1::7] = np.iinfo(index_dtype).max
-        if np.dtype(index_dtype).kind == "i":
-            indices[2::9] = -1
+        lead_astray(indices, 7)
         k = np.arange(40)
         data[(k < 5) | (k >= 33) | (indices < 0) | (indices >= 7)] = np.nan
         return (data, indices, indptr, dense), kwargs

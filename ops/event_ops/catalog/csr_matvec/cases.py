@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr
+from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, lead_astray, numbers, random_csr
 
 DTYPES = ("float32", "float64", "complex64", "int32")
 ROUNDING = Rounding(1, sums=True)  # products of complex numbers round twice
@@ -43,10 +43,7 @@ def _loose_ends(rng: np.random.Generator, dtype: str, index_dtype: str) -> Argum
 def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         args, kwargs = _random((6, 7), 30, transpose)(rng, dtype, index_dtype)
-        args[1][::5] = 7
-        args[1][1::7] = np.iinfo(index_dtype).max
-        if np.dtype(index_dtype).kind == "i":
-            args[1][2::9] = -1
+        lead_astray(args[1], 7)
         return args, kwargs
 
     return make

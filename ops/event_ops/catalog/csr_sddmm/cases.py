@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, numbers, random_csr
+from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, lead_astray, numbers, random_csr
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -41,10 +41,7 @@ def _hidden(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments
 def _loose_ends(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     """Columns out of range, next to infinity, and indptr that spans a part of the entries only."""
     (indices, _, x, y), kwargs = _random((4, 6), 20, (2,))(rng, dtype, index_dtype)
-    indices[::4] = 6
-    indices[1::5] = np.iinfo(index_dtype).max
-    if np.dtype(index_dtype).kind == "i":
-        indices[2::6] = -1
+    lead_astray(indices, 6)
     x[1, 0] = np.inf
     return (indices, np.array([3, 7, 12, 12, 17], index_dtype), x, y), kwargs
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.ell_matrices import ELL_2_4, random_ell
-from event_ops.cases.matrices import numbers
+from event_ops.cases.matrices import ELL_2_4, numbers, random_ell
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)

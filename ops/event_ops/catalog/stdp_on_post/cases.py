@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import fixed_degree_csr, random_csr, random_events
+from event_ops.cases.matrices import fixed_degree_csr, lead_astray, random_csr, random_events
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(4)
@@ -52,10 +52,8 @@ def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     """Weights out of bounds, not finite or -0, rows and places out of range, entries of no column."""
     (w, rows, indptr, permutation, *others), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
     w[::4], w[1::9], w[2::9], w[3::9] = 5, np.nan, np.inf, -0.0
-    rows[::5], rows[1::7] = 9, np.iinfo(index_dtype).max
-    permutation[3::5], permutation[4::8] = 60, np.iinfo(index_dtype).max
-    if np.dtype(index_dtype).kind == "i":
-        rows[2::9], permutation[5::9] = -1, -1
+    lead_astray(rows, 9)
+    lead_astray(permutation[3:], 60)
     indptr[0], indptr[-3:] = 2, indptr[-3]
     return (w, rows, indptr, permutation, *others), kwargs
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, random_csr, random_events
+from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, lead_astray, random_csr, random_events
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(4)
@@ -42,9 +42,7 @@ def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     """Weights out of bounds, not finite or -0, columns out of range, entries that no row holds."""
     (w, indices, indptr, active, x_post), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
     w[::4], w[1::9], w[2::9], w[3::9] = 5, np.nan, np.inf, -0.0
-    indices[::5], indices[1::7] = 7, np.iinfo(index_dtype).max
-    if np.dtype(index_dtype).kind == "i":
-        indices[2::9] = -1
+    lead_astray(indices, 7)
     indptr[0], indptr[-3:] = 2, indptr[-3]
     return (w, indices, indptr, active, x_post), kwargs
 
