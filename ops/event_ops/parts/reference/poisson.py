@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import is_known
-from event_ops.checks.contracts import MAX_MEAN, in_range
+from event_ops.checks.contracts import MAX_MEAN, is_poisson_mean
 from event_ops.parts.reference.random_numbers import alias_table, outcome, philox2x32
 
 # A table of 256 outcomes, 1 KiB: enough for any mean up to MAX_MEAN, above which 255 could be exceeded.
@@ -135,7 +135,7 @@ def rest_number(rest: Any, word: Any) -> Any:
 
 def digit_numbers(mean: jax.Array, n: int, seed: jax.Array, step: jax.Array, tables: jax.Array) -> jax.Array:
     """(n,), uint32: a Poisson number of each mean, 0 for those out of range."""
-    left, numbers = jnp.where(in_range(mean), mean, 0), jnp.zeros((n,), jnp.uint32)
+    left, numbers = jnp.where(is_poisson_mean(mean), mean, 0), jnp.zeros((n,), jnp.uint32)
     for part, first in enumerate(FIRST_TABLES):
         left = left * BASE if part else left
         digit = jnp.floor(left)
