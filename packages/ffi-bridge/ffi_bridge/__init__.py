@@ -9,9 +9,9 @@ from ffi_bridge import export as export
 from ffi_bridge import kernel_cache as kernel_cache
 from ffi_bridge.graph import graph_options as graph_options
 from ffi_bridge.operators.kernel import XLACustomKernel as XLACustomKernel
-from ffi_bridge.operators.registry import get_operator as get_operator
-from ffi_bridge.operators.registry import get_operators as get_operators
-from ffi_bridge.operators.selection import use_backend as use_backend
+from ffi_bridge.operators.lookup import get_operator as get_operator
+from ffi_bridge.operators.lookup import get_operators as get_operators
+from ffi_bridge.operators.lookup import use_backend as use_backend
 
 if TYPE_CHECKING:
     from ffi_bridge import emulated as emulated

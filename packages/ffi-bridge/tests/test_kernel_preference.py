@@ -13,7 +13,7 @@ from small_operators import adds, hide, show
 
 from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
 from ffi_bridge.operators.kernel import XLACustomKernel
-from ffi_bridge.operators.selection import use_backend
+from ffi_bridge.operators.lookup import use_backend
 
 X = jnp.float32(0)
 OUT = jax.ShapeDtypeStruct((), jnp.float32)

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import jax
 from jax.core import Tracer
@@ -27,7 +27,7 @@ from ffi_bridge.operators.backends import (
 from ffi_bridge.operators.call import Call, check_static, needs_of
 from ffi_bridge.operators.definition import Definition
 from ffi_bridge.operators.primitive import make_eager, make_primitive
-from ffi_bridge.operators.registry import Place, register
+from ffi_bridge.operators.registry import Origin, Registry
 from ffi_bridge.operators.rules import Flat
 from ffi_bridge.operators.tuning import Row, Signature, rows_of
 
@@ -53,8 +53,8 @@ class XLACustomKernel(Definition):
     backend's callable.
 
     Args:
-        name: the operator's name; unique, see `ffi_bridge.operators.registry.register` for definitions that
-            run again.
+        name: the operator's name; unique, but a definition that is executed again (a notebook cell, a
+            reloaded module) replaces the operator.
 
     Raises:
         DuplicateNameError: the name belongs to another definition.
@@ -74,7 +74,8 @@ class XLACustomKernel(Definition):
         super().__init__(name)
         self._prepare = functools.lru_cache(_KEPT)(self._make_prepared)
         self._primitive = make_primitive(self)
-        register(self, Place.of(cast(FrameType, cast(FrameType, inspect.currentframe()).f_back)))
+        definition = cast(FrameType, cast(FrameType, inspect.currentframe()).f_back)
+        OPERATORS.register(name, self, Origin.of(definition))
         selection.forget(name)
 
     def __repr__(self) -> str:
@@ -133,7 +134,7 @@ class XLACustomKernel(Definition):
         tuning table is looked for. Raises what the call raises for a backend that cannot run.
         """
         check_static(self.name, static)
-        wanted = backend if backend is not None else selection.scoped_choice(self)
+        wanted = backend if backend is not None else self._scoped_choice()
         device = platform_of(platform or _platform(ins))
         flat = () if outs is None else Outs.of(outs).flat
         needs = (*(str(out.dtype) for out in flat), *needs_of(static))
@@ -185,6 +186,13 @@ class XLACustomKernel(Definition):
         )
         selection.change_default(self.name, platform, None if undone else backend)
 
+    def _scoped_choice(self) -> str | None:
+        """Return the backend that the innermost `use_backend` block sets for this operator."""
+        for backend, operators in selection.scopes():
+            if self.name in operators or (not operators and backend in self.backend_names):
+                return backend
+        return None
+
     def _first(self, device: str) -> str | None:
         platform = platform_of(device)
         return selection.changed_default(self.name, platform) or self._asdefault.get(platform)
@@ -198,7 +206,7 @@ class XLACustomKernel(Definition):
 
     def _prepared(self, outs: Any, backend: str | None, static: dict[str, Any]) -> _Prepared:
         leaves, tree = jax.tree.flatten(outs)
-        choice = selection.scoped_choice(self) if backend is None else backend
+        choice = self._scoped_choice() if backend is None else backend
         values = tuple(static.values())
         # Types, because 1, 1.0 and True are equal; x64, because it decides which dtypes outs may
         # have.
@@ -225,6 +233,9 @@ class XLACustomKernel(Definition):
         outs = Outs.of(jax.tree.unflatten(tree, leaves))
         call = Call(self.name, outs, dict(zip(names, values, strict=True)), backend)
         return call, make_eager(self._primitive, call)
+
+
+OPERATORS: Final[Registry[XLACustomKernel]] = Registry()
 
 
 def _holding(rows: Sequence[Row], call: Signature) -> Row | None:
