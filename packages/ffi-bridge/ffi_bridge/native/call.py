@@ -1,23 +1,17 @@
-"""The JAX primitive behind every kernel wrapper: one native call, batched natively by its handler."""
+"""A native call as its toolchain sees it: outputs, batch levels and options, and the kernel that runs it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import index
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final
 
 import jax
-import numpy as np
-from jax import export
-from jax.extend.core import Primitive
-from jax.interpreters import ad, batching, mlir, xla
 
-from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
+from ffi_bridge.errors import KernelDefinitionError
 from ffi_bridge.native.outs import Outs
-from ffi_bridge.native.sharding import align_varying, check_whole, output_type
 
 # JAX's names of what `jax.vmap` does: with calls of a kernel for one element, and of one for a whole batch.
 BY_ELEMENT: Final = (None, "sequential", "sequential_unrolled")
@@ -114,172 +108,3 @@ def alias_pairs(aliases: Mapping[int, int] | None) -> tuple[tuple[int, int], ...
         raise KernelDefinitionError(
             f"input_output_aliases is {aliases!r}; expected input indices -> output indices, such as {{0: 0}}"
         ) from None
-
-
-def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> list[Any]:
-    """Bind the primitive, with its target compiled and registered first, so that errors show when traced.
-
-    Inputs have their batch axes in front, in the order of the levels.
-    """
-    names = kernel.buffer_names(len(ins), len(call.outs))
-    arrays = align_varying([_as_array(kernel, *named) for named in zip(names, ins, strict=False)])
-    if kernel.for_sizes:
-        _refuse_symbolic(kernel, names, [*[x.shape for x in arrays], *[out.shape for out in call.outs]])
-    for source, out in kernel.aliases:
-        _check_alias(kernel, names, arrays, call, source, out)
-    platform = kernel.likely_platform()
-    target = kernel.ensure_target(arrays, call, names, platform)
-    return native_call_p.bind(*arrays, kernel=kernel, call=call, target=(platform, target))
-
-
-def _as_array(kernel: NativeKernel, name: str, x: Any) -> jax.Array:
-    """What jax.jit would make of a number, an array of NumPy, or a list of numbers."""
-    is_tree = isinstance(x, (list, tuple)) and any(map(np.ndim, jax.tree.leaves(x)))
-    if is_tree or x is None or isinstance(x, (dict, str)):
-        raise KernelTypeError(
-            f"kernel '{kernel.name}': input '{name}' is a {type(x).__name__}; expected an array or a number: "
-            "pass each array as an input of its own"
-        )
-    array = jax.numpy.asarray(x)
-    if jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):
-        raise KernelTypeError(
-            f"kernel '{kernel.name}': input '{name}' is a key, {array.dtype}; expected numbers: pass "
-            "jax.random.key_data(key)"
-        )
-    return array
-
-
-def _refuse_symbolic(kernel: NativeKernel, names: Sequence[str], shapes: Sequence[Any]) -> None:
-    for name, shape in zip(names, shapes, strict=True):
-        if any(map(export.is_symbolic_dim, shape)):
-            raise KernelTypeError(
-                f"kernel '{kernel.name}': '{name}' has the symbolic shape {shape}, and a {kernel.toolchain} "
-                "kernel is compiled for its sizes; export one program for each size, or call a kernel that "
-                "reads sizes when it runs: a Numba kernel on the CPU"
-            )
-
-
-def _check_alias(
-    kernel: NativeKernel, names: Sequence[str], ins: Sequence[Any], call: NativeCall, source: int, out: int
-) -> None:
-    if source >= len(ins):
-        raise KernelTypeError(
-            f"kernel '{kernel.name}': input_output_aliases has {source}: {out}, but "
-            f"the call has {len(ins)} inputs"
-        )
-    shape = ins[source].shape[sum(call.batched(len(ins))[source]) :]
-    expected = call.outs[out]
-    if (shape, ins[source].dtype) != (expected.shape, expected.dtype):
-        raise KernelTypeError(
-            f"kernel '{kernel.name}': input '{names[source]}' is {ins[source].dtype}{shape} "
-            f"and is aliased with output {out}, which is {expected.dtype}{expected.shape}; "
-            "aliased buffers need equal shapes and dtypes"
-        )
-
-
-def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> list[Any]:
-    check_whole(kernel.name, ins)
-    sizes = tuple(size for size, _ in call.levels)
-    return [output_type(sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
-
-
-def _lower(
-    ctx: Any,
-    *operands: Any,
-    kernel: NativeKernel,
-    call: NativeCall,
-    target: tuple[str, str],
-    platform: str,
-) -> Any:
-    if platform not in kernel.platforms:
-        return _refuse_platform(ctx, kernel=kernel)
-    compiled_for, name = target
-    if platform != compiled_for:
-        names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
-        name = kernel.ensure_target(ctx.avals_in, call, names, platform)
-    rule = jax.ffi.ffi_lowering(name, operand_output_aliases=dict(kernel.aliases))
-    return rule(ctx, *operands)
-
-
-def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:
-    ours = " and ".join(kernel.platforms)
-    raise NotImplementedError(
-        f"kernel '{kernel.name}' is a {kernel.toolchain} kernel for {ours} and its program is compiled for "
-        f"{', '.join(ctx.module_context.platforms)}; put its inputs on a {ours} device, or register a kernel "
-        "for the other platform beside it in an XLACustomKernel"
-    )
-
-
-def _batch(ins: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-    size = next(x.shape[a] for x, a in zip(ins, axes, strict=True) if a is not None)
-    moved = [x if a is None else jax.numpy.moveaxis(x, a, 0) for x, a in zip(ins, axes, strict=True)]
-    has_axis = [a is not None for a in axes]
-    method = cast(NativeKernel, params["kernel"]).vmap_method
-    sequential = {name: partial(_batch_sequentially, unroll=name != "sequential") for name in BY_ELEMENT[1:]}
-    rule = {None: _batch_natively, **sequential}.get(method, _batch_in_kernel)
-    results = rule(size, has_axis, moved, **params)
-    return results, [0] * len(results)
-
-
-def _batch_natively(
-    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
-) -> list[Any]:
-    # An aliased input is overwritten for every element of the batch, so that it needs an axis of
-    # its own.
-    for source in dict(kernel.aliases):
-        if not has_axis[source]:
-            ins[source] = jax.numpy.broadcast_to(ins[source], (size, *ins[source].shape))
-            has_axis[source] = True
-    level = (size, tuple(has_axis))
-    return call_kernel(kernel, NativeCall(call.outs, call.options, (level, *call.levels)), ins)
-
-
-def _batch_sequentially(
-    size: int, has_axis: list[bool], ins: list[Any], unroll: bool, **params: Any
-) -> list[Any]:
-    def body(_: None, slices: list[Any]) -> tuple[None, list[Any]]:
-        rest = iter(slices)
-        merged = [next(rest) if has else x for has, x in zip(has_axis, ins, strict=True)]
-        return None, native_call_p.bind(*merged, **params)
-
-    if unroll and export.is_symbolic_dim(size):
-        raise KernelTypeError(
-            f"kernel '{params['kernel'].name}': a batch of symbolic size {size} cannot be unrolled; give it "
-            "vmap_method='sequential', or None"
-        )
-    moving = [x for has, x in zip(has_axis, ins, strict=True) if has]
-    return jax.lax.scan(body, None, moving, unroll=unroll)[1]
-
-
-def _batch_in_kernel(
-    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
-) -> list[Any]:
-    """The kernel itself sees the batch axis, in front of every buffer, or of those that have it."""
-    front = {"expand_dims": (1,), "broadcast_all": (size,), "legacy_vectorized": ()}[str(kernel.vmap_method)]
-    aliased = dict(kernel.aliases)
-    whole = [
-        x if has else jax.numpy.broadcast_to(x, ((size,) if i in aliased else front) + x.shape)
-        for i, (has, x) in enumerate(zip(has_axis, ins, strict=True))
-    ]
-    given, batched = kernel.with_batch_axis(whole, call, size)
-    results = call_kernel(kernel, batched, given)
-    return [y.reshape(size, *out.shape) for y, out in zip(results, call.outs, strict=True)]
-
-
-def _no_jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, **_: Any) -> Any:
-    raise MissingRuleError(
-        f"kernel '{kernel.name}' has no derivative of its own; give one with "
-        "jax.custom_jvp or jax.custom_vjp, or give it an XLACustomKernel with a jvp rule or a reference"
-        + kernel.derivative_hint
-    )
-
-
-native_call_p: Final = Primitive("native_kernel")
-native_call_p.multiple_results = True
-native_call_p.def_impl(partial(xla.apply_primitive, native_call_p))  # reached under jax.disable_jit
-native_call_p.def_abstract_eval(_abstract)
-mlir.register_lowering(native_call_p, _refuse_platform)
-for _platform in ("cpu", "cuda"):
-    mlir.register_lowering(native_call_p, partial(_lower, platform=_platform), platform=_platform)
-batching.primitive_batchers[native_call_p] = _batch
-ad.primitive_jvps[native_call_p] = _no_jvp

@@ -13,8 +13,9 @@ from jax.typing import ArrayLike
 from numba.core import config
 from numba.core.dispatcher import Dispatcher
 
-from ffi_bridge.native.call import NativeCall, alias_pairs, call_kernel
+from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel
 from ffi_bridge.numba_cpu.in_python import NumbaPython

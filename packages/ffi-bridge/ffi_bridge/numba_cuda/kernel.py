@@ -12,8 +12,9 @@ from jax.typing import ArrayLike
 
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import PythonFallbackWarning
-from ffi_bridge.native.call import NativeCall, alias_pairs, call_kernel
+from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cuda.call import NumbaCudaCallable, NumbaCudaKernel
 from ffi_bridge.numba_cuda.compile import is_dispatcher

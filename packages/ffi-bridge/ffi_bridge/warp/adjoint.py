@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ffi_bridge.native.call import NativeCall, call_kernel
+from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.warp.call import AdjointKernel, ForwardKernel
 
 

@@ -14,8 +14,9 @@ import warp as wp
 from jax.typing import ArrayLike
 
 from ffi_bridge.errors import KernelDefinitionError
-from ffi_bridge.native.call import NativeCall, call_kernel
+from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.warp.adjoint import differentiable_call
 from ffi_bridge.warp.call import ForwardKernel, Launch, WarpFunction
