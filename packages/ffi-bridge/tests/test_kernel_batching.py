@@ -43,7 +43,7 @@ def test_general_batching_is_one_call_of_the_batched_backend(request: Any) -> No
         random(2, 3), random(4, 3)
     )
     equations = [e for e in jaxpr.jaxpr.eqns if e.primitive.name == operator.name]
-    assert [tuple(e.params["batch"]) for e in equations] == [((2, (0, None)), (4, (None, 0)))]
+    assert [tuple(e.params["batch"]) for e in equations] == [((4, (False, True)), (2, (True, False)))]
     assert jaxpr.out_avals[0].shape == (4, 2, 3)
 
 

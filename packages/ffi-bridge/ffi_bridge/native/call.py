@@ -11,14 +11,12 @@ from typing import Any, ClassVar, Final
 import jax
 
 from ffi_bridge.errors import KernelDefinitionError
+from ffi_bridge.native.levels import Levels, sizes_of
 from ffi_bridge.native.outs import Outs
 
 # JAX's names of what `jax.vmap` does: with calls of a kernel for one element, and of one for a whole batch.
 BY_ELEMENT: Final = (None, "sequential", "sequential_unrolled")
 IN_KERNEL: Final = ("expand_dims", "broadcast_all", "legacy_vectorized")
-
-# Batch levels of a call, outermost first: the axis size, and which inputs have the axis.
-Levels = tuple[tuple[int, tuple[bool, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -29,9 +27,14 @@ class NativeCall:
     options: Any  # hashable
     levels: Levels = ()
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the extent of every batch level."""
+        return sizes_of(self.levels)
+
     def batched(self, num_inputs: int) -> tuple[tuple[bool, ...], ...]:
         """For every input and then every output: which levels it has an axis for."""
-        ins = [tuple(level[1][i] for level in self.levels) for i in range(num_inputs)]
+        ins = [tuple(level.mapped[i] for level in self.levels) for i in range(num_inputs)]
         return (*ins, *[(True,) * len(self.levels)] * len(self.outs))
 
 

@@ -14,6 +14,7 @@ from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import KernelTypeError, MissingRuleError
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
+from ffi_bridge.native.levels import Level, add_level
 from ffi_bridge.native.sharding import align_varying, check_whole, output_type
 
 
@@ -80,8 +81,7 @@ def _check_alias(
 
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> list[Any]:
     check_whole(kernel.name, ins)
-    sizes = tuple(size for size, _ in call.levels)
-    return [output_type(sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
+    return [output_type(call.sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
 
 
 def _lower(
@@ -112,55 +112,52 @@ def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:
 
 
 def _batch(ins: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-    size = next(x.shape[a] for x, a in zip(ins, axes, strict=True) if a is not None)
-    moved = [x if a is None else jax.numpy.moveaxis(x, a, 0) for x, a in zip(ins, axes, strict=True)]
-    has_axis = [a is not None for a in axes]
+    moved, level = add_level(ins, axes)
     method = cast(NativeKernel, params["kernel"]).vmap_method
     sequential = {name: partial(_batch_sequentially, unroll=name != "sequential") for name in BY_ELEMENT[1:]}
     rule = {None: _batch_natively, **sequential}.get(method, _batch_in_kernel)
-    results = rule(size, has_axis, moved, **params)
+    results = rule(level, moved, **params)
     return results, [0] * len(results)
 
 
 def _batch_natively(
-    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
+    level: Level, ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
     # An aliased input is overwritten for every element of the batch, so that it needs an axis of
     # its own.
-    for source in dict(kernel.aliases):
-        if not has_axis[source]:
-            ins[source] = jax.numpy.broadcast_to(ins[source], (size, *ins[source].shape))
-            has_axis[source] = True
-    level = (size, tuple(has_axis))
+    aliased = dict(kernel.aliases)
+    for source in aliased:
+        if not level.mapped[source]:
+            ins[source] = jax.numpy.broadcast_to(ins[source], (level.size, *ins[source].shape))
+    level = Level(level.size, tuple(has or i in aliased for i, has in enumerate(level.mapped)))
     return call_kernel(kernel, NativeCall(call.outs, call.options, (level, *call.levels)), ins)
 
 
-def _batch_sequentially(
-    size: int, has_axis: list[bool], ins: list[Any], unroll: bool, **params: Any
-) -> list[Any]:
+def _batch_sequentially(level: Level, ins: list[Any], unroll: bool, **params: Any) -> list[Any]:
     def body(_: None, slices: list[Any]) -> tuple[None, list[Any]]:
         rest = iter(slices)
-        merged = [next(rest) if has else x for has, x in zip(has_axis, ins, strict=True)]
+        merged = [next(rest) if has else x for has, x in zip(level.mapped, ins, strict=True)]
         return None, native_call_p.bind(*merged, **params)
 
-    if unroll and export.is_symbolic_dim(size):
+    if unroll and export.is_symbolic_dim(level.size):
         raise KernelTypeError(
-            f"kernel '{params['kernel'].name}': a batch of symbolic size {size} cannot be unrolled; give it "
-            "vmap_method='sequential', or None"
+            f"kernel '{params['kernel'].name}': a batch of symbolic size {level.size} cannot be unrolled; give "
+            "it vmap_method='sequential', or None"
         )
-    moving = [x for has, x in zip(has_axis, ins, strict=True) if has]
+    moving = [x for has, x in zip(level.mapped, ins, strict=True) if has]
     return jax.lax.scan(body, None, moving, unroll=unroll)[1]
 
 
 def _batch_in_kernel(
-    size: int, has_axis: list[bool], ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
+    level: Level, ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
     """The kernel itself sees the batch axis, in front of every buffer, or of those that have it."""
+    size = level.size
     front = {"expand_dims": (1,), "broadcast_all": (size,), "legacy_vectorized": ()}[str(kernel.vmap_method)]
     aliased = dict(kernel.aliases)
     whole = [
         x if has else jax.numpy.broadcast_to(x, ((size,) if i in aliased else front) + x.shape)
-        for i, (has, x) in enumerate(zip(has_axis, ins, strict=True))
+        for i, (has, x) in enumerate(zip(level.mapped, ins, strict=True))
     ]
     given, batched = kernel.with_batch_axis(whole, call, size)
     results = call_kernel(kernel, batched, given)

@@ -36,7 +36,7 @@ class NumbaPython(NumbaKernel):
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
         buffers = buffers_of(ins, call, names)
-        sizes = tuple(size for size, _ in call.levels)
+        sizes = call.sizes
         arrays = self.array_types(ins, call, names)
 
         def work(frame: FrameReader) -> None:

@@ -62,7 +62,7 @@ class LaunchedKernel(CudaKernel):
         driver = cuda_driver()
         buffers = buffers_of(ins, call, names)
         launches = self.launches(buffers, call)
-        sizes = tuple(size for size, _ in call.levels)
+        sizes = call.sizes
         writable = frozenset({*range(len(ins), len(buffers)), *dict(self.aliases)})
         contents = fingerprint(
             [

@@ -59,7 +59,7 @@ class NumbaCudaPython(FunctionKernel):
     ) -> str:
         driver = cuda_driver()
         buffers = buffers_of(ins, call, names)
-        sizes = tuple(size for size, _ in call.levels)
+        sizes = call.sizes
         host = driver.python_host() or NumbaHost.of(self.function)
 
         def work(frame: FrameReader) -> None:

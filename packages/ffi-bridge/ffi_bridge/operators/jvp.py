@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import jax
 
 from ffi_bridge.errors import MissingRuleError, RuleError
+from ffi_bridge.native.levels import Levels
 from ffi_bridge.operators.backends import Backend
-from ffi_bridge.operators.batching import Levels
 from ffi_bridge.operators.call import Call, check_outputs, concrete
 from ffi_bridge.operators.rules import Flat, Rule, check_tangents, dense, zero_tangent
 
@@ -106,13 +106,13 @@ def _level(
     """Not `jax.jvp` of `jax.vmap`: that would bind the batched primitive, and come back here."""
     if not batch:
         return rule(primals, tangents)
-    size, axes = batch[-1]
+    size, axes = batch[0].size, batch[0].axes
     active = [i for i, t in enumerate(tangents) if t is not None]
     found: list[int] = []  # while tracing: the outputs whose tangent is not zero
 
     def inner(xs: Flat, ts: Flat) -> tuple[Flat, Flat]:
         given = dict(zip(active, ts, strict=True))
-        outs, dots = _level(rule, xs, [given.get(i) for i in range(len(xs))], batch[:-1])
+        outs, dots = _level(rule, xs, [given.get(i) for i in range(len(xs))], batch[1:])
         found[:] = [i for i, dot in enumerate(dots) if dot is not None]
         return outs, [dots[i] for i in found]
 

@@ -11,9 +11,9 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import RuleError
+from ffi_bridge.native.levels import Levels, add_level, sizes_of
 from ffi_bridge.native.sharding import check_whole, output_type
 from ffi_bridge.operators.backends import PLATFORMS, Backend
-from ffi_bridge.operators.batching import Levels, add_level, batch_shape, mapped
 from ffi_bridge.operators.call import Call, concrete
 from ffi_bridge.operators.definition import Rules
 from ffi_bridge.operators.jvp import Bindable, jvp
@@ -61,14 +61,20 @@ def make_eager(primitive: Primitive, call: Call) -> Callable[..., Any]:
 
 def _abstract(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:
     check_whole(operator.name, ins)
-    sizes = batch_shape(batch)
-    return [output_type(sizes + out.shape, out.dtype, ins) for out in call.outs.flat]
+    return [output_type(sizes_of(batch) + out.shape, out.dtype, ins) for out in call.outs.flat]
 
 
 def _lower(operator: Operator, device: str, ctx: Any, *ins: Any, call: Call, batch: Levels) -> Sequence[Any]:
     backend = operator.chosen(device, call, ctx.avals_in, ctx.avals_out)
-    function = mapped(concrete(backend, call), batch)
+    function = _mapped(concrete(backend, call), batch)
     return mlir.lower_fun(function, multiple_results=True)(ctx, *ins)
+
+
+def _mapped(function: Callable[..., Any], levels: Levels) -> Callable[..., Any]:
+    """Return `function` of unbatched arrays under one `jax.vmap` per level."""
+    for level in reversed(levels):
+        function = jax.vmap(function, in_axes=level.axes, axis_size=level.size)
+    return function
 
 
 def _jvp(
@@ -96,7 +102,7 @@ def _batch(
             size = next(x.shape[axis] for x, axis in zip(ins, axes, strict=True) if axis is not None)
             return _declared_batch(call, declared, size)
     moved, level = add_level(ins, axes)
-    outs = primitive.bind(*moved, call=call, batch=(*batch, level))
+    outs = primitive.bind(*moved, call=call, batch=(level, *batch))
     return outs, [0] * len(outs)
 
 

@@ -12,7 +12,7 @@ from jax.core import ShapedArray
 from jax.interpreters import ad
 
 from ffi_bridge.errors import MissingRuleError, RuleError
-from ffi_bridge.operators.batching import Levels
+from ffi_bridge.native.levels import Levels
 from ffi_bridge.operators.call import Call
 from ffi_bridge.operators.rules import Flat, Rule, dense, dense_cotangent
 
@@ -46,7 +46,7 @@ def transpose(
 def _transpose_level(fun: Rule, cotangents: Flat, args: Flat, call: Call, batch: Levels) -> Flat:
     if not batch:
         return _transpose_once(fun, cotangents, args, call)
-    size, axes = batch[-1]
+    size, axes = batch[0].size, batch[0].axes
     linear = {i: x.without_axis(axes[i]) for i, x in enumerate(args) if isinstance(x, _Linear)}
     residual = [i for i in range(len(args)) if i not in linear]
     nonzero = [i for i, ct in enumerate(cotangents) if ct is not None]
@@ -57,7 +57,7 @@ def _transpose_level(fun: Rule, cotangents: Flat, args: Flat, call: Call, batch:
         every = [known.get(i) for i in range(len(cotangents))]
         given = linear | dict(zip(residual, xs, strict=True))
         inputs = [given[i] for i in range(len(args))]
-        results = _transpose_level(fun, every, inputs, call, batch[:-1])
+        results = _transpose_level(fun, every, inputs, call, batch[1:])
         found[:] = [i for i, result in enumerate(results) if result is not None]
         return [results[i] for i in found]
 

@@ -65,7 +65,7 @@ class WarpOperation(NativeKernel):
     ) -> str:
         wp.init()
         buffers = tuple(buffers_of(ins, call, names))
-        sizes = tuple(size for size, _ in call.levels)
+        sizes = call.sizes
         program = WarpProgram(self.name, self.launches(buffers, call.options), buffers, len(ins), sizes)
         return ensure_cuda_target(program) if platform == "cuda" else ensure_cpu_target(program)
 
