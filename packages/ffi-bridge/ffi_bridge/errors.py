@@ -14,9 +14,10 @@ FFIBridgeError
 ├── ShardedInputError (ValueError)          an input split over explicit axes outside shard_map
 └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
-Four warnings: KernelCacheWarning, of compiled kernels on disk that are not used; PythonFallbackWarning, of a
+Five warnings: KernelCacheWarning, of compiled kernels on disk that are not used; PythonFallbackWarning, of a
 function that runs in Python at every call; TuningTableWarning, of a table of measured backends that cannot be
-read; UnknownAPIWarning, of a jaxlib newer than those compared.
+read; UnknownAPIWarning, of a jaxlib newer than those compared; UntestedVersionWarning, of a Numba, numba-cuda
+or Warp newer than those tested.
 
 What a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's name,
 the exception's type and its message.
@@ -79,6 +80,13 @@ class TuningTableWarning(UserWarning):
 
 class UnknownAPIWarning(UserWarning):
     """The installed jaxlib has a version of XLA FFI that is newer than those that were compared."""
+
+
+class UntestedVersionWarning(UserWarning):
+    """The installed Numba, numba-cuda or Warp is newer than the last one whose inner names were tested.
+
+    `warnings.simplefilter("ignore", UntestedVersionWarning)` silences it, before the first kernel is made.
+    """
 
 
 class ShardedInputError(FFIBridgeError, ValueError):

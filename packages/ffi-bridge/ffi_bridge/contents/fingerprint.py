@@ -21,14 +21,11 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from ffi_bridge.contents import internals
+
 # `operator.mul` and the like say that they are of `_operator`.
 _LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
 _ADDRESS: Final = " at 0x"  # in the text of an object that has no other name
-
-# Numba and its two branches for CUDA have tables of their own of what `overload` declares.
-_TEMPLATES: Final = tuple(
-    f"{package}.typing.templates" for package in ("numba.core", "numba.cuda", "numba_cuda_mlir.numba_cuda")
-)
 
 # Numba copies smaller arrays into machine code; what is larger, or has gaps, it reads where it is.
 _COPIED_BYTES: Final = 10**6
@@ -110,9 +107,9 @@ class _Walk:
         elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
             yield from self._function(function)
             yield from self.tokens((getattr(value, "targetoptions", {}), getattr(value, "locals", {})))
-            if hasattr(value, "_reset_overloads"):
+            if internals.is_dispatcher(value):
                 self.compiled[value] = None
-        elif isinstance(definition := getattr(value, "_defn", None), types.FunctionType):
+        elif (definition := internals.definition_of(value)) is not None:
             yield from self._function(definition)  # an intrinsic: `numba.extending.intrinsic`
         elif isinstance(value, types.CodeType):
             yield from self._code(value)
@@ -127,9 +124,8 @@ class _Walk:
             yield value.__name__
         elif type(value).__module__.startswith("numba."):
             yield self._identity(value)
-            # `vectorize` has a dispatcher inside, `jitclass` one for each method.
-            yield from self.tokens(getattr(value, "_dispatcher", None))
-            yield from self.tokens(getattr(getattr(value, "class_type", None), "jit_methods", None))
+            for part in internals.parts_inside(value):
+                yield from self.tokens(part)
         elif isinstance(value, type) and (definition := _definition(value)) is not None:
             yield f"{value.__module__}.{value.__qualname__}"
             yield from self.tokens(definition)
@@ -169,8 +165,8 @@ class _Walk:
 
     def _overloads(self, function: types.FunctionType) -> Iterator[str | bytes]:
         """What `numba.extending.overload` declares to be compiled in place of a Python function."""
-        for template in _templates(function):
-            yield from self.tokens((template._overload_func, template._jit_options))
+        for template in internals.templates_of(function):
+            yield from self.tokens((internals.overload_of(template), internals.options_of(template)))
             self.compiled[template] = None
 
     def _code(self, code: types.CodeType) -> Iterator[str | bytes]:
@@ -215,17 +211,6 @@ def _definition(kind: type) -> object | None:
     if path is None or "<locals>" in kind.__qualname__ or not Path(path).is_file():
         return None
     return Path(path).read_bytes()
-
-
-def _templates(function: types.FunctionType) -> list[Any]:
-    modules = [sys.modules[name] for name in _TEMPLATES if name in sys.modules]
-    return [
-        template
-        for module in modules
-        for value, kind in module.builtin_registry.globals
-        if value is function
-        for template in kind.templates
-    ]
 
 
 def references(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:

@@ -8,9 +8,7 @@ from types import CodeType
 from typing import Any
 
 import numba
-from numba.core import types
-from numba.core.compiler import CompileResult, Flags, compile_extra
-from numba.core.dispatcher import _FunctionCompiler  # pyright: ignore[reportAttributeAccessIssue]
+from numba import types
 
 from ffi_bridge.contents.callees import compiled_now
 from ffi_bridge.contents.fingerprint import compiled_parts, references
@@ -19,48 +17,10 @@ from ffi_bridge.numba_cpu import hints, object_code
 from ffi_bridge.numba_cpu.context import NativeContext
 from ffi_bridge.numba_cpu.emit import emit_handler
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
+from ffi_bridge.numba_cpu.internals import PARALLEL_FOR, Compiler, CompileResult, linked_functions
 from ffi_bridge.numba_cpu.layout import Layout, Threading
 from ffi_bridge.numba_cpu.stores import always_raises, never_stored
-from ffi_bridge.numba_cpu.threads import ENTRY, start_threads
-
-
-class _Compiler(_FunctionCompiler):
-    """Numba's compiler with the user's options, stopped before it makes wrappers for Python."""
-
-    def __init__(self, dispatcher: Any, noalias: bool, slot: ExceptionSlot) -> None:
-        super().__init__(
-            dispatcher.py_func,
-            dispatcher.targetdescr,
-            dispatcher.targetoptions,
-            dispatcher.locals,
-            dispatcher._compiler.pipeline_class,
-        )
-        self._noalias = noalias
-        self._target = NativeContext.of(dispatcher.targetctx, dispatcher.__name__, slot)
-        dispatcher.targetctx.refresh()
-        dispatcher.typingctx.refresh()
-
-    def _compile_core(self, args: tuple[types.Type, ...], return_type: object) -> CompileResult:
-        flags = Flags()
-        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
-        return compile_extra(
-            self.targetdescr.typing_context,
-            self._target,
-            self.py_func,
-            args=args,
-            return_type=return_type,
-            flags=self._customize_flags(flags),
-            locals=self.locals,
-            pipeline_class=self.pipeline_class,
-        )
-
-    def _customize_flags(self, flags: Any) -> Any:
-        flags.no_cpython_wrapper = True
-        flags.no_cfunc_wrapper = True
-        flags.no_compile = True  # the handler joins the same LLVM module before it is finished
-        flags.enable_pyobject = False
-        flags.noalias = self._noalias
-        return flags
+from ffi_bridge.numba_cpu.threads import start_threads
 
 
 def compile_handler(
@@ -101,10 +61,11 @@ def _compile(
     kernel = dispatcher.__name__
     _refuse_imports(kernel, dispatcher.py_func.__code__)
     _refuse_object_mode(dispatcher)
+    context = NativeContext.of(dispatcher.targetctx, kernel, slot)
 
     def compile_for(candidate: Sequence[types.Array]) -> CompileResult | Exception:
         try:
-            return _Compiler(dispatcher, noalias, slot).compile(tuple(candidate), None)
+            return Compiler(dispatcher, context, noalias).compile(tuple(candidate), None)
         except Warning:
             raise
         except Exception as error:  # Numba has errors of its own, and lets others through
@@ -173,12 +134,7 @@ def _refuse_object_mode(dispatcher: Any) -> None:
 
 def _threading(compiled: CompileResult, slot: ExceptionSlot, num_threads: int | None) -> Threading | None:
     """None unless the machine code enters Numba's thread pool, itself or in a function it calls."""
-    if not any(function.name == ENTRY for function in _linked_functions(compiled)):
+    if not any(function.name == PARALLEL_FOR for function in linked_functions(compiled)):
         return None
     start_threads()
     return Threading(slot.symbol, num_threads)
-
-
-def _linked_functions(compiled: CompileResult) -> list[Any]:
-    libraries = [compiled.library, *compiled.library._linking_libraries]
-    return [function for library in libraries for function in library._final_module.functions]

@@ -7,24 +7,26 @@ Python state of a worker thread, where nobody looks; here it is recorded for the
 
 from __future__ import annotations
 
-from typing import Any, Final
+import warnings
+from typing import Any
 
-from numba.core.callconv import CPUCallConv
-from numba.core.cpu import CPUContext
-from numba.core.pythonapi import PythonAPI
+import numba
 
+from ffi_bridge.errors import UntestedVersionWarning
+from ffi_bridge.numba_cpu import internals
 from ffi_bridge.numba_cpu.exception import ExceptionSlot, record_exception
-
-# Numba's name for the function that enters a parallel region.
-_PARALLEL_ENTRY: Final = ".kernel."
+from ffi_bridge.numba_cpu.internals import CPUCallConv, CPUContext, PythonAPI
 
 
 class _WithoutGIL(PythonAPI):
-    """Emits no GIL traffic in the function that enters a parallel region; the usual elsewhere."""
+    """Emits nothing that takes the GIL, or lets go of it, in a function that enters a parallel region.
+
+    In this target no other function lets go of it: one that does shows that Numba has changed their names.
+    """
 
     @property
     def _entering(self) -> bool:
-        return bool(self.builder.function.name.startswith(_PARALLEL_ENTRY))
+        return bool(self.builder.function.name.startswith(internals.PARALLEL_ENTRY))
 
     def gil_ensure(self) -> Any:
         return None if self._entering else super().gil_ensure()
@@ -34,7 +36,16 @@ class _WithoutGIL(PythonAPI):
             super().gil_release(gil)
 
     def save_thread(self) -> Any:
-        return None if self._entering else super().save_thread()
+        if self._entering:
+            return None
+        warnings.warn(
+            f"numba {numba.__version__} lets go of the GIL in the function '{self.builder.function.name}'; "
+            f"ffi_bridge expects that of '{internals.PARALLEL_ENTRY}...' alone, and kernels with parallel "
+            "regions now wait for the GIL; look for a newer ffi-bridge",
+            UntestedVersionWarning,
+            stacklevel=2,
+        )
+        return super().save_thread()
 
     def restore_thread(self, thread_state: Any) -> None:
         if not self._entering:

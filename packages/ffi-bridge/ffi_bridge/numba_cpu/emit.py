@@ -14,11 +14,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.core.compiler import CompileResult
-from numba.core.typing.templates import Signature
-from numba.np.arrayobj import populate_array
-from numba.np.numpy_support import as_dtype
+from numba import types
 
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.handler.c_code import call_c, count_to
@@ -27,6 +23,14 @@ from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, Buffer, Frame
 from ffi_bridge.handler.huge_pages import prefer_huge_pages
 from ffi_bridge.handler.interruption import return_if_interrupted
 from ffi_bridge.numba_cpu.exception import count_recorded, describe_exception, describe_recorded
+from ffi_bridge.numba_cpu.internals import (
+    GET_NUM_THREADS,
+    SET_NUM_THREADS,
+    CompileResult,
+    Signature,
+    array_value,
+    as_dtype,
+)
 from ffi_bridge.numba_cpu.isolation import Watched
 from ffi_bridge.numba_cpu.layout import Layout, Threading
 from ffi_bridge.numba_cpu.parallel_region import arrive
@@ -125,9 +129,9 @@ def _enter(frame: Frame, threading: Threading, watched: Any) -> None:
 def _mask_threads(builder: Any, count: int) -> Callable[[], object]:
     # Numba's count is thread-local, and XLA may run the handler on the caller's own thread: put it
     # back after the kernel.
-    before = call_c(builder, "get_num_threads", I64, [])
-    call_c(builder, "set_num_threads", ir.VoidType(), [ir.Constant(I64, count)])
-    return lambda: call_c(builder, "set_num_threads", ir.VoidType(), [before])
+    before = call_c(builder, GET_NUM_THREADS, I64, [])
+    call_c(builder, SET_NUM_THREADS, ir.VoidType(), [ir.Constant(I64, count)])
+    return lambda: call_c(builder, SET_NUM_THREADS, ir.VoidType(), [before])
 
 
 def _call_over_batch(
@@ -182,19 +186,9 @@ def _advance(
 
 def _array(context: Any, builder: Any, array: types.Array, data: Any, shape: tuple[Any, ...]) -> Any:
     """Numba's struct for a C-contiguous array over `data`."""
-    itemsize = ir.Constant(I64, as_dtype(array.dtype).itemsize)
     strides: list[Any] = []
-    stride: Any = itemsize
+    stride: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
     for extent in reversed(shape):
         strides.insert(0, stride)
         stride = builder.mul(stride, extent)
-    struct = context.make_array(array)(context, builder)
-    populate_array(
-        struct,
-        data=builder.bitcast(data, struct.data.type),
-        shape=list(shape),
-        strides=strides,
-        itemsize=itemsize,
-        meminfo=None,
-    )
-    return struct._getvalue()
+    return array_value(builder, context, array, data, shape, strides)

@@ -12,10 +12,10 @@ import ctypes
 from typing import Any, Final
 
 from llvmlite import binding, ir
-from numba.core.callconv import CPUCallConv
 
 from ffi_bridge.handler.c_code import call_c, external, variable
 from ffi_bridge.handler.frame import I64, NULL, POINTER, Frame, constant_text
+from ffi_bridge.numba_cpu.internals import CPUCallConv
 
 _COUNTER: Final = 0
 _MESSAGE: Final = 1

@@ -10,8 +10,6 @@ from typing import Any
 import jax
 import numba
 from jax.typing import ArrayLike
-from numba.core import config
-from numba.core.dispatcher import Dispatcher
 
 from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.outs import Outs
@@ -19,8 +17,7 @@ from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel
 from ffi_bridge.numba_cpu.in_python import NumbaPython
-
-_CONFIG: Any = config  # its attributes are not declared
+from ffi_bridge.numba_cpu.internals import Dispatcher, config
 
 
 @picklable
@@ -84,7 +81,7 @@ def numba_kernel(
         Array([0., 1., 3., 6.], dtype=float32)
     """
     aliases = alias_pairs(input_output_aliases)
-    if _CONFIG.DISABLE_JIT and inspect.isfunction(kernel):
+    if config.DISABLE_JIT and inspect.isfunction(kernel):
         spec = NumbaPython(vmap_method, aliases, kernel)
     else:
         spec = NumbaKernel(vmap_method, aliases, _njit_function(kernel))

@@ -17,25 +17,28 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding as llvm
-from numba.core import config as _config
-from numba.core.compiler import CompileResult
-from numba.core.environment import Environment, lookup_environment
-from numba.core.registry import cpu_target
-from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
-from numba.core.typing.templates import builtin_registry
 
 from ffi_bridge import kernel_cache
+from ffi_bridge.contents import internals
 from ffi_bridge.contents.fingerprint import fingerprint, is_library_name
 from ffi_bridge.handler.interruption import watch_signals
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
+from ffi_bridge.numba_cpu.internals import (
+    ENVIRONMENT,
+    CompileResult,
+    Environment,
+    builtin_registry,
+    config,
+    finished_module,
+    lookup_environment,
+    object_of,
+    runtime_functions,
+    target_context,
+)
 from ffi_bridge.numba_cpu.layout import Threading
 from ffi_bridge.numba_cpu.threads import start_threads
 
-config: Any = _config  # its constants are made when it runs
-_runtime: Any = _nrt_python  # written in C
-
-_ENVIRONMENT: Final = "_ZN08NumbaEnv"
 _INTRINSIC: Final = "llvm."
 
 
@@ -64,7 +67,7 @@ def keep(name: str, entry: Entry) -> None:
 def key_of(name: str) -> str | None:
     """The key of a target in the kernel cache: its name stands for the kernel; None: not to be kept."""
     versions = (numba.__version__, llvmlite.__version__, np.__version__)
-    machine = _context().codegen().magic_tuple()
+    machine = target_context().codegen().magic_tuple()
     # numba-cuda adds settings of its own, once it is loaded.
     settings = {n: v for n, v in kernel_cache.settings_of(config).items() if "CUDA" not in n}
     around = (kernel_cache.own_sources(), versions, machine, settings)
@@ -80,17 +83,16 @@ def is_portable(compiled: CompileResult, entry: Entry) -> bool:
 
 def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
     """A finished library whose object was kept (`enable_object_caching`)."""
-    library: Any = compiled.library
-    module = library._final_module
+    module = finished_module(compiled)
     variables = [x for x in module.global_variables if not x.is_declaration]
-    environments = [x.name for x in variables if x.name.startswith(_ENVIRONMENT)]
+    environments = [x.name for x in variables if x.name.startswith(ENVIRONMENT)]
     outside = [x.name for x in (*module.functions, *module.global_variables) if x.is_declaration]
     facts = {
         "symbols": [name for name in outside if not name.startswith(_INTRINSIC)],
         "environments": environments,
         "slot": None if threading is None else threading.slot,
     }
-    return Entry(facts, library._get_compiled_object())
+    return Entry(facts, object_of(compiled))
 
 
 def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
@@ -120,13 +122,9 @@ def _has(symbols: Iterable[str]) -> bool:
 @functools.cache
 def _name_runtime() -> None:
     """Give LLVM the names of Numba's runtime, as Numba does before it compiles something."""
-    _context()  # names the functions of Python and C
-    for name, address in _runtime.c_helpers.items():
-        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
-
-
-def _context() -> Any:
-    return cpu_target.target_context
+    target_context()  # names the functions of Python and C
+    for name, address in runtime_functions().items():
+        llvm.add_symbol(name, address)
 
 
 def _constants_of(environment: str) -> list[object]:
@@ -148,12 +146,11 @@ def _overloads_of_others() -> list[object]:
     Those of a kernel's own functions are a part of the kernel's fingerprint.
     """
     templates = [*builtin_registry.functions, *builtin_registry.attributes]
-    declared = [template for template in templates if hasattr(template, "_overload_func")]
+    declared = [(template.key, internals.overload_of(template)) for template in templates]
     return [
-        (str(template.key), template._overload_func)
-        for template in declared
-        if not _is_numbas(template._overload_func)
-        and (is_library_name(template.key) or not callable(template.key))
+        (str(key), function)
+        for key, function in declared
+        if function and not _is_numbas(function) and (is_library_name(key) or not callable(key))
     ]
 
 

@@ -17,6 +17,7 @@ from llvmlite import ir
 from ffi_bridge.handler.c_code import begin_function, call_c, count_to, load_member, member, variable
 from ffi_bridge.handler.engine import new_module
 from ffi_bridge.handler.frame import I32, I64, NULL, POINTER, Frame
+from ffi_bridge.numba_cpu.internals import GET_NUM_THREADS, SET_NUM_THREADS
 from ffi_bridge.numba_cpu.isolation import OUTPUTS, RUN, emit_isolated
 
 ARRIVE: Final = "ffi_bridge_arrive"
@@ -173,12 +174,12 @@ def _emit_run(module: Any, key: int) -> None:
     arrays = builder.alloca(POINTER, load_member(builder, shared, COUNT))
     _go_to(builder, key, place, NULL, NULL)
     builder.store(share, member(builder, place, SHARE))
-    threads = call_c(builder, "get_num_threads", I64, ())
-    call_c(builder, "set_num_threads", NONE, (load_member(builder, shared, THREADS),))
+    threads = call_c(builder, GET_NUM_THREADS, I64, ())
+    call_c(builder, SET_NUM_THREADS, NONE, (load_member(builder, shared, THREADS),))
     _cut(builder, shared, share, extents, arrays)
     region = arrays, extents, load_member(builder, shared, STRIDES), load_member(builder, shared, DATA)
     builder.call(load_member(builder, shared, BODY_OF), region)
-    call_c(builder, "set_num_threads", NONE, (threads,))
+    call_c(builder, SET_NUM_THREADS, NONE, (threads,))
     _go_back(builder, key, place)
     builder.ret_void()
 

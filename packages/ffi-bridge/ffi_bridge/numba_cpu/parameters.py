@@ -6,8 +6,7 @@ import inspect
 from typing import Any
 
 import numpy as np
-from numba.core import types
-from numba.np.numpy_support import from_dtype
+from numba import from_dtype, types
 
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.errors import KernelTypeError

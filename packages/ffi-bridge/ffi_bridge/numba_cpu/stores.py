@@ -8,14 +8,19 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from llvmlite import binding as llvm
-from numba.core import ir
-from numba.core.compiler import CompileResult, run_frontend
-from numba.core.errors import NumbaError
-from numba.core.ssa import reconstruct_ssa
+
+from ffi_bridge.numba_cpu.internals import (
+    CompileResult,
+    NumbaError,
+    data_argument,
+    function_of,
+    numba_ir,
+    reconstruct_ssa,
+    run_frontend,
+)
 
 # LLVM's marks of a pointer that its function does not write through, itself or in what it calls.
 _NEVER_WRITTEN: Final = {b"readonly", b"readnone"}
-_DATA: Final = 4  # the place of an array's address in Numba's struct, and so in the name of an argument
 
 
 def never_stored(compiled: CompileResult, names: Sequence[str]) -> set[str]:
@@ -24,13 +29,13 @@ def never_stored(compiled: CompileResult, names: Sequence[str]) -> set[str]:
     LLVM has followed every pointer through callees, views and tuples, and marked those that nothing is
     written through. What it cannot follow, such as arrays in the shares of a parallel region, is unmarked.
     """
-    marks = {x.name: set(x.attributes) for x in _function(compiled).arguments}
-    return {name for name in names if marks.get(f"arg.{name}.{_DATA}", set()) & _NEVER_WRITTEN}
+    marks = {x.name: set(x.attributes) for x in function_of(compiled).arguments}
+    return {name for name in names if marks.get(data_argument(name), set()) & _NEVER_WRITTEN}
 
 
 def always_raises(compiled: CompileResult) -> bool:
     """Return whether every way through the kernel ends with an exception."""
-    ends = [x for block in _function(compiled).blocks for x in block.instructions if x.opcode == "ret"]
+    ends = [x for block in function_of(compiled).blocks for x in block.instructions if x.opcode == "ret"]
     return all(_is_error(next(x.operands)) for x in ends)
 
 
@@ -45,11 +50,6 @@ def unused_parameters(function: Any) -> frozenset[str]:
     return frozenset()
 
 
-def _function(compiled: CompileResult) -> Any:
-    library: Any = compiled.library
-    return library._final_module.get_function(compiled.fndesc.llvm_func_name)
-
-
 def _is_error(status: Any) -> bool:
     """Return whether a status that the kernel returns is known not to be 0, that of success."""
     return status.value_kind == llvm.ValueKind.constant_int and status.get_constant_value() != 0
@@ -57,7 +57,7 @@ def _is_error(status: Any) -> bool:
 
 def _read(statement: Any) -> list[Any]:
     """The variables that a statement reads; the one that an assignment makes is none of them."""
-    if not isinstance(statement, ir.Assign):
+    if not isinstance(statement, numba_ir.Assign):
         return statement.list_vars()
     value = statement.value
-    return [value] if isinstance(value, ir.Var) else getattr(value, "list_vars", list)()
+    return [value] if isinstance(value, numba_ir.Var) else getattr(value, "list_vars", list)()

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import llvmlite
 import numba
-from numba.core import types
-from numba.core.compiler_lock import global_compiler_lock
+from numba import types
 
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.native.target import Target, ensure_target
 from ffi_bridge.numba_cpu import object_code
+from ffi_bridge.numba_cpu.internals import global_compiler_lock
 from ffi_bridge.numba_cpu.layout import Layout
 
 _VERSIONS: Final = (numba.__version__, llvmlite.__version__, sys.version_info[:2])

@@ -14,18 +14,17 @@ import numba
 from llvmlite import binding as llvm
 
 from ffi_bridge.handler.engine import compile_module
+from ffi_bridge.numba_cpu.internals import PARALLEL_FOR, THREAD_ID
 from ffi_bridge.numba_cpu.parallel_region import ARRIVE, DEPART, emit_pool
 
-ENTRY: Final = "numba_parallel_for"
-_THREAD_ID: Final = "get_thread_id"
-_FUNCTIONS: Final = {ENTRY: "enter", _THREAD_ID: "thread_id"} | {name: name for name in (ARRIVE, DEPART)}
+_FUNCTIONS: Final = {PARALLEL_FOR: "enter", THREAD_ID: "thread_id", ARRIVE: ARRIVE, DEPART: DEPART}
 
 
 @functools.cache
 def start_threads() -> object:
     """Name them to LLVM, for all that is loaded from here on; returns what keeps them alive."""
     numba.get_num_threads()  # names Numba's own
-    module = emit_pool(_new_key(), *map(llvm.address_of_symbol, (ENTRY, _THREAD_ID)))
+    module = emit_pool(_new_key(), *map(llvm.address_of_symbol, (PARALLEL_FOR, THREAD_ID)))
     engine = compile_module(module, opt=0)  # in a third of the time; what it does takes none
     for symbol, function in _FUNCTIONS.items():
         llvm.add_symbol(symbol, engine.get_function_address(function))

@@ -1,4 +1,7 @@
-"""numba-cuda as a compiler: the one place that knows its inside, its options, its layout of arguments."""
+"""numba-cuda as a compiler, and all its inner names that the bridge uses.
+
+These are modules, its options, the parts of its dispatcher, and the order in which a kernel takes an array.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,23 @@ from typing import Any, Final
 
 import numba_cuda
 import numpy as np
-from numba import cuda, types
-from numba.core.errors import NumbaError
-from numba.cuda import codegen as _codegen
-from numba.cuda import dispatcher as _dispatcher
-from numba.cuda.core import config  # pyright: ignore[reportMissingImports]
-from numba.cuda.extending import intrinsic
-from numba.np.arrayobj import populate_array
-from numba.np.numpy_support import from_dtype
+from numba import NumbaError, cuda, from_dtype, types
 
+from ffi_bridge.native.inner_names import inner_names, look_up
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
+
+TESTED: Final = (0, 30)
+
+with inner_names("numba-cuda", numba_cuda.__version__, TESTED):
+    from numba.cuda import codegen as _codegen
+    from numba.cuda import dispatcher as _dispatcher
+    from numba.cuda.core import config  # pyright: ignore[reportMissingImports]
+    from numba.cuda.extending import intrinsic
+    from numba.np.arrayobj import populate_array
+
+    look_up(_dispatcher, "_Kernel", "CUDADispatcher", "get_current_device")
+    look_up(_codegen, "CUDACodeLibrary")
+    look_up(_codegen.CUDACodeLibrary, "_ensure_cc", "get_cubin")
 
 # numba-cuda 0.30 reads a name, when it first compiles, that NumPy 2.5 no longer has.
 if not hasattr(np, "row_stack"):
@@ -77,7 +87,7 @@ class NumbaCuda:
         return cuda.jit(device=True, **options)(kernel.py_func)
 
     def like(self, kernel: Any, function: Callable[..., None]) -> Any:
-        """By its decorator."""
+        """Decorate `function` with the options of `kernel`."""
         options = {name: value for name, value in kernel.targetoptions.items() if name != "device"}
         return cuda.jit(**options)(function)
 

@@ -1,4 +1,4 @@
-"""numba-cuda-mlir, numba-cuda's successor, as a compiler: the one place that knows it.
+"""numba-cuda-mlir, numba-cuda's successor, as a compiler, and all its inner names that the bridge uses.
 
 Imported once a process has kernels of it: no other module names the package.
 """
@@ -13,19 +13,26 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final
 
 import numba_cuda_mlir
-from numba_cuda_mlir import cuda
-from numba_cuda_mlir import tools as _tools
-from numba_cuda_mlir import types as _types
-from numba_cuda_mlir._mlir import ir as _ir
-from numba_cuda_mlir._mlir.dialects import arith, memref
-from numba_cuda_mlir.descriptor import MLIRDispatcher
-from numba_cuda_mlir.extending import intrinsic, refresh_registries
-from numba_cuda_mlir.numba_cuda.core import config
-from numba_cuda_mlir.numba_cuda.core.errors import NumbaError
-from numba_cuda_mlir.numba_cuda.np.numpy_support import from_dtype
 
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native.inner_names import inner_names, look_up
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
+
+TESTED: Final = (0, 6)
+
+with inner_names("numba-cuda-mlir", numba_cuda_mlir.__version__, TESTED):
+    from numba_cuda_mlir import cuda
+    from numba_cuda_mlir import tools as _tools
+    from numba_cuda_mlir import types as _types
+    from numba_cuda_mlir._mlir import ir as _ir
+    from numba_cuda_mlir._mlir.dialects import arith, memref
+    from numba_cuda_mlir.descriptor import MLIRDispatcher
+    from numba_cuda_mlir.extending import intrinsic, refresh_registries
+    from numba_cuda_mlir.numba_cuda.core import config
+    from numba_cuda_mlir.numba_cuda.core.errors import NumbaError
+    from numba_cuda_mlir.numba_cuda.np.numpy_support import from_dtype
+
+    look_up(_tools, "_cached_cc", "format_arch")
 
 # Modules whose names are made when they run, or are replaced below.
 tools: Any = _tools

@@ -12,14 +12,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FunctionType
 from typing import Any, Final
 
 import warp as wp
 
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.cuda.extents import MAX_GRID, LaunchExtents
-from ffi_bridge.warp.internals import array_annotation
+from ffi_bridge.warp.internals import array_annotation, body_of, call_of, parameters_of, transformed
 
 # A launch on the CPU, which has no blocks, is of element `first` alone.
 _MOVE: Final = """
@@ -91,7 +90,7 @@ class _OfElement(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
-        moved = [_statement(self._moved(x), function) for x, function in self._moves.items()]
+        moved = [call_of(self._moved(x), function) for x, function in self._moves.items()]
         node.body = [*moved, *node.body, *self._adjoints()]
         return node
 
@@ -104,27 +103,19 @@ class _OfElement(ast.NodeTransformer):
 
     def _adjoints(self) -> list[ast.stmt]:
         # Adjoints run in reverse, so that what stands last in the body comes before all that needs it.
-        return [_statement(f"f({x})", _place_adjoint) for x in self._moves]
-
-
-def _statement(text: str, function: Any) -> ast.stmt:
-    """The statement, of which `f` is a Warp function."""
-    statement: Any = ast.parse(text).body[0]
-    # Warp's own mark for a function that no name of the kernel's scope stands for.
-    statement.value.func.warp_func = function
-    return statement
+        return [call_of(f"f({x})", _place_adjoint) for x in self._moves]
 
 
 def _arrays_of(kernel: Any) -> dict[str, Any]:
     """The parameters that are arrays, with their types."""
-    found = {arg.label: array_annotation(arg.type) for arg in kernel.adj.args}
-    return {name: of_type for name, of_type in found.items() if of_type is not None}
+    found = ((name, array_annotation(kind)) for name, kind in parameters_of(kernel))
+    return {name: of_type for name, of_type in found if of_type is not None}
 
 
 def takes_batch(kernel: Any) -> bool:
     """Whether `batched_kernel` can make one of it: not where the body assigns to the name of an array."""
     arrays = _arrays_of(kernel)
-    names = (node for node in ast.walk(kernel.adj.tree) if isinstance(node, ast.Name))
+    names = (node for node in ast.walk(body_of(kernel)) if isinstance(node, ast.Name))
     return not any(name.id in arrays and isinstance(name.ctx, ast.Store) for name in names)
 
 
@@ -138,26 +129,14 @@ def batched_kernel(kernel: Any, levels: int) -> Any:
     extents, strides = wp.types.vector(levels, wp.uint32), wp.types.vector(levels, wp.int64)
     arrays = _arrays_of(kernel)
     annotations = {
-        (_Names(arg.label).whole if arg.label in arrays else arg.label): arg.type for arg in kernel.adj.args
+        (_Names(name).whole if name in arrays else name): kind for name, kind in parameters_of(kernel)
     }
     annotations |= {_FIRST: wp.uint32, _SIZES: extents}
     for name in map(_Names, arrays):
         annotations |= {name.strides: strides, name.adjoint_strides: strides}
-    own = kernel.func
-    function = FunctionType(own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__)
-    functools.update_wrapper(function, own)
-    function.__annotations__ = annotations
-    module = wp.Module(f"{kernel.module.name}_{kernel.key}_batch_{levels}_{_CONTENTS.digest[:8]}", None)
-    module.options.update(kernel.module.options)
     moves = {name: _move(of_type.dtype, of_type.ndim, levels) for name, of_type in arrays.items()}
-    return wp.Kernel(
-        function,
-        key=kernel.key,
-        module=module,
-        options=dict(kernel.options),
-        code_transformers=[*kernel.adj.transformers, _OfElement(moves)],
-        source=kernel.adj.source,
-    )
+    module = f"{kernel.module.name}_{kernel.key}_batch_{levels}_{_CONTENTS.digest[:8]}"
+    return transformed(kernel, annotations, module, _OfElement(moves))
 
 
 def batch_parameters(

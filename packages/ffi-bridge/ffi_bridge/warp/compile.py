@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import threading
 from collections.abc import Sequence
-from types import FunctionType
 from typing import Any, Final
 
 import warp as wp
@@ -17,6 +15,13 @@ from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.handler.launch import Slot
 from ffi_bridge.native.target import ensure_target
 from ffi_bridge.warp.emit import CpuLaunch, CpuProgram, emit_handler
+from ffi_bridge.warp.internals import (
+    annotated,
+    entry_on_cpu,
+    forget_contents,
+    loaded_on_cpu,
+    parameters_of,
+)
 from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
 # Warp's compiler and its caches are not made for several threads.
@@ -71,8 +76,7 @@ def _packed(arguments: Sequence[Argument]) -> tuple[bytes, list[int]]:
 
 def _entry(launch: WarpLaunch, concrete: Any, module: Any) -> int:
     """The address of the C function of a kernel, or of its adjoint."""
-    hooks = module.get_kernel_hooks(concrete)
-    entry = hooks.forward if launch.adjoints is None else hooks.backward
+    entry = entry_on_cpu(module, concrete, adjoint=launch.adjoints is not None)
     if entry is None:
         raise launch.without_adjoint()
     return ctypes.cast(entry, ctypes.c_void_p).value or 0
@@ -83,7 +87,7 @@ def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
     wp.init()
     try:
         concrete = specialised(kernel, types)
-        module = concrete.module.load("cpu", 1)
+        module = loaded_on_cpu(concrete)
     except Exception as error:
         raise KernelTypeError(f"kernel '{kernel.key}' does not compile: {error}") from error
     if module is None:
@@ -103,19 +107,14 @@ def specialised(kernel: Any, types: Sequence[Any]) -> Any:
     Its module forgets the hash of its contents, so that constants of Python are looked at again.
     """
     concrete = _without_type_parameters(kernel, types) if kernel.is_generic else kernel
-    concrete.module.hashers.clear()
+    forget_contents(concrete)
     return concrete
 
 
 def _without_type_parameters(kernel: Any, types: Sequence[Any]) -> Any:
     key = (kernel, tuple((t.dtype, t.ndim) if isinstance(t, wp.array) else t for t in types))
     if key not in _specialisations:
-        generic = kernel.func
-        function = FunctionType(
-            generic.__code__, generic.__globals__, generic.__name__, generic.__defaults__, generic.__closure__
-        )
-        functools.update_wrapper(function, generic)
-        function.__annotations__ = {arg.label: t for arg, t in zip(kernel.adj.args, types, strict=True)}
-        _specialisations[key] = wp.kernel(function, module="unique")
+        annotations = {name: t for (name, _), t in zip(parameters_of(kernel), types, strict=True)}
+        _specialisations[key] = wp.kernel(annotated(kernel.func, annotations), module="unique")
         _specialisations[key].options.update(kernel.options)
     return _specialisations[key]

@@ -20,6 +20,7 @@ from ffi_bridge.cuda.program import ProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.warp.batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
 from ffi_bridge.warp.compile import compiling, specialised
+from ffi_bridge.warp.internals import contents_of, entry_on_cuda, shared_memory
 from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
 
@@ -74,9 +75,8 @@ def ensure_cuda_target(call: WarpProgram) -> str:
 
 def _kernel(launch: WarpLaunch, concrete: Any, capability: tuple[int, int]) -> CudaKernel:
     compiled = _compiled(concrete, capability, launch.block_dim)
-    direction = "forward" if launch.adjoints is None else "backward"
-    entry = f"{concrete.get_mangled_name()}_cuda_kernel_{direction}"
-    shared = compiled.shared.get(f"{entry}_smem_bytes")
+    entry = entry_on_cuda(concrete, adjoint=launch.adjoints is not None)
+    shared = shared_memory(compiled.shared, entry)
     if shared is None:
         raise launch.without_adjoint()
     cubin = Cubin(compiled.code, entry, launch.kernel, launch.types)
@@ -145,10 +145,8 @@ def _numbers(program: ProgramBuilder, arguments: Sequence[Argument]) -> list[int
 
 def _compiled(kernel: Any, capability: tuple[int, int], block_dim: int) -> Compiled:
     """The machine code of the kernel's module; compiled again where that has changed."""
-    module = kernel.module
-    module.options["block_dim"] = block_dim
-    contents = bytes(module.get_module_hash(block_dim))
-    key = (module.name, contents, capability)
+    contents = contents_of(kernel, block_dim)
+    key = (kernel.module.name, contents, capability)
     if key not in _compiled_modules:
         _compiled_modules[key] = _compile(kernel, capability, contents)
     return _compiled_modules[key]

@@ -1,16 +1,26 @@
-"""The inner names of Warp that the bridge uses: those that its public modules lack, in one place."""
+"""Inner names of Warp that the bridge needs, and the last version that they were tested with.
+
+Warp's users are promised what `warp` and `warp.types` export. Whatever else the bridge knows of it is here:
+modules, attributes of kernels and types, the names of functions in machine code.
+"""
 
 from __future__ import annotations
 
+import ast
+import functools
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
 
 import warp as wp
 
+from ffi_bridge.native.inner_names import inner_names, look_up
 from ffi_bridge.native.redirection import Replacement
 
-try:
+TESTED: Final = (1, 19)
+
+with inner_names("warp-lang", wp.__version__, TESTED):
     from warp._src import context
     from warp._src.codegen import get_full_arg_spec
     from warp._src.context import (
@@ -18,22 +28,15 @@ try:
         pack_arg,
     )
     from warp._src.types import array_t
-except ImportError as error:
-    raise ImportError(
-        f"Warp {wp.__version__} does not have what ffi_bridge needs of it: {error}; install the newest "
-        "release of ffi-bridge, or another one of warp-lang >= 1.18"
-    ) from error
 
-__all__ = [
-    "array_annotation",
-    "array_t",
-    "get_full_arg_spec",
-    "host_functions",
-    "launch_bounds",
-    "native_functions",
-    "pack_arg",
-    "tape_is_open",
-]
+    look_up(wp.Kernel, "get_mangled_name", "infer_argument_types")
+    look_up(wp.Module, "load", "get_module_hash")
+
+__all__ = ["array_t", "get_full_arg_spec", "pack_arg"]
+
+# Functions of Warp's native library for single values, and what the garbage collector calls at any time: how
+# they are named.
+HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy", "unregister", "wp_cuda_context_")
 
 
 def array_annotation(kind: Any) -> Any:
@@ -44,13 +47,100 @@ def array_annotation(kind: Any) -> Any:
     return wp.array(dtype=kind.dtype, ndim=kind.ndim)
 
 
+def element_shape(dtype: Any) -> tuple[int, ...]:
+    """Return the extents of a vector or matrix type, 0 for one of any size; () for a number."""
+    return tuple(getattr(dtype, "_shape_", ()))
+
+
+def scalar_of(dtype: Any) -> Any:
+    """Return the type of the numbers in a vector or matrix type; a number's own."""
+    return getattr(dtype, "_wp_scalar_type_", dtype)
+
+
+def parameters_of(kernel: Any) -> list[tuple[str, Any]]:
+    """Return the names and annotations of a kernel's parameters."""
+    return [(arg.label, arg.type) for arg in kernel.adj.args]
+
+
+def body_of(kernel: Any) -> ast.AST:
+    """Return the syntax tree of a kernel."""
+    return kernel.adj.tree
+
+
+def call_of(statement: str, function: Any) -> ast.stmt:
+    """Return the statement `f(...)` or `x = f(...)` of a kernel, where `f` stands for a Warp function."""
+    found: Any = ast.parse(statement).body[0]
+    found.value.func.warp_func = function  # Warp's mark of a function that has no name in the kernel's scope
+    return found
+
+
+def annotated(function: FunctionType, annotations: Mapping[str, Any]) -> FunctionType:
+    """Return a copy of a Python function with other annotations, from which Warp can make another kernel."""
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    functools.update_wrapper(copy, function)
+    copy.__annotations__ = dict(annotations)
+    return copy
+
+
+def transformed(kernel: Any, annotations: Mapping[str, Any], module: str, step: ast.NodeTransformer) -> Any:
+    """Return a kernel in a module of its own, whose body is what `step` makes of that of `kernel`."""
+    own = wp.Module(module, None)
+    own.options.update(kernel.module.options)
+    return wp.Kernel(
+        annotated(kernel.func, annotations),
+        key=kernel.key,
+        module=own,
+        options=dict(kernel.options),
+        code_transformers=[*kernel.adj.transformers, step],
+        source=kernel.adj.source,
+    )
+
+
+def forget_contents(kernel: Any) -> None:
+    """Let the hash of a kernel's module be computed anew, from the constants of Python as they are now."""
+    kernel.module.hashers.clear()
+
+
+def contents_of(kernel: Any, block_dim: int) -> bytes:
+    """Return the hash of a kernel's module, which is compiled for so many threads per block from now on."""
+    kernel.module.options["block_dim"] = block_dim
+    return bytes(kernel.module.get_module_hash(block_dim))
+
+
+def loaded_on_cpu(kernel: Any) -> Any:
+    """Compile and load a kernel's module for the CPU; None where that has failed before."""
+    return kernel.module.load("cpu", 1)
+
+
+def entry_on_cpu(module: Any, kernel: Any, adjoint: bool) -> Any:
+    """Return the C function of a kernel, or of its adjoint, in a loaded module; None where there is none."""
+    hooks = module.get_kernel_hooks(kernel)
+    return hooks.backward if adjoint else hooks.forward
+
+
+def entry_on_cuda(kernel: Any, adjoint: bool) -> str:
+    """Return the name of a kernel, or of its adjoint, in machine code for a GPU."""
+    return f"{kernel.get_mangled_name()}_cuda_kernel_{'backward' if adjoint else 'forward'}"
+
+
+def shared_memory(notes: Mapping[str, int], entry: str) -> int | None:
+    """Return the bytes of shared memory that the notes of a module give for a function, or None."""
+    return notes.get(f"{entry}_smem_bytes")
+
+
 def launch_bounds(dims: tuple[int, ...], kernel: Any, block_dim: int) -> bytes:
-    """Warp's struct for launch dimensions; raises ValueError for those that `wp.tid()` cannot count."""
+    """Return Warp's struct for launch dimensions; raise ValueError for those that `wp.tid()` cannot count."""
     return bytes(_build_kernel_launch_bounds(dims, kernel, block_dim))
 
 
 def host_functions(ours: Mapping[str, Callable[..., Any]]) -> list[Replacement]:
-    """Replacements of functions by which programs launch kernels, copy and fill arrays, and name devices."""
+    """Return replacements of functions that launch kernels, copy and fill arrays, or name devices."""
     owners = {"get_device": [context.runtime], "fill_": [wp.array], "zero_": [wp.array]}
     return [(owner, name, f) for name, f in ours.items() for owner in owners.get(name, (wp, context))]
 
@@ -62,7 +152,7 @@ def tape_is_open() -> bool:
 
 @contextmanager
 def native_functions(lookup: Callable[[Any, str], Any]) -> Generator[None]:
-    """Within the block `lookup(library, name)` gives the functions of Warp's native library."""
+    """Within the block, take the functions of Warp's native library from `lookup(library, name)`."""
     runtime: Any = context.runtime
     library = runtime.core
     runtime.core = _Library(lambda name: lookup(library, name))

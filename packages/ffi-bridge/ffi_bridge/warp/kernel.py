@@ -20,6 +20,7 @@ from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.warp.adjoint import differentiable_call
 from ffi_bridge.warp.call import ForwardKernel, Launch, WarpFunction
+from ffi_bridge.warp.internals import parameters_of
 from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
 from ffi_bridge.warp.parameters import annotations_of, parameter_of
@@ -94,7 +95,7 @@ def warp_kernel(
         )
     structure = Outs.of(outs)
     subject = f"kernel '{kernel.key}'"
-    parameters = [parameter_of(subject, arg.label, arg.type) for arg in kernel.adj.args]
+    parameters = [parameter_of(subject, *annotated) for annotated in parameters_of(kernel)]
     signature = Signature.of(subject, parameters, structure, tuple(in_out_argnames or ()))
     spec = ForwardKernel(vmap_method, signature.aliases, signature, kernel)
     spec.check(structure)

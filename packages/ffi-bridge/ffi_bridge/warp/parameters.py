@@ -11,7 +11,14 @@ from jax.core import Tracer
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.buffers import contiguous
-from ffi_bridge.warp.internals import array_annotation, array_t, get_full_arg_spec, pack_arg
+from ffi_bridge.warp.internals import (
+    array_annotation,
+    array_t,
+    element_shape,
+    get_full_arg_spec,
+    pack_arg,
+    scalar_of,
+)
 from ffi_bridge.warp.types import jaxtype_to_warptype
 
 _MAX_EXTENT: Final = 2**31 - 1
@@ -32,12 +39,11 @@ class Parameter:
     @property
     def inner(self) -> tuple[int, ...]:
         """The axes that a vector or matrix element takes at the end of a JAX shape; 0 for one of any size."""
-        return tuple(getattr(self.type.dtype, "_shape_", ()))
+        return element_shape(self.type.dtype)
 
     def scalar_dtype(self) -> Any:
         """Warp's scalar type of the elements, or None where the kernel is generic in it."""
-        element = self.type.dtype
-        scalar = getattr(element, "_wp_scalar_type_", element)
+        scalar = scalar_of(self.type.dtype)
         return None if scalar is Any else scalar
 
 
@@ -125,7 +131,7 @@ def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int,
 
 def warp_shape(of_type: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The extents in Warp of an array of JAX."""
-    return shape[: len(shape) - len(getattr(of_type.dtype, "_shape_", ()))] or (1,)
+    return shape[: len(shape) - len(element_shape(of_type.dtype))] or (1,)
 
 
 def array_value(of_type: Any, shape: tuple[int, ...]) -> Any:

@@ -18,11 +18,13 @@ import warp as wp
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.redirection import in_this_thread
 from ffi_bridge.warp.internals import (
+    HARMLESS,
     array_annotation,
     array_t,
     host_functions,
     native_functions,
     pack_arg,
+    parameters_of,
     tape_is_open,
 )
 from ffi_bridge.warp.launch import DATA_OFFSET, Argument, WarpLaunch, launch_dims, threads_of_block
@@ -35,8 +37,6 @@ _FIRST: Final = 1 << 60
 _APART: Final = 1 << 44
 
 _REFUSED: Final = ("launch_tiled", "capture_begin", "capture_launch", "capture_while", "capture_if")
-# Functions of Warp's native library for single values, and what the garbage collector calls at any time.
-_HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy", "unregister", "wp_cuda_context_")
 
 
 class RecordedDevice:
@@ -125,7 +125,7 @@ class Recorder:
         """Return a stand-in for Warp's native library, which would follow addresses."""
 
         def lookup(library: Any, name: str) -> Any:
-            if threading.get_ident() == thread and not any(part in name for part in _HARMLESS):
+            if threading.get_ident() == thread and not any(part in name for part in HARMLESS):
                 self.refuse(f"it calls {name} of Warp's native library")
             return getattr(library, name)
 
@@ -162,7 +162,8 @@ class Recorder:
         try:
             types = self._types(kernel, values)
             arguments = [
-                self._argument(kernel, *of_one) for of_one in zip(kernel.adj.args, types, values, strict=True)
+                self._argument(kernel, name, kind, value)
+                for (name, _), kind, value in zip(parameters_of(kernel), types, values, strict=True)
             ]
         except KernelTypeError:
             raise
@@ -181,17 +182,17 @@ class Recorder:
                 )
 
     def _types(self, kernel: Any, values: Sequence[Any]) -> list[Any]:
-        expected = [arg.type for arg in kernel.adj.args]
+        expected = [kind for _, kind in parameters_of(kernel)]
         if len(values) != len(expected):
             raise TypeError(f"it takes {len(expected)} arguments, and the launch has {len(values)}")
         found = kernel.infer_argument_types(values) if kernel.is_generic else expected
         return [kind if (array := array_annotation(kind)) is None else array for kind in found]
 
-    def _argument(self, kernel: Any, parameter: Any, kind: Any, value: Any) -> Argument:
-        packed = pack_arg(kernel, kind, parameter.label, value, self.device)
+    def _argument(self, kernel: Any, name: str, kind: Any, value: Any) -> Argument:
+        packed = pack_arg(kernel, kind, name, value, self.device)
         if not isinstance(packed, array_t):
             if not is_static(kind):
-                self.refuse(f"it passes {value!r} for '{parameter.label}' to kernel '{kernel.key}'")
+                self.refuse(f"it passes {value!r} for '{name}' to kernel '{kernel.key}'")
             return Argument.of(packed)
         if not packed.data:
             return Argument.of(packed)  # None, or an array of no elements
@@ -199,10 +200,10 @@ class Recorder:
         if not 0 <= buffer < self._first + len(self.temporaries):
             self.refuse(
                 f"it passes kernel '{kernel.key}' an array that is neither its argument nor made by it, for "
-                f"'{parameter.label}': give that as an input"
+                f"'{name}': give that as an input"
             )
         if packed.grad:
-            self.refuse(f"it passes kernel '{kernel.key}' an array with a gradient for '{parameter.label}'")
+            self.refuse(f"it passes kernel '{kernel.key}' an array with a gradient for '{name}'")
         without_address = array_t.from_buffer_copy(packed)
         without_address.data = 0
         return Argument.of(without_address, (buffer, DATA_OFFSET, displacement))

@@ -1,0 +1,112 @@
+"""Inner names of dispatchers, overloads and intrinsics: those of Numba, and of its two branches for CUDA.
+
+Nothing is imported, since Warp kernels have fingerprints where Numba is not installed: an object is looked
+at whose package is loaded. `numba_cpu.internals`, `numba_cuda.by_llvm` and `numba_cuda.by_mlir` compare
+versions.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Final
+
+# Each has a table of its own of what `overload` declares.
+_TEMPLATES: Final = tuple(
+    f"{package}.typing.templates" for package in ("numba.core", "numba.cuda", "numba_cuda_mlir.numba_cuda")
+)
+
+
+def is_dispatcher(value: object) -> bool:
+    """Return whether `value` is a decorated function that keeps what is compiled of it."""
+    return hasattr(value, "_reset_overloads")
+
+
+def templates_of(function: types.FunctionType) -> list[Any]:
+    """Return the templates by which overloads of a Python function were declared."""
+    modules = [sys.modules[name] for name in _TEMPLATES if name in sys.modules]
+    return [
+        template
+        for module in modules
+        for value, kind in module.builtin_registry.globals
+        if value is function
+        for template in kind.templates
+    ]
+
+
+def overload_of(part: Any) -> Any:
+    """Return the Python function that chooses an overload, of its template; None for anything else."""
+    return getattr(part, "_overload_func", None)
+
+
+def options_of(template: Any) -> object:
+    """Return the options with which an overload is compiled."""
+    return template._jit_options
+
+
+def definition_of(intrinsic: Any) -> types.FunctionType | None:
+    """Return the Python function that emits an intrinsic; None for anything else."""
+    found = getattr(intrinsic, "_defn", None)
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def parts_inside(value: Any) -> tuple[object, object]:
+    """Return the dispatcher inside a `vectorize`d function and the methods of a `jitclass`, or None."""
+    methods = getattr(getattr(value, "class_type", None), "jit_methods", None)
+    return getattr(value, "_dispatcher", None), methods
+
+
+def results_of(part: Any) -> list[object]:
+    """Return what was compiled of a dispatcher; or, of a template, the dispatchers that it chose."""
+    found = part.overloads if overload_of(part) is None else part._impl_cache
+    return list(found.values())
+
+
+def forget_results(part: Any) -> None:
+    """Let a dispatcher or a template be compiled anew."""
+    if overload_of(part) is None:
+        part._make_finalizer()()
+        part._reset_overloads()
+    else:
+        part._impl_cache.clear()
+
+
+def has_declared_signatures(dispatcher: Any) -> bool:
+    """Return whether a dispatcher is compiled for the signatures of its decorator alone."""
+    return not getattr(dispatcher, "_can_compile", True)
+
+
+@contextmanager
+def more_signatures(dispatcher: Any) -> Generator[None]:
+    """Within the block, a dispatcher with signatures of its own is compiled for any."""
+    dispatcher._can_compile = True
+    try:
+        yield
+    finally:
+        dispatcher._can_compile = False
+
+
+@contextmanager
+def without_files(part: Any) -> Generator[None]:
+    """Within the block, a dispatcher neither reads nor writes Numba's files of it (`cache=True`)."""
+    kept = getattr(part, "_cache", None)
+    if kept is None:
+        yield
+        return
+    part._cache = _NoFiles()
+    try:
+        yield
+    finally:
+        part._cache = kept
+
+
+class _NoFiles:
+    """Stands in for the files of a dispatcher: there are none, and none are written."""
+
+    def load_overload(self, *_: Any) -> None:
+        """Find nothing."""
+
+    def save_overload(self, *_: Any) -> None:
+        """Keep nothing."""

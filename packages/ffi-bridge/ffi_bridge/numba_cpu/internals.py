@@ -1,0 +1,176 @@
+"""Inner names of Numba that kernels on the CPU need, and the last version that they were tested with.
+
+Numba's users are promised `numba` and `numba.extending`. Whatever else the bridge knows of it is here:
+modules, attributes, the names of functions and variables in machine code, the order of an array's fields.
+Each release of Numba pins one of llvmlite, so that TESTED stands for both. `contents.internals` has the inner
+names of dispatchers, overloads and intrinsics, `context` the methods that it overrides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numba
+from llvmlite import ir as llvm_ir
+from numba import types
+
+from ffi_bridge.native.inner_names import inner_names, look_up
+
+TESTED: Final = (0, 68)
+
+with inner_names("numba", numba.__version__, TESTED):
+    from numba import config as _config
+    from numba.core import ir as numba_ir
+    from numba.core.callconv import CPUCallConv
+    from numba.core.compiler import CompileResult, Flags, compile_extra, run_frontend
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.cpu import CPUContext
+    from numba.core.dispatcher import (
+        Dispatcher,
+        _FunctionCompiler,  # pyright: ignore[reportAttributeAccessIssue]
+    )
+    from numba.core.environment import Environment, lookup_environment
+    from numba.core.errors import NumbaError
+    from numba.core.pythonapi import PythonAPI
+    from numba.core.registry import cpu_target
+    from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
+    from numba.core.ssa import reconstruct_ssa
+    from numba.core.typing.templates import Signature, builtin_registry
+    from numba.np.numpy_support import as_dtype
+
+    # `Compiler` and `context` override these.
+    look_up(_FunctionCompiler, "_compile_core", "_customize_flags")
+    look_up(CPUContext, "call_conv", "get_python_api")
+    look_up(CPUCallConv, "raise_error")
+    look_up(PythonAPI, "gil_ensure", "gil_release", "save_thread", "restore_thread")
+
+__all__ = [
+    "CPUCallConv",
+    "CPUContext",
+    "CompileResult",
+    "Dispatcher",
+    "Environment",
+    "NumbaError",
+    "PythonAPI",
+    "Signature",
+    "as_dtype",
+    "builtin_registry",
+    "global_compiler_lock",
+    "lookup_environment",
+    "numba_ir",
+    "reconstruct_ssa",
+    "run_frontend",
+]
+
+config: Any = _config  # its constants are made when it runs
+
+# How the name of a function begins that enters a parallel region; Numba makes it take the GIL.
+PARALLEL_ENTRY: Final = ".kernel."
+# C functions of Numba's thread pool.
+PARALLEL_FOR: Final = "numba_parallel_for"
+GET_NUM_THREADS: Final = "get_num_threads"
+SET_NUM_THREADS: Final = "set_num_threads"
+THREAD_ID: Final = "get_thread_id"
+# How the name of a variable begins that holds the environment of a function.
+ENVIRONMENT: Final = "_ZN08NumbaEnv"
+# The fields of an array, in order; meminfo and parent are NULL where Numba does not own the memory.
+ARRAY_FIELDS: Final = ("meminfo", "parent", "nitems", "itemsize", "data", "shape", "strides")
+
+
+class Compiler(_FunctionCompiler):
+    """Compiles a dispatcher for a target, with the user's options, and makes no wrapper for Python."""
+
+    def __init__(self, dispatcher: Any, context: CPUContext, noalias: bool) -> None:
+        super().__init__(
+            dispatcher.py_func,
+            dispatcher.targetdescr,
+            dispatcher.targetoptions,
+            dispatcher.locals,
+            dispatcher._compiler.pipeline_class,
+        )
+        self._noalias = noalias
+        self._context = context
+        dispatcher.targetctx.refresh()
+        dispatcher.typingctx.refresh()
+
+    def _compile_core(self, args: tuple[types.Type, ...], return_type: object) -> CompileResult:
+        flags = Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        return compile_extra(
+            self.targetdescr.typing_context,
+            self._context,
+            self.py_func,
+            args=args,
+            return_type=return_type,
+            flags=self._customize_flags(flags),
+            locals=self.locals,
+            pipeline_class=self.pipeline_class,
+        )
+
+    def _customize_flags(self, flags: Any) -> Any:
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        flags.no_compile = True  # the handler joins the same LLVM module before it is finished
+        flags.enable_pyobject = False
+        flags.noalias = self._noalias
+        return flags
+
+
+def finished_module(compiled: CompileResult) -> Any:
+    """Return the LLVM module of a kernel whose library is finished, optimised and linked with its callees."""
+    library: Any = compiled.library
+    return library._final_module
+
+
+def function_of(compiled: CompileResult) -> Any:
+    """Return the kernel's own function in its finished module."""
+    return finished_module(compiled).get_function(compiled.fndesc.llvm_func_name)
+
+
+def linked_functions(compiled: CompileResult) -> list[Any]:
+    """Return the functions of a kernel's library, and of the libraries that it is linked with."""
+    library: Any = compiled.library
+    libraries = [library, *library._linking_libraries]
+    return [function for each in libraries for function in each._final_module.functions]
+
+
+def object_of(compiled: CompileResult) -> bytes:
+    """Return the object file of a finished library, which `enable_object_caching` told to keep it."""
+    library: Any = compiled.library
+    return library._get_compiled_object()
+
+
+def data_argument(parameter: str) -> str:
+    """Return the name that the address of an array has among the arguments of a kernel's LLVM function."""
+    return f"arg.{parameter}.{ARRAY_FIELDS.index('data')}"
+
+
+def array_value(
+    builder: Any, context: Any, kind: types.Array, data: Any, shape: Sequence[Any], strides: Sequence[Any]
+) -> Any:
+    """Emit Numba's struct of an array over memory that it does not own; strides in bytes."""
+    struct = context.get_value_type(kind)
+    place = builder.bitcast(data, struct.elements[ARRAY_FIELDS.index("data")])
+    size: Any = context.get_constant(types.intp, 1)
+    for extent in shape:
+        size = builder.mul(size, extent, flags=["nsw"])
+    itemsize = context.get_constant(types.intp, as_dtype(kind.dtype).itemsize)
+    value: Any = llvm_ir.Constant(struct, None)
+    for name, of_field in {"nitems": size, "itemsize": itemsize, "data": place}.items():
+        value = builder.insert_value(value, of_field, ARRAY_FIELDS.index(name))
+    for name, of_axes in {"shape": shape, "strides": strides}.items():
+        for axis, number in enumerate(of_axes):
+            value = builder.insert_value(value, number, [ARRAY_FIELDS.index(name), axis])
+    return value
+
+
+def target_context() -> Any:
+    """Return the CPU target; the first time, this names the C functions of Python and Numba to LLVM."""
+    return cpu_target.target_context
+
+
+def runtime_functions() -> Mapping[str, int]:
+    """Return the addresses of Numba's runtime by the names that machine code has for them."""
+    helpers: Mapping[str, int] = _nrt_python.c_helpers
+    return {(name if name.startswith("_") else f"NRT_{name}"): place for name, place in helpers.items()}
