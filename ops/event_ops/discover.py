@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from event_ops import catalog
 from event_ops.cases import Case, Mistake, Rounding
+from event_ops.cases.bench import Bench
 from ffi_bridge import XLACustomKernel
 
 
@@ -20,7 +22,8 @@ class Operator:
 
     `function(*arrays, backend=..., **static)` is the public one, `kernel` its backends and rules, `dtypes`
     those its cases are made in. `oracle(*arrays, **static)`, in NumPy, says what it must give; where there is
-    none, its reference in 64 bits does; `rounding` how far values may be off, else `Case.tolerance`.
+    none, its reference in 64 bits does; `rounding` how far values may be off, else `Case.tolerance`;
+    `bench` describes it to benchmarks.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Operator:
     mistakes: tuple[Mistake, ...] = ()
     oracle: Callable[..., Any] | None = None
     rounding: Rounding | None = None
+    bench: Bench = field(default_factory=Bench)
 
     def tagged(self, tag: str) -> tuple[Case, ...]:
         """The cases with this tag."""
@@ -48,6 +52,7 @@ def _load(name: str) -> Operator:
     op = importlib.import_module(f"{catalog.__name__}.{name}.op")
     cases = importlib.import_module(f"{catalog.__name__}.{name}.cases")
     oracle = importlib.import_module(f"{catalog.__name__}.{name}.oracle")
+    described = importlib.util.find_spec(f"{catalog.__name__}.{name}.bench")
     return Operator(
         name=name,
         function=getattr(op, name),
@@ -57,4 +62,5 @@ def _load(name: str) -> Operator:
         mistakes=cases.MISTAKES,
         oracle=getattr(oracle, name),
         rounding=cases.ROUNDING,
+        bench=importlib.import_module(described.name).BENCH if described else Bench(),
     )

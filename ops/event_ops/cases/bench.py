@@ -1,0 +1,106 @@
+"""Describe an operator to benchmarks: its state, what it is linear in, the bytes that a call must move.
+
+Inputs are read once and outputs are written once; what is updated in place is read and written. An
+event-driven operator must look at every event and write its outputs, but needs only those entries of a matrix
+that active events meet. No byte counts twice, so gathering from a vector at random counts as one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+Call = SimpleNamespace  # the arguments of one call, by name
+Outs = Sequence[Any]  # the shapes and dtypes of its outputs
+Count = Callable[[Call, Outs], int]  # bytes
+
+
+def every_array(call: Call, outs: Outs) -> int:
+    """Count all arrays among the arguments, and all outputs."""
+    return size(*(x for x in vars(call).values() if isinstance(x, (np.ndarray, np.generic))), *outs)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Hold what benchmarks need to know of an operator; a folder without `bench.py` has the defaults.
+
+    Args:
+        carried: position of an input -> position of the output that is its next value: state that a step
+            updates in place. Steps of such an operator are timed in a loop.
+        linear: positions of the arguments in each of which it is linear, and by which its gradient is timed.
+        moved: counts the bytes that one call must move, however well its kernel is written.
+    """
+
+    carried: Mapping[int, int] = field(default_factory=dict[int, int])
+    linear: tuple[int, ...] = ()
+    moved: Count = every_array
+
+
+def csr_event_product(call: Call, outs: Outs) -> int:
+    """Count active rows; without transpose all indices, and the weights that active events meet."""
+    active = active_flags(call.events, call.shape[not call.transpose], getattr(call, "encoding", "flags"))
+    around = size(call.events, *outs)
+    if call.transpose:
+        return around + rows_of(call.indptr, active, call.data, call.indices)
+    return around + size(call.indices, call.indptr) + met(active, call.indices) * each(call.data)
+
+
+def stdp(spikes: str, trace: str, rate: str, *structure: str) -> Count:
+    """Count the weights of active rows (or columns) twice, their structure, and the trace at their ends.
+
+    The rate and the bounds count where each weight has its own.
+    """
+
+    def count(call: Call, outs: Outs) -> int:
+        parts = vars(call)
+        active = active_flags(parts[spikes], parts[spikes].size)
+        reached = min(entries_of(call.indptr, active), parts[trace].size)
+        own = [parts[name] for name in (rate, "w_min", "w_max") if np.ndim(parts[name])]
+        arrays = (call.w, call.w, *own, *(parts[name] for name in structure))
+        return size(parts[spikes]) + rows_of(call.indptr, active, *arrays) + reached * each(parts[trace])
+
+    return count
+
+
+def active_flags(events: np.ndarray, neurons: int, encoding: str = "flags") -> np.ndarray:
+    """Return which neurons have an event, in any column, given as flags or numbers, spike ids or bits."""
+    if encoding == "ids":
+        return np.bincount(events[(events >= 0) & (events < neurons)], minlength=neurons) > 0
+    if encoding == "bits":
+        return np.unpackbits(events.view(np.uint8), count=neurons, bitorder="little") != 0
+    return (events != 0).any(axis=tuple(range(1, events.ndim)))
+
+
+def met(active: np.ndarray, indices: np.ndarray) -> int:
+    """Count the entries whose column is active; a column out of range is not."""
+    return int(np.count_nonzero(active[indices[(indices >= 0) & (indices < active.size)]]))
+
+
+def rows_of(indptr: np.ndarray, active: np.ndarray, *arrays: np.ndarray) -> int:
+    """Count the bytes of the entries of active rows in every array, and of the two ends of each such row."""
+    ends = min(2 * int(np.count_nonzero(active)), indptr.size) * indptr.itemsize
+    return ends + entries_of(indptr, active) * sum(map(each, arrays))
+
+
+def entries_of(indptr: np.ndarray, active: np.ndarray) -> int:
+    """Count the entries of active rows."""
+    return int(np.diff(indptr)[active].sum())
+
+
+def initial_sums(call: Call, outs: Outs) -> int:
+    """Count what the sums begin with, unless that is one value for all."""
+    return size(*outs) if np.ndim(call.initial) else 0
+
+
+def each(x: Any) -> int:
+    """Return the bytes of one entry; 0 for a value that all entries share."""
+    return x.dtype.itemsize if np.ndim(x) else 0
+
+
+def size(*arrays: Any) -> int:
+    """Return the bytes of all arrays together."""
+    return sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in arrays)

@@ -1,0 +1,17 @@
+"""Describe `poisson_input` to benchmarks."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from event_ops.cases.bench import Bench, Call, Outs, initial_sums, size
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count a mean only where it is an array of JAX: a constant one is tables in the compiled code."""
+    means = [call.mean] if isinstance(call.mean, jax.Array) else []
+    return size(np.asarray(call.weight), *means, *outs) + initial_sums(call, outs)
+
+
+BENCH = Bench(moved=_moved)

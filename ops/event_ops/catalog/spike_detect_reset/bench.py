@@ -1,0 +1,7 @@
+"""Describe `spike_detect_reset` to benchmarks."""
+
+from __future__ import annotations
+
+from event_ops.cases.bench import Bench
+
+BENCH = Bench(carried={0: 0})
