@@ -2,7 +2,10 @@
 
 import os
 import tempfile
+import time
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -23,12 +26,46 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if "CI" in os.environ else "default")
 
 
+KERNELS, PROGRAMS = "FFI_BRIDGE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR"
+WEEK = 7 * 24 * 3600
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """What one process of this run compiles, the others read; nothing is left of earlier runs."""
-    if "FFI_BRIDGE_CACHE_DIR" not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="kernels-")
-        os.environ["FFI_BRIDGE_CACHE_DIR"] = folder.name
+    """Share what is compiled between processes and runs, in pytest's cache: `--cache-clear` empties it."""
+    if {KERNELS, PROGRAMS} <= os.environ.keys():
+        return  # a process of a run that has been here, or a folder of the user's
+    if config.pluginmanager.hasplugin("cacheprovider"):
+        compiled = config.cache.mkdir("compiled")
+    else:
+        folder = tempfile.TemporaryDirectory(prefix="compiled-")
         config.add_cleanup(folder.cleanup)
+        compiled = Path(folder.name)
+    forget_what_nobody_read(compiled)
+    os.environ.setdefault(KERNELS, str(compiled / "kernels"))
+    os.environ.setdefault(PROGRAMS, str(compiled / "programs"))
+    settings = {"compilation_cache_dir": os.environ[PROGRAMS]}
+    settings |= {"persistent_cache_min_compile_time_secs": 0, "persistent_cache_min_entry_size_bytes": -1}
+    for name, value in settings.items():
+        jax.config.update(f"jax_{name}", value)
+        os.environ[f"JAX_{name.upper()}"] = str(value)
+
+
+def forget_what_nobody_read(folder: Path) -> None:
+    """Delete the files that no run of the last week has read."""
+    for path in folder.glob("*/*"):
+        if path.stat().st_atime < time.time() - WEEK:
+            path.unlink(missing_ok=True)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say what was skipped and why, in a line for each reason."""
+    reasons = Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
+    if reasons:
+        terminalreporter.section("skipped")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count:5} {reason.removeprefix('Skipped: ').splitlines()[0]}")
+    if config.option.markexpr == "not slow":
+        terminalreporter.line("Left out: what is marked slow, which `nox -s slow` runs.")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects by marks
