@@ -8,25 +8,42 @@ from pathlib import Path
 import pytest
 from catalog_operators import OPERATORS
 
+from event_ops_harness.conformance.cell import index_dtype_of
 from event_ops_harness.conformance.check import look_at
-from event_ops_harness.conformance.properties import VALUES, cells
-from event_ops_harness.conformance.select import large
+from event_ops_harness.conformance.properties import FULL, PROPERTIES, VALUES, cells
+from event_ops_harness.families import by_family
 from event_ops_harness.statuses import FAILED, SKIPPED
 
 ROOT = Path(__file__).parents[2]
-# The longest to compile; `nox -s conformance`, a row of CI, looks at them, too.
-LONG = ("nan_derivatives", "second", "threads", "vmap_grad")
+ALL = cells(OPERATORS)
+APART = ("bounds", "shard_map", "races")
+# What rules and the bridge decide, and kernels hardly: in the quick run, once for each family of operators.
+OF_FAMILIES = {"jvp", "nan_derivatives", "nested_vmap", "remat", "second", "threads", "transpose"}
+OF_FAMILIES |= {"vmap_grad", "vmap_last"}
+FAMILY = {member.name: family for family, members in by_family(OPERATORS).items() for member in members}
+
+
+def scope(cell):
+    """Where one cell is enough in the quick run: a property of an operator, or of a family, on a backend."""
+    name = cell.operator.name
+    return FAMILY[name] if cell.prop.name in OF_FAMILIES else name, cell.backend, cell.prop.name
+
+
+FIRST = {scope(cell): cell.id for cell in reversed(ALL)}
 
 
 def takes_long(cell):
-    """Each dtype is compiled anew."""
-    other_dtype = cell.prop is VALUES and cell.dtype != cell.operator.dtypes[0]
-    return cell.prop.name in LONG or other_dtype or cell.case in large(cell.operator)
+    """Whether `nox -s slow` and `nox -s conformance` look at the cell, and `nox -s tests` does not."""
+    if cell.prop is not VALUES:
+        return FIRST[scope(cell)] != cell.id
+    # Each dtype is compiled anew, and so are the kernels for all threads.
+    usual = (cell.operator.dtypes[0], index_dtype_of(cell.dtype)) == (cell.dtype, cell.index_dtype)
+    return not usual or cell.case.name.startswith("threads")
 
 
 CELLS = [
     pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if takes_long(cell) else [])
-    for cell in cells(OPERATORS)
+    for cell in ALL
     if not cell.prop.apart
 ]
 
@@ -45,11 +62,32 @@ def test_every_operator_has_cases_of_different_names_and_mistakes(operator):
     assert operator.mistakes
 
 
+def places(chosen):
+    """(operator, backend, property) of cells."""
+    return {(cell.operator.name, cell.backend, cell.prop.name) for cell in chosen}
+
+
+def test_no_operator_and_no_property_is_left_out():
+    """What there is, and where it is looked at: here, here with the mark slow, or in processes apart."""
+    names = {prop.name for prop in PROPERTIES}
+    assert {prop.name for prop in PROPERTIES if prop.apart} == set(APART)
+    quick = places(cell.values[0] for cell in CELLS if not cell.marks)
+    assert {name for _, _, name in quick} == names - set(APART)
+    # `nox -s matrix -- --profile full` looks at other backends by all that the default one has.
+    left = places(cells(OPERATORS, FULL)) - places(ALL)
+    defaults = {(operator.name, operator.kernel.defaults["cpu"]) for operator in OPERATORS}
+    applicable = {"nan_derivatives"}  # to operators that promise something of inactive events
+    assert {name for operator, backend, name in left if (operator, backend) in defaults} <= applicable
+    for operator in OPERATORS:
+        for backend in operator.kernel.available_backends("cpu"):
+            assert {(operator.name, backend, name) for name in ("values", "jit", "vmap", "scan")} <= quick
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
-        ("catalog_operators", "--properties", "bounds,shard_map,races"),
+        ("catalog_operators", "--properties", ",".join(APART)),
         # On small inputs operators choose kernels for one thread.
         ("operators_on_all_threads", "--properties", "races,values", "--profile", "full"),
     ],
