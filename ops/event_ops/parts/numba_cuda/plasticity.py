@@ -78,7 +78,7 @@ def bounded_weight(value: Any, low: Any, high: Any) -> Any:
 
 @cache
 def move_with(place_of: Any) -> Any:
-    """Return the kernel `w[k] += amount * spikes[i] * x[indices[p]]`, bounded, over entries p of spiking rows i.
+    """Return the kernel `w[k] += amount * spikes[i] * x[indices[p]]`, bounded, for entries p of spiking rows.
 
     k is `place_of(places, p, w.size)`.
     """

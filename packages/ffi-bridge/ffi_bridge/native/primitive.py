@@ -141,8 +141,8 @@ def _batch_sequentially(level: Level, ins: list[Any], unroll: bool, **params: An
 
     if unroll and export.is_symbolic_dim(level.size):
         raise KernelTypeError(
-            f"kernel '{params['kernel'].name}': a batch of symbolic size {level.size} cannot be unrolled; give "
-            "it vmap_method='sequential', or None"
+            f"kernel '{params['kernel'].name}': a batch of symbolic size {level.size} cannot be unrolled; "
+            "give it vmap_method='sequential', or None"
         )
     moving = [x for has, x in zip(level.mapped, ins, strict=True) if has]
     return jax.lax.scan(body, None, moving, unroll=unroll)[1]
