@@ -8,18 +8,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import along, inside, rows_of, sums_at, values_at
+from event_ops.parts.reference.entries import along, ends_of, inside, sums_at, values_at
 
 
 def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays for one orientation."""
+    """Return `csr_matmat` for one orientation."""
 
     def matmat(data: jax.Array, indices: jax.Array, indptr: jax.Array, B: jax.Array) -> jax.Array:
         """Y[i] = sum over the entries k of row i of data[k] * B[indices[k]]; transposed, Y[j] of column j."""
-        rows = rows_of(indptr, indices.shape[0])
-        (ids, size), (sources, height) = (rows, shape[0]), (indices, shape[1])
-        if transpose:
-            (ids, size), (sources, height) = (sources, height), (ids, size)
+        (ids, size), (sources, height) = ends_of(indices, indptr, shape, transpose)
         weights = jnp.where(inside(sources, height) < height, data, 0)
         return sums_at(along(weights, B) * values_at(B, sources), ids, size)
 

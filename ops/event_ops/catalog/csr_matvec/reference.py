@@ -8,18 +8,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import inside, rows_of, sums_at, values_at
+from event_ops.parts.reference.entries import ends_of, inside, sums_at, values_at
 
 
 def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays for one orientation."""
+    """Return `csr_matvec` for one orientation."""
 
     def matvec(data: jax.Array, indices: jax.Array, indptr: jax.Array, v: jax.Array) -> jax.Array:
         """y[i] = sum over the entries k of row i of data[k] * v[indices[k]]; transposed, y[j] of column j."""
-        rows = rows_of(indptr, indices.shape[0])
-        (ids, size), (sources, height) = (rows, shape[0]), (indices, shape[1])
-        if transpose:
-            (ids, size), (sources, height) = (sources, height), (ids, size)
+        (ids, size), (sources, height) = ends_of(indices, indptr, shape, transpose)
         weights = jnp.where(inside(sources, height) < height, data, 0)
         return sums_at(weights * values_at(v, sources), ids, size)
 

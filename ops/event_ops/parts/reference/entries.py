@@ -9,17 +9,26 @@ import jax.numpy as jnp
 
 
 def rows_of(indptr: jax.Array, nse: int) -> jax.Array:
-    """The row of every entry; -1 or the number of rows for entries that no row holds."""
+    """Return the row of every entry, -1 or the number of rows for entries that no row holds."""
     positions = jnp.arange(nse, dtype=indptr.dtype)
     kind = jnp.int32 if indptr.shape[0] <= jnp.iinfo(jnp.int32).max else jnp.int64
     return jnp.searchsorted(indptr, positions, side="right").astype(kind) - 1
 
 
 def inside(ids: jax.Array, size: int) -> jax.Array:
-    """`ids` where they are in [0, size), else `size`, which lookups and sums below leave out."""
+    """Return ids in [0, size) as they are and others as `size`, which lookups and sums below leave out."""
     if size > jnp.iinfo(ids.dtype).max:
         ids = ids.astype(jnp.int64)
     return jnp.where((ids >= 0) & (ids < size), ids, jnp.asarray(size, ids.dtype))
+
+
+def ends_of(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int], transpose: bool) -> Any:
+    """Return the ids that entries add to and their number, then the ids that they read and their number.
+
+    For A @ x these are rows and columns, for A.T @ x columns and rows.
+    """
+    rows, columns = (rows_of(indptr, indices.shape[0]), shape[0]), (indices, shape[1])
+    return (columns, rows) if transpose else (rows, columns)
 
 
 def values_at(x: jax.Array, ids: jax.Array) -> jax.Array:
@@ -31,42 +40,42 @@ def values_at(x: jax.Array, ids: jax.Array) -> jax.Array:
 
 
 def sums_at(terms: jax.Array, ids: jax.Array, size: int) -> jax.Array:
-    """For each of `size` ids the sum of its terms; terms whose id is out of range are left out."""
+    """Return, for each of `size` ids, the sum of its terms; ids out of range are left out."""
     zeros = jnp.zeros((size, *terms.shape[1:]), terms.dtype)
     return zeros.at[inside(ids, size)].add(terms, mode="drop")
 
 
 def along(data: jax.Array, x: jax.Array) -> jax.Array:
-    """The weights in a shape that multiplies `x`, one row per entry; a homogeneous one stays as it is."""
+    """Return the weights in a shape that multiplies `x`, one row per entry; a single weight stays 0-d."""
     return data.reshape(data.shape + (1,) * (x.ndim - data.ndim)) if data.ndim else data
 
 
 def event_terms(data: jax.Array, active: jax.Array) -> jax.Array:
-    """What each entry adds for the events that it meets: 0 for an inactive one, whatever the weight."""
+    """Return what each entry adds for its event: 0 for an inactive one, whatever the weight is."""
     weights = jnp.where(active.astype(bool), along(data, active), 0)
     return weights if active.dtype == bool else weights * active
 
 
 def event_counts(ids: jax.Array, size: int, dtype: Any) -> jax.Array:
-    """How often each of `size` ids occurs among spike ids; those out of range are left out."""
+    """Return how often each of `size` ids occurs among spike ids; ids out of range are left out."""
     return sums_at(jnp.ones(ids.shape, dtype), ids, size)
 
 
 def packed_flags(words: jax.Array, size: int) -> jax.Array:
-    """The first `size` of the events that are bits of the words, 32 in each, as bools."""
+    """Return the first `size` events, which are bits of 32-bit words, as bools."""
     bits = words[:, None] >> jnp.arange(32, dtype=jnp.uint32)[None, :] & jnp.uint32(1)
     return bits.reshape(-1)[:size] != 0
 
 
 def one_each(events: jax.Array, size: int, dtype: Any) -> jax.Array:
-    """Events as bools or numbers, one for each of `size` neurons, given so or as spike ids or bits."""
+    """Return one bool or number per neuron, of events given so, as spike ids or as bits."""
     if events.dtype == jnp.int32:
         return event_counts(events, size, dtype)
     return packed_flags(events, size) if events.dtype == jnp.uint32 else events
 
 
 def dense_at(D: jax.Array, rows: jax.Array, columns: jax.Array, fill: int = 0) -> jax.Array:
-    """D[rows, columns], and `fill` where either is out of range; no id counts from the end."""
+    """Return D[rows, columns], and `fill` where either is out of range; no id counts from the end."""
     if D.size == 0:  # JAX refuses to look anything up in an empty array
         return jnp.full(rows.shape, fill, D.dtype)
     places = inside(rows, D.shape[0]), inside(columns, D.shape[1])
