@@ -28,7 +28,7 @@ def alif_step(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the states are updated in place where they are not needed again."""
+    """Return the function of arrays; the states are updated in place where they are not needed again."""
     aliases = {0: 0, 1: 1, 2: 2}
     step = numba_cuda_kernel(alif_step, outs, launch_dims=outs[0].size, input_output_aliases=aliases)
 

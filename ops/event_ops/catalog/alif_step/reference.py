@@ -36,5 +36,5 @@ def alif_step(
 
 
 def build(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
-    """The function of arrays."""
+    """Return `alif_step` for one surrogate."""
     return functools.partial(alif_step, surrogate=surrogate)

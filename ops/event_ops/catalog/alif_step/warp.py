@@ -41,5 +41,5 @@ def alif_step(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the states are updated in place where they are not needed again."""
+    """Return the function of arrays; the states are updated in place where they are not needed again."""
     return warp_kernel(alif_step, outs, in_out_argnames=["V", "held_for", "a"])

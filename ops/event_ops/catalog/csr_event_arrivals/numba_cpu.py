@@ -33,7 +33,7 @@ def csr_event_arrivals_parallel(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of entries decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many entries."""
 
     def call(history: Any, data: Any, indices: Any, *rest: Any) -> Any:
         large = reaches(indices.size, MIN_ENTRIES_PARALLEL)

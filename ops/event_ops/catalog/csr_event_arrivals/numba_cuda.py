@@ -25,7 +25,7 @@ BITS = 32
 
 
 class Encoding(NamedTuple):
-    """What a word of the history says, in device functions."""
+    """The device functions that read a word of the history."""
 
     is_known: Any  # (word, rows): whether anybody is active
     bits_of: Any  # (word): for each who may be, whether he is
@@ -35,55 +35,55 @@ class Encoding(NamedTuple):
 
 @cuda.jit(device=True)
 def any_active(word: Any, _rows: Any) -> Any:
-    """Bits, flags and numbers."""
+    """Return whether an event is active in a word of bits, a flag or a number."""
     return is_active(word)
 
 
 @cuda.jit(device=True)
 def is_row(word: Any, rows: Any) -> Any:
-    """Spike ids; padding is none."""
+    """Return whether a spike id is that of a neuron, and not padding."""
     return place(word, rows) >= 0
 
 
 @cuda.jit(device=True)
 def bits_of_word(word: Any) -> Any:
-    """The events in a word of bits."""
+    """Return the active events in a word of bits."""
     return np.uint32(word)
 
 
 @cuda.jit(device=True)
 def one_bit(_word: Any) -> Any:
-    """The same of what is one event."""
+    """Return the one active event in a flag, a number or a spike id, as a bit."""
     return np.uint32(1)
 
 
 @cuda.jit(device=True)
 def first_in_word(_word: Any, position: Any) -> Any:
-    """Of a word of bits."""
+    """Return the neuron of the first bit of a word."""
     return position * BITS
 
 
 @cuda.jit(device=True)
 def at_position(_word: Any, position: Any) -> Any:
-    """Of a flag or a number."""
+    """Return the neuron of a flag or a number."""
     return position
 
 
 @cuda.jit(device=True)
 def by_name(word: Any, _position: Any) -> Any:
-    """Of a spike id."""
+    """Return the neuron that a spike id names."""
     return np.int64(word)
 
 
 @cuda.jit(device=True)
 def one_for(_event: Any) -> Any:
-    """What an event counts that is a bit or an id."""
+    """Return 1, the value of an event that is a bit or an id."""
     return 1
 
 
 @cuda.jit(device=True)
 def value_for(event: Any) -> Any:
-    """What an event counts that is a flag or a number."""
+    """Return the value of an event that is a flag or a number."""
     return event
 
 
@@ -96,7 +96,7 @@ FLAGS = Encoding(any_active, one_bit, at_position, value_for)
 
 @cache
 def deliver_recent_with(team: int, encoding: Encoding) -> Any:
-    """The kernel for one encoding; `team` threads per row."""
+    """Return the kernel for one encoding; `team` threads share a row."""
     is_known, bits_of, first_of, value_of = encoding
 
     @cuda.jit
@@ -152,7 +152,7 @@ def in_fixed_order(outs: Any, rows: int) -> Callable[..., Any]:
 
 
 def build(*, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any) -> Callable[..., Any]:
-    """The callable; the mean length of rows decides how many threads share one."""
+    """Return the function of arrays; the longer rows are, the more threads share one."""
     if deterministic:
         return in_fixed_order(outs, shape[0])
     run = numba_cuda_callable(csr_event_arrivals, outs, input_output_aliases={5: 0})

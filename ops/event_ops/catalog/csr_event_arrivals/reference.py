@@ -12,7 +12,7 @@ from event_ops.parts.reference.history import lagged
 
 
 def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays."""
+    """Return `csr_event_arrivals` for one shape."""
 
     def csr_event_arrivals(
         history: jax.Array,

@@ -53,7 +53,7 @@ def csr_event_deliver_parallel(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; what adds up in one place does so in one thread, in the order of the rows."""
+    """Return the function of arrays; whatever arrives in one place is added by one thread, in row order."""
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
         large = reaches(indices.size, MIN_ENTRIES_PARALLEL) and delays.ndim == 1

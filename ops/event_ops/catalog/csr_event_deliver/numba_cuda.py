@@ -21,7 +21,7 @@ from ffi_bridge import numba_cuda_callable
 
 @cache
 def deliver_delayed_with(team: int) -> Any:
-    """The kernel `y[(now + delays[k]) % slots, indices[k]] += data[k] * spike`; `team` threads per row."""
+    """Return the kernel that adds to y[(now + delays[k]) % slots, indices[k]]; `team` threads share a row."""
 
     @cuda.jit
     def deliver_delayed(
@@ -80,7 +80,7 @@ def in_fixed_order(outs: Any) -> Callable[..., Any]:
 
 
 def build(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
-    """The callable; the buffer is updated in place where it is not needed again."""
+    """Return the function of arrays; the buffer is updated in place where it is not needed again."""
     if deterministic:
         return in_fixed_order(outs)
     run = numba_cuda_callable(csr_event_deliver, outs, input_output_aliases={0: 0})

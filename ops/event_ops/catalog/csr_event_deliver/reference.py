@@ -20,7 +20,7 @@ def csr_event_deliver(
     spikes: jax.Array,
     slot: jax.Array,
 ) -> jax.Array:
-    """Each entry adds to its column of the slot in which its delay ends."""
+    """Add each entry of an active row to its column of the slot in which its delay ends."""
     slots, columns = buffer.shape
     terms = event_terms(data, values_at(spikes, rows_of(indptr, indices.shape[0])))
     places = arrival_slots(delays, slot, slots), inside(indices, columns)
@@ -28,5 +28,5 @@ def csr_event_deliver(
 
 
 def build(**_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays."""
+    """Return `csr_event_deliver`."""
     return csr_event_deliver

@@ -31,5 +31,5 @@ def deliver(
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """Return the function of arrays."""
     return warp_kernel(deliver, outs, launch_dims=shape[0], in_out_argnames=["buffer"])

@@ -34,7 +34,7 @@ def add_column(weights: Any, indices: Any, low: Any, high: Any, event: Any, y: A
 
 @njit
 def terms_up_to(indptr: Any, ids: Any, n: int) -> Any:
-    """How many terms the first 0, 1, 2, ... of the active events `ids` give together."""
+    """Return how many terms the first 0, 1, 2, ... of the active events `ids` contribute together."""
     ends = np.empty(ids.size + 1, np.int64)
     ends[0] = 0
     for position in range(np.uintp(ids.size)):
@@ -46,7 +46,7 @@ def terms_up_to(indptr: Any, ids: Any, n: int) -> Any:
 
 @njit
 def share(ends: Any, ids: Any, n: int, part: int, parts: int) -> int:
-    """Where in `ids` one of `parts` shares of about equal work begins: at the first event of some row."""
+    """Return where one of `parts` shares of about equal work begins in `ids`: at the first event of a row."""
     if part == parts:
         return ids.size
     start = np.searchsorted(ends, ends[ids.size] * part // parts)
@@ -56,7 +56,7 @@ def share(ends: Any, ids: Any, n: int, part: int, parts: int) -> int:
 
 
 def add_rows_with(widths: tuple[int, ...]) -> Any:
-    """The kernel `y += A.T @ events` over active events, whose `ids` are places in `events` laid flat."""
+    """Return the kernel `y += A.T @ events`, where `ids` are the active places in the flattened `events`."""
     add_row = scatter_row_with(add_weighted, widths)
 
     @njit
@@ -82,7 +82,7 @@ def add_rows_with(widths: tuple[int, ...]) -> Any:
 
 @cache
 def scatter_kernels(widths: tuple[int, ...]) -> tuple[Any, Any]:
-    """Y = A.T @ events by one thread, and by all."""
+    """Return the kernels of Y = A.T @ events for one thread and for all."""
     add_rows = add_rows_with(widths)
 
     @njit
@@ -115,7 +115,7 @@ def scatter_kernels(widths: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; the number of terms decides between one thread and all."""
+    """Return the function of arrays for one orientation: on one thread, or on all for many terms."""
 
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
         n = events.shape[1]

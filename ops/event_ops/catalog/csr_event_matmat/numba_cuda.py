@@ -26,7 +26,7 @@ ENTRIES_PER_PART = 256
 
 @cuda.jit(device=True)
 def add_to_columns(weight: Any, events: Any, i: Any, first: Any, mask: Any, y: Any, j: Any) -> None:
-    """y[j, c] += weight * events[i, c] for the columns c that `mask` has, counted from `first`."""
+    """y[j, c] += weight * events[i, c] for the columns c whose bits `mask` has, counted from `first`."""
     while mask != 0:
         c = first + cuda.ffs(mask) - 1
         mask &= mask - 1
@@ -61,7 +61,7 @@ def scatter_rows(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> N
 
 @in_fixed_order
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; the mean length of rows decides how many threads share one."""
+    """Return the function of arrays for one orientation; the longer rows are, the more threads share one."""
     rows, n = shape[0], outs.shape[1]
 
     def gather(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:

@@ -48,7 +48,7 @@ def scatter_rows(
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation."""
+    """Return the function of arrays for one orientation."""
     if not transpose:
         return warp_kernel(gather_rows, outs)
 

@@ -51,7 +51,7 @@ KERNELS = (matvec, matvec_parallel), (matvec_transposed, matvec_transposed_paral
 
 
 def one_each(events: Any, size: int, dtype: Any) -> Any:
-    """Flags or numbers, one for each of `size` neurons, which is where entries look up what they meet."""
+    """Return one flag or number per neuron, so that entries can look up the event of their column."""
     if events.dtype == np.int32:
         return numba_kernel(count_ids, jax.ShapeDtypeStruct((size,), dtype))(events)
     if events.dtype == np.uint32:
@@ -60,7 +60,7 @@ def one_each(events: Any, size: int, dtype: Any) -> Any:
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; the number of entries decides between one thread and all."""
+    """Return the function of arrays for one orientation: on one thread, or on all for many entries."""
 
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
         if not transpose:

@@ -28,7 +28,7 @@ def count_ids(ids: Any, counts: Any) -> None:
 
 
 def counted(ids: Any, size: int, dtype: Any, stream: Any) -> Any:
-    """Launch what counts spike ids: how often each of `size` neurons is among them."""
+    """Launch the count of spike ids, and return how often each of `size` neurons is among them."""
     counts = cuda.device_array(size, dtype=dtype)
     clear(counts, stream)
     count_ids[blocks_of(ids.size), BLOCK, stream](ids, counts)
@@ -37,7 +37,7 @@ def counted(ids: Any, size: int, dtype: Any, stream: Any) -> Any:
 
 @in_fixed_order
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; the mean length of rows decides how many threads share one."""
+    """Return the function of arrays for one orientation; the longer rows are, the more threads share one."""
     rows, columns = shape
 
     def gather(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:

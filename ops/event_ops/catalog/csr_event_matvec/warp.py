@@ -49,7 +49,7 @@ def scatter_ids(
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; where rows are added up, spike ids are a thread each."""
+    """Return the function of arrays for one orientation; transposed, each spike id has a thread."""
 
     def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
         if not transpose:

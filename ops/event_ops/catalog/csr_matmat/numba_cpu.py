@@ -18,7 +18,7 @@ from ffi_bridge import numba_kernel
 
 @cache
 def scatter_kernels(widths: tuple[int, ...]) -> tuple[Any, Any]:
-    """Y = A.T @ B by one thread, and by all."""
+    """Return the kernels of Y = A.T @ B for one thread and for all."""
     scatter_rows = over_rows(scatter_row_with(add_product, widths))
 
     @njit
@@ -41,7 +41,7 @@ def scatter_kernels(widths: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; the number of terms decides between one thread and all."""
+    """Return the function of arrays for one orientation: on one thread, or on all for many terms."""
 
     def call(data: Any, indices: Any, indptr: Any, B: Any) -> Any:
         widths = widths_of(B.shape[1])

@@ -19,7 +19,7 @@ from ffi_bridge import numba_cuda_callable
 
 @in_fixed_order
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; the columns of B, then the mean length of rows, fill a warp."""
+    """Return the function of arrays for one orientation; columns of B, then entries of a row, fill a warp."""
     rows, columns = shape[0], outs.shape[1]
     width = width_of(columns)
     tiles = rows * blocks_of(columns, width)

@@ -78,7 +78,7 @@ KERNELS = (matvec, matvec_parallel), (matvec_transposed, matvec_transposed_paral
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; the number of entries decides between one thread and all."""
+    """Return the function of arrays for one orientation: on one thread, or on all for many entries."""
 
     def call(data: Any, indices: Any, indptr: Any, v: Any) -> Any:
         kernel = KERNELS[transpose][reaches(indices.size, MIN_PARALLEL)]

@@ -17,7 +17,7 @@ from ffi_bridge import numba_cuda_callable
 
 @in_fixed_order
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; the mean length of rows decides how many threads share one."""
+    """Return the function of arrays for one orientation; the longer rows are, the more threads share one."""
     rows = shape[0]
 
     def gather(data: Any, indices: Any, indptr: Any, v: Any, y: Any, stream: Any) -> None:

@@ -31,7 +31,7 @@ def _product(x: Any, y: Any) -> Any:
 
 
 def dot(X: Any, i: Any, Y: Any, j: Any, zero: Any) -> Any:
-    """The sum over n of X[i, n] * Y[j, n]; or X[i] * Y[j]."""
+    """Return the sum over n of X[i, n] * Y[j, n], or X[i] * Y[j] for vectors."""
     return sum(map(product, np.atleast_1d(X[i]), np.atleast_1d(Y[j])), zero)
 
 
@@ -50,7 +50,7 @@ def _dot(X: Any, i: Any, Y: Any, j: Any, zero: Any) -> Any:
 
 
 def is_silent(X: Any, i: Any) -> bool:
-    """Whether row i of X holds events, and none that is active."""
+    """Return whether row i of X holds events of which none is active."""
     return X.dtype == bool and not np.any(X[i])
 
 
@@ -63,7 +63,7 @@ def _is_silent(X: Any, i: Any) -> Any:
 
 @njit
 def row_at(indptr: Any, k: Any) -> Any:
-    """The row that holds entry k; the first one for what is in front of all rows."""
+    """Return the row that holds entry k, or row 0 if k is in front of all rows."""
     low, high = np.uintp(0), np.uintp(indptr.size - 1)
     while low < high:
         middle = (low + high + np.uintp(1)) // np.uintp(2)
@@ -121,7 +121,7 @@ def sddmm_parallel(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of terms decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many terms."""
 
     def call(indices: Any, indptr: Any, X: Any, Y: Any) -> Any:
         large = is_large(indices.size, X.shape[1] if X.ndim == 2 else 1)

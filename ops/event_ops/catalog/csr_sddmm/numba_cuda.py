@@ -17,25 +17,25 @@ STEPS = 16  # entries that the same threads take in turn, whose rows are found t
 
 @cuda.jit(device=True)
 def of_numbers(X: Any, i: Any, Y: Any, j: Any, c: Any) -> Any:
-    """X[i, c] * Y[j, c]."""
+    """Return X[i, c] * Y[j, c]."""
     return X[i, c] * Y[j, c]
 
 
 @cuda.jit(device=True)
 def of_event_rows(X: Any, i: Any, Y: Any, j: Any, c: Any) -> Any:
-    """The same for X of bools; Y is read where they are True."""
+    """Return X[i, c] * Y[j, c] for X of bools; Y is only read where X is True."""
     return Y[j, c] if X[i, c] else Y.dtype.type(0)
 
 
 @cuda.jit(device=True)
 def of_event_columns(X: Any, i: Any, Y: Any, j: Any, c: Any) -> Any:
-    """The same for Y of bools."""
+    """Return X[i, c] * Y[j, c] for Y of bools; X is only read where Y is True."""
     return X[i, c] if Y[j, c] else X.dtype.type(0)
 
 
 @cache
 def sddmm_with(product: Any, lanes: int) -> Any:
-    """The kernel `out[k] = sum over c of product(X, row of k, Y, indices[k], c)`; `lanes` threads each."""
+    """Return the kernel `out[k] = sum over c of product(X, row of k, Y, indices[k], c)`, by `lanes` threads."""
     total_of, at_once = sum_over(lanes), BLOCK // lanes
 
     @cuda.jit
@@ -58,7 +58,7 @@ def sddmm_with(product: Any, lanes: int) -> Any:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; vectors are matrices of one column."""
+    """Return the function of arrays; vectors are matrices of one column."""
 
     def call(indices: Any, indptr: Any, X: Any, Y: Any) -> Any:
         product = of_event_rows if X.dtype == bool else of_event_columns if Y.dtype == bool else of_numbers

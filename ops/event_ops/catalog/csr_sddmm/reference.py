@@ -12,7 +12,7 @@ from event_ops.parts.reference.entries import inside, rows_of, values_at
 
 
 def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays, both of X and Y of one rank."""
+    """Return `csr_sddmm`; X and Y have the same rank."""
 
     def sddmm(indices: jax.Array, indptr: jax.Array, X: jax.Array, Y: jax.Array) -> jax.Array:
         """out[k] = sum over n of X[row of k, n] * Y[indices[k], n]."""

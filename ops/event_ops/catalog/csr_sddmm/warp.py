@@ -42,7 +42,7 @@ def sddmm(
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """The callable; vectors are matrices of one column."""
+    """Return the function of arrays; vectors are matrices of one column."""
     run = warp_kernel(sddmm, outs, launch_dims=shape[0], in_out_argnames=["out"])
 
     def call(indices: Any, indptr: Any, X: Any, Y: Any) -> Any:

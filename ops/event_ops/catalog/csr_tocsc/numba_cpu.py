@@ -16,7 +16,7 @@ from ffi_bridge import numba_kernel
 
 @njit
 def rows_of_entries(indices: Any, indptr: Any) -> Any:
-    """The row of every entry, and the number of rows for one that no row spans.
+    """Return the row of every entry, or the number of rows for an entry that no row holds.
 
     One row for each entry, whatever indptr holds: so the sort below moves every entry exactly once.
     """
@@ -30,7 +30,7 @@ def rows_of_entries(indices: Any, indptr: Any) -> Any:
 
 @njit
 def bin_of(row: Any, column: Any, rows: Any, columns: Any) -> Any:
-    """The column of an entry; for one without row or column the bin behind the last."""
+    """Return the column of an entry, or the number of columns for an entry without row or column."""
     if np.uintp(row) < rows:
         return min(np.uintp(column), columns)
     return columns
@@ -38,7 +38,7 @@ def bin_of(row: Any, column: Any, rows: Any, columns: Any) -> Any:
 
 @njit
 def count(row: Any, indices: Any, places: Any, rows: Any, low: Any, high: Any) -> None:
-    """places[j] = how many of the entries from `low` to `high` are in bin j."""
+    """places[j] = the number of entries from `low` to `high` that are in bin j."""
     places[:] = 0
     for k in range(np.uintp(low), np.uintp(high)):
         places[bin_of(row[k], indices[k], rows, np.uintp(places.size - 1))] += np.uintp(1)
@@ -46,7 +46,7 @@ def count(row: Any, indices: Any, places: Any, rows: Any, low: Any, high: Any) -
 
 @njit
 def add_up(places: Any, csc_indptr: Any) -> None:
-    """From how many entries each part has in each bin to where it writes the first of them."""
+    """Turn the count of each part and bin into the place where the part writes its first entry of it."""
     total = np.uintp(0)
     for j in range(np.uintp(csc_indptr.size)):
         csc_indptr[j] = total
@@ -93,7 +93,7 @@ def tocsc_parallel(indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any,
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of entries decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many entries."""
 
     def call(indices: Any, indptr: Any) -> Any:
         kernel = tocsc_parallel if reaches(indices.size, MIN_PARALLEL) else tocsc

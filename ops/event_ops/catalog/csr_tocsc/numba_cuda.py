@@ -18,7 +18,7 @@ ENTRIES = 8 * BLOCK  # whose rows a block looks up
 
 @cuda.jit
 def look_up(indices: Any, indptr: Any, columns: Any, row: Any, column: Any, position: Any) -> None:
-    """Row, column and position of every entry; where it has no row or column, the number of them."""
+    """Write the row, column and position of every entry; `rows` or `columns` stand for none."""
     first, rows = cuda.blockIdx.x * ENTRIES, indptr.size - 1
     end = min(first + ENTRIES, indices.size)
     low, high = search_range(indptr, first, end)
@@ -39,14 +39,14 @@ def gather(row: Any, permutation: Any, csc_indices: Any) -> None:
 
 @cuda.jit
 def find_starts(column: Any, csc_indptr: Any) -> None:
-    """csc_indptr[j] = how many of the sorted columns are less than j."""
+    """csc_indptr[j] = the number of sorted columns that are less than j."""
     j = cuda.grid(1)
     if j < csc_indptr.size:
         csc_indptr[j] = upper_bound(column, j - 1, 0, column.size)
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """The callable; keys have as many bits as the number of columns."""
+    """Return the function of arrays; keys have as many bits as the number of columns."""
     columns = shape[1]
     bits = columns.bit_length()
     kind = np.int32 if max(shape) <= np.iinfo(np.int32).max else np.int64

@@ -12,7 +12,7 @@ from event_ops.parts.reference.entries import inside, rows_of
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """The function of arrays: a stable sort of the entries by column, those of no row and column last."""
+    """Return `csr_tocsc`, a stable sort of the entries by column; those of no row or column last."""
     rows, columns = shape
 
     def tocsc(indices: jax.Array, indptr: jax.Array) -> tuple[jax.Array, ...]:

@@ -31,7 +31,7 @@ def places_of_entries(
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """The callable. A stable sort has no short form in Warp; XLA has one."""
+    """Return the function of arrays. A stable sort has no short form in Warp; XLA has one."""
     rows, columns = shape
     flat = jax.ShapeDtypeStruct(outs[0].shape, jnp.int32)
     run = warp_kernel(places_of_entries, (flat, flat), launch_dims=rows, in_out_argnames=["row", "column"])

@@ -46,7 +46,7 @@ def todense_parallel(data: Any, indices: Any, indptr: Any, D: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of elements decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many elements."""
 
     def call(data: Any, indices: Any, indptr: Any) -> Any:
         large = reaches(outs.size + indices.size, MIN_PARALLEL)

@@ -16,7 +16,7 @@ from ffi_bridge import numba_cuda_callable
 
 @cuda.jit(device=True)
 def add_alone(D: Any, i: Any, j: Any, weight: Any) -> None:
-    """D[i, j] += weight where no other thread has row i; for any dtype."""
+    """D[i, j] += weight where one thread has all of row i; for any dtype."""
     D[i, j] += weight
 
 
@@ -28,7 +28,7 @@ def add_among(D: Any, i: Any, j: Any, weight: Any) -> None:
 
 @cache
 def add_rows_with(lanes: int) -> Any:
-    """The kernel `D[i, indices[k]] += data[k]` over row i; `lanes` threads per row."""
+    """Return the kernel `D[i, indices[k]] += data[k]` over row i; `lanes` threads per row."""
     add = add_alone if lanes == 1 else add_among
 
     @cuda.jit
@@ -45,7 +45,7 @@ def add_rows_with(lanes: int) -> Any:
 
 
 def build(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
-    """The callable; the mean length of rows decides how many threads share one."""
+    """Return the function of arrays; the longer rows are, the more threads share one."""
     rows = outs.shape[0]
 
     def todense(data: Any, indices: Any, indptr: Any, D: Any, stream: Any) -> None:

@@ -18,5 +18,5 @@ def todense(data: jax.Array, indices: jax.Array, indptr: jax.Array, *, shape: tu
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays for one shape."""
+    """Return `csr_todense` for one shape."""
     return lambda data, indices, indptr: todense(data, indices, indptr, shape=outs.shape)

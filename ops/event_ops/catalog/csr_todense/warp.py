@@ -26,6 +26,6 @@ def todense(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """Return the function of arrays."""
     add = warp_kernel(todense, outs, launch_dims=outs.shape[0], in_out_argnames=["D"])
     return lambda data, indices, indptr: add(data, indices, indptr, jnp.zeros(outs.shape, outs.dtype))

@@ -53,7 +53,7 @@ KERNELS = (matvec, matvec_parallel), (matvec_transposed, matvec_transposed_paral
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation; the number of weights decides whether threads may be used."""
+    """Return the function of arrays for one orientation: on one thread, or on all for many weights."""
 
     def call(weights: Any, events: Any) -> Any:
         return numba_kernel(KERNELS[transpose][reaches(weights.size, MIN_PARALLEL)], outs)(weights, events)

@@ -113,14 +113,14 @@ def sum_whole_columns(weights: Any, events: Any, y: Any) -> None:
 
 
 def in_fixed_order(outs: Any, transpose: bool) -> Callable[..., Any]:
-    """The callable that looks at all events, without atomics."""
+    """Return the function of arrays that reads all events and needs no atomics."""
     (size,) = outs.shape
     kernel, threads = (sum_whole_columns, size) if transpose else (gather_whole_rows, size * WARP)
     return numba_cuda_kernel(kernel, outs, grid=blocks_of(threads), block=BLOCK)
 
 
 def build(*, outs: Any, transpose: bool, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation."""
+    """Return the function of arrays for one orientation."""
     if deterministic:
         return in_fixed_order(outs, transpose)
 

@@ -11,7 +11,7 @@ from event_ops.parts.reference.entries import event_terms
 
 
 def build(*, transpose: bool, **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays for one orientation."""
+    """Return `dense_event_matvec` for one orientation."""
 
     def product(weights: jax.Array, events: jax.Array) -> jax.Array:
         along = events[:, None] if transpose else events[None, :]

@@ -30,5 +30,5 @@ def along_columns(weights: wp.array2d(dtype=Any), events: wp.array(dtype=Any), y
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation."""
+    """Return the function of arrays for one orientation."""
     return warp_kernel(along_columns if transpose else along_rows, outs)

@@ -39,7 +39,7 @@ def scatter_active_rows(data: Any, indices: Any, events: Any, y: Any) -> None:
 
 @ell_in_fixed_order("csr_event_matvec")
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation."""
+    """Return the function of arrays for one orientation."""
     rows = shape[0]
 
     def gather(data: Any, indices: Any, events: Any, y: Any, stream: Any) -> None:

@@ -28,6 +28,6 @@ def event_matvec_transposed(
 
 
 def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays for one orientation."""
+    """Return `ell_event_matvec` for one orientation."""
     product = event_matvec_transposed if transpose else event_matvec
     return lambda data, indices, events: product(data, indices, events, shape=shape)

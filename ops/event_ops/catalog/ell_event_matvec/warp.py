@@ -12,7 +12,7 @@ from ffi_bridge import warp_kernel
 
 @wp.func
 def weight_at(data: wp.array2d(dtype=Any), i: wp.int32, k: wp.int32) -> Any:
-    """The weight of target k of row i; an array of one element holds it for all."""
+    """Return the weight of entry k of row i; an array of one element holds it for all."""
     return data[wp.min(i, data.shape[0] - 1), wp.min(k, data.shape[1] - 1)]
 
 
@@ -50,7 +50,7 @@ def scatter_rows(
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation."""
+    """Return the function of arrays for one orientation."""
     gather = warp_kernel(gather_rows, outs)
     scatter = sums_of(scatter_rows, outs, shape[0])
 

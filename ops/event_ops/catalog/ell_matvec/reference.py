@@ -25,6 +25,6 @@ def matvec_transposed(
 
 
 def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays for one orientation."""
+    """Return `ell_matvec` for one orientation."""
     product = matvec_transposed if transpose else matvec
     return lambda data, indices, v: product(data, indices, v, shape=shape)

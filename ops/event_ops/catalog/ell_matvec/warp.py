@@ -41,7 +41,7 @@ def scatter_rows(
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """The callable for one orientation."""
+    """Return the function of arrays for one orientation."""
     if not transpose:
         return warp_kernel(gather_rows, outs)
     return sums_of(scatter_rows, outs, shape[0])

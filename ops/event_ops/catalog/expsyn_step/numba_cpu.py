@@ -55,7 +55,7 @@ def expsyn_step_parallel(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of entries decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many entries."""
 
     def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
         kernel = expsyn_step_parallel if reaches(indices.size, MIN_ENTRIES_PARALLEL) else expsyn_step

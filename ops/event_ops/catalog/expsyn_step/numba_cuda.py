@@ -45,7 +45,7 @@ def in_fixed_order(outs: Any) -> Callable[..., Any]:
 
 
 def build(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
-    """The callable; g is updated in place where it is not needed again."""
+    """Return the function of arrays; g is updated in place where it is not needed again."""
     if deterministic:
         return in_fixed_order(outs)
     step = numba_cuda_callable(expsyn_step, outs, input_output_aliases={0: 0})

@@ -11,7 +11,7 @@ from event_ops.parts.reference.entries import event_terms, rows_of, sums_at, val
 
 
 def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays; decay is exp(-dt / tau), one per channel or per element of g."""
+    """Return `expsyn_step` for one shape; decay is exp(-dt / tau), one per channel or per element of g."""
 
     def expsyn_step(
         g: jax.Array,

@@ -10,7 +10,7 @@ from ffi_bridge import warp_kernel
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """The callable; the decay is XLA's, which runs it in place and on all threads."""
+    """Return the function of arrays; the decay is XLA's, which runs it in place and on all threads."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
     add = warp_kernel(add_rows, flat, launch_dims=shape[0], in_out_argnames=["y"])
 

@@ -26,7 +26,7 @@ def step_range(
     decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
     jump: Any, V: Any, held_for: Any, current: Any, spikes: Any, low: int, high: int,
 ) -> None:  # fmt: skip
-    """The step for the neurons from `low` to `high`; parameters are single values or one per neuron."""
+    """Step the neurons from `low` to `high`; parameters are single values or one per neuron."""
     factor, fading, moved, rest = hoist(decay), hoist(decay_syn), hoist(gain), hoist(V_inf)
     threshold, reset, refractory, step = hoist(V_th), hoist(V_reset), hoist(t_ref), hoist(dt)
     thrust = hoist(jump)
@@ -70,6 +70,6 @@ def lif_expsyn_step_parallel(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of neurons decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many neurons."""
     kernel = lif_expsyn_step_parallel if reaches(outs[0].size, MIN_PARALLEL) else lif_expsyn_step
     return numba_kernel(kernel, outs, input_output_aliases={0: 0, 1: 1, 2: 2})

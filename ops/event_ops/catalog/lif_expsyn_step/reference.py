@@ -36,5 +36,5 @@ def lif_expsyn_step(
 
 
 def build(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
-    """The function of arrays."""
+    """Return `lif_expsyn_step` for one surrogate."""
     return functools.partial(lif_expsyn_step, surrogate=surrogate)

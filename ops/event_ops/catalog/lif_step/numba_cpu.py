@@ -27,7 +27,7 @@ def step_range(
     I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
     jump: Any, V: Any, held_for: Any, spikes: Any, low: int, high: int,
 ) -> None:  # fmt: skip
-    """The step for the neurons from `low` to `high`; parameters are single values or one per neuron."""
+    """Step the neurons from `low` to `high`; parameters are single values or one per neuron."""
     current, factor, rest, step = hoist(I_syn), hoist(decay), hoist(E_L), hoist(dt)
     threshold, reset, refractory = hoist(V_th), hoist(V_reset), hoist(t_ref)
     pushed = hoist(jump)
@@ -70,6 +70,6 @@ def lif_step_parallel(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of neurons decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many neurons."""
     kernel = lif_step_parallel if reaches(outs[0].size, MIN_PARALLEL) else lif_step
     return numba_kernel(kernel, outs, input_output_aliases={0: 0, 1: 1})

@@ -25,7 +25,7 @@ def lif_step(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the states are updated in place where they are not needed again."""
+    """Return the function of arrays; the states are updated in place where they are not needed again."""
     step = numba_cuda_kernel(lif_step, outs, launch_dims=outs[0].size, input_output_aliases={0: 0, 1: 1})
 
     def call(V_m: Any, refractory: Any, *parameters: Any) -> Any:

@@ -31,5 +31,5 @@ def lif_step(
 
 
 def build(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
-    """The function of arrays."""
+    """Return `lif_step` for one surrogate."""
     return functools.partial(lif_step, surrogate=surrogate)

@@ -18,5 +18,5 @@ def pack_events(events: Any, words: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """Return the function of arrays."""
     return numba_kernel(pack_events, outs)

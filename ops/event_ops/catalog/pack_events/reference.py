@@ -16,5 +16,5 @@ def pack_events(events: jax.Array) -> jax.Array:
 
 
 def build(**_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays."""
+    """Return `pack_events`."""
     return pack_events

@@ -36,7 +36,7 @@ _AT_ONCE: Final = np.uintp(8)  # blocks: their words and entries stay in the nea
 
 @njit
 def draw_words(first: Any, last: Any, part: int, time: Any, key: Any, words: Any) -> None:
-    """The words of the blocks from `first` up to `last` for a part of the mean."""
+    """Write the words of the blocks from `first` up to `last` for one part of the mean."""
     for block in range(first, last):
         start, counter = (block - first) * _BLOCK, (np.uintp(part) << _PART_BIT) + block * _HALF
         for k in range(_HALF):
@@ -45,7 +45,7 @@ def draw_words(first: Any, last: Any, part: int, time: Any, key: Any, words: Any
 
 @njit
 def new_buffer() -> Any:
-    """Space for the words and the entries of the blocks that are drawn at once."""
+    """Return space for the words and the entries of the blocks that are drawn at once."""
     return np.empty((2, _AT_ONCE * _BLOCK), np.uint32)
 
 
@@ -53,7 +53,7 @@ def new_buffer() -> Any:
 def draw_blocks(
     weight: Any, seed: Any, step: Any, tables: Any, which: Any, y: Any, low: int, high: int, buffer: Any
 ) -> None:
-    """The neurons of the blocks from `low` to `high`; the last one may be incomplete."""
+    """Draw for the neurons of the blocks from `low` to `high`; the last block may be incomplete."""
     weights, key, time = hoist(weight), hoist(seed), hoist(step)
     words, entries = buffer[0], buffer[1]
     for first in range(np.uintp(low), np.uintp(high), _AT_ONCE):
@@ -81,7 +81,7 @@ def rest_number(rest: Any, word: Any) -> Any:
 def draw_blocks_of_data(
     weight: Any, seed: Any, step: Any, tables: Any, mean: Any, y: Any, low: int, high: int, buffer: Any
 ) -> None:
-    """`draw_blocks` for means that are data: part by part, and at last the rest."""
+    """Draw as `draw_blocks` does for means that are data: digit by digit, then the rest."""
     weights, key, time, means = hoist(weight), hoist(seed), hoist(step), hoist(mean)
     words, entries = buffer[0], buffer[1]
     numbers, left = np.empty_like(words), np.empty(words.size)

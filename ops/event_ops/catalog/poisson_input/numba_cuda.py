@@ -40,7 +40,7 @@ def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, in
 
 @cuda.jit(device=True)
 def word_of(i: Any, part: Any, time: Any, key: Any) -> Any:
-    """The word of neuron i for a part of its mean."""
+    """Return the word of neuron i for one part of its mean."""
     counter = (np.uint64(part) << np.uint64(30)) + np.uint64(i // _BLOCK * _HALF + i % _HALF)
     first, second = philox2x32(counter, time, key)
     return second if i // _HALF % 2 else first
@@ -80,7 +80,7 @@ def poisson_input_of_data(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable: of integers, which tables are whose, or of the means themselves."""
+    """Return the function of arrays: of integers, which tables are whose, or of the means themselves."""
     pairs = -(-outs.size // _BLOCK) * _HALF
     aliases = {5: 0}
     of_tables = numba_cuda_kernel(poisson_input, outs, launch_dims=pairs, input_output_aliases=aliases)

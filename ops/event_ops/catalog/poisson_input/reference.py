@@ -21,7 +21,7 @@ def poisson_input(
     which: jax.Array,
     initial: jax.Array,
 ) -> jax.Array:
-    """Each neuron's word, then the number that it chooses; `which` is of integers, or the mean itself."""
+    """Draw each neuron's word and look up its number; `which` names its table, or is its mean if floating."""
     n, tables, which = initial.shape[0], jnp.asarray(tables), jnp.asarray(which)
     if jnp.issubdtype(which.dtype, jnp.floating):
         numbers = digit_numbers(which, n, seed, step, tables).astype(weight.dtype)
@@ -31,5 +31,5 @@ def poisson_input(
 
 
 def build(**_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays."""
+    """Return `poisson_input`."""
     return poisson_input

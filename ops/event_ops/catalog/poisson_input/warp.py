@@ -24,7 +24,7 @@ _MAX_MEAN = wp.constant(int(MAX_MEAN))
 
 @wp.func
 def word_of(i: wp.int32, part: wp.int32, time: wp.uint32, key: wp.uint32) -> wp.uint32:
-    """The word of neuron i for a part of its mean."""
+    """Return the word of neuron i for one part of its mean."""
     pair = i / _BLOCK * _HALF + i % _HALF
     first, second = philox2x32((wp.uint32(part) << _PART_BIT) + wp.uint32(pair), time, key)
     return wp.where(i / _HALF % 2 == 0, first, second)
@@ -86,7 +86,7 @@ def poisson_input_of_data(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable: of integers, which tables are whose, or of the means themselves."""
+    """Return the function of arrays: of integers, which tables are whose, or of the means themselves."""
 
     def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
         kernel = poisson_input_of_data if which.dtype.kind == "f" else poisson_input

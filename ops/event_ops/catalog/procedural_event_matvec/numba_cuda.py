@@ -15,7 +15,7 @@ RESIDENT_WARPS = 1 << 13  # about as many as a GPU holds at once: with more rows
 def build(
     *, outs: Any, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., Any]:
-    """The callable for one matrix and orientation."""
+    """Return the function of arrays for one matrix and orientation."""
     return product(
         outs,
         prob=prob,

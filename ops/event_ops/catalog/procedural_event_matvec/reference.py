@@ -15,7 +15,7 @@ from event_ops.parts.reference.entries import event_terms, sums_at, values_at
 def build(
     *, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., jax.Array]:
-    """The function of arrays: y[i] = sum over entries (i, j) of weight * events[j], or i and j swapped."""
+    """Return `procedural_event_matvec`: y[i] = sum of weight (i, j) * events[j], or transposed."""
 
     def event_matvec(weight: jax.Array, seed: jax.Array, events: jax.Array) -> jax.Array:
         def add(y: jax.Array, there: Any, rows: Any, columns: Any, words: Any) -> jax.Array:

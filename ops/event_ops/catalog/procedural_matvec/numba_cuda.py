@@ -12,14 +12,14 @@ from event_ops.parts.numba_cuda.bernoulli import product
 
 @cuda.jit(device=True)
 def always(value: Any) -> Any:
-    """Every value counts, 0 too: its weight may be NaN."""
+    """Return True: even 0 counts, since its weight may be NaN."""
     return True
 
 
 def build(
     *, outs: Any, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., Any]:
-    """The callable for one matrix and orientation."""
+    """Return the function of arrays for one matrix and orientation."""
     return product(
         outs, prob=prob, rows=shape[0], distribution=distribution, transpose=transpose, counts=always
     )

@@ -15,7 +15,7 @@ from event_ops.parts.reference.entries import sums_at, values_at
 def build(
     *, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., jax.Array]:
-    """The function of arrays: y[i] = sum over entries (i, j) of weight * v[j], or with i and j swapped."""
+    """Return `procedural_matvec`: y[i] = sum of weight (i, j) * v[j], or transposed."""
 
     def matvec(weight: jax.Array, seed: jax.Array, v: jax.Array) -> jax.Array:
         def add(y: jax.Array, there: Any, rows: Any, columns: Any, words: Any) -> jax.Array:

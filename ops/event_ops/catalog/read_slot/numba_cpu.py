@@ -25,5 +25,5 @@ def read_slot(buffer: Any, slot: Any, arrivals: Any, y: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """Return the function of arrays."""
     return numba_kernel(read_slot, outs, input_output_aliases={0: 1})

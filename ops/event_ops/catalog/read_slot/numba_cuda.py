@@ -22,5 +22,5 @@ def read_and_clear(buffer: Any, slot: Any, arrivals: Any, y: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the buffer is updated in place where it is not needed again."""
+    """Return the function of arrays; the buffer is updated in place where it is not needed again."""
     return numba_cuda_kernel(read_and_clear, outs, launch_dims=outs[0].size, input_output_aliases={0: 1})

@@ -12,12 +12,12 @@ from event_ops.checks.ring_buffer import slot_index
 
 
 def read_slot(buffer: jax.Array, slot: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """What is in a slot, and the buffer without it."""
+    """Return the contents of a slot, and the buffer with that slot cleared."""
     now = slot_index(slot, buffer.shape[0])
     arrivals = jax.lax.dynamic_index_in_dim(buffer, now, keepdims=False)
     return arrivals, jax.lax.dynamic_update_index_in_dim(buffer, jnp.zeros_like(arrivals), now, 0)
 
 
 def build(**_: Any) -> Callable[..., tuple[jax.Array, jax.Array]]:
-    """The function of arrays."""
+    """Return `read_slot`."""
     return read_slot

@@ -18,7 +18,7 @@ def read_and_clear(buffer: wp.array2d(dtype=Any), slot: wp.array(dtype=Any), arr
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """Return the function of arrays."""
     arrivals, whole = outs
     run = warp_kernel(
         read_and_clear, (whole, arrivals), launch_dims=arrivals.shape, in_out_argnames=["buffer"]

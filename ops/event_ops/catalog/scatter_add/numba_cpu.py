@@ -23,7 +23,7 @@ PLACES = {"drop": counted, "clip": counted_nearest, "error": counted}
 
 @cache
 def kernel(mode: str, large: bool) -> Any:
-    """The kernel for one mode; target and y are the same memory (XLA copies target where it is needed)."""
+    """Return the kernel for one mode; target and y are the same memory, which XLA copies first if it must."""
     place, strict = PLACES[mode], mode == "error"
 
     def scatter_add(target: Any, indices: Any, updates: Any, y: Any) -> None:
@@ -40,7 +40,7 @@ def kernel(mode: str, large: bool) -> Any:
 
 
 def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of indices decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many indices."""
 
     def call(target: Any, indices: Any, updates: Any) -> Any:
         chosen = kernel(mode, reaches(indices.size, MIN_PARALLEL))

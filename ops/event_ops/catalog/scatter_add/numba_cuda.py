@@ -15,7 +15,7 @@ from ffi_bridge import numba_cuda_callable
 
 
 def build(*, outs: Any, mode: str, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
-    """The callable for one mode; target is updated in place where it is not needed again."""
+    """Return the function of arrays for one mode; target is updated in place where it is not needed again."""
     refuse_error("scatter_add", mode)  # a CUDA kernel cannot raise either
     width = outs.shape[1] if len(outs.shape) > 1 else 1
     matrix = jax.ShapeDtypeStruct((outs.shape[0], width), atomic_dtype(outs.dtype))

@@ -17,6 +17,6 @@ def scatter_add(target: jax.Array, indices: jax.Array, updates: jax.Array, *, mo
 
 
 def build(*, mode: str, **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays."""
+    """Return `scatter_add` for one mode."""
     refuse_error("scatter_add", mode)
     return partial(scatter_add, mode=mode)

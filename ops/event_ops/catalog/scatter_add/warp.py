@@ -7,5 +7,5 @@ from event_ops.parts.warp.scatter import scatter
 
 
 def build(*, mode: str, **_: Any) -> Callable[..., Any]:
-    """The callable for one mode; target is updated in place where it is not needed again."""
+    """Return the function of arrays for one mode; target is updated in place where it is not needed again."""
     return scatter("scatter_add", mode, from_end=True)

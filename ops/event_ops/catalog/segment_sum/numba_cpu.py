@@ -20,7 +20,7 @@ PLACES = {"drop": plain, "clip": plain_nearest, "error": plain}
 
 @njit
 def first_of_segment(segment_ids: Any, k: int, size: int, place: Any) -> int:
-    """k, or the next position after it at which another segment begins."""
+    """Return k, or the next position after it at which another segment begins."""
     while 0 < k < segment_ids.size:
         before, here = segment_ids[k - 1], segment_ids[k]
         if place(before, np.uintp(size)) != place(here, np.uintp(size)):
@@ -31,7 +31,7 @@ def first_of_segment(segment_ids: Any, k: int, size: int, place: Any) -> int:
 
 @njit
 def prepare(y: Any, segment_ids: Any, place: Any, strict: bool) -> None:
-    """y = 0, once the ids are known to be in range where they have to be."""
+    """Set y = 0, after raising for ids out of range if `strict`."""
     if strict:
         refuse_outside(segment_ids, y.shape[0], place)
     clear(y)
@@ -39,7 +39,7 @@ def prepare(y: Any, segment_ids: Any, place: Any, strict: bool) -> None:
 
 @cache
 def kernel(mode: str, threads: str) -> Any:
-    """The kernel for one mode; threads: "one", "all", or "sorted" for all on ids that ascend."""
+    """Return the kernel for one mode and `threads`: "one", "all", or "sorted": all, for ids that ascend."""
     place, strict = PLACES[mode], mode == "error"
 
     def segment_sum(data: Any, segment_ids: Any, y: Any) -> None:
@@ -64,7 +64,7 @@ def kernel(mode: str, threads: str) -> Any:
 
 
 def build(*, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of ids decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many ids."""
 
     def call(data: Any, segment_ids: Any) -> Any:
         large = "sorted" if indices_are_sorted else "all"

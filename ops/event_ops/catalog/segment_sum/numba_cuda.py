@@ -18,7 +18,7 @@ RUN = 8  # data of a thread where ids ascend: as many as lie in one sector of me
 def build(
     *, outs: Any, indices_are_sorted: bool, mode: str, deterministic: bool = False, **_: Any
 ) -> Callable[..., Any]:
-    """The callable for one mode."""
+    """Return the function of arrays for one mode."""
     refuse_error("segment_sum", mode)  # a CUDA kernel cannot raise either
     width = outs.shape[1] if len(outs.shape) > 1 else 1
     matrix = jax.ShapeDtypeStruct((outs.shape[0], width), atomic_dtype(outs.dtype))

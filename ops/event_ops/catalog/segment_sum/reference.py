@@ -12,7 +12,7 @@ from event_ops.checks.keywords import added_at_places, refuse_error
 
 
 def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays; whether the ids ascend makes no difference to it."""
+    """Return `segment_sum` for one mode; ids that ascend get no special treatment."""
     refuse_error("segment_sum", mode)
 
     def segment_sum(data: jax.Array, segment_ids: jax.Array) -> jax.Array:

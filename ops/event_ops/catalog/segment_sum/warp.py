@@ -9,6 +9,6 @@ from event_ops.parts.warp.scatter import scatter
 
 
 def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
-    """The callable for one mode."""
+    """Return the function of arrays for one mode."""
     add = scatter("segment_sum", mode, from_end=False)
     return lambda data, segment_ids: add(jnp.zeros(outs.shape, outs.dtype), segment_ids, data)

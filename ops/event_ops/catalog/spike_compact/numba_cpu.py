@@ -21,5 +21,5 @@ def spike_compact(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """Return the function of arrays."""
     return numba_kernel(spike_compact, outs)

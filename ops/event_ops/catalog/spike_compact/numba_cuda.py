@@ -66,7 +66,7 @@ def store_ids(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable for one capacity."""
+    """Return the function of arrays for one capacity."""
 
     def compact(spikes: Any, spike_ids: Any, num_spikes: Any, stream: Any) -> None:
         size = spikes.size

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 
 
 def spike_compact(spikes: jax.Array, *, capacity: int) -> tuple[jax.Array, jax.Array]:
-    """The first `capacity` ids, padded with the size of `spikes`, and the number of all."""
+    """Return the first `capacity` ids, padded with the size of `spikes`, and the number of all spikes."""
     (ids,) = jnp.nonzero(spikes, size=capacity, fill_value=spikes.shape[0])
     return ids.astype(jnp.int32), jnp.sum(spikes, dtype=jnp.int32)
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., tuple[jax.Array, jax.Array]]:
-    """The function of arrays for one capacity."""
+    """Return `spike_compact` for one capacity."""
     capacity = outs[0].shape[0]
     return lambda spikes: spike_compact(spikes, capacity=capacity)

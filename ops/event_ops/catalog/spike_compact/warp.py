@@ -22,7 +22,7 @@ def store_ids(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable for one capacity."""
+    """Return the function of arrays for one capacity."""
 
     def call(spikes: jax.Array) -> tuple[jax.Array, jax.Array]:
         size = spikes.shape[0]

@@ -23,7 +23,7 @@ MIN_PARALLEL = 1 << 18
 
 @njit
 def detect_range(V_th: Any, V_reset: Any, V: Any, spikes: Any, low: int, high: int) -> None:
-    """The neurons from `low` to `high`; parameters are single values or one per neuron."""
+    """Test and reset the neurons from `low` to `high`; parameters are single values or one per neuron."""
     threshold, reset = hoist(V_th), hoist(V_reset)
     for i in range(np.uintp(low), np.uintp(high)):
         old = V[i]
@@ -46,6 +46,6 @@ def spike_detect_reset_parallel(V_m: Any, V_th: Any, V_reset: Any, V: Any, spike
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of neurons decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many neurons."""
     kernel = spike_detect_reset_parallel if reaches(outs[0].size, MIN_PARALLEL) else spike_detect_reset
     return numba_kernel(kernel, outs, input_output_aliases={0: 0})

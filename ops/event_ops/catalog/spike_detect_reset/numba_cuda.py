@@ -23,7 +23,7 @@ def spike_detect_reset(V_m: Any, V_th: Any, V_reset: Any, V: Any, spikes: Any) -
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; V is updated in place where it is not needed again."""
+    """Return the function of arrays; V is updated in place where it is not needed again."""
 
     def call(V_m: Any, V_th: Any, V_reset: Any) -> Any:
         size = outs[0].size

@@ -24,5 +24,5 @@ def spike_detect_reset(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; V is updated in place where it is not needed again."""
+    """Return the function of arrays; V is updated in place where it is not needed again."""
     return warp_kernel(spike_detect_reset, outs, in_out_argnames=["V"])

@@ -33,5 +33,5 @@ def stdp_on_post(
 
 
 def build(**_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays; amount is A_plus."""
+    """Return `stdp_on_post`, whose amount is A_plus."""
     return stdp_on_post

@@ -33,7 +33,7 @@ def move_columns(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; amount is A_plus."""
+    """Return the function of arrays; amount is A_plus."""
 
     def call(w: Any, rows: Any, indptr: Any, permutation: Any, spikes_post: Any, *others: Any) -> Any:
         run = warp_kernel(move_columns, outs, launch_dims=spikes_post.shape, in_out_argnames=["w"])

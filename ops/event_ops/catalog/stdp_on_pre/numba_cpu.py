@@ -30,7 +30,7 @@ def stdp_on_pre_parallel(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of entries decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many entries."""
 
     def call(w: Any, *others: Any) -> Any:
         kernel = stdp_on_pre_parallel if reaches(w.size, MIN_ENTRIES_PARALLEL) else stdp_on_pre

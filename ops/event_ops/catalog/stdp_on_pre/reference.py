@@ -28,5 +28,5 @@ def stdp_on_pre(
 
 
 def build(**_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays; amount is -A_minus."""
+    """Return `stdp_on_pre`, whose amount is -A_minus."""
     return stdp_on_pre

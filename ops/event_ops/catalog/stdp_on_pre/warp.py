@@ -32,7 +32,7 @@ def move_rows(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; amount is -A_minus."""
+    """Return the function of arrays; amount is -A_minus."""
 
     def call(w: Any, indices: Any, indptr: Any, spikes_pre: Any, *others: Any) -> Any:
         run = warp_kernel(move_rows, outs, launch_dims=spikes_pre.shape, in_out_argnames=["w"])

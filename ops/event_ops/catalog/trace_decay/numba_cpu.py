@@ -41,6 +41,6 @@ def trace_decay_parallel(x: Any, spikes: Any, decay: Any, y: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; the number of traces decides between one thread and all."""
+    """Return the function of arrays: on one thread, or on all for many traces."""
     kernel = trace_decay_parallel if reaches(outs.size, MIN_PARALLEL) else trace_decay
     return numba_kernel(kernel, outs, input_output_aliases={0: 0})

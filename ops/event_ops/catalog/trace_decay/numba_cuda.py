@@ -20,7 +20,7 @@ def trace_decay(x: Any, spikes: Any, decay: Any, y: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; x is updated in place where it is not needed again."""
+    """Return the function of arrays; x is updated in place where it is not needed again."""
 
     def call(x: Any, spikes: Any, decay: Any) -> Any:
         step = numba_cuda_kernel(trace_decay, outs, launch_dims=outs.size, input_output_aliases={0: 0})

@@ -14,5 +14,5 @@ def trace_decay(x: jax.Array, spikes: jax.Array, decay: jax.Array) -> jax.Array:
 
 
 def build(**_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays."""
+    """Return `trace_decay`."""
     return trace_decay

@@ -16,5 +16,5 @@ def trace_decay(y: wp.array(dtype=Any), spikes: wp.array(dtype=Any), decay: wp.a
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable; x is updated in place where it is not needed again."""
+    """Return the function of arrays; x is updated in place where it is not needed again."""
     return warp_kernel(trace_decay, outs, in_out_argnames=["y"])

@@ -10,5 +10,5 @@ from ffi_bridge import numba_kernel
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """Return the function of arrays."""
     return numba_kernel(unpack_into, outs)

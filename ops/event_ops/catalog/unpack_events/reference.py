@@ -11,5 +11,5 @@ from event_ops.parts.reference.entries import packed_flags
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays for one number of events."""
+    """Return `unpack_events` for one number of events."""
     return lambda words: packed_flags(words, outs.shape[0])

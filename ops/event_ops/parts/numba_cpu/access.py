@@ -13,17 +13,17 @@ from numba.extending import overload
 
 
 def hoist(values: Any) -> Any:
-    """The one value of a 0-d array, or the array itself: call it in front of the loop."""
+    """Return the value of a 0-d array, or the array itself; call it in front of the loop."""
     return values[()] if np.ndim(values) == 0 else values
 
 
 def at(hoisted: Any, i: Any) -> Any:
-    """Element i of what `hoist` returned."""
+    """Return element i of what `hoist` returned, or the single value."""
     return hoisted[i] if np.ndim(hoisted) else hoisted
 
 
 def weighted(weight: Any, event: Any) -> Any:
-    """What one event adds: weight * event, and exactly 0 from an inactive one whatever the weight is."""
+    """Return weight * event, and exactly 0 for an inactive event, whatever the weight is."""
     return weight * event if event else type(weight)(0)
 
 
@@ -51,7 +51,7 @@ def _weighted(weight: Any, event: Any) -> Any:
 
 
 def spike_slots(spikes: Any) -> Any:
-    """Where a loop stores spikes: bools as bytes, since stores of bools do not vectorise."""
+    """Return the array in which a loop stores spikes: bytes for bools, whose stores do not vectorise."""
     return spikes.view(np.uint8) if spikes.dtype == bool else spikes
 
 

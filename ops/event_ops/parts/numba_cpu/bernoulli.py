@@ -44,7 +44,7 @@ class Normal(NamedTuple):
 
 
 def parameters(weight: Any) -> Any:
-    """What `weight_of` reads: one value; of a vector a Uniform; of a (2, 1) matrix a Normal."""
+    """Return what `weight_of` reads: a number for a 0-d array, a Uniform for a vector, else a Normal."""
     if np.ndim(weight) == 0:
         return weight[()]
     return (
@@ -65,20 +65,20 @@ def _parameters(weight: Any) -> Any:
 
 @njit
 def unit_uniform(word: Any, like: Any) -> Any:
-    """A number in [0, 1), a multiple of 2**-24, in the type of `like`."""
+    """Return a number in [0, 1), a multiple of 2**-24, in the type of `like`."""
     return type(like)(np.uint32(word) >> np.uint32(8)) * type(like)(2.0**-24)
 
 
 @njit
 def unit_normal(seed: Any, row: Any, column: Any, like: Any) -> Any:
-    """The standard normal deviate of an entry."""
+    """Return the standard normal deviate of an entry."""
     first, second = philox2x32(column | _NORMAL_STREAM, row, seed)
     radius = np.sqrt(type(like)(-2) * np.log(type(like)(1) - unit_uniform(first, like)))
     return radius * np.cos(type(like)(2 * np.pi) * unit_uniform(second, like))
 
 
 def weight_of(parameters: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
-    """The weight of one entry."""
+    """Return the weight of one entry."""
     if isinstance(parameters, Uniform):
         return parameters.low + parameters.width * unit_uniform(word, parameters.low)
     if isinstance(parameters, Normal):
@@ -106,7 +106,7 @@ def _weight_of(parameters: Any, seed: Any, row: Any, column: Any, word: Any) -> 
 
 @njit
 def next_entries(block: Any, table: Any, seed: Any, row: Any, draw: Any, column: Any, columns: Any) -> Any:
-    """The entries of a row's next BLOCK draws: their columns in block[0], their weight words in block[1].
+    """Generate a row's next BLOCK draws: columns of entries in block[0], their weight words in block[1].
 
     Returns how many they are, and the column after which the draws that follow go on.
     """

@@ -41,7 +41,7 @@ def deliver(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
 
 @njit
 def entries_up_to(indptr: Any, ids: Any) -> Any:
-    """How many entries the first 0, 1, 2, ... rows of `ids` hold together."""
+    """Return how many entries the first 0, 1, 2, ... rows of `ids` hold together."""
     ends = np.empty(ids.size + 1, np.int64)
     ends[0] = 0
     for position in range(np.uintp(ids.size)):

@@ -22,7 +22,7 @@ PICK_COST = 16
 
 
 def values_of(events: Any, y: Any) -> Any:
-    """The events as numbers of the dtype of y."""
+    """Return the events as numbers of the dtype of y."""
     return events.astype(y.dtype) if events.dtype == bool else events
 
 

@@ -23,7 +23,7 @@ from event_ops.parts.numba_cpu.prefetch import (
 
 
 def flat(data: Any) -> Any:
-    """The weights in one row, or the one weight that stands for all: what `at` reads."""
+    """Return the weights in one row, or the single weight: what `at` reads."""
     return data.reshape(-1) if np.ndim(data) else data[()]
 
 

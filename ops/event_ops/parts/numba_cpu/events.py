@@ -13,7 +13,7 @@ from event_ops.parts.numba_cpu.packed_events import FLAGS, append_bits, bits_at,
 
 
 def flags_of(events: Any) -> Any:
-    """One bool per event, True where it is active (not zero)."""
+    """Return one bool per event, True where it is active (not zero)."""
     return events if events.dtype == bool else events != 0
 
 
@@ -36,7 +36,7 @@ def active_ids(flags: Any, ids: Any) -> Any:
 
 
 def lookup_of(events: Any) -> Any:
-    """What `event_at` reads: bits for bools, the values themselves for numbers."""
+    """Return what `event_at` reads: bits for bools, the values themselves for numbers."""
     return packed_bits(events) if events.dtype == bool else events
 
 
@@ -48,7 +48,7 @@ def _lookup_of(events: Any) -> Any:
 
 
 def event_at(lookup: Any, i: Any) -> Any:
-    """Event i: a bool out of the bits, or its value."""
+    """Return event i of a lookup: a bool from bits, or the value."""
     if lookup.dtype == np.uint32:
         return bool(lookup[i >> 5] >> np.uint32(i & 31) & np.uint32(1))
     return lookup[i]
@@ -72,7 +72,7 @@ BLOCK = np.uintp(64)
 
 @njit
 def known_ids(events: Any, size: Any) -> Any:
-    """Those of the spike ids that are in [0, size), as often as they occur."""
+    """Return the spike ids that are in [0, size), as often as they occur."""
     ids = np.empty(events.size, np.uint32)
     given, limit, found = events.view(np.uint32), np.uint32(size), np.uintp(0)
     whole = np.uintp(given.size) // BLOCK * BLOCK
@@ -87,7 +87,7 @@ def known_ids(events: Any, size: Any) -> Any:
 
 @njit
 def append_known(given: Any, limit: Any, ids: Any, found: Any, low: Any, high: Any) -> Any:
-    """Write those ids of the given that are below `limit` behind the first `found`; return how many now."""
+    """Write those of the given ids that are below `limit` behind the first `found`; return the new count."""
     for position in range(low, high):
         ids[found] = given[position]
         found += np.uintp(given[position] < limit)
@@ -96,13 +96,13 @@ def append_known(given: Any, limit: Any, ids: Any, found: Any, low: Any, high: A
 
 @njit
 def listed_ids(events: Any) -> Any:
-    """The ids of the active events, ascending."""
+    """Return the ids of the active events, ascending."""
     ids = np.empty(events.size, np.uint32)
     return ids[: active_ids(flags_of(events), ids)]
 
 
 def ids_of(events: Any, size: Any) -> Any:
-    """The ids of the active ones of `size` events: of flags, numbers, spike ids (int32) or bits (uint32)."""
+    """Return the ids of active events, of `size` flags, numbers or bits (uint32) or of spike ids (int32)."""
     if events.dtype == np.int32:
         return known_ids(events, size)
     return set_bits(events, size) if events.dtype == np.uint32 else listed_ids(events)
@@ -118,7 +118,7 @@ def _ids_of(events: Any, size: Any) -> Any:
 
 
 def active_value(events: Any, i: Any) -> Any:
-    """What the active event i counts: its value, or True for one that has none."""
+    """Return the value of the active event i, or True where events have none."""
     return events[i] if events.dtype.kind == "f" else True
 
 

@@ -23,7 +23,7 @@ _1, _2, _3, _4 = (np.uintp(n) for n in range(1, 5))
 
 @cache
 def row_sum_with(times: Function, value_at: Function) -> Any:
-    """The kernel `sum of times(weight k, value_at(values, indices[k]))` over the entries `k` to `end`."""
+    """Return the kernel that sums times(weight k, value_at(values, indices[k])) over entries `k` to `end`."""
 
     @njit(_nrt=False, forceinline=True)
     def term(weights: Any, indices: Any, values: Any, size: Any, k: Any, zero: Any) -> Any:
@@ -54,7 +54,7 @@ def row_sum_with(times: Function, value_at: Function) -> Any:
 
 @cache
 def gather_rows_with(times: Function, value_at: Function) -> Any:
-    """The kernel `y[i] = row_sum(...)` of row i, for the rows from `low` to `high`.
+    """Return the kernel `y[i] = row_sum(...)` of row i, for the rows from `low` to `high`.
 
     It takes the number of columns, which is not that of elements where values are bits.
     """

@@ -17,14 +17,14 @@ CHUNK = np.uintp(1 << 15)
 
 
 class Recent(NamedTuple):
-    """What `active_value` reads for a row of that matrix."""
+    """A history as `active_value` reads it, for a row of that matrix."""
 
     history: Any
     now: Any  # the slot of the current step, an np.uintp below the number of slots
 
 
 def ids_into(events: Any, size: Any, ids: Any) -> Any:
-    """Write the ids of the active ones of `size` events to the front of `ids`; how many."""
+    """Write the ids of the active ones of `size` events to the front of `ids`; return their number."""
     if events.dtype == np.uint32:
         return set_bits_into(events, size, ids)
     return active_ids(flags_of(events), ids)
@@ -38,7 +38,7 @@ def _ids_into(events: Any, size: Any, ids: Any) -> Any:
 
 
 def events_per(words: Any) -> Any:
-    """How many events an element of the array stands for."""
+    """Return how many events an element of the array stands for."""
     return BITS if words.dtype == np.uint32 else np.uintp(1)
 
 
@@ -48,7 +48,7 @@ def _events_per(words: Any) -> Any:
 
 
 def recent_rows(history: Any, now: Any, size: Any) -> Any:
-    """The rows of all active events in the history of `size` neurons."""
+    """Return the rows of all active events in the history of `size` neurons."""
     return (rows_of_lists if history.dtype == np.int32 else rows_of_events)(history, now, size)
 
 
@@ -61,7 +61,7 @@ def _recent_rows(history: Any, now: Any, size: Any) -> Any:
 
 @njit
 def steps_since(slot: Any, now: Any, slots: Any) -> Any:
-    """How many steps ago the slot was the current one."""
+    """Return how many steps ago the slot was the current one."""
     return now + slots - slot if slot > now else now - slot
 
 
@@ -83,7 +83,7 @@ def rows_of_lists(history: Any, now: Any, size: Any) -> Any:
 
 @njit
 def known_at_front(ids: Any, size: Any) -> Any:
-    """How many ids there are before the first that is out of range."""
+    """Return how many ids there are in front of the first that is out of range."""
     count = np.uintp(0)
     while count < np.uintp(ids.size) and np.uint32(ids[count]) < size:
         count += np.uintp(1)
@@ -108,7 +108,7 @@ def rows_of_events(history: Any, now: Any, size: Any) -> Any:
 
 @njit
 def grown(ids: Any, found: Any) -> Any:
-    """The first `found` of the ids, in an array of twice the size."""
+    """Return the first `found` ids in an array of twice the size."""
     more = np.empty(np.uintp(2) * np.uintp(ids.size), np.uintp)
     more[:found] = ids[:found]
     return more
@@ -116,7 +116,7 @@ def grown(ids: Any, found: Any) -> Any:
 
 @njit
 def rows_of_ids(ids: Any, now: Any, slots: Any, width: Any, size: Any) -> Any:
-    """In place, of event number slot * width + i the row i * slots + delay; no row for i >= size."""
+    """Turn event numbers slot * width + i into rows i * slots + delay, in place, without those of i >= size."""
     kept, slot, first = np.uintp(0), np.uintp(0), np.uintp(0)
     for position in range(np.uintp(ids.size)):
         # Ascending ids need no division, which takes longer than all the rest.

@@ -25,7 +25,7 @@ _config: Any = config  # its attributes are not declared
 
 
 def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Decorate what `numba.extending.intrinsic` takes; with NUMBA_DISABLE_JIT it is `in_python` instead."""
+    """Decorate a function as `numba.extending.intrinsic` does; NUMBA_DISABLE_JIT uses `in_python` instead."""
     if _config.DISABLE_JIT:
         return lambda _: in_python
     return intrinsic(prefer_literal=True)
@@ -36,7 +36,7 @@ _count: Any = types.ExternalFunction("get_num_threads", signature(types.intp))
 
 
 def num_threads() -> int:
-    """How many threads a parallel loop of the calling thread uses."""
+    """Return how many threads a parallel loop of the calling thread uses."""
     return get_num_threads()
 
 

@@ -24,7 +24,7 @@ WIDTHS = (32, 16, 8, 4, 2, 1)  # columns that a block can have
 
 
 def widths_of(columns: int) -> tuple[int, ...]:
-    """The blocks that so many columns are cut into: the widest as often as it fits, others at most once.
+    """Return the widths of blocks for so many columns: the widest as often as it fits, others at most once.
 
     A number that an exported program leaves open may take them all.
     """
@@ -39,12 +39,12 @@ def widths_of(columns: int) -> tuple[int, ...]:
 
 
 def is_large(entries: int, columns: int) -> bool:
-    """Whether a product with `columns` columns is worth a parallel launch."""
+    """Return whether a product with `columns` columns is worth a parallel launch."""
     return reaches(entries * (columns + TERMS_TO_BEGIN), MIN_TERMS_PARALLEL)
 
 
 def gather_row_with(add: Any, widths: tuple[int, ...]) -> Any:
-    """The kernel `y[i] = sum of weight k times B[indices[k]] over row i`, its entries from `begin` to `end`.
+    """Return the kernel that sums weight k times B[indices[k]] over row i, its entries `begin` to `end`.
 
     `add` adds a weight times some lanes of B to a sum: `add_product`, or `add_weighted` for events.
     """
@@ -66,7 +66,7 @@ def gather_row_with(add: Any, widths: tuple[int, ...]) -> Any:
 
 
 def scatter_row_with(add: Any, widths: tuple[int, ...]) -> Any:
-    """The kernel `y[indices[k]] += weight k times B[i]` over row i, its entries from `begin` to `end`."""
+    """Return the kernel that adds weight k times B[i] to y[indices[k]] for row i, its entries `begin` to `end`."""
 
     def block_of(width: int) -> Any:
         @njit(forceinline=True)
@@ -85,7 +85,7 @@ def scatter_row_with(add: Any, widths: tuple[int, ...]) -> Any:
 
 
 def over_rows(row: Any) -> Any:
-    """The kernel that does what `row` does for the rows from `low` to `high`."""
+    """Return the kernel that runs `row` for the rows from `low` to `high`."""
 
     @njit
     def rows(data: Any, indices: Any, indptr: Any, B: Any, y: Any, low: int, high: int) -> None:
@@ -99,7 +99,7 @@ def over_rows(row: Any) -> Any:
 
 @cache
 def gather_kernels(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
-    """Y = A @ B by one thread, and by all."""
+    """Return the kernels of Y = A @ B for one thread and for all."""
     gather_rows = over_rows(gather_row_with(add, widths))
 
     @njit
@@ -117,7 +117,7 @@ def gather_kernels(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def _over_columns(block_of: Callable[[int], Any], widths: tuple[int, ...]) -> Any:
-    """The kernel that calls blocks of columns for those from c on: the widest first, then what is left."""
+    """Return the kernel that covers the columns from c on with blocks, the widest first."""
     width = widths[0]
     block = block_of(width)
     narrower = _over_columns(block_of, widths[1:]) if len(widths) > 1 else None

@@ -15,7 +15,7 @@ FLAGS: Final = np.uintp(64)
 
 
 def _flags_of(width: int) -> Any:
-    """64 integers of so many bits."""
+    """Return the LLVM type of 64 integers of so many bits."""
     return ir.VectorType(ir.IntType(width), int(FLAGS))
 
 
@@ -25,7 +25,7 @@ def _trailing_zeros(word: Any) -> Any:
 
 @instruction(_trailing_zeros)
 def trailing_zeros(context: Any, word: Any) -> Any:
-    """How many bits of an unsigned word, which is not 0, are below its lowest that is set."""
+    """Return how many bits are below the lowest set bit of an unsigned word, which is not 0."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         count = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -39,7 +39,7 @@ def _is_flat(flags: Any) -> bool:
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
-    """Of the 64 flags from i on."""
+    """Return the address of the 64 flags from i on."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [i]), _flags_of(8).as_pointer())
 
@@ -50,7 +50,7 @@ def _bits_at(flags: Any, i: Any) -> Any:
 
 @instruction(_bits_at)
 def bits_at(context: Any, flags: Any, i: Any) -> Any:
-    """The 64 flags from i on, of which there must be as many, as a word; flag i is its lowest bit."""
+    """Return the 64 flags from i on as a word whose lowest bit is flag i; i + 64 <= flags.size."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values = builder.load(_address(context, builder, signature.args[0], *arguments), align=1)
@@ -66,7 +66,7 @@ def _write_bits(flags: Any, i: Any, word: Any) -> None:
 
 @instruction(_write_bits)
 def write_bits(context: Any, flags: Any, i: Any, word: Any) -> Any:
-    """Write the bits of a word to the 64 flags from i on, of which there must be as many."""
+    """Write the bits of a word to the 64 flags from i on; i + 64 <= flags.size."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values = builder.zext(builder.bitcast(arguments[2], _flags_of(1)), _flags_of(8))
@@ -86,7 +86,7 @@ WORDS_PER_LINE = np.uintp(8)
 
 @njit
 def pack_into(flags: Any, packed: Any) -> None:
-    """Write the flags as bits into the bytes `packed`, of which there are enough; 0 behind the last."""
+    """Write the flags as bits into the bytes `packed`, which has room for all, and 0 behind the last."""
     whole = np.uintp(flags.size) // FLAGS * FLAGS
     words = packed[: whole // BYTE].view(np.uint64)
     for word in range(np.uintp(words.size)):
@@ -99,7 +99,7 @@ def pack_into(flags: Any, packed: Any) -> None:
 
 @njit
 def packed_bits(flags: Any) -> Any:
-    """The flags as bits of 32-bit words: few bytes to keep in cache, and gathers of 32 bits vectorise."""
+    """Return the flags as bits of 32-bit words, few enough to stay in cache, and whose gathers vectorise."""
     packed = np.empty((flags.size + 31) // 32 * 4, np.uint8)
     pack_into(flags, packed)
     return packed.view(np.uint32)
@@ -107,7 +107,7 @@ def packed_bits(flags: Any) -> Any:
 
 @njit
 def unpack_into(words: Any, flags: Any) -> None:
-    """Write as many flags as there are from the bits of the words, of which there are enough."""
+    """Write every flag from its bit in `words`, which has a bit for each."""
     whole = np.uintp(flags.size) // FLAGS * FLAGS
     wide = words[: whole // BITS].view(np.uint64)
     for word in range(np.uintp(wide.size)):
@@ -118,14 +118,14 @@ def unpack_into(words: Any, flags: Any) -> None:
 
 @njit
 def set_bits(words: Any, size: Any) -> Any:
-    """The ids of the bits that are set, ascending, of those in [0, size)."""
+    """Return the ids in [0, size) whose bits are set, ascending."""
     ids = np.empty(np.uintp(words.size) * BITS, np.uint32)
     return ids[: set_bits_into(words, size, ids)]
 
 
 @njit(_nrt=False)
 def set_bits_into(words: Any, size: Any, ids: Any) -> Any:
-    """Write the ids of the bits that are set to the front of `ids`, which has room for all; how many."""
+    """Write the ids below `size` whose bits are set to the front of `ids`; return how many they are."""
     found, wide = np.uintp(0), words[: words.size // 16 * 16].view(np.uint64)
     for block in range(np.uintp(0), np.uintp(wide.size), WORDS_PER_LINE):
         any_set = np.uint64(0)

@@ -17,7 +17,7 @@ from event_ops.parts.numba_cpu.split import MIN_PARALLEL
 
 @njit
 def entry(places: Any, p: Any) -> Any:
-    """Where in the weights the p-th entry is: at places[p], or at p where places is None."""
+    """Return where the weight of entry p is: at places[p], or at p where places is None."""
     if places is None:
         return p
     return np.uintp(places[p])
@@ -25,7 +25,7 @@ def entry(places: Any, p: Any) -> Any:
 
 @njit
 def prefetch_entries(w: Any, indices: Any, indptr: Any, places: Any, ids: Any, position: Any) -> None:
-    """Ask for what the rows after ids[position] need; places first, since they say which weights."""
+    """Ask for what the rows after ids[position] need: places before the weights that they point at."""
     if places is None:
         prefetch_row(w, indices, indptr, ids, position + ROWS_AHEAD)
     else:
@@ -38,7 +38,7 @@ def prefetch_entries(w: Any, indices: Any, indptr: Any, places: Any, ids: Any, p
 
 @njit
 def bounded(value: Any, low: Any, high: Any) -> Any:
-    """The nearest value in [low, high]; NaN stays NaN."""
+    """Return the nearest value in [low, high]; NaN stays NaN."""
     above = low if value < low else value
     return high if above > high else above
 
@@ -66,7 +66,7 @@ def move_rows(
 
 @njit
 def move(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, rule: Any) -> None:
-    """`move_rows` of the rows whose events are active, on one thread."""
+    """Apply `move_rows` to the rows whose events are active, on one thread."""
     scratch = np.empty(events.size, np.uint32)
     ids = scratch[: active_ids(flags_of(events), scratch)]
     move_rows(w, indices, indptr, places, events, x, rule, ids)
@@ -75,7 +75,7 @@ def move(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, ru
 # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
 @njit(inline="always")
 def move_parallel(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, rule: Any) -> None:
-    """`move` on all threads, if there are entries enough: no two rows share a weight."""
+    """Apply `move` on all threads, if there are entries enough: no two rows share a weight."""
     scratch = np.empty(events.size, np.uint32)
     ids = scratch[: active_ids(flags_of(events), scratch)]
     ends = entries_up_to(indptr, ids)

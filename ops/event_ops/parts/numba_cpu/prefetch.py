@@ -96,7 +96,7 @@ def prefetch_stream(data: Any, indices: Any, low: Any, high: Any) -> None:
 
 @njit
 def is_far(values: Any) -> Any:
-    """Whether asking for an array ahead of time costs less than waiting for it."""
+    """Return whether asking for an array ahead of time costs less than waiting for it."""
     return np.uintp(values.size * values.itemsize) > CLOSE_BYTES
 
 

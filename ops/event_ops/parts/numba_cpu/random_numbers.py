@@ -18,7 +18,7 @@ _SHIFT: Final = np.uint64(32)
 # In 64-bit lanes throughout: with a conversion in every round the loop over counters takes twice as long.
 @njit(inline="always")
 def philox2x32(x: Any, y: Any, key: Any) -> Any:
-    """Two words, as uint64, from the counter (x, y)."""
+    """Return two words, as uint64, for the counter (x, y)."""
     x, y, key = np.uint64(x), np.uint64(y), np.uint64(key)
     for _ in range(random_numbers.ROUNDS):
         product = (x & _WORD) * _MULTIPLIER
@@ -29,13 +29,13 @@ def philox2x32(x: Any, y: Any, key: Any) -> Any:
 
 @njit(inline="always")
 def place_of(first: Any, word: Any, bits: Any) -> Any:
-    """Where `word` looks in the table of 2**bits slots that begins at `first`; all uint32."""
+    """Return where `word` looks in the table of 2**bits slots that begins at `first`; all uint32."""
     return first + (word >> np.uint32(np.uint32(32) - bits))
 
 
 @njit(inline="always")
 def outcome(entry: Any, word: Any, bits: Any) -> Any:
-    """What `word` chooses by the entry that it finds; all uint32."""
+    """Return what `word` chooses, given the entry at its place; all uint32."""
     cut = np.uint32(np.uint32(32) - bits)
     own = np.uint32(word & np.uint32((np.uint32(1) << cut) - np.uint32(1))) < np.uint32(entry >> bits)
     alias = np.uint32(entry & np.uint32((np.uint32(1) << bits) - np.uint32(1)))
@@ -44,5 +44,5 @@ def outcome(entry: Any, word: Any, bits: Any) -> Any:
 
 @njit(inline="always")
 def chosen(table: Any, first: Any, word: Any, bits: Any) -> Any:
-    """The outcome that `word` chooses in the table of 2**bits slots that begins at `first`; all uint32."""
+    """Return what `word` chooses in the table of 2**bits slots that begins at `first`; all uint32."""
     return outcome(table[np.uintp(place_of(first, word, bits))], word, bits)

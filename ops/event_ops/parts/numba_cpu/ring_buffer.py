@@ -26,7 +26,7 @@ from event_ops.parts.numba_cpu.prefetch import (
 
 @njit
 def slot_now(slot: Any, slots: Any) -> Any:
-    """The current slot: any integer, modulo the number of slots."""
+    """Return the current slot: `slot`, any integer, modulo the number of slots."""
     return np.uintp(np.int64(slot[()]) % np.int64(slots))
 
 
@@ -48,7 +48,7 @@ def prefetch_delayed_row(
 
 @njit
 def ending(now: Any, delay: Any, slots: Any) -> Any:
-    """The slot in which a delay ends; now and delay < slots."""
+    """Return the slot in which a delay ends, where now < slots and delay < slots."""
     slot = now + delay
     return slot - slots * np.uintp(slot >= slots)
 
@@ -93,7 +93,7 @@ TARGETS_AHEAD = np.uintp(24)
 
 @njit
 def first_at_least(steps: Any, low: Any, k: Any, end: Any) -> Any:
-    """The first of the entries from k up to `end` whose delay is at least `low`; else `end`."""
+    """Return the first entry from k on whose delay is at least `low`, or `end`."""
     while k + BLOCK <= end:
         largest = np.uintp(0)
         for position in range(BLOCK):
@@ -108,7 +108,7 @@ def first_at_least(steps: Any, low: Any, k: Any, end: Any) -> Any:
 
 @njit
 def first_below(steps: Any, high: Any, k: Any, end: Any) -> Any:
-    """The first of the entries from k up to `end` whose delay is below `high`; else `end`."""
+    """Return the first entry from k on whose delay is below `high`, or `end`."""
     while k + BLOCK <= end:
         smallest = np.uintp(steps[k])
         for position in range(BLOCK):
@@ -125,7 +125,7 @@ def first_below(steps: Any, high: Any, k: Any, end: Any) -> Any:
 def add_entries(
     weights: Any, indices: Any, steps: Any, spike: Any, k: Any, end: Any, now: Any, low: Any, y: Any
 ) -> None:
-    """Add those of the entries from k up to `end` whose delay is at least `low`; none is too large for y."""
+    """Add those entries from k up to `end` whose delay is at least `low`; no delay is too large for y."""
     slots, columns, flat = np.uintp(y.shape[0]), np.uintp(y.shape[1]), y.reshape(-1)
     for entry in range(k, end):
         later = min(entry + TARGETS_AHEAD, end - np.uintp(1))
@@ -164,7 +164,7 @@ def add_part(
 
 @njit
 def seem_ordered(indptr: Any, steps: Any, ids: Any) -> Any:
-    """Whether the rows `ids` begin in the order of their delays, so that threads may share them by slots."""
+    """Return whether the rows `ids` begin in the order of their delays, so that threads may share slots."""
     ordered, nse = True, np.uintp(steps.size)
     for position in range(np.uintp(ids.size)):
         i = np.uintp(ids[position])
@@ -176,7 +176,7 @@ def seem_ordered(indptr: Any, steps: Any, ids: Any) -> Any:
 
 @njit
 def slot_bounds(indptr: Any, steps: Any, ids: Any, parts: Any, slots: Any) -> Any:
-    """Delays that part the entries of the rows `ids` about equally, if rows are in their order."""
+    """Return delays that divide the entries of the rows `ids` about equally, if rows are in delay order."""
     bounds = np.zeros(parts + 1, np.uintp)
     for part in range(1, parts):
         bounds[part] = max(bounds[part - 1], mean_delay_at(indptr, steps, ids, part, parts, slots))
@@ -186,7 +186,7 @@ def slot_bounds(indptr: Any, steps: Any, ids: Any, parts: Any, slots: Any) -> An
 
 @njit
 def mean_delay_at(indptr: Any, steps: Any, ids: Any, part: Any, parts: Any, slots: Any) -> Any:
-    """The delay of the entry at part / parts of its row, on average over the rows `ids`; at most slots."""
+    """Return the mean, over the rows `ids`, of the delay at part / parts of a row; at most `slots`."""
     total, entries = np.uintp(0), np.uintp(1)
     for position in range(np.uintp(ids.size)):
         i = np.uintp(ids[position])

@@ -17,13 +17,13 @@ from event_ops.parts.numba_cpu.split import add_up, parts_for, private
 
 @njit
 def plain(index: Any, size: Any) -> Any:
-    """No index counts from the end."""
+    """Return the place of an index where none counts from the end."""
     return np.uintp(index)
 
 
 @njit
 def plain_nearest(index: Any, size: Any) -> Any:
-    """As `plain`, and the first or the last place for an index out of range."""
+    """Return the place of an index as `plain` does, or the nearest end for one out of range."""
     if index < 0:
         return np.uintp(0)
     return min(np.uintp(index), size - np.uintp(1))
@@ -31,7 +31,7 @@ def plain_nearest(index: Any, size: Any) -> Any:
 
 @njit
 def counted(index: Any, size: Any) -> Any:
-    """A negative index counts from the end."""
+    """Return the place of an index where negative ones count from the end."""
     place = np.uintp(index)
     if place >= size and index < 0:
         return place + size
@@ -40,7 +40,7 @@ def counted(index: Any, size: Any) -> Any:
 
 @njit
 def counted_nearest(index: Any, size: Any) -> Any:
-    """As `counted`, and the first or the last place for an index that is out of range then."""
+    """Return the place of an index as `counted` does, or the nearest end for one out of range."""
     place = counted(index, size)
     if place < size:
         return place

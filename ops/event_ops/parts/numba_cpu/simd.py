@@ -40,7 +40,7 @@ class LanesModel(models.PrimitiveModel):
 
 @instruction(lambda like, width: np.zeros(width, like.dtype))
 def zeros(context: Any, like: Any, width: Any) -> Any:
-    """`width` zeros of the dtype of the array `like`."""
+    """Return `width` zeros of the dtype of the array `like`."""
     lanes = Lanes(like.dtype, width.literal_value)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -51,7 +51,7 @@ def zeros(context: Any, like: Any, width: Any) -> Any:
 
 @instruction(lambda array, place, width: array.reshape(-1)[place : place + width].copy())
 def load(context: Any, array: Any, place: Any, width: Any) -> Any:
-    """`width` elements of a C-contiguous array from `place` on, counted as if it were flat: unchecked."""
+    """Return `width` elements of a C-contiguous array from `place` of its flat form on; unchecked."""
     lanes = Lanes(array.dtype, width.literal_value)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -67,7 +67,7 @@ def _store(array: Any, place: Any, lanes: Any) -> None:
 
 @instruction(_store)
 def store(context: Any, array: Any, place: Any, lanes: Any) -> Any:
-    """The inverse of `load`."""
+    """Store `lanes` where `load` would read them."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address(context, builder, signature.args[0], arguments[0], arguments[1], lanes)
@@ -118,12 +118,12 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, place: Any
 
 
 def _alignment(dtype: Any) -> int:
-    """Of an array's elements, in bytes: all that is known of a place in it."""
+    """Return the alignment in bytes that every place of an array has: the size of an element."""
     return as_dtype(getattr(dtype, "underlying_float", dtype)).itemsize
 
 
 def _splat(builder: Any, scalar: Any, like: Any) -> Any:
-    """A vector as long as `like` of one value."""
+    """Return a vector as long as `like` with one value in every lane."""
     kind = ir.VectorType(scalar.type, like.type.count)
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.IntType(32)(0))
     return _shuffled(builder, first, [0] * kind.count)

@@ -19,7 +19,7 @@ MIN_PARALLEL = 1 << 15
 
 @njit
 def first_row(indptr: Any, part: int, parts: int) -> int:
-    """First row of one of `parts` shares that hold about equally many (entries + rows).
+    """Return the first row of one of `parts` shares with about equally many entries and rows.
 
     The first share begins at row 0 and the last ends at the last row, whatever indptr holds: together they
     cover every row, so that no output is left unwritten.
@@ -41,13 +41,13 @@ def first_row(indptr: Any, part: int, parts: int) -> int:
 
 @njit
 def parts_for(work: int, size: int) -> int:
-    """How many private sums of `size` elements pay for themselves when `work` entries are added up."""
+    """Return how many private sums of `size` elements pay for themselves when `work` entries are added up."""
     return max(1, min(num_threads(), 1 + work // max(size, 1)))
 
 
 @njit
 def private(out: Any, spare: Any, part: int) -> Any:
-    """The array that one part adds into: the output for the first, a spare one for every other."""
+    """Return the array that a part adds into: the output for the first, a spare one for every other."""
     if part == 0:
         return out
     return spare[part - 1]
@@ -55,7 +55,7 @@ def private(out: Any, spare: Any, part: int) -> Any:
 
 @njit
 def clear(y: Any) -> None:
-    """y = 0, on one thread: in a parallel function Numba would launch all of them for it."""
+    """Set y = 0 on one thread; in a parallel function Numba would launch all of them for it."""
     y[:] = 0
 
 

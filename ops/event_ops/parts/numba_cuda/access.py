@@ -10,13 +10,13 @@ from numba import cuda
 
 @cuda.jit(device=True)
 def at(x: Any, i: Any) -> Any:
-    """Element i; an array of one element holds it for all."""
+    """Return element i; an array of one element holds it for all."""
     return x[i] if x.size > 1 else x[0]
 
 
 @cuda.jit(device=True)
 def bounded(position: Any, size: Any) -> Any:
-    """A position in [0, size]; whatever is outside becomes the end."""
+    """Return a position in [0, size]: `size` for any position outside."""
     if position < 0 or position > size:
         return np.int64(size)
     return np.int64(position)
@@ -24,7 +24,7 @@ def bounded(position: Any, size: Any) -> Any:
 
 @cuda.jit(device=True)
 def place(index: Any, size: Any) -> Any:
-    """An index in [0, size), or -1."""
+    """Return an index in [0, size), or -1 for any other."""
     if index < 0 or index >= size:
         return np.int64(-1)
     return np.int64(index)
@@ -32,13 +32,13 @@ def place(index: Any, size: Any) -> Any:
 
 @cuda.jit(device=True)
 def is_active(event: Any) -> Any:
-    """True for True, and for any number but 0, NaN among them."""
+    """Return True for True and for any number but 0, also for NaN."""
     return event != 0
 
 
 @cuda.jit(device=True)
 def row_of_flag(events: Any, position: Any, rows: Any) -> Any:
-    """The row whose event is at `position`, or -1 if it is inactive or there is none."""
+    """Return the row of the flag or number at `position`, or -1 if it is inactive or does not exist."""
     if position < rows and is_active(events[position]):
         return position
     return -1
@@ -46,7 +46,7 @@ def row_of_flag(events: Any, position: Any, rows: Any) -> Any:
 
 @cuda.jit(device=True)
 def row_of_id(ids: Any, position: Any, rows: Any) -> Any:
-    """The same for spike ids, of which those that are no row are ignored."""
+    """Return the row of the spike id at `position`, or -1 if it is out of range or does not exist."""
     if position < ids.size:
         return place(ids[position], rows)
     return -1
@@ -54,7 +54,7 @@ def row_of_id(ids: Any, position: Any, rows: Any) -> Any:
 
 @cuda.jit(device=True)
 def row_of_bit(words: Any, position: Any, rows: Any) -> Any:
-    """The same for packed bits."""
+    """Return the row of the bit at `position`, or -1 if it is inactive or does not exist."""
     if position < rows and bit_at(words, position):
         return position
     return -1
@@ -62,51 +62,51 @@ def row_of_bit(words: Any, position: Any, rows: Any) -> Any:
 
 @cuda.jit(device=True)
 def number_at(events: Any, i: Any) -> Any:
-    """Event i of flags or numbers."""
+    """Return event i of flags or numbers."""
     return events[i]
 
 
 @cuda.jit(device=True)
 def bit_at(words: Any, i: Any) -> Any:
-    """Event i of packed bits."""
+    """Return event i of packed bits."""
     return (words[i >> 5] >> (i & 31)) & 1
 
 
 @cuda.jit(device=True)
 def one_at(_events: Any, _i: Any) -> Any:
-    """What an active event counts as where it is only known to be active."""
+    """Return 1, the value of an active event that has no other."""
     return 1
 
 
 def row_at(dtype: Any) -> Any:
-    """The device function `f(events, position, rows)`: the row that an active event is for, or -1."""
+    """Return the device function `f(events, position, rows)` that gives the row of an active event, or -1."""
     return {np.dtype(np.int32): row_of_id, np.dtype(np.uint32): row_of_bit}.get(np.dtype(dtype), row_of_flag)
 
 
 def active_event_at(dtype: Any) -> Any:
-    """The device function `f(events, i)`: the value of the event for row i, which is active."""
+    """Return the device function `f(events, i)` that gives the value of the active event of row i."""
     return number_at if np.dtype(dtype).kind == "f" else one_at
 
 
 def event_at(dtype: Any) -> Any:
-    """The device function `f(events, i)`: event i, active or not, of flags, numbers or packed bits."""
+    """Return the device function `f(events, i)` that gives event i, active or not; not for spike ids."""
     return bit_at if np.dtype(dtype) == np.uint32 else number_at
 
 
 def positions_in(events: Any, rows: int) -> int:
-    """How many places of `events` there are to look at."""
+    """Return how many positions of `events` may hold an active event."""
     return events.size if events.dtype == np.int32 else rows
 
 
 @cuda.jit(device=True)
 def slot_now(slot: Any, slots: Any) -> Any:
-    """The current slot: any integer, modulo the number of slots."""
+    """Return the current slot: `slot`, any integer, modulo the number of slots."""
     return slot[()] % slots  # of the sign of the divisor, as in Python
 
 
 @cuda.jit(device=True)
 def upper_bound(x: Any, value: Any, low: Any, high: Any) -> Any:
-    """The first position from `low` on whose element of the sorted x is greater than `value`, or `high`."""
+    """Return the first position in [low, high) whose element of the sorted x exceeds `value`, or `high`."""
     while low < high:
         middle = (low + high) // 2
         if x[middle] <= value:
@@ -118,12 +118,12 @@ def upper_bound(x: Any, value: Any, low: Any, high: Any) -> Any:
 
 @cuda.jit(device=True)
 def search_range(indptr: Any, first: Any, end: Any) -> Any:
-    """Between which bounds `row_of_entry` finds the rows of the entries from `first` up to `end`."""
+    """Return the bounds within which `row_of_entry` finds the rows of entries from `first` up to `end`."""
     low = upper_bound(indptr, first, 0, indptr.size)
     return low, upper_bound(indptr, end - 1, low, indptr.size)
 
 
 @cuda.jit(device=True)
 def row_of_entry(indptr: Any, k: Any, low: Any, high: Any) -> Any:
-    """The row that holds entry k, or -1."""
+    """Return the row that holds entry k, or -1."""
     return place(upper_bound(indptr, k, low, high) - 1, indptr.size - 1)

@@ -36,7 +36,7 @@ total_of, gap_of = sum_over(WARP), outcome_with(bernoulli.GAP_BITS)
 
 @cuda.jit(device=True)
 def next_draws(table: Any, seed: Any, row: Any, draw: Any, column: Any) -> Any:
-    """What draw `draw` + lane gives: whether an entry, its column and word; and the column after all."""
+    """Return whether draw `draw` + lane is an entry, its column and word, and the column after 32 draws."""
     choice, word = philox2x32(draw + cuda.laneid, row, seed)
     gap = gap_of(table, 0, choice)
     found = gap != _NO_ENTRY
@@ -48,25 +48,25 @@ def next_draws(table: Any, seed: Any, row: Any, draw: Any, column: Any) -> Any:
 
 @cuda.jit(device=True)
 def unit_uniform(word: Any, weight: Any) -> Any:
-    """A number in [0, 1), a multiple of 2**-24, in the dtype of `weight`."""
+    """Return a number in [0, 1), a multiple of 2**-24, in the dtype of `weight`."""
     return weight.dtype.type(np.uint32(word >> np.uint64(8))) * weight.dtype.type(2.0**-24)
 
 
 @cuda.jit(device=True)
 def constant(weight: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
-    """The weight of every entry."""
+    """Return the weight of every entry."""
     return weight[0]
 
 
 @cuda.jit(device=True)
 def uniform(weight: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
-    """The weight of an entry between weight[0] and weight[1]."""
+    """Return the weight of an entry, uniform between weight[0] and weight[1]."""
     return weight[0] + (weight[1] - weight[0]) * unit_uniform(word, weight)
 
 
 @cuda.jit(device=True)
 def normal(weight: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
-    """The weight of an entry of mean weight[0] and standard deviation weight[1], by Box and Muller."""
+    """Return the weight of an entry, with mean weight[0] and deviation weight[1], by Box and Muller."""
     first, second = philox2x32(np.uint64(column) | _NORMAL_STREAM, row, seed)
     real = weight.dtype.type
     radius = math.sqrt(real(-2) * math.log(real(1) - unit_uniform(first, weight)))
@@ -78,7 +78,7 @@ WEIGHTS: Final = {"constant": constant, "uniform": uniform, "normal": normal}
 
 @cache
 def gather_rows_with(weight_of: Any, counts: Any) -> Any:
-    """The kernel `y[i] = sum over row i of weight * x[column]`, over the columns whose x counts."""
+    """Return the kernel `y[i] = sum over row i of weight * x[column]`, for the columns whose x counts."""
 
     @cuda.jit
     def gather_rows(weight: Any, seed: Any, table: Any, x: Any, y: Any) -> None:
@@ -99,7 +99,7 @@ def gather_rows_with(weight_of: Any, counts: Any) -> Any:
 
 @cache
 def scatter_rows_with(weight_of: Any, counts: Any, watched: int) -> Any:
-    """The kernel `y[column] += weight * x[i]` over the rows i whose x counts; a warp for `watched` rows."""
+    """Return the kernel `y[column] += weight * x[i]` for rows i whose x counts; a warp has `watched` rows."""
 
     @cuda.jit
     def scatter_rows(weight: Any, seed: Any, table: Any, x: Any, y: Any) -> None:
@@ -129,7 +129,7 @@ def product(
     counts: Any,
     watched: int = 1,
 ) -> Callable[..., Any]:
-    """The callable `(weight, seed, x) -> y`; `counts` is the device function that says which x do."""
+    """Return the function `(weight, seed, x) -> y`; the device function `counts` tells which x are used."""
     weight_of = WEIGHTS[distribution]
 
     def scatter(weight: Any, seed: Any, table: Any, x: Any, y: Any, stream: Any) -> None:

@@ -22,7 +22,7 @@ BY_LANES, BY_WARP, BY_BLOCK = 0, 1, 2  # who takes a row: threads as suit the me
 
 
 def lanes_of(entries: int, rows: int, width: int = 1) -> int:
-    """How many entries of a row are taken at once, each by `width` threads, for rows of this mean length.
+    """Return how many entries of a row are taken at once, each by `width` threads, at this mean length.
 
     A power of two: as many as fit in a warp, or as fill a block.
     """
@@ -33,7 +33,7 @@ def lanes_of(entries: int, rows: int, width: int = 1) -> int:
 
 
 def rows_with(width: int, lanes: int, row_of: Any, take_with: Callable[[int], Any]) -> Any:
-    """The device function that has each of `count` rows taken; every thread of a block comes to it.
+    """Return the device function that distributes `count` rows; every thread of a block calls it.
 
     `row_of(structure, i, nse)` gives where row i begins and ends. `take_with(L)` gives the device function
     `take(operands, i, low, high, thread, mine)` for L entries at once: to it come all the `width * L`

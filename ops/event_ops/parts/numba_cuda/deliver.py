@@ -21,7 +21,7 @@ ENTRIES_PER_THREAD = 2
 
 
 class Delivery(NamedTuple):
-    """How the work is divided: `grid` is (blocks along the events, parts of every row)."""
+    """A division of the work: `grid` is (blocks along the events, parts of every row)."""
 
     grid: tuple[int, int]
     span: int  # events that a block looks at
@@ -29,7 +29,7 @@ class Delivery(NamedTuple):
 
     @classmethod
     def of(cls, positions: int, rows: int, entries: int) -> Delivery:
-        """The division for so many events of a matrix; rows are as long as in the mean."""
+        """Return the division for so many events of a matrix whose rows have its mean length."""
         length = entries // max(1, rows)
         span = min(BLOCK, max(WARP, positions // BLOCKS))
         blocks = blocks_of(positions, span)
@@ -40,7 +40,7 @@ class Delivery(NamedTuple):
 
 @cuda.jit(device=True)
 def note(row: Any, noted: Any, count: Any) -> Any:
-    """Put the rows that are not -1 into the block's `noted`; how many. Every thread of a block comes here."""
+    """Put rows other than -1 into the block's `noted`; return how many. Every thread of a block calls it."""
     cuda.syncthreads()  # of a large batch a block takes several elements: the one before is done
     if cuda.threadIdx.x == 0:
         count[0] = 0
@@ -53,7 +53,7 @@ def note(row: Any, noted: Any, count: Any) -> Any:
 
 @cache
 def deliver_rows_with(team: int, row_in: Any, value_at: Any) -> Any:
-    """The kernel `y[indices[k]] += data[k] * event` over the rows of active events."""
+    """Return the kernel `y[indices[k]] += data[k] * event` over the rows of active events."""
 
     @cuda.jit
     def deliver_rows(data: Any, indices: Any, indptr: Any, events: Any, span: Any, y: Any) -> None:

@@ -17,7 +17,7 @@ _INT32 = np.iinfo(np.int32).max
 
 
 def in_fixed_order(builder: Callable[..., Any]) -> Callable[..., Any]:
-    """The builder of a CSR product; with deterministic=True also of A.T it gathers, from a sorted A."""
+    """Decorate the builder of a CSR product: if deterministic, A.T @ x gathers from A sorted by column."""
 
     @functools.wraps(builder)
     def chosen(*, shape: tuple[int, int], transpose: bool, deterministic: bool = False, **params: Any) -> Any:
@@ -36,7 +36,7 @@ def in_fixed_order(builder: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ell_in_fixed_order(csr_product: str) -> Callable[..., Any]:
-    """The same for a product of an ELLPACK matrix; `csr_product` is the operator that does it for CSR."""
+    """Decorate the builder of an ELLPACK product: if deterministic, `csr_product` computes A.T @ x."""
 
     def decorate(builder: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(builder)
@@ -76,12 +76,12 @@ def event_sums(
 
 
 def rounds(outs: jax.ShapeDtypeStruct) -> bool:
-    """Whether sums depend on their order: those of integers wrap round to the same, and some are none."""
+    """Return whether sums depend on their order: those of integers do not, and empty ones do not."""
     return outs.dtype.kind in "fc" and outs.size > 0
 
 
 def _by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> Any:
-    """The structure of A.T, and which entry of A each of its entries is."""
+    """Return A.T as (indices, indptr, permutation): entry k of A.T is entry permutation[k] of A."""
     (nse,) = indices.shape
     outs = (
         jax.ShapeDtypeStruct((nse,), jnp.int64 if max(shape) > _INT32 else indices.dtype),
@@ -92,6 +92,6 @@ def _by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) ->
 
 
 def _starts(rows: int, per_row: int) -> jax.Array:
-    """indptr where every row has `per_row` entries."""
+    """Return indptr for rows that have `per_row` entries each."""
     kind = jnp.int64 if rows * per_row > _INT32 else jnp.int32
     return jnp.arange(rows + 1, dtype=kind) * per_row

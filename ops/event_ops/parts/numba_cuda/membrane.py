@@ -11,7 +11,7 @@ from event_ops.parts.numba_cuda.access import at
 
 @cuda.jit(device=True)
 def fire(V: Any, held_for: Any, free: Any, threshold: Any, V_reset: Any, t_ref: Any, dt: Any, i: Any) -> Any:
-    """Update V and held_for of neuron i, which comes to `free` unless it is held; whether it spikes."""
+    """Update V and held_for of neuron i, which moves to `free` unless held; return whether it spikes."""
     zero, half = V.dtype.type(0), V.dtype.type(0.5)
     left, step = held_for[i], at(dt, i)
     held = left > half * step
@@ -28,7 +28,7 @@ def step_membrane(
     V: Any, held_for: Any, I_syn: Any, decay: Any, E_L: Any, threshold: Any,
     V_reset: Any, t_ref: Any, dt: Any, jump: Any, i: Any,
 ) -> Any:  # fmt: skip
-    """Update V and held_for of neuron i, whose threshold is a number; whether it spikes."""
+    """Update V and held_for of neuron i, whose threshold is a number; return whether it spikes."""
     V_inf = at(E_L, i) + at(I_syn, i)
     free = V_inf + (V[i] - V_inf) * at(decay, i) + at(jump, i)
     return fire(V, held_for, free, threshold, V_reset, t_ref, dt, i)

@@ -13,7 +13,7 @@ from event_ops.parts.numba_cuda.threads import FULL, WARP, lanes_where
 
 @cuda.jit(device=True)
 def packed_word(events: Any, word: Any) -> Any:
-    """The events from 32 * word as bits; 0 for those behind the last. The warp's words start at one of 32."""
+    """Return the events from 32 * word on as bits, 0 behind the last; a warp has 32 words in a row."""
     lane = word % WARP
     first = (word - lane) * WARP  # event of the warp
     bits = np.uint32(0)
@@ -34,7 +34,7 @@ def packed_word(events: Any, word: Any) -> Any:
 
 @cuda.jit(device=True)
 def unpack_word(bits: Any, events: Any, word: Any) -> None:
-    """Write the bits of word `word` as the events from 32 * word, as far as there are events."""
+    """Write the bits of word `word` to the events from 32 * word on, as far as there are events."""
     lane = word % WARP
     first = (word - lane) * WARP
     for k in range(WARP):

@@ -18,7 +18,7 @@ WAVE = 1024  # blocks that a GPU runs at the same time
 
 
 def grid_and_pieces(entries: int, rows: int) -> tuple[tuple[int, int], int]:
-    """The grid for so many rows, along its first axis a block for BLOCK of them; how many warps share one."""
+    """Return the grid, a block along x for BLOCK rows, and how many warps share a row."""
     blocks = blocks_of(rows)
     pieces = max(1, blocks_of(entries, max(1, rows) * PIECE))
     beside = min(pieces, max(1, WAVE // max(1, blocks)))
@@ -27,7 +27,7 @@ def grid_and_pieces(entries: int, rows: int) -> tuple[tuple[int, int], int]:
 
 @cuda.jit(device=True)
 def note_active(events: Any, noted: Any, counts: Any) -> Any:
-    """How many of the block's events are active; `noted`, in shared memory as `counts` is, has their places.
+    """Return how many of the block's events are active, and put their places into `noted`, in shared memory.
 
     Ascending, so that all blocks for the same events agree on their order.
     """
@@ -52,33 +52,33 @@ def note_active(events: Any, noted: Any, counts: Any) -> Any:
 
 @cuda.jit(device=True)
 def entries_of_piece(indptr: Any, i: Any, entries: Any, piece: Any, pieces: Any) -> Any:
-    """The entries of row i that this thread takes, where its warp takes one of so many pieces."""
+    """Return the entries of row i that this thread takes, where its warp takes one of so many pieces."""
     first = bounded(indptr[i], entries) + piece * WARP + cuda.threadIdx.x % WARP
     return range(first, bounded(indptr[i + 1], entries), pieces * WARP)
 
 
 @cuda.jit(device=True)
 def own_place(_places: Any, p: Any, _size: Any) -> Any:
-    """Where the weight of entry p is: at p."""
+    """Return where the weight of entry p is: at p."""
     return p
 
 
 @cuda.jit(device=True)
 def given_place(places: Any, p: Any, size: Any) -> Any:
-    """Where the weight of entry p is: at places[p], or nowhere, -1."""
+    """Return where the weight of entry p is: at places[p], or -1 if that is out of range."""
     return place(places[p], size)
 
 
 @cuda.jit(device=True)
 def bounded_weight(value: Any, low: Any, high: Any) -> Any:
-    """The nearest value in [low, high]; NaN stays NaN."""
+    """Return the nearest value in [low, high]; NaN stays NaN."""
     above = low if value < low else value
     return high if above > high else above
 
 
 @cache
 def move_with(place_of: Any) -> Any:
-    """Return the kernel `w[k] += amount * spikes[i] * x[indices[p]]`, bounded, for entries p of spiking rows.
+    """Return the kernel that adds amount * spikes[i] * x[indices[p]] to w[k], bounded, if row i spikes.
 
     k is `place_of(places, p, w.size)`.
     """

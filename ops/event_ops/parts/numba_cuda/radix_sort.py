@@ -18,7 +18,7 @@ ENTRIES = 1024  # in a part; fewer are more counts to add up
 
 @cache
 def count_digits_with(digits: int) -> Any:
-    """The kernel `counts[d, part] = how many keys of the part have digit d`."""
+    """Return the kernel `counts[d, part] = how many keys of the part have digit d`."""
 
     @cuda.jit
     def count_digits(keys: Any, shift: Any, counts: Any) -> None:
@@ -40,7 +40,7 @@ def count_digits_with(digits: int) -> Any:
 # One block per row.
 @cuda.jit
 def scan_rows(x: Any, totals: Any) -> None:
-    """Every element becomes the sum of those in front of it in its row, and totals the sums of rows."""
+    """Replace every element by the sum of those before it in its row; write the sums of rows to `totals`."""
     sums = cuda.shared.array(BLOCK, numba.int64)
     i, t, size = cuda.blockIdx.x, cuda.threadIdx.x, x.shape[1]
     low, high = size * t // BLOCK, size * (t + 1) // BLOCK
@@ -67,7 +67,7 @@ def scan_rows(x: Any, totals: Any) -> None:
 
 @cache
 def move_with(digits: int) -> Any:
-    """The kernel that writes every key and value behind those of a smaller digit or an earlier place."""
+    """Return the kernel that sorts keys and values by one digit, and keeps the order of equals."""
 
     @cuda.jit
     def move(
@@ -96,7 +96,7 @@ def move_with(digits: int) -> Any:
 
 
 def passes_of(bits: int) -> int:
-    """How often entries are moved to sort them by keys of so many bits."""
+    """Return how often entries are moved to sort them by keys of so many bits."""
     return -(-bits // MAX_BITS)
 
 

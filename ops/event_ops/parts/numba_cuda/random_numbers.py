@@ -19,7 +19,7 @@ _SHIFT: Final = np.uint64(32)
 
 @cuda.jit(device=True)
 def philox2x32(x: Any, y: Any, key: Any) -> Any:
-    """Two words, as uint64, from the counter (x, y); x, y and key are integers in [0, 2**32)."""
+    """Return two words, as uint64, for the counter (x, y); x, y and key are integers in [0, 2**32)."""
     x, y, key = np.uint64(x), np.uint64(y), np.uint64(key)
     for _ in range(_ROUNDS):
         product = x * _MULTIPLIER

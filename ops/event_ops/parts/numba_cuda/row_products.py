@@ -20,25 +20,25 @@ from event_ops.parts.numba_cuda.threads import OCCUPIED, WARPS, sum_dtype, sum_o
 
 @cuda.jit(device=True)
 def csr_row(indptr: Any, i: Any, nse: Any) -> Any:
-    """Where the entries of row i begin and end."""
+    """Return where the entries of row i begin and end."""
     return bounded(indptr[i], nse), bounded(indptr[i + 1], nse)
 
 
 @cuda.jit(device=True)
 def ell_row(per_row: Any, i: Any, nse: Any) -> Any:
-    """The same where every row has `per_row` of them."""
+    """Return where the entries of row i begin and end if every row has `per_row` of them."""
     return np.int64(i * per_row), np.int64((i + 1) * per_row)
 
 
 @cuda.jit(device=True)
 def of_number(data: Any, k: Any, v: Any, j: Any) -> Any:
-    """What entry k adds of a vector."""
+    """Return what entry k contributes to a product with a vector."""
     return data[k] * v[j]
 
 
 @cache
 def of_event(event_of: Any) -> Any:
-    """The device function for what entry k adds of events; weights of silent columns are not even read."""
+    """Return the device function for what entry k contributes; weights of silent columns are not read."""
 
     @cuda.jit(device=True)
     def term(data: Any, k: Any, events: Any, j: Any) -> Any:
@@ -50,7 +50,7 @@ def of_event(event_of: Any) -> Any:
 
 @cache
 def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
-    """The kernel `y[i] = sum of term(data, k, x, indices[k]) over row i`; `lanes` threads for most rows.
+    """Return the kernel `y[i] = sum of term(data, k, x, indices[k]) over row i`, by `lanes` threads mostly.
 
     `structure` is what `row_of` reads; x has `columns` elements. y is of `dtype`.
     """
@@ -87,7 +87,7 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
 
 @cache
 def scatter_rows_with(lanes: int, row_of: Any, dtype: Any) -> Any:
-    """The kernel `y[indices[k]] += data[k] * v[i]` over row i; `lanes` threads for most rows."""
+    """Return the kernel `y[indices[k]] += data[k] * v[i]` over row i; `lanes` threads for most rows."""
     add = add_for(dtype)
 
     def take_with(lanes: int) -> Any:

@@ -18,7 +18,7 @@ MAX_BLOCKS_ACROSS = 65535  # along the second axis of a grid
 
 @cache
 def place_with(clip: bool, from_end: bool) -> Any:
-    """The device function that gives the place of an index in [0, size), or -1 for one that is dropped."""
+    """Return the device function that gives the place of an index in [0, size), or -1 for one to drop."""
 
     @cuda.jit(device=True)
     def place_of(index: Any, size: Any) -> Any:
@@ -48,13 +48,13 @@ def add_complex(y: Any, place: Any, value: Any) -> None:
 
 
 def add_for(dtype: Any) -> Any:
-    """The device function that adds a number of this dtype."""
+    """Return the device function that adds a number of this dtype."""
     return add_complex if np.dtype(dtype).kind == "c" else add_real
 
 
 @cache
 def add_rows_with(clip: bool, from_end: bool, run: int, add: Any) -> Any:
-    """The kernel `y[indices[k]] += updates[k]`, row by row; updates of one row are the same for all.
+    """Return the kernel `y[indices[k]] += updates[k]`, row by row; a single row of updates serves all.
 
     Each thread takes `run` updates in a row, and adds up those that go to one place before it adds them to y.
     """
@@ -93,12 +93,12 @@ def launch_add_rows(
 
 
 def atomic_dtype(dtype: Any) -> Any:
-    """The dtype to add up in: atomics take 32 bits and more, and integers wrap round to the same sums."""
+    """Return the dtype to add up in: atomics need 32 bits, and integers wrap round to the same sums."""
     kind = np.dtype(dtype)
     return np.dtype(np.int32) if kind.itemsize < np.dtype(np.int32).itemsize else kind
 
 
 def adding_callable(function: Any, outs: Any) -> Callable[..., Any]:
-    """`numba_cuda_callable` of a function that clears y, of `atomic_dtype`, and adds to it atomically."""
+    """Return `numba_cuda_callable` of a function that clears y, of `atomic_dtype`, and adds atomically."""
     run = numba_cuda_callable(function, jax.ShapeDtypeStruct(outs.shape, atomic_dtype(outs.dtype)))
     return lambda *arrays: run(*arrays).astype(outs.dtype)

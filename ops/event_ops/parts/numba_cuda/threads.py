@@ -16,12 +16,12 @@ OCCUPIED = BLOCK, 2048 // BLOCK  # launch bounds: registers for as many blocks a
 
 
 def blocks_of(threads: int, block: int = BLOCK) -> int:
-    """How many blocks hold so many threads."""
+    """Return how many blocks hold so many threads."""
     return -(-threads // block)
 
 
 def next_power_of_two(count: int, most: int) -> int:
-    """The least power of two >= `count`; at most `most`, which is one."""
+    """Return the least power of two >= `count`, at most `most`, which is a power of two."""
     return min(most, 1 << max(0, count - 1).bit_length())
 
 
@@ -43,7 +43,7 @@ ENTRIES_PER_LANE = 4  # fewer leave threads idle, more leave memory accesses apa
 
 
 def lanes_for(entries: int, rows: int, dtype: Any) -> int:
-    """How many threads take one row: a power of two that suits their mean length; one without shuffles."""
+    """Return how many threads share a row of this mean length: a power of two; 1 without shuffles."""
     kind = np.dtype(dtype)
     if kind.kind in "cu" or kind.itemsize < 4:
         return 1
@@ -56,25 +56,25 @@ def lanes_for(entries: int, rows: int, dtype: Any) -> int:
 
 @cuda.jit(device=True)
 def lanes_where(found: Any) -> Any:
-    """The lanes of the warp that found something, as bits of a uint32; every lane comes to it."""
+    """Return the lanes of the warp whose `found` is true, as bits of a uint32; every lane calls it."""
     return np.uint32(cuda.ballot_sync(FULL, found))
 
 
 @cuda.jit(device=True)
 def lanes_alike(value: Any) -> Any:
-    """The lanes whose value, an int32, is that of this one, as bits of a uint32; every lane comes to it."""
+    """Return the lanes with the int32 `value` of this one, as bits of a uint32; every lane calls it."""
     return np.uint32(cuda.match_any_sync(FULL, value))
 
 
 @cuda.jit(device=True)
 def rank_in(lanes: Any) -> Any:
-    """Count the lanes before this one among `lanes`, bits of a uint32."""
+    """Return how many of `lanes`, bits of a uint32, are before this one."""
     return np.int32(cuda.popc(lanes & np.uint32((1 << cuda.laneid) - 1)))
 
 
 @cuda.jit(device=True)
 def sum_up_to(value: Any) -> Any:
-    """The sum of a 32-bit integer over this lane and those before it; every lane of a warp comes here."""
+    """Return the sum of a 32-bit integer over this lane and those before it; all lanes call it."""
     total, offset = np.int32(value), 1
     while offset < WARP:
         before = cuda.shfl_up_sync(FULL, total, offset)
@@ -85,27 +85,27 @@ def sum_up_to(value: Any) -> Any:
 
 
 def sum_dtype(dtype: Any) -> Any:
-    """The dtype to add up in: shuffles take no unsigned and no short integers, which wrap round anyway."""
+    """Return the dtype to add up in: shuffles take no unsigned or short integers, which wrap round anyway."""
     kind = np.dtype(dtype)
     return np.dtype(f"i{max(4, kind.itemsize)}") if kind.kind in "iu" else kind
 
 
 @cuda.jit(device=True)
 def number_across(value: Any, distance: Any) -> Any:
-    """The real number that the lane at this distance has."""
+    """Return the real number of the lane at this distance."""
     return cuda.shfl_xor_sync(FULL, value, distance)
 
 
 @cuda.jit(device=True)
 def complex_across(value: Any, distance: Any) -> Any:
-    """The complex number that it has."""
+    """Return the complex number of the lane at this distance."""
     real, imag = value.real, value.imag
     return complex(cuda.shfl_xor_sync(FULL, real, distance), cuda.shfl_xor_sync(FULL, imag, distance))
 
 
 @cache
 def sum_over(lanes: int, width: int = 1, kind: str = "f") -> Any:
-    """The device function that gives each of `lanes` threads, `width` apart, the sum of their values.
+    """Return the device function that gives each of `lanes` threads, `width` apart, the sum of their values.
 
     Every thread of a warp comes to it. The values are of 32 or 64 bits; `kind`: of their NumPy dtype.
     """
@@ -127,7 +127,7 @@ def sum_over(lanes: int, width: int = 1, kind: str = "f") -> Any:
 
 @cache
 def sum_over_team(lanes: int, width: int, kind: str) -> Any:
-    """The same, `f(value, of_warp)`, where all threads of a block that are `width` apart may be `lanes`, too.
+    """Return `f(value, of_warp)`, as `sum_over` does, also for all threads of a block that are `width` apart.
 
     These come to it together, and what is shared by them, `of_warp`, has a number for each of their sums.
     """

@@ -26,19 +26,19 @@ from event_ops.parts.numba_cuda.threads import (
 
 
 def width_of(columns: int) -> int:
-    """How many columns a tile has: a power of two, up to a warp."""
+    """Return how many columns a tile has: a power of two, at most a warp."""
     return next_power_of_two(columns, WARP)
 
 
 @cache
 def tiles_of(width: int) -> Any:
-    """The device function that gives how many tiles so many columns are."""
+    """Return the device function that gives the number of tiles for so many columns."""
     return cuda.jit(device=True)(lambda columns: (columns + width - 1) // width)
 
 
 @cache
 def row_with(width: int) -> Any:
-    """The device function that gives where the entries of an element begin and end."""
+    """Return the device function that gives where the entries of an element begin and end."""
     tiles = tiles_of(width)
 
     @cuda.jit(device=True)
@@ -51,7 +51,7 @@ def row_with(width: int) -> Any:
 
 @cache
 def place_with(width: int) -> Any:
-    """The device function that gives a thread of an element its row, its column, and its first entry."""
+    """Return the device function that gives a thread of an element its row, column and first entry."""
     tiles = tiles_of(width)
 
     @cuda.jit(device=True)
@@ -65,7 +65,7 @@ def place_with(width: int) -> Any:
 
 @cache
 def gather_tiles_with(width: int, lanes: int, term: Any, dtype: Any) -> Any:
-    """The kernel `y[i, c] = sum of term(data, k, B, (indices[k], c)) over row i`; y is of `dtype`."""
+    """Return the kernel `y[i, c] = sum of term(data, k, B, (indices[k], c)) over row i`; y is of `dtype`."""
     sums, place_of = sum_dtype(dtype), place_with(width)
     number, shared, shape = sums.type, from_dtype(sums), WARPS * width
 
@@ -101,7 +101,7 @@ def gather_tiles_with(width: int, lanes: int, term: Any, dtype: Any) -> Any:
 
 @cache
 def scatter_tiles_with(width: int, lanes: int, dtype: Any) -> Any:
-    """The kernel `y[indices[k], c] += data[k] * B[i, c]` over row i; y is of `dtype`."""
+    """Return the kernel `y[indices[k], c] += data[k] * B[i, c]` over row i; y is of `dtype`."""
     add, place_of = add_for(dtype), place_with(width)
 
     def take_with(lanes: int) -> Any:

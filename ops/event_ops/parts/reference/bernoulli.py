@@ -33,7 +33,7 @@ _FRACTION_BITS = 96
 
 
 def gap_counts(prob: float) -> list[int]:
-    """How many of the 2**32 words choose each gap 0, 1, ..., and, last, NO_ENTRY.
+    """Return how many of the 2**32 words choose each gap 0, 1, ..., and, last, NO_ENTRY.
 
     Differences of thresholds T[g] = floor((1 - (1 - prob)**(g + 1)) * 2**32), computed in integers: no
     platform's rounding shows in them.
@@ -55,12 +55,12 @@ def gap_table(prob: float) -> np.ndarray:
 
 
 def unit_uniform(word: jax.Array, dtype: Any) -> jax.Array:
-    """A number in [0, 1), a multiple of 2**-24: exact in single precision."""
+    """Return a number in [0, 1), a multiple of 2**-24: exact in single precision."""
     return (word >> np.uint32(8)).astype(dtype) * np.asarray(2.0**-24, dtype)
 
 
 def unit_normal(seed: Any, row: Any, column: Any, dtype: Any) -> jax.Array:
-    """The standard normal deviate of an entry, by Box and Muller; equal on all backends up to rounding."""
+    """Return the standard normal deviate of an entry, by Box and Muller; backends agree up to rounding."""
     words = philox2x32(column | np.uint32(NORMAL_STREAM), row, seed)
     u, angle = (unit_uniform(word, dtype) for word in words)
     return jnp.sqrt(-2 * jnp.log(1 - u)) * jnp.cos(2 * np.pi * angle)
@@ -69,7 +69,7 @@ def unit_normal(seed: Any, row: Any, column: Any, dtype: Any) -> jax.Array:
 def weights_at(
     weight: jax.Array, distribution: str, seed: Any, row: Any, column: Any, word: Any
 ) -> jax.Array:
-    """The weight of each entry, from the distribution's parameters."""
+    """Return the weight of each entry, from the distribution's parameters."""
     if distribution == "constant":
         return weight
     if distribution == "uniform":
@@ -80,7 +80,7 @@ def weights_at(
 def fold_entries(
     add: Callable[..., Any], start: Any, seed: Any, prob: float, rows: Any, columns: int, skip: Any
 ) -> Any:
-    """`add(total, there, row, column, word)` over all entries, one of every row at a time.
+    """Apply `total = add(total, there, row, column, word)` to all entries, one of every row at a time.
 
     `there` tells in which rows there is one; `skip`, which rows have none, whatever their stream.
     """

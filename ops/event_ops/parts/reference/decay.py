@@ -23,7 +23,7 @@ def decay_factor(tau: Any, dt: Any, dtype: Any) -> jax.Array:
 
 
 def membrane_decay(tau_m: Any, dt: Any, dtype: Any, method: str) -> jax.Array:
-    """The factor of V - V_inf over one step: with it the two methods are one formula."""
+    """Return the factor of V - V_inf over one step, which makes the two methods one formula."""
     if method == "exact":
         return decay_factor(tau_m, dt, dtype)
     if is_constant(tau_m) and is_constant(dt):

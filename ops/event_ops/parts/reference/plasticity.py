@@ -41,7 +41,7 @@ def check_trace(name: str, x: jax.Array, w: jax.Array, size: int, axis: str) -> 
 def rate_and_bounds(
     w: jax.Array, name: str, rate: Any, w_min: Any, w_max: Any
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The rate called `name`, w_min and w_max as arrays in the dtype of `w`, 0-d or one for each weight.
+    """Return the rate called `name`, w_min and w_max in the dtype of `w`, 0-d or one for each weight.
 
     Raises ValueError for another shape, or where known values are < 0 or the wrong way round.
     """

@@ -36,7 +36,7 @@ HALF = BLOCK // 2
 
 
 def poisson_counts(mean: float) -> list[int]:
-    """How many of the 2**32 words choose each of 0, 1, ..., 255.
+    """Return how many of the 2**32 words choose each of 0, 1, ..., 255.
 
     Differences of thresholds T[k] = round(P(number <= k) * 2**32), in decimals: no platform's rounding
     shows in them, and no word chooses a number whose tail is below 2**-33.
@@ -59,7 +59,7 @@ def poisson_table(mean: float) -> np.ndarray:
 
 
 def poisson_tables(mean: np.ndarray) -> tuple[jnp.ndarray, jnp.ndarray]:
-    """The tables of the different means, one after the other, and which of them is whose: shape of `mean`."""
+    """Return the tables of the different means, one after the other, and which table each of `mean` has."""
     known, which = np.unique(mean.astype(np.float64), return_inverse=True)
     if known.size > MAX_MEANS:
         raise ValueError(
@@ -88,7 +88,7 @@ def check_mean(mean: Any) -> None:
 
 
 def neurons(mean: Any, weight: Any, initial: Any) -> tuple[int]:
-    """(n,), which at least one of the three arguments has."""
+    """Return (n,), the shape that at least one of the three arguments has."""
     for x in (mean, weight, initial):
         if np.ndim(x) == 1:
             return (np.shape(x)[0],)
@@ -99,7 +99,7 @@ def neurons(mean: Any, weight: Any, initial: Any) -> tuple[int]:
 
 
 def words_of(n: int, seed: jax.Array, step: jax.Array, first: int = 0) -> jax.Array:
-    """The word of each of n neurons; `first` is the counter of neuron 0."""
+    """Return the word of each of n neurons; `first` is the counter of neuron 0."""
     blocks = -(-n // BLOCK)
     counters = jnp.arange(blocks * HALF, dtype="uint32") + jnp.uint32(first)
     words = philox2x32(counters, jnp.asarray(step), jnp.asarray(seed))
@@ -116,7 +116,7 @@ FIRST_TABLES = (0, _WHOLE, _WHOLE + BASE)
 
 @functools.cache
 def digit_tables() -> np.ndarray:
-    """The tables of 0, 1, ..., 100, of 0, ..., 63 divided by 64, and of these divided by 64 once more."""
+    """Return the tables of 0, 1, ..., 100, of 0 / 64, ..., 63 / 64, and of 0 / 64**2, ..., 63 / 64**2."""
     means = [float(whole) for whole in range(_WHOLE)]
     means += [digit / BASE**part for part in range(1, PARTS) for digit in range(BASE)]
     tables = np.concatenate([poisson_table(mean) for mean in means])

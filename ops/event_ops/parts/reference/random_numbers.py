@@ -26,7 +26,7 @@ _HALF = np.uint32(16)
 
 
 def philox2x32(x: Any, y: Any, key: Any) -> tuple[Any, Any]:
-    """Two words from the counter (x, y): uint32 arrays of NumPy or JAX; 0-d only those of JAX.
+    """Return two words for the counter (x, y): uint32 arrays of NumPy or JAX; 0-d only those of JAX.
 
     The same words on every backend, since 32-bit integer arithmetic is all that it takes.
     """
@@ -38,7 +38,7 @@ def philox2x32(x: Any, y: Any, key: Any) -> tuple[Any, Any]:
 
 
 def _product(x: Any) -> tuple[Any, Any]:
-    """The high and low words of MULTIPLIER * x; in halves, because JAX may have no 64-bit integers."""
+    """Return the high and low words of MULTIPLIER * x; in halves, since JAX may have no 64-bit integers."""
     m_low, m_high = np.uint32(MULTIPLIER & 0xFFFF), np.uint32(MULTIPLIER >> 16)
     x_low, x_high = x & _LOW, x >> _HALF
     middle = x_high * m_low + (x_low * m_low >> _HALF)
@@ -65,7 +65,7 @@ def alias_table(counts: Sequence[int]) -> np.ndarray:
 
 
 def outcome(table: Any, word: Any, bits: int, first: Any = 0) -> Any:
-    """What a word chooses; `first` is where its table begins."""
+    """Return what a word chooses in the table that begins at `first`."""
     slot = word >> np.uint32(32 - bits)
     entry = table[first + slot]
     alias = entry & np.uint32((1 << bits) - 1)

@@ -26,7 +26,7 @@ def check_surrogate(surrogate: Any) -> None:
 
 
 def spikes_out(V_m: jax.Array, surrogate: Surrogate | None) -> jax.ShapeDtypeStruct:
-    """The output for the spikes of V_m, flat: bool, or what can carry a derivative."""
+    """Return the output for the spikes of V_m, flat: bool, or a dtype that carries a derivative."""
     return jax.ShapeDtypeStruct((V_m.size,), bool if surrogate is None else V_m.dtype)
 
 
@@ -66,7 +66,7 @@ def fire(
     dt: jax.Array,
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """V_m, refractory and spikes of neurons that come to `free` unless they are held: reset and hold."""
+    """Return V_m, refractory and spikes of neurons that move to `free` unless they are held."""
     held = is_held(refractory, dt)
     V = jnp.where(held, V_m, free)
     spikes = crossings(V, threshold, surrogate)

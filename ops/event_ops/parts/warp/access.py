@@ -7,13 +7,13 @@ import warp as wp
 
 @wp.func
 def at(x: wp.array(dtype=Any), i: wp.int32) -> Any:
-    """Element i; an array of one element holds it for all."""
+    """Return element i; an array of one element holds it for all."""
     return x[wp.min(i, x.shape[0] - 1)]
 
 
 @wp.func
 def bounded(position: Any, size: wp.int32) -> wp.int32:
-    """A position in [0, size]; whatever is outside becomes the end."""
+    """Return a position in [0, size]: `size` for any position outside."""
     wide = wp.int64(position)
     if wide < wp.int64(0) or wide > wp.int64(size):
         return size
@@ -22,7 +22,7 @@ def bounded(position: Any, size: wp.int32) -> wp.int32:
 
 @wp.func
 def place(index: Any, size: wp.int32) -> wp.int32:
-    """An index in [0, size), or -1."""
+    """Return an index in [0, size), or -1 for any other."""
     wide = wp.int64(index)
     if wide < wp.int64(0) or wide >= wp.int64(size):
         return -1
@@ -31,13 +31,13 @@ def place(index: Any, size: wp.int32) -> wp.int32:
 
 @wp.func
 def is_active(event: Any) -> bool:
-    """True for True, and for any number but 0, NaN among them."""
+    """Return True for True and for any number but 0, also for NaN."""
     return event != type(event)(0)
 
 
 @wp.func
 def slot_now(slot: wp.array(dtype=Any), slots: wp.int32) -> wp.int32:
-    """The current slot: any integer, modulo the number of slots."""
+    """Return the current slot: `slot`, any integer, modulo the number of slots."""
     size = wp.int64(slots)
     rest = wp.int64(slot[0]) % size  # of the sign of the dividend, as in C
     return wp.int32((rest + size) % size)
@@ -45,7 +45,7 @@ def slot_now(slot: wp.array(dtype=Any), slots: wp.int32) -> wp.int32:
 
 @wp.func
 def bounded_weight(value: Any, low: Any, high: Any) -> Any:
-    """The nearest value in [low, high]; NaN stays NaN."""
+    """Return the nearest value in [low, high]; NaN stays NaN."""
     above = value
     if above < low:
         above = low

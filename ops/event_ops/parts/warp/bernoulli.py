@@ -24,7 +24,7 @@ _TURN = wp.constant(2.0 * math.pi)
 
 @wp.func
 def unit_uniform(word: wp.uint32, like: Any) -> Any:
-    """A number in [0, 1), a multiple of 2**-24, in the type of `like`."""
+    """Return a number in [0, 1), a multiple of 2**-24, in the type of `like`."""
     return type(like)(word >> wp.uint32(8)) * type(like)(5.9604644775390625e-08)
 
 
@@ -37,7 +37,7 @@ def weight_of(
     column: wp.uint32,
     word: wp.uint32,
 ) -> Any:
-    """The weight of one entry, from the parameters of its distribution."""
+    """Return the weight of one entry, by the parameters of its distribution."""
     first = weight[0]
     if kind == UNIFORM:
         return first + (weight[1] - first) * unit_uniform(word, first)

@@ -11,7 +11,7 @@ _KEY_STEP = wp.constant(wp.uint32(random_numbers.KEY_STEP))
 
 @wp.func
 def philox2x32(x: wp.uint32, y: wp.uint32, key: wp.uint32):
-    """Two words from the counter (x, y)."""
+    """Return two words for the counter (x, y)."""
     first = x
     second = y
     k = key
@@ -27,7 +27,7 @@ def philox2x32(x: wp.uint32, y: wp.uint32, key: wp.uint32):
 def outcome(
     tables: wp.array(dtype=wp.uint32), which: wp.int32, word: wp.uint32, bits: wp.uint32
 ) -> wp.uint32:
-    """What a word chooses in table `which` of 2**bits slots."""
+    """Return what a word chooses in table `which` of 2**bits slots."""
     cut_bits = wp.uint32(32) - bits
     slot = word >> cut_bits
     entry = tables[wp.int32(wp.uint32(which) << bits) + wp.int32(slot)]

@@ -13,7 +13,7 @@ from ffi_bridge import warp_kernel
 
 
 def sums_of(kernel: Any, outs: Any, launch_dims: Any) -> Callable[..., jax.Array]:
-    """`f(*ins)`: what the threads of `kernel(*ins, y)` add to zeros by `warp.atomic_add`."""
+    """Return `f(*ins)` that gives what the threads of `kernel(*ins, y)` add to zeros by `warp.atomic_add`."""
     # Warp adds atomically from 32 bits up; integers wrap round to the same sums.
     narrow = outs.dtype.itemsize < 4
     dtype = jnp.dtype(jnp.int32) if narrow else outs.dtype
@@ -48,7 +48,7 @@ def add_rows(
 
 @wp.func
 def scatter_place(index: Any, size: wp.int32, clip: bool, from_end: bool) -> wp.int32:
-    """Where an index points in [0, size), or -1; with `clip` the nearest end, unless size is 0."""
+    """Return the place of an index in [0, size), or -1; with `clip` the nearest end, unless size is 0."""
     wide = wp.int64(index)
     extent = wp.int64(size)
     if index < type(index)(0):
@@ -79,7 +79,7 @@ def add_at_places(
 
 
 def scatter(operator: str, mode: str, from_end: bool) -> Callable[..., jax.Array]:
-    """`(target, indices, updates) -> y` for one mode, where target and y may be the same memory."""
+    """Return `(target, indices, updates) -> y` for one mode; target and y may be the same memory."""
     refuse_error(operator, mode)  # a Warp kernel cannot raise either
 
     def call(target: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
