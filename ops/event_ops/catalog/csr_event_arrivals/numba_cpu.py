@@ -1,4 +1,4 @@
-"""What arrives through synapses with delays, on the CPU: the rows of recent events, added to one vector."""
+"""Arrivals through synapses with delays on the CPU: the rows of recent events, added to one vector."""
 
 from __future__ import annotations
 

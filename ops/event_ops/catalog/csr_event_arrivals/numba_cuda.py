@@ -1,7 +1,7 @@
-"""What arrives through synapses with delays, on a GPU: the rows of recent events, added to one vector.
+"""Arrivals through synapses with delays on a GPU: the rows of recent events, added to one vector.
 
-A block looks at some words of bits, flags or ids, and notes those in which something is active; its threads,
-in teams, take these in turn, and of each the rows of its events.
+A block reads some words, which are bits, flags or ids, and notes those with an active event; its threads, in
+teams, take these in turn, and add the rows of their events.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ BITS = 32
 class Encoding(NamedTuple):
     """The device functions that read a word of the history."""
 
-    is_known: Any  # (word, rows): whether anybody is active
-    bits_of: Any  # (word): for each who may be, whether he is
-    first_of: Any  # (word, its place in the row): the neuron of the first bit
-    value_of: Any  # (word): what an event counts
+    is_known: Any  # (word, rows): whether an event in it is active
+    bits_of: Any  # (word): its active events, as bits
+    first_of: Any  # (word, its position in the slot): the neuron of the first bit
+    value_of: Any  # (word): the value of its events
 
 
 @cuda.jit(device=True)
@@ -134,7 +134,7 @@ def deliver_recent_with(team: int, encoding: Encoding) -> Any:
 def csr_event_arrivals(
     history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any, stream: Any
 ) -> None:
-    """Launch it."""
+    """Launch the kernel for the encoding of the history."""
     slots, rows = history.shape[0], indptr.size - 1
     grid, span, team = Delivery.of(history.size, rows, indices.size)
     kernel = deliver_recent_with(team, ENCODINGS.get(np.dtype(history.dtype), FLAGS))

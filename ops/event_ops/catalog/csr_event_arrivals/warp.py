@@ -1,4 +1,4 @@
-"""What arrives through synapses with delays, in Warp: one thread per neuron and delay."""
+"""Arrivals through synapses with delays in Warp: one thread per neuron and delay."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ from event_ops.parts.numba_cpu.split import MIN_PARALLEL
 from ffi_bridge import numba_kernel
 
 
-# buffer and y are the same memory; XLA copies buffer first where it is needed again. One thread: private
-# sums would cost a pass over the whole buffer, which is what a ring buffer is there to avoid.
+# buffer and y are the same memory; XLA copies buffer first where it is needed again. One thread, since
+# private sums would take a pass over the whole buffer, which a ring buffer is there to avoid.
 @njit
 def csr_event_deliver(
     buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any, y: Any
@@ -34,7 +34,7 @@ def csr_event_deliver(
     add_delayed_rows(data, indices, indptr, delays, spikes, ids, now, y)
 
 
-# Each thread has slots of its own: where rows are in the order of their delays, so that it has parts of them.
+# Each thread has slots of its own, which are a part of every row if rows are in the order of their delays.
 @njit(parallel=True)
 def csr_event_deliver_parallel(
     buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any, y: Any

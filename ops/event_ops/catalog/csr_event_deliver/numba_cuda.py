@@ -62,7 +62,7 @@ def csr_event_deliver(
     y: Any,
     stream: Any,
 ) -> None:
-    """Launch it."""
+    """Launch the kernel for the mean length of rows."""
     grid, span, team = Delivery.of(spikes.size, spikes.size, indices.size)
     kernel = deliver_delayed_with(team)
     kernel[grid, BLOCK, stream](data, indices, indptr, delays, spikes, slot, np.int32(span), y)

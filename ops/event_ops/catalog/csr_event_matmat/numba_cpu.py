@@ -19,7 +19,7 @@ from event_ops.parts.numba_cpu.simd import add_weighted
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
 from ffi_bridge import numba_kernel
 
-# Adding whole rows of events, silent ones too, vectorises: it is the faster way from one active in so many.
+# Adding whole rows of events, silent ones too, vectorises: it is faster if one in so many is active.
 DENSE_FROM = np.uintp(8)
 
 

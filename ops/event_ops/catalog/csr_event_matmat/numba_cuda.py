@@ -1,7 +1,7 @@
 """Event-driven CSR product with a matrix on a GPU: threads along its columns, or along active rows.
 
-Transposed, a warp looks at 32 events of a row of the matrix and adds up what the active ones meet. Few of
-them take the entries a lane each, many a column each, so that what a warp adds to lies side by side.
+Transposed, a warp reads 32 events of a row and adds the entries of that row for the active ones. If these are
+few, each lane has an entry; if many, each has a column, so that a warp adds to neighbours.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, clear, la
 from event_ops.parts.numba_cuda.tile_products import gather_tiles_with, width_of
 from ffi_bridge import numba_cuda_callable
 
-DENSE_FROM = 8  # of 32 events
+DENSE_FROM = 8  # active ones of 32 events
 MAX_PARTS = 1024
 ENTRIES_PER_PART = 256
 

@@ -12,7 +12,7 @@ from event_ops.parts.numba_cuda.access import place, row_of_entry, search_range
 from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of, lanes_for, sum_over
 from ffi_bridge import numba_cuda_kernel
 
-STEPS = 16  # entries that the same threads take in turn, whose rows are found together
+STEPS = 16  # entries that the same threads take in turn; their rows are searched together
 
 
 @cuda.jit(device=True)
@@ -35,7 +35,7 @@ def of_event_columns(X: Any, i: Any, Y: Any, j: Any, c: Any) -> Any:
 
 @cache
 def sddmm_with(product: Any, lanes: int) -> Any:
-    """Return the kernel `out[k] = sum over c of product(X, row of k, Y, indices[k], c)`, by `lanes` threads."""
+    """Return the kernel out[k] = sum over c of product(X, row of k, Y, indices[k], c), by `lanes` threads."""
     total_of, at_once = sum_over(lanes), BLOCK // lanes
 
     @cuda.jit
@@ -50,7 +50,7 @@ def sddmm_with(product: Any, lanes: int) -> Any:
                 if i >= 0 and j >= 0:
                     for c in range(lane, X.shape[1], lanes):
                         total += product(X, i, Y, j, c)
-            total = total_of(total)  # every thread of a warp comes here
+            total = total_of(total)  # every thread of a warp calls it
             if k < end and lane == 0:
                 out[k] = total
 

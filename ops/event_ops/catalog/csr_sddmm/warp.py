@@ -9,7 +9,7 @@ import warp as wp
 from event_ops.parts.warp.access import bounded, place
 from ffi_bridge import warp_kernel
 
-NONE, OF_X, OF_Y = 0, 1, 2  # which factor is events: where one is 0, the other does not count, NaN or not
+NONE, OF_X, OF_Y = 0, 1, 2  # which factor is events: 0 there hides the other factor, even NaN
 
 
 @wp.func

@@ -13,7 +13,7 @@ from event_ops.parts.numba_cuda.radix_sort import passes_of, radix_sort
 from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
 from ffi_bridge import numba_cuda_callable
 
-ENTRIES = 8 * BLOCK  # whose rows a block looks up
+ENTRIES = 8 * BLOCK  # of a block, which looks up their rows
 
 
 @cuda.jit

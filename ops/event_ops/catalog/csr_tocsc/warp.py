@@ -26,7 +26,7 @@ def places_of_entries(
         row[k] = i
         if j >= 0:
             column[k] = j
-        else:  # of an earlier row, where indptr is broken
+        else:  # also if an earlier row has written it, where indptr is broken
             column[k] = columns
 
 

@@ -14,7 +14,7 @@ from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.split import first_row
 from ffi_bridge import numba_kernel
 
-# Below this many elements, to be cleared or added to, one thread is done before all have started.
+# Below this many elements to clear or add to, one thread is done before all have started.
 MIN_PARALLEL = 1 << 17
 
 

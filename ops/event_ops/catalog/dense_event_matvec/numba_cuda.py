@@ -22,21 +22,21 @@ from event_ops.parts.numba_cuda.threads import (
 )
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 
-GATHER_TILE = 1024  # events of a block where these are along the rows
+GATHER_TILE = 1024  # events of a block, along the rows of the matrix
 GATHER_ROWS = 32  # rows of such a block
-SCATTER_TILE = 128  # events of a block where these are down the columns: each is a row to read
+SCATTER_TILE = 128  # events of a block, down the columns: each is a row to read
 
 total_of = sum_over(WARP)
 
 
 @cuda.jit(device=True)
 def note_active(events: Any, first: Any, end: Any, noted: Any, count: Any) -> None:
-    """noted[:count[0]] = where the active events from `first` up to `end` are, counted from `first`.
+    """noted[:count[0]] = the positions, from `first`, of the active events from `first` up to `end`.
 
-    Those of a warp stay side by side, so that its lanes read neighbouring weights where most are active.
+    Positions found by a warp stay side by side, so that its lanes read neighbouring weights.
     """
     rank, lane = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x, cuda.laneid
-    cuda.syncthreads()  # of a large batch a block takes several elements: the one before is done
+    cuda.syncthreads()  # in a large batch a block takes several elements: wait for the one before
     if rank == 0:
         count[0] = 0
     cuda.syncthreads()
@@ -95,7 +95,7 @@ def gather_whole_rows(weights: Any, events: Any, y: Any) -> None:
         for j in range(cuda.laneid, events.size, WARP):
             if is_active(events[j]):
                 total += weights[i, j] * y.dtype.type(events[j])
-    total = total_of(total)  # every thread of a warp comes here
+    total = total_of(total)  # every thread of a warp calls it
     if i < y.size and cuda.laneid == 0:
         y[i] = total
 

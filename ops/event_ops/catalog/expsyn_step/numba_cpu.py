@@ -13,7 +13,7 @@ from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, del
 from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from ffi_bridge import numba_kernel
 
-# Below this many elements the pass over them takes less time than a parallel launch.
+# Below this many elements the decay takes less time than a parallel launch.
 MIN_PARALLEL = 1 << 18
 
 # g and y are the same memory (XLA copies g first where it is needed again), so that a loop over time steps

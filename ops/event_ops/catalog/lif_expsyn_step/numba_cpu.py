@@ -13,7 +13,7 @@ from event_ops.parts.numba_cpu.access import at, hoist, spike_slots
 from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from ffi_bridge import numba_kernel
 
-# Below this many neurons the step takes too little time to be shared.
+# Below this many neurons the step takes less time than a parallel launch.
 MIN_PARALLEL = 1 << 14
 
 

@@ -15,7 +15,7 @@ from ffi_bridge import numba_cuda_kernel
 @cuda.jit
 def pack_events(events: Any, words: Any) -> None:
     word = cuda.grid(1)
-    bits = packed_word(events, word)  # every thread of a warp comes here
+    bits = packed_word(events, word)  # every thread of a warp calls it
     if word < words.size:
         words[word] = bits
 

@@ -1,6 +1,6 @@
-"""Poisson numbers on the CPU: the words of some blocks, then the entries that these find, then the numbers.
+"""Poisson numbers on the CPU: the words of some blocks, then their table entries, then the numbers.
 
-One loop for each, so that only the entries are taken one by one and the other two vectorise.
+Each has a loop of its own, so that only the lookups of entries do not vectorise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from event_ops.parts.numba_cpu.random_numbers import outcome, philox2x32, place_
 from event_ops.parts.reference import poisson
 from ffi_bridge import numba_kernel
 
-# A neuron takes about 1 ns: below this many a parallel launch costs more than the second thread saves.
+# A neuron takes about 1 ns: for fewer than this a parallel launch costs more than a second thread saves.
 MIN_PARALLEL = 1 << 14
 
 _BLOCK: Final = np.uintp(poisson.BLOCK)

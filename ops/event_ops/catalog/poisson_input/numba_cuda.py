@@ -54,7 +54,7 @@ def rest_number(rest: Any, word: Any) -> Any:
     return np.int32(word < rest - twice) + np.int32(word < twice)
 
 
-# initial and y are the same memory. One thread per neuron, part by part, and at last the rest.
+# initial and y are the same memory. One thread per neuron draws for each part, and last for the rest.
 @cuda.jit
 def poisson_input_of_data(
     weight: Any, seed: Any, step: Any, tables: Any, mean: Any, initial: Any, y: Any
@@ -80,7 +80,7 @@ def poisson_input_of_data(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: of integers, which tables are whose, or of the means themselves."""
+    """Return the function of arrays; floats in `which` are means, integers name their tables."""
     pairs = -(-outs.size // _BLOCK) * _HALF
     aliases = {5: 0}
     of_tables = numba_cuda_kernel(poisson_input, outs, launch_dims=pairs, input_output_aliases=aliases)

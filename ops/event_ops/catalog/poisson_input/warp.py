@@ -86,7 +86,7 @@ def poisson_input_of_data(
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: of integers, which tables are whose, or of the means themselves."""
+    """Return the function of arrays; floats in `which` are means, integers name their tables."""
 
     def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
         kernel = poisson_input_of_data if which.dtype.kind == "f" else poisson_input

@@ -9,7 +9,7 @@ from event_ops.parts.numba_cuda.access import is_active
 from event_ops.parts.numba_cuda.bernoulli import product
 from event_ops.parts.numba_cuda.threads import WARP
 
-RESIDENT_WARPS = 1 << 13  # about as many as a GPU holds at once: with more rows, each watches several
+RESIDENT_WARPS = 1 << 13  # about as many as a GPU holds at once; with more rows each watches several
 
 
 def build(

@@ -1,4 +1,4 @@
-"""Taking what arrives out of a ring buffer on a GPU: one thread per element of the slot."""
+"""Reading and clearing a slot of a ring buffer on a GPU: one thread per element of the slot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking what arrives out of a ring buffer in Warp: one thread per element of the slot."""
+"""Reading and clearing a slot of a ring buffer in Warp: one thread per element of the slot."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Scatter-add on the CPU: serial for few updates, private sums per thread for many."""
+"""Scatter-add on the CPU: on one thread for few updates, into private sums of all threads for many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segment sums on the CPU: serial for little data; for much, sorted ids split it between the threads."""
+"""Segment sums on the CPU: on one thread for little data, else on all; sorted ids divide it between them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from event_ops.parts.numba_cuda.fixed_order import rounds, summed_at_places
 from event_ops.parts.numba_cuda.scatter import adding_callable, atomic_dtype, launch_add_rows
 from event_ops.parts.numba_cuda.threads import clear
 
-RUN = 8  # data of a thread where ids ascend: as many as lie in one sector of memory
+RUN = 8  # data of a thread if ids ascend: as many as lie in one sector of memory
 
 
 def build(

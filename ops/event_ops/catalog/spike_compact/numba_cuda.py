@@ -1,7 +1,7 @@
 """Compacting spikes on a GPU: warps pack and count the spikes of their parts, then store the ids.
 
-The counts say where the ids of a part begin: each warp sums up those of the parts before its own, which needs
-no third launch, and no waiting for other blocks.
+The counts say where the ids of a part begin: each warp sums those of the parts before its own, so that no
+block waits for another and no third launch is needed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from event_ops.parts.numba_cuda.packed_events import packed_word
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, sum_over, sum_up_to
 from ffi_bridge import numba_cuda_callable
 
-MAX_PARTS = 2048  # warps: enough to load all that the memory gives, few enough to sum up their counts
+MAX_PARTS = 2048  # warps: enough to use all of the memory's bandwidth, few enough to sum up their counts
 
 total_of_warp = sum_over(WARP)
 
@@ -72,7 +72,7 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
         size = spikes.size
         words = blocks_of(size, WARP)
         words_of_part = WARP * max(1, blocks_of(words, WARP * MAX_PARTS))
-        parts = max(1, blocks_of(words, words_of_part))  # one for a population of none
+        parts = max(1, blocks_of(words, words_of_part))  # one even if there are no neurons
         packed, counts = cuda.device_array(words, np.uint32), cuda.device_array(parts, np.int32)
         launch = blocks_of(parts * WARP), BLOCK, stream
         pack_and_count[launch](spikes, packed, counts, words_of_part)

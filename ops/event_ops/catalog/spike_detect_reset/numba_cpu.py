@@ -13,7 +13,7 @@ from event_ops.parts.numba_cpu.access import at, hoist, spike_slots
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from ffi_bridge import numba_kernel
 
-# Neurons up to this number fit the cache; a second thread pays from there on.
+# So many neurons fit in the cache; from there on a second thread pays for itself.
 MIN_PARALLEL = 1 << 18
 
 

@@ -16,7 +16,7 @@ from ffi_bridge import numba_kernel
 # x and y are the same memory (XLA copies x first where it is needed again), so that a loop over time steps
 # has nothing to copy. The kernels read y: LLVM sees two arrays that overlap, and would not vectorise.
 
-# Traces up to this size fit the cache; a second thread pays from there on.
+# So many traces fit in the cache; from there on a second thread pays for itself.
 MIN_PARALLEL = 1 << 18
 
 

@@ -17,7 +17,7 @@ from ffi_bridge import numba_cuda_kernel
 def unpack_events(words: Any, events: Any) -> None:
     word = cuda.grid(1)
     bits = words[word] if word < words.size else np.uint32(0)
-    unpack_word(bits, events, word)  # every thread of a warp comes here
+    unpack_word(bits, events, word)  # every thread of a warp calls it
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:

@@ -44,7 +44,7 @@ def _at(hoisted: Any, i: Any) -> Any:
 
 @overload(weighted, strict=False)
 def _weighted(weight: Any, event: Any) -> Any:
-    # A chosen zero, in place of an addition under a condition, is what vectorises.
+    # A select of zero vectorises; an addition under a condition does not.
     if isinstance(event, types.Boolean):
         return lambda weight, event: weight if event else type(weight)(0)
     return lambda weight, event: weight * event if event else type(weight)(0)

@@ -19,7 +19,7 @@ from event_ops.parts.numba_cpu.random_numbers import philox2x32
 from event_ops.parts.reference import bernoulli as reference
 from ffi_bridge import numba_kernel
 
-# Draws at a time: of more, a row leaves more unused; of fewer, the generator does not vectorise as well.
+# Draws at a time: with more, rows leave more of them unused; with fewer, the generator vectorises worse.
 BLOCK: Final = 32
 
 _NORMAL_STREAM: Final = np.uint32(reference.NORMAL_STREAM)
@@ -183,7 +183,7 @@ def gather_kernels(times: Function, value_at: Function) -> tuple[Any, Any]:
     return matvec, matvec_parallel
 
 
-# A draw takes about three times as long as a stored entry, so that fewer are worth a parallel launch.
+# A draw takes about three times as long as reading an entry, so fewer are worth a parallel launch.
 MIN_DRAWS_PARALLEL: Final = 1 << 13
 
 

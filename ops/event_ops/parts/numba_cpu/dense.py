@@ -13,7 +13,7 @@ from event_ops.parts.numba_cpu.events import active_value
 from event_ops.parts.numba_cpu.jit import REORDER, njit
 
 # Rows read at once: four streams from memory are faster than one, and sums are written once for four rows.
-# And columns, so that their sums stay in the nearest cache.
+# Columns taken at once: their sums stay in the nearest cache.
 ROWS = np.uintp(4)
 COLUMNS = np.uintp(4096)
 

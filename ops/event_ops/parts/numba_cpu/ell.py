@@ -57,14 +57,14 @@ def add_rows(data: Any, indices: Any, events: Any, ids: Any, y: Any) -> None:
 
 @cache
 def gather_rows_with(times: Function, value_at: Function) -> Any:
-    """`gather.gather_rows_with` for rows that are equally long and stored as such."""
+    """Return the kernel of `gather.gather_rows_with` for ELLPACK: rows of equal length, one after another."""
     row_sum = row_sum_with(times, value_at)
 
     @njit
     def gather_rows(data: Any, indices: Any, values: Any, size: int, y: Any, low: int, high: int) -> None:
         weights, targets, per_row = flat(data), indices.reshape(-1), np.uintp(indices.shape[1])
         columns, zero, streamed = np.uintp(size), y.dtype.type(0), is_far(indices)
-        far = is_far(values) and np.uintp(values.size) == columns  # bits are not where indices point
+        far = is_far(values) and np.uintp(values.size) == columns  # packed bits have other positions
         for i in range(np.uintp(low), np.uintp(high)):
             begin, end = i * per_row, (i + np.uintp(1)) * per_row
             if streamed:

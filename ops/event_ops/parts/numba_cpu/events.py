@@ -66,7 +66,7 @@ def _event_at(lookup: Any, i: Any) -> Any:
     return lambda lookup, i: lookup[i]
 
 
-# Spike ids are looked at so many at a time, since behind the last there may be much padding.
+# Spike ids are tested in blocks, since there may be much padding behind the last.
 BLOCK = np.uintp(64)
 
 

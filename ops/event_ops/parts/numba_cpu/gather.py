@@ -1,7 +1,7 @@
 """Gathering through a CSR matrix: the sum of a row's weights, each times what its index points at.
 
-Four sums at once, so that none waits for the one before, and by scalar loads: of a plain loop LLVM makes
-gathers, which on many processors take several times as long.
+Four sums at once, so that no addition waits for the one before, and scalar loads: from a plain loop LLVM
+makes gather instructions, which take several times as long on many processors.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def row_sum_with(times: Function, value_at: Function) -> Any:
         j = np.uintp(indices[k])
         return times(at(weights, k), value_at(values, j)) if j < size else zero
 
-    # A call, and counting references to the arrays, takes longer than a short row. Behind the last four
-    # entries there is no loop, since its end would be guessed wrong in most rows.
+    # Inlined without reference counts, which would take longer than a short row. The last three entries have
+    # no loop, since its end would be mispredicted in most rows.
     @njit(fastmath={"contract"}, _nrt=False, forceinline=True)
     def row_sum(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
         a = b = c = d = zero
@@ -56,7 +56,7 @@ def row_sum_with(times: Function, value_at: Function) -> Any:
 def gather_rows_with(times: Function, value_at: Function) -> Any:
     """Return the kernel `y[i] = row_sum(...)` of row i, for the rows from `low` to `high`.
 
-    It takes the number of columns, which is not that of elements where values are bits.
+    It takes the number of columns, which differs from values.size where values are packed bits.
     """
     row_sum = row_sum_with(times, value_at)
 
@@ -66,7 +66,7 @@ def gather_rows_with(times: Function, value_at: Function) -> Any:
     ) -> None:
         weights, nse, zero = hoist(data), np.uintp(indices.size), y.dtype.type(0)
         columns, streamed = np.uintp(size), is_far(indices)
-        far = is_far(values) and np.uintp(values.size) == columns  # bits are not where indices point
+        far = is_far(values) and np.uintp(values.size) == columns  # packed bits have other positions
         for i in range(np.uintp(low), np.uintp(high)):
             begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + _1]), nse)
             if streamed:

@@ -1,4 +1,4 @@
-"""The events of the last steps: rows of the matrix whose row i * slots + d neuron i sends after d steps."""
+"""Active rows of a history, the events of the last steps: row i * slots + d is neuron i, d steps ago."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from event_ops.parts.numba_cpu.events import active_ids, active_value, flags_of
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.packed_events import BITS, set_bits_into
 
-# Events that are looked at before there has to be room for more ids.
+# Events that are read before the room for ids is checked again.
 CHUNK = np.uintp(1 << 15)
 
 
 class Recent(NamedTuple):
-    """A history as `active_value` reads it, for a row of that matrix."""
+    """A history in which `active_value` looks up the event of such a row."""
 
     history: Any
     now: Any  # the slot of the current step, an np.uintp below the number of slots
@@ -67,7 +67,7 @@ def steps_since(slot: Any, now: Any, slots: Any) -> Any:
 
 @njit
 def rows_of_lists(history: Any, now: Any, size: Any) -> Any:
-    """`recent_rows` of spike ids: each slot's end at its first padding."""
+    """Return `recent_rows` of spike ids; a slot's ids end at its first padding."""
     slots, lengths, total = np.uintp(history.shape[0]), np.empty(history.shape[0], np.uintp), np.uintp(0)
     for slot in range(slots):
         lengths[slot] = known_at_front(history[slot], np.uint32(size))
@@ -92,7 +92,7 @@ def known_at_front(ids: Any, size: Any) -> Any:
 
 @njit
 def rows_of_events(history: Any, now: Any, size: Any) -> Any:
-    """`recent_rows` of bits, flags or numbers."""
+    """Return `recent_rows` of bits, flags or numbers."""
     flat, each = history.reshape(-1), events_per(history)
     ids, found, chunk = np.empty(np.uintp(2) * CHUNK, np.uintp), np.uintp(0), CHUNK // each
     for low in range(np.uintp(0), np.uintp(flat.size), chunk):
@@ -116,7 +116,7 @@ def grown(ids: Any, found: Any) -> Any:
 
 @njit
 def rows_of_ids(ids: Any, now: Any, slots: Any, width: Any, size: Any) -> Any:
-    """Turn event numbers slot * width + i into rows i * slots + delay, in place, without those of i >= size."""
+    """Turn event numbers slot * width + i into rows i * slots + delay, in place; drop those of i >= size."""
     kept, slot, first = np.uintp(0), np.uintp(0), np.uintp(0)
     for position in range(np.uintp(ids.size)):
         # Ascending ids need no division, which takes longer than all the rest.

@@ -13,6 +13,7 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload
 
 numba_njit: Any = numba.njit  # its declared overloads lack these options
+# Without entries for Python and C, which nobody calls, there is less to compile.
 njit: Any = partial(numba_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
@@ -31,7 +32,7 @@ def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:
     return intrinsic(prefer_literal=True)
 
 
-# Numba's own reads it through a pointer from ctypes, which keeps a kernel out of every cache on disk.
+# Numba's own function goes through a pointer from ctypes, which keeps a kernel out of every cache on disk.
 _count: Any = types.ExternalFunction("get_num_threads", signature(types.intp))
 
 

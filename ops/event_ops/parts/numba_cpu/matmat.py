@@ -16,7 +16,7 @@ from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.simd import load, store, zeros
 from event_ops.parts.numba_cpu.split import first_row
 
-# A parallel launch pays for itself from this many terms; beginning a row takes as long as some terms.
+# A parallel launch pays for itself from this many terms; beginning a row costs as much as some terms.
 MIN_TERMS_PARALLEL = 1 << 18
 TERMS_TO_BEGIN = 8
 
@@ -26,7 +26,7 @@ WIDTHS = (32, 16, 8, 4, 2, 1)  # columns that a block can have
 def widths_of(columns: int) -> tuple[int, ...]:
     """Return the widths of blocks for so many columns: the widest as often as it fits, others at most once.
 
-    A number that an exported program leaves open may take them all.
+    A number of columns that an exported program leaves open may need all widths.
     """
     if export.is_symbolic_dim(columns):
         return WIDTHS
@@ -66,7 +66,7 @@ def gather_row_with(add: Any, widths: tuple[int, ...]) -> Any:
 
 
 def scatter_row_with(add: Any, widths: tuple[int, ...]) -> Any:
-    """Return the kernel that adds weight k times B[i] to y[indices[k]] for row i, its entries `begin` to `end`."""
+    """Return the kernel that adds weight k times B[i] to y[indices[k]] over row i, as `gather_row_with`."""
 
     def block_of(width: int) -> Any:
         @njit(forceinline=True)

@@ -1,4 +1,4 @@
-"""Packed events, where bit i % 32 of word i // 32 is event i: made of flags, and read, 64 at once."""
+"""Packed events, where bit i % 32 of word i // 32 is event i: written from flags and read, 64 at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import types
 
 from event_ops.parts.numba_cpu.jit import instruction, njit
 
-# Flags that one instruction takes.
+# Flags that one instruction reads or writes.
 FLAGS: Final = np.uintp(64)
 
 
@@ -76,11 +76,11 @@ def write_bits(context: Any, flags: Any, i: Any, word: Any) -> Any:
     return (types.void(flags, i, types.uint64), emit) if _is_flat(flags) else None
 
 
-# Flags in a byte and in a word, of a bit each.
+# Bits in a byte and in a word.
 BYTE = np.uintp(8)
 BITS = np.uintp(32)
 
-# A cache line of words of 64 bits is looked at as a whole: of most nothing is set.
+# Words of 64 bits are tested a cache line at a time, since most lines have no bit set.
 WORDS_PER_LINE = np.uintp(8)
 
 
@@ -143,8 +143,9 @@ def set_bits_into(words: Any, size: Any, ids: Any) -> Any:
 
 @njit(forceinline=True)
 def append_bits(word: Any, first: Any, ids: Any, found: Any) -> Any:
-    """Write `first` and more, one id for each bit that is set, behind the first `found`, as many as fit;
-    how many there are now."""
+    """Write the id of every set bit, counted from `first`, behind the first `found` ids, as far as they fit.
+
+    Return the new number of ids, with those that do not fit."""
     while word:
         if found < np.uintp(ids.size):
             ids[found] = first + trailing_zeros(word)

@@ -1,4 +1,4 @@
-"""Asking for memory before it is needed: no processor guesses which rows the next spikes will point at."""
+"""Asking for memory before it is needed: no processor predicts which rows the next spikes point at."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from event_ops.parts.numba_cpu.jit import instruction, njit
 
 CACHE_LINE: Final = 64
 
-# How many rows ahead, and before that where a row is; and how much of a row, since what follows the
-# processor finds by itself.
+# How many rows ahead their entries are asked for, and, before that, their ends; and how many entries of a
+# row, since the processor finds those that follow by itself.
 ROWS_AHEAD: Final = np.uintp(4)
 ENDS_AHEAD: Final = np.uintp(16)
 ENTRIES_AHEAD: Final = np.uintp(256)
 
-# How far ahead of its use a whole matrix is asked for, and what its entries point at; each only where it is
-# more memory than a processor keeps close.
+# How many entries ahead a whole matrix is asked for, and what its entries point at; each only where it is
+# larger than the memory that a processor keeps close.
 STREAM_AHEAD: Final = np.uintp(256)
 TARGETS_AHEAD: Final = np.uintp(64)
 CLOSE_BYTES: Final = np.uintp(1 << 20)
 
-# Of four bytes; of wider ones the processor finds every other line by itself.
+# For entries of four bytes; of wider ones the processor finds every other line by itself.
 ENTRIES_PER_LINE: Final = np.uintp(16)
 
 _READ, _KEEP, _DATA = 0, 3, 1
@@ -67,7 +67,7 @@ def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
     return ask
 
 
-# Without counting references to the arrays, which takes longer than a short row.
+# Reference counts of the arrays would take longer than a short row.
 @njit(_nrt=False)
 def prefetch_row(weights: Any, indices: Any, indptr: Any, ids: Any, position: Any) -> None:
     """Ask for the beginning of the row ids[position], and of its weights, if there is such a row."""
@@ -82,14 +82,14 @@ def prefetch_row(weights: Any, indices: Any, indptr: Any, ids: Any, position: An
 
 @njit(_nrt=False)
 def prefetch_ends(indptr: Any, ids: Any, position: Any) -> None:
-    """Ask for where the row ids[position] is, if there is such a row: `prefetch_row` waits for that."""
+    """Ask for the ends of the row ids[position], if there is such a row, which `prefetch_row` waits for."""
     if position < np.uintp(ids.size):
         prefetch(indptr, np.uintp(ids[position]))
 
 
 @njit
 def prefetch_stream(data: Any, indices: Any, low: Any, high: Any) -> None:
-    """Ask for the entries STREAM_AHEAD after those of a row: the processor itself stops at every page."""
+    """Ask for the entries STREAM_AHEAD after those of a row; by itself the processor stops at every page."""
     prefetch_range(data, low + STREAM_AHEAD, high + STREAM_AHEAD)
     prefetch_range(indices, low + STREAM_AHEAD, high + STREAM_AHEAD)
 
@@ -122,7 +122,7 @@ def _prefetch_element(values: Any, j: Any) -> Any:
 
 @njit
 def prefetch_targets(values: Any, indices: Any, low: Any, high: Any) -> None:
-    """Ask for what the entries TARGETS_AHEAD after those of a row point at in `values`."""
+    """Ask for the elements of `values` that the entries TARGETS_AHEAD after those of a row point at."""
     nse = np.uintp(indices.size)
     for k in range(min(low + TARGETS_AHEAD, nse), min(high + TARGETS_AHEAD, nse)):
         prefetch_element(values, np.uintp(indices[k]))

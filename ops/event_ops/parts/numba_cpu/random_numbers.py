@@ -15,7 +15,7 @@ _WORD: Final = np.uint64(0xFFFFFFFF)
 _SHIFT: Final = np.uint64(32)
 
 
-# In 64-bit lanes throughout: with a conversion in every round the loop over counters takes twice as long.
+# In 64 bits throughout: with a conversion in every round the loop over counters takes twice as long.
 @njit(inline="always")
 def philox2x32(x: Any, y: Any, key: Any) -> Any:
     """Return two words, as uint64, for the counter (x, y)."""

@@ -1,8 +1,8 @@
 """Delivering events after a delay: adding rows of a CSR matrix to slots of a ring buffer.
 
-`add_delayed_rows` does it on one thread. On several, each has some of the slots and calls `add_part`: none
-waits for another, and no sums have to be added up. Every thread passes over the delays of all active rows, 64
-at a time, and has to look no closer where a row is in the order of its delays.
+`add_delayed_rows` does it on one thread. On several threads each calls `add_part` for slots of its own: none
+waits for another, and there are no private sums. Every thread reads the delays of all active rows, 64 at a
+time; in a row that is in the order of its delays it skips the blocks of other threads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def slot_now(slot: Any, slots: Any) -> Any:
     return np.uintp(np.int64(slot[()]) % np.int64(slots))
 
 
-# Asked for a row after its entries, which by then have arrived, and one before its use.
+# How many rows ahead a row's entries are asked for, and, once these have arrived, what they add to.
 ENTRIES_ROWS_AHEAD = ROWS_AHEAD + np.uintp(1)
 TARGETS_ROWS_AHEAD = np.uintp(1)
 
@@ -54,10 +54,10 @@ def ending(now: Any, delay: Any, slots: Any) -> Any:
 
 
 @njit
-def prefetch_targets(
+def prefetch_arrivals(
     steps: Any, indices: Any, indptr: Any, ids: Any, position: Any, now: Any, y: Any
 ) -> None:
-    """Ask for what the entries of the row ids[position] add to, if there is such a row."""
+    """Ask for the places that the entries of the row ids[position] add to, if there is such a row."""
     if position < np.uintp(ids.size):
         i, nse = np.uintp(ids[position]), np.uintp(indices.size)
         flat, slots, columns = y.reshape(-1), np.uintp(y.shape[0]), np.uintp(y.shape[1])
@@ -76,17 +76,17 @@ def add_delayed_rows(
     for position in range(np.uintp(ids.size)):
         prefetch_delayed_row(weights, steps, indices, indptr, ids, position + ENTRIES_ROWS_AHEAD)
         if far:
-            prefetch_targets(steps, indices, indptr, ids, position + TARGETS_ROWS_AHEAD, now, y)
+            prefetch_arrivals(steps, indices, indptr, ids, position + TARGETS_ROWS_AHEAD, now, y)
         i = np.uintp(ids[position])
         spike = active_value(spikes, i)
         for k in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
-            # As unsigned numbers negative delays and columns are too large, like those that are.
+            # Negative delays and columns are too large as unsigned numbers, and so left out, too.
             delay, j = np.uintp(at(steps, k)), np.uintp(indices[k])
             if delay < slots and j < columns:
                 y[ending(now, delay, slots), j] += weighted(at(weights, k), spike)
 
 
-# Delays that are looked at together; and how far ahead what entries add to is asked for.
+# Delays that are tested together; and how many entries ahead the place that one adds to is asked for.
 BLOCK = np.uintp(64)
 TARGETS_AHEAD = np.uintp(24)
 
@@ -158,7 +158,7 @@ def add_part(
         while k < end:
             stop = first_at_least(steps, high, k, end)
             add_entries(weights, indices, steps, spike, k, stop, now, low, y)
-            # Behind one that is another thread's there are more of this, if the row is in another order.
+            # In a row in any other order, entries of this thread may follow those of another.
             k = first_below(steps, high, stop, end)
 
 

@@ -12,7 +12,7 @@ from event_ops.parts.numba_cpu.access import at, hoist
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.split import add_up, parts_for, private
 
-# A place is where an index points: an unsigned number, and at least `size` for an update that is dropped.
+# The place of an index is where it points: an unsigned number, at least `size` for an update to be dropped.
 
 
 @njit

@@ -1,7 +1,7 @@
-"""Some neighbouring elements of an array as one SIMD value, for loops that Numba does not vectorise well.
+"""Neighbouring elements of an array as one SIMD value, for loops that Numba does not vectorise well.
 
-A kernel that sums rows of a matrix keeps the sum in registers by it. A width that a processor lacks is split
-or padded by LLVM; a complex number takes two lanes, its real and its imaginary part.
+A kernel that sums rows of a matrix keeps its sum in registers with them. LLVM splits or pads a width that the
+processor lacks; a complex number takes two lanes, its real and its imaginary part.
 """
 
 from __future__ import annotations

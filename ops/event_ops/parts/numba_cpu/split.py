@@ -1,6 +1,6 @@
 """Sharing work between threads: equal parts of a CSR matrix, one private sum per part, and their total.
 
-The kernels ask for the thread count, so that the thread count that a user sets is in force.
+The kernels themselves ask for the thread count, so that the one that a user sets is in force.
 """
 
 from __future__ import annotations

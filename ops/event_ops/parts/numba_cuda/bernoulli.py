@@ -1,6 +1,6 @@
 """Rows of a Bernoulli random matrix, generated where they are used: see parts/reference/bernoulli.py.
 
-A warp generates a row, 32 draws of its stream at a time: the columns of the entries are a prefix sum of gaps.
+A warp generates a row, 32 draws of its stream at a time: the columns of entries are a prefix sum of gaps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rows of a sparse matrix on a GPU, each taken by as many threads as suit its length, all in one launch.
 
-The mean length decides how many threads share a row. Rows that are long for these are noted, and taken when
-the others are done: by a warp, or by the whole block. Who takes a row follows from its length alone, so that
-it is added up in the same order at every call.
+The mean length decides how many threads share a row. Rows too long for these threads are noted, and taken
+after the others by a warp or by the whole block. The length of a row alone decides which threads take it, so
+that it is added up in the same order at every call.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from numba import cuda
 
 from event_ops.parts.numba_cuda.threads import BLOCK, ENTRIES_PER_LANE, WARP, WARPS, next_power_of_two
 
-STEPS = 128  # entries that a thread takes of a row, one after another; rather than more, others help it
-BY_LANES, BY_WARP, BY_BLOCK = 0, 1, 2  # who takes a row: threads as suit the mean, a warp, a block
+STEPS = 128  # entries of a row that a thread takes one after another at the most, before others help
+BY_LANES, BY_WARP, BY_BLOCK = 0, 1, 2  # what takes a row: threads by the mean length, a warp, a block
 
 
 def lanes_of(entries: int, rows: int, width: int = 1) -> int:
@@ -36,8 +36,8 @@ def rows_with(width: int, lanes: int, row_of: Any, take_with: Callable[[int], An
     """Return the device function that distributes `count` rows; every thread of a block calls it.
 
     `row_of(structure, i, nse)` gives where row i begins and ends. `take_with(L)` gives the device function
-    `take(operands, i, low, high, thread, mine)` for L entries at once: to it come all the `width * L`
-    threads of row i, where `thread` is counted among them, and take the row if it is `mine`.
+    `take(operands, i, low, high, thread, mine)` for L entries at once: all `width * L` threads of row i call
+    it, each with its number `thread` among them, and take the row if `mine` is true.
     """
     team, many = width * lanes, WARP // width
     take_by_lanes, take_by_warp, take_by_block = map(cache(take_with), (lanes, many, BLOCK // width))

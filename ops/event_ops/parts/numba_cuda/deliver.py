@@ -1,6 +1,6 @@
 """Delivering events on a GPU: adding the rows of a CSR matrix whose events are active to a vector.
 
-A block looks at some events and notes the rows of active ones; its threads, in teams, take these in turn.
+A block reads some events and notes the rows of active ones; its threads, in teams, take these in turn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba import cuda
 from event_ops.parts.numba_cuda.access import active_event_at, at, bounded, place, positions_in, row_at
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, next_power_of_two
 
-BLOCKS = 512  # what keeps a large GPU busy: about four for each multiprocessor
+BLOCKS = 512  # enough to keep a large GPU busy: about four for each multiprocessor
 ENTRIES_PER_PART = 64
 ENTRIES_PER_THREAD = 2
 
@@ -24,7 +24,7 @@ class Delivery(NamedTuple):
     """A division of the work: `grid` is (blocks along the events, parts of every row)."""
 
     grid: tuple[int, int]
-    span: int  # events that a block looks at
+    span: int  # events that a block reads
     team: int  # threads that share the part of a row
 
     @classmethod
@@ -41,7 +41,7 @@ class Delivery(NamedTuple):
 @cuda.jit(device=True)
 def note(row: Any, noted: Any, count: Any) -> Any:
     """Put rows other than -1 into the block's `noted`; return how many. Every thread of a block calls it."""
-    cuda.syncthreads()  # of a large batch a block takes several elements: the one before is done
+    cuda.syncthreads()  # in a large batch a block takes several elements: wait for the one before
     if cuda.threadIdx.x == 0:
         count[0] = 0
     cuda.syncthreads()

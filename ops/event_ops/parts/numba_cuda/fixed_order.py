@@ -1,4 +1,4 @@
-"""Sums in one order on a GPU: what would scatter, by atomics that finish in any order, is sorted first."""
+"""Sums in a fixed order on a GPU: entries are sorted first, where atomics would add them in any order."""
 
 from __future__ import annotations
 

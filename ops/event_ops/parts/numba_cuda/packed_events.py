@@ -1,4 +1,4 @@
-"""Events as bits, and back: a thread has a word of 32 events, a warp the 32 words that follow each other."""
+"""Events to bits and back: a thread has a word of 32 events, a warp has 32 words in a row."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def packed_word(events: Any, word: Any) -> Any:
     first = (word - lane) * WARP  # event of the warp
     bits = np.uint32(0)
     if first < events.size:
-        # The warp reads 32 neighbours at a time. A lane keeps as bit k what it reads in turn k, without a
-        # branch, so that no load waits for another; then turn k is the word of lane k.
+        # In turn k the warp reads 32 neighbours, the word of lane k; each lane keeps what it reads as bit k.
+        # There is no branch, so that no load waits for another.
         read = np.uint32(0)
         for k in range(WARP):
             i = first + k * WARP + lane
@@ -38,7 +38,7 @@ def unpack_word(bits: Any, events: Any, word: Any) -> None:
     lane = word % WARP
     first = (word - lane) * WARP
     for k in range(WARP):
-        # Word k of the warp, which its lanes write as 32 neighbours; a shuffle takes signed numbers only.
+        # The warp writes word k as 32 neighbours; a shuffle takes signed numbers only.
         found = np.uint32(cuda.shfl_sync(FULL, np.int32(bits), k))
         i = first + k * WARP + lane
         if i < events.size:

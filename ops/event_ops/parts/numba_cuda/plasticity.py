@@ -13,8 +13,10 @@ from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, WARPS, blocks_of, lanes_where, rank_in
 from ffi_bridge import numba_cuda_callable
 
-PIECE = 2 * WARP  # entries that one warp takes of a row of mean length: a few, since each waits for the last
-WAVE = 1024  # blocks that a GPU runs at the same time
+PIECE = (
+    2 * WARP
+)  # entries of a row of mean length that a warp takes: few, since each waits for the one before
+WAVE = 1024  # blocks that a GPU runs at once
 
 
 def grid_and_pieces(entries: int, rows: int) -> tuple[tuple[int, int], int]:
@@ -29,13 +31,13 @@ def grid_and_pieces(entries: int, rows: int) -> tuple[tuple[int, int], int]:
 def note_active(events: Any, noted: Any, counts: Any) -> Any:
     """Return how many of the block's events are active, and put their places into `noted`, in shared memory.
 
-    Ascending, so that all blocks for the same events agree on their order.
+    They ascend, so that all blocks for the same events agree on their order.
     """
     i = cuda.grid(2)[0]
     warp, lane = cuda.threadIdx.x // WARP, cuda.threadIdx.x % WARP
     active = i < events.size and is_active(events[i])
     found = lanes_where(active)
-    cuda.syncthreads()  # nobody reads any more what was noted for another element of a batch
+    cuda.syncthreads()  # in a batch: everybody has read what was noted for the element before
     if lane == 0:
         counts[warp] = cuda.popc(found)
     cuda.syncthreads()

@@ -12,8 +12,8 @@ from numba import cuda
 
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, WARPS, blocks_of, lanes_alike, rank_in
 
-MAX_BITS = 8  # of a digit: places in shared memory for each warp
-ENTRIES = 1024  # in a part; fewer are more counts to add up
+MAX_BITS = 8  # of a digit, for each value of which every warp has a place in shared memory
+ENTRIES = 1024  # in a part; smaller parts mean more counts to add up
 
 
 @cache
@@ -103,7 +103,7 @@ def passes_of(bits: int) -> int:
 def radix_sort(buffers: Sequence[tuple[Any, Any]], bits: int, stream: Any) -> None:
     """Launch a sort of `buffers[passes_of(bits) % 2]`, keys from 0 and values, that ends in `buffers[0]`.
 
-    Within a function for `numba_cuda_callable`; the other of the two buffers is scratch.
+    Call it within a function for `numba_cuda_callable`. The other of the two buffers is scratch.
     """
     passes = passes_of(bits)
     width = -(-bits // max(1, passes))

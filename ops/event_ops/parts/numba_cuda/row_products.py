@@ -1,6 +1,6 @@
 """Products of a sparse matrix with a vector on a GPU, for CSR and ELLPACK alike.
 
-A format is a device function that gives the entries of a row; what an entry adds is another.
+One device function gives the entries of a row in its format, another what an entry contributes.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def place_with(clip: bool, from_end: bool) -> Any:
 
     @cuda.jit(device=True)
     def place_of(index: Any, size: Any) -> Any:
-        if index >= size:  # before the cast, which an unsigned index may be too large for
+        if index >= size:  # before the cast, for which an unsigned index may be too large
             return size - 1 if clip else -1
         place = np.int64(index)
         if from_end and place < 0:
@@ -56,7 +56,7 @@ def add_for(dtype: Any) -> Any:
 def add_rows_with(clip: bool, from_end: bool, run: int, add: Any) -> Any:
     """Return the kernel `y[indices[k]] += updates[k]`, row by row; a single row of updates serves all.
 
-    Each thread takes `run` updates in a row, and adds up those that go to one place before it adds them to y.
+    Each thread takes `run` successive updates, and sums those for the same place before it adds them to y.
     """
     place_of = place_with(clip, from_end)
 

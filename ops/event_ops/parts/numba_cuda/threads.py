@@ -50,8 +50,8 @@ def lanes_for(entries: int, rows: int, dtype: Any) -> int:
     return next_power_of_two(entries // max(1, rows * ENTRIES_PER_LANE), WARP)
 
 
-# CUDA's votes are int32, of which arithmetic makes int64: lane 31 would be in 32 bits more. So they are cast
-# to uint32 here, and called nowhere else.
+# CUDA's votes are int32, and arithmetic widens them to int64, where the bit of lane 31 would fill the upper
+# half. So votes are taken here alone, and cast to uint32.
 
 
 @cuda.jit(device=True)
@@ -107,7 +107,7 @@ def complex_across(value: Any, distance: Any) -> Any:
 def sum_over(lanes: int, width: int = 1, kind: str = "f") -> Any:
     """Return the device function that gives each of `lanes` threads, `width` apart, the sum of their values.
 
-    Every thread of a warp comes to it. The values are of 32 or 64 bits; `kind`: of their NumPy dtype.
+    Every thread of a warp calls it. Values have 32 or 64 bits; `kind` is that of their NumPy dtype.
     """
     across = complex_across if kind == "c" else number_across
 
@@ -129,7 +129,7 @@ def sum_over(lanes: int, width: int = 1, kind: str = "f") -> Any:
 def sum_over_team(lanes: int, width: int, kind: str) -> Any:
     """Return `f(value, of_warp)`, as `sum_over` does, also for all threads of a block that are `width` apart.
 
-    These come to it together, and what is shared by them, `of_warp`, has a number for each of their sums.
+    They call it together; `of_warp`, in shared memory, has room for the sums of every warp.
     """
     total_of = sum_over(min(lanes, WARP // width), width, kind)
 
@@ -140,8 +140,8 @@ def sum_over_team(lanes: int, width: int, kind: str) -> Any:
     def total_of_block(value: Any, of_warp: Any) -> Any:
         warp, place = cuda.threadIdx.x // WARP, cuda.threadIdx.x % width
         value = total_of(value)
-        cuda.syncthreads()  # whoever came here before has read
-        of_warp[warp * width + place] = value  # the same by several lanes
+        cuda.syncthreads()  # everybody has read the sums of the last call
+        of_warp[warp * width + place] = value  # several lanes write the same
         cuda.syncthreads()
         value = of_warp[place]
         for other in range(1, WARPS):

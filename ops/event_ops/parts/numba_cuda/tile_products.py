@@ -1,6 +1,6 @@
 """Products of a CSR matrix with a dense matrix on a GPU: neighbouring threads take neighbouring columns.
 
-The columns are in tiles of `width`. What is taken by threads together is a tile of a row: an element.
+Columns are in tiles of `width`. An element, which threads take together, is a tile of a row.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bernoulli random matrices that are generated, not stored: gaps between the entries of each row.
 
-Row i is a stream of its own: draw n of it is the pair of words `philox2x32(n, i, seed)`. The first word
-chooses, through the table of `gap_table`, how many columns are passed over before the next entry; the second
-one is the entry's random weight. Integers only, so that every backend generates the same matrix.
+Row i has its own stream of draws: draw n is the pair of words `philox2x32(n, i, seed)`. The first word
+chooses, through the table of `gap_table`, how many columns are skipped before the next entry; the second is
+the entry's random weight. All of it is integers, so that every backend generates the same matrix.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 
 from event_ops.parts.reference.random_numbers import alias_table, outcome, philox2x32
 
-# A table of 2**GAP_BITS slots of equal probability: 16 KiB, which stay in the first cache.
+# A table has 2**GAP_BITS slots of equal probability: 16 KiB, which stay in the first cache.
 GAP_BITS = 12
 CUT_BITS = 32 - GAP_BITS
 
-# The last outcome is "no entry among this many columns: draw again", exact as a Bernoulli row has no memory.
+# The last outcome means "no entry here, draw again", which is exact, since Bernoulli rows have no memory.
 NO_ENTRY = (1 << GAP_BITS) - 1
 
-# The counters of draws are below it, those of normal deviates above.
+# Counters of draws are below this number, those of normal deviates above it.
 NORMAL_STREAM = 1 << 31
 
 _FRACTION_BITS = 96
@@ -82,7 +82,7 @@ def fold_entries(
 ) -> Any:
     """Apply `total = add(total, there, row, column, word)` to all entries, one of every row at a time.
 
-    `there` tells in which rows there is one; `skip`, which rows have none, whatever their stream.
+    `there` tells in which rows there is one. Rows in `skip` have none, whatever their stream says.
     """
     table = jnp.asarray(gap_table(prob))
     end = np.uint32(columns)

@@ -1,4 +1,4 @@
-"""Decays over one step: constants of the compiled code where they can be."""
+"""Decay factors of one step, which are constants of the compiled code if their parameters are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_constant(x: Any) -> bool:
 def decay_factor(tau: Any, dt: Any, dtype: Any) -> jax.Array:
     """exp(-dt / tau) in `dtype`; differentiable in `tau` and `dt` where they are JAX arrays."""
     if is_constant(tau) and is_constant(dt):
-        # In double precision, before the program runs, rather than once per step.
+        # Computed once, in double precision, and not in every step.
         return jnp.asarray(np.exp(-np.asarray(dt, float) / np.asarray(tau, float)), dtype)
     return jnp.exp(-jnp.asarray(dt, dtype) / jnp.asarray(tau, dtype))
 

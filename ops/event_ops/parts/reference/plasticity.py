@@ -1,4 +1,4 @@
-"""What operators that change weights at spikes share: their scalars, and the change itself in pure JAX."""
+"""Weights that change at spikes: checks of their parameters, and the change in pure JAX."""
 
 from __future__ import annotations
 

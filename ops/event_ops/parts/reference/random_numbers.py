@@ -60,7 +60,7 @@ def alias_table(counts: Sequence[int]) -> np.ndarray:
         if left[donor] < full:
             short.append(rich.pop())
     packed = np.array(table, np.uint32)
-    packed.setflags(write=False)  # its makers keep it
+    packed.setflags(write=False)  # callers keep it in a cache
     return packed
 
 

@@ -54,7 +54,7 @@ def scatter_place(index: Any, size: wp.int32, clip: bool, from_end: bool) -> wp.
     if index < type(index)(0):
         if from_end:
             wide += extent
-    elif wide < wp.int64(0):  # an unsigned one too large for int64
+    elif wide < wp.int64(0):  # an unsigned index too large for int64
         wide = extent
     if clip:
         wide = wp.clamp(wide, wp.int64(0), extent - wp.int64(1))
@@ -74,7 +74,7 @@ def add_at_places(
     k, c = wp.tid()
     j = scatter_place(indices[k], y.shape[0], clip, from_end)
     if j >= 0:
-        # One update for all has a single row and a single column.
+        # A single update for all has one row and one column.
         wp.atomic_add(y, j, c, updates[wp.min(k, updates.shape[0] - 1), wp.min(c, updates.shape[1] - 1)])
 
 
