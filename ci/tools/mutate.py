@@ -43,8 +43,8 @@ TARGETS: Final = {
     ),
     "csr": (
         ["ops/event_ops/checks/csr.py"]
-        + [f"ops/event_ops/sparse/{name}.py" for name in ("csr", "csr_base", "csr_convert", "arithmetic")]
-        + [f"ops/event_ops/sparse/{name}.py" for name in ("convert", "operands", "plan")],
+        + [f"ops/event_ops/sparse/{name}.py" for name in ("csr", "arithmetic", "convert")]
+        + [f"ops/event_ops/sparse/{name}.py" for name in ("products", "plan", "plasticity", "pytree")],
         [f"ops/tests/test_{name}.py" for name in ("csr_validate", "csr_convert", "csr", "csr_transforms")]
         + ["ops/tests/test_csr_operands.py"]
         # The documented mistakes of every operator.

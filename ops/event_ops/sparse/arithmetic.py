@@ -55,28 +55,57 @@ def refuse(what: str, instead: str) -> Any:
     raise TypeError(f"{what} would change its structure, so it is not offered; use {instead}")
 
 
-def at_entries(
-    x: Any, indices: Any, indptr: Any, fill: int, *, shape: tuple[int, int], transpose: bool
-) -> Any:
-    """A number as it is; else x, broadcast to the matrix, at each entry, and `fill` at those out of range."""
-    if np.ndim(x) == 0:
-        return x
-    dense = as_array(x)
+def scaled(how: Callable[[Any, Any], Any], A: Any, x: Any, fill: int) -> Any:
+    """Return a `CSR` with the weights how(w, x), for a number or an array x that broadcasts to the matrix.
+
+    Entries that are out of range take part with `fill`.
+    """
+    if is_sparse(x):
+        refuse("Multiplying or dividing two sparse matrices element by element", "to_scipy()")
+    return A.with_data(how(A.data, x if np.ndim(x) == 0 else _at_entries(A, as_array(x), fill)))
+
+
+def _at_entries(A: Any, dense: jax.Array, fill: int) -> jax.Array:
     aligned = dense.reshape((1,) * (2 - dense.ndim) + dense.shape)
-    aligned = aligned.T if transpose else aligned
-    if aligned.ndim != 2 or any(
-        given not in (1, size) for given, size in zip(aligned.shape, shape, strict=True)
-    ):
+    sizes = aligned.shape
+    if len(sizes) != 2 or any(given not in (1, size) for given, size in zip(sizes, A.shape, strict=True)):
         raise ValueError(
-            f"an operand of shape {dense.shape} does not broadcast to the shape of the matrix, "
-            f"{shape[::-1] if transpose else shape}; "
+            f"an operand of shape {dense.shape} does not broadcast to the shape of the matrix, {A.shape}; "
             "a product of matrices is A @ B"
         )
-    rows, columns = rows_of(indptr, indices.shape[0]), indices
+    aligned = aligned.T if A.transposed else aligned
+    rows, columns = rows_of(A.indptr, A.nse), A.indices
     # An axis of size 1 stands for every row or column, without being repeated in memory.
     rows = jnp.zeros_like(rows) if aligned.shape[0] == 1 else rows
     columns = jnp.zeros_like(columns) if aligned.shape[1] == 1 else columns
     return dense_at(aligned, rows, columns, fill)
+
+
+def added(how: Callable[[Any, Any], Any], A: Any, B: Any) -> Any:
+    """Return a `CSR` with the weights how(a, b) of two matrices of one structure."""
+    if not isinstance(B, type(A)):
+        return refuse("Adding anything but a CSR of the same structure to a CSR", "A.todense() + x")
+    if not same_structure(A, B):
+        return refuse("A sum of CSR matrices of different structure", "A.to_scipy() + B.to_scipy()")
+    return A.with_data(how(A.data, B.data))
+
+
+def same_structure(A: Any, B: Any) -> bool:
+    """Return whether entry k has the same place in both, for every k."""
+    if (A.stored_shape, A.transposed) != (B.stored_shape, B.transposed):
+        return False
+    return _same_array(A.indptr, B.indptr) and _same_array(A.indices, B.indices)
+
+
+def _same_array(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if not is_known(a, b):
+        raise ValueError(
+            "while tracing, two structures are only known to be equal where they are the same arrays; "
+            "where you know they are: A.with_data(A.data + B.data)"
+        )
+    return bool(np.array_equal(np.asarray(a), np.asarray(b)))
 
 
 def without_sign(data: jax.Array, indices: jax.Array, indptr: jax.Array) -> jax.Array:
@@ -90,20 +119,3 @@ def without_sign(data: jax.Array, indices: jax.Array, indptr: jax.Array) -> jax.
     place = jnp.cumsum(first) - 1
     sums = jnp.zeros_like(data).at[place].add(data[order])
     return jnp.abs(jnp.zeros_like(data).at[order].set(jnp.where(first, sums[place], 0)))
-
-
-def same_array(a: Any, b: Any) -> bool:
-    """Whether two index arrays are equal; while tracing only one and the same array is."""
-    if a is b:
-        return True
-    if not is_known(a, b):
-        raise ValueError(
-            "while tracing, two structures are only known to be equal where they are the same arrays; "
-            "where you know they are: A.with_data(A.data + B.data)"
-        )
-    return bool(np.array_equal(np.asarray(a), np.asarray(b)))
-
-
-def repeated(data: jax.Array, nse: int) -> jax.Array:
-    """One weight per entry."""
-    return data if data.ndim else jnp.broadcast_to(data, (nse,))

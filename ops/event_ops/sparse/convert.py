@@ -12,8 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
-from event_ops.checks.arrays import as_array, check_rank, check_shape, is_known
-from event_ops.checks.csr import KEEP, MEND, check_in_range, check_indptr, matrix_shape
+from event_ops.checks.arrays import NUMBERS, as_array, check_rank, check_shape, is_known
+from event_ops.checks.csr import (
+    KEEP,
+    MEND,
+    check_csr,
+    check_in_range,
+    check_indptr,
+    event_weights,
+    matrix_shape,
+)
 
 
 class Parts(NamedTuple):
@@ -27,6 +35,8 @@ class Parts(NamedTuple):
 
 def parts_given(data: Any, indices: Any, indptr: Any, shape: Any, validate: bool) -> Parts:
     """Return the parts of the matrix that these arguments of `CSR` are."""
+    if isinstance(data, Parts):
+        return data
     if indices is not None and indptr is not None:
         return Parts(data, indices, indptr, shape)
     if indices is not None or indptr is not None:
@@ -38,6 +48,17 @@ def parts_given(data: Any, indices: Any, indptr: Any, shape: Any, validate: bool
     if shape is not None and matrix_shape(shape) != tuple(parts.shape):
         raise ValueError(f"shape is {shape}, and the matrix has shape {parts.shape}; leave shape out")
     return parts
+
+
+def checked(parts: Parts, validate: bool) -> Parts:
+    """Return parts as arrays that can be a matrix; with `validate`, by their values too."""
+    indices, indptr = as_array(parts.indices, "indices"), as_array(parts.indptr, "indptr")
+    data, shape = event_weights(as_array(parts.data, "data"), indices, float), matrix_shape(parts.shape)
+    check_csr(data, indices, indptr, shape, NUMBERS)
+    if validate:
+        check_indptr(indptr, indices.shape[0], KEEP)
+        check_in_range("indices", indices, shape[1], "columns", KEEP)
+    return Parts(data, indices, indptr, shape)
 
 
 def coordinates(row: Any, col: Any, data: Any) -> tuple[Any, Any, Any]:
@@ -74,6 +95,25 @@ def _parts_of_matrix(matrix: Any, validate: bool) -> Parts:
     return parts_of_dense(matrix, None)
 
 
+def text_of(A: Any) -> str:
+    """Return how a `CSR` is printed, also one of a batch, or of leaves that are no arrays."""
+    rows, columns = A.shape
+    nse = getattr(A.indices, "shape", ("?",))[-1]
+    full = f" ({nse / (rows * columns):.2g} of all)" if isinstance(nse, int) and rows * columns else ""
+    sizes, pointers = (getattr(leaf, "shape", None) for leaf in (A.data, A.indptr))
+    batch = (pointers or ())[:-1] or (sizes or ())[:-1]
+    weights = "one weight, " if sizes == batch else ""
+    notes = ", transposed" * A.transposed + ", planned" * (A.by_column is not None)
+    notes += f", a batch of {batch}" if batch else ""
+    data, indices = (str(getattr(leaf, "dtype", type(leaf).__name__)) for leaf in (A.data, A.indices))
+    return f"CSR({rows} x {columns}, {nse} entries{full}, {weights}{data}, indices {indices}{notes})"
+
+
+def _parts_of_csr(A: Any) -> Parts:
+    B = A.tocsr()
+    return Parts(B.repeated_data(), B.indices, B.indptr, B.shape)
+
+
 def parts_of_scipy(matrix: Any) -> Parts:
     """Any of SciPy's sparse matrices and arrays; duplicates and the order of entries stay."""
     if not hasattr(matrix, "tocsr") or len(matrix.shape) != 2:
@@ -82,9 +122,10 @@ def parts_of_scipy(matrix: Any) -> Parts:
     return Parts(csr.data, csr.indices, csr.indptr, csr.shape)
 
 
-def scipy_of_parts(parts: Parts) -> Any:
+def scipy_of(A: Any) -> Any:
     """A `scipy.sparse.csr_array`; raises ValueError for a structure that SciPy would read out of bounds."""
-    data, indices, indptr = map(np.asarray, spanned(parts)[:3])
+    parts = spanned(_parts_of_csr(A))
+    data, indices, indptr = map(np.asarray, parts[:3])
     check_indptr(indptr, indices.size, MEND)
     check_in_range("indices", indices, parts.shape[1], "columns", MEND)
     return loaded("scipy.sparse").csr_array((data, indices, indptr), shape=parts.shape)
@@ -140,8 +181,9 @@ def parts_of_bcsr(matrix: Any, validate: bool = True) -> Parts:
     )
 
 
-def bcsr_of_parts(parts: Parts) -> Any:
+def bcsr_of(A: Any) -> Any:
     """A `jax.experimental.sparse.BCSR` of the same arrays."""
+    parts = _parts_of_csr(A)
     return loaded("jax.experimental.sparse").BCSR(parts[:3], shape=parts.shape)
 
 
@@ -193,9 +235,9 @@ def _read_matrix_market(file: Any) -> Any:
     return mmread(file, **options)
 
 
-def write_file(path: Any, parts: Parts) -> None:
+def write_file(path: Any, A: Any) -> None:
     """The opposite of `parts_of_file`; every value comes back as it was, duplicates in an .npz too."""
-    kind, matrix = _suffix(path, ".npz", ".mtx"), scipy_of_parts(parts)
+    kind, matrix = _suffix(path, ".npz", ".mtx"), scipy_of(A)
     with open(path, "wb") as file:
         if kind == ".npz":
             loaded("scipy.sparse").save_npz(file, matrix)

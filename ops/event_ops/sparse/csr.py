@@ -1,31 +1,29 @@
-"""`CSR`: a sparse matrix as a pytree, with its products and the arithmetic that keeps its structure."""
+"""`CSR`: a sparse matrix as a pytree. What its methods do stands in the modules beside this one."""
 
 from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Iterable
-from typing import Any
+import os
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
-from jax import export
-from jax.tree_util import GetAttrKey
 from jax.typing import ArrayLike
 
-from event_ops.catalog.csr_matmat.op import csr_matmat
-from event_ops.catalog.csr_matvec.op import csr_matvec
-from event_ops.checks.arrays import FLOATS, as_array
-from event_ops.sparse.arithmetic import apply_ufunc, at_entries, is_sparse, no_array, refuse, without_sign
-from event_ops.sparse.csr_plasticity import CSRPlasticity
-from event_ops.sparse.events import Events
-from event_ops.sparse.operands import operand, over_matrices, promoted, turned
-from event_ops.sparse.plan import ByColumn, event_product, planned_event_product
+from event_ops.catalog.csr_todense.op import csr_todense
+from event_ops.checks.arrays import NUMBERS, as_array
+from event_ops.checks.csr import check_csr, checkify_copy, checkify_structure, event_weights
+from event_ops.sparse import arithmetic, convert, plasticity, products
+from event_ops.sparse.plan import ByColumn, brought_up_to_date, by_column, reweighted
+from event_ops.sparse.pytree import register
 
 LEAVES = ("data", "indices", "indptr", "by_column")
 
 
-class CSR(CSRPlasticity):
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class CSR:
     """`A[i, indices[k]] += data[k]` for the entries k of row i: a sparse matrix in the CSR format.
 
     A pytree: data, indices and indptr are leaves, the shape is static; so it can be an argument or a result
@@ -62,18 +60,174 @@ class CSR(CSRPlasticity):
         Array([1., 3., 2.], dtype=float32)
     """
 
+    data: jax.Array
+    indices: jax.Array
+    indptr: jax.Array
+    by_column: ByColumn | None
+    stored_shape: tuple[int, int]
+    transposed: bool
+    ndim: ClassVar[int] = 2
+    """2, as of any matrix."""
+
+    def __init__(
+        self, data: Any, indices: Any = None, indptr: Any = None, *, shape: Any = None, validate: bool = True
+    ) -> None:
+        parts = convert.parts_given(data, indices, indptr, shape, validate)
+        data, indices, indptr, shape = convert.checked(parts, validate)
+        vars(self).update(data=data, indices=indices, indptr=indptr)
+        vars(self).update(by_column=None, stored_shape=shape, transposed=False)
+
+    def _changed(self, **changes: Any) -> Self:
+        new = object.__new__(type(self))
+        vars(new).update(vars(self) | changes)
+        return new
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        rows, columns = self.stored_shape
+        return (columns, rows) if self.transposed else (rows, columns)
+
+    @property
+    def nse(self) -> int:
+        """The number of stored entries."""
+        return self.indices.shape[-1]
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored entries, as SciPy counts them: stored zeros, too. The same as `nse`."""
+        return self.nse
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the weights."""
+        return self.data.dtype
+
+    @property
+    def T(self) -> Self:
+        """The transpose: the same three arrays, which mean what they did, read the other way round."""
+        return self._changed(transposed=not self.transposed)
+
+    def __repr__(self) -> str:
+        return convert.text_of(self)
+
+    def with_data(self, data: ArrayLike) -> Self:
+        """The same structure with other weights, (nse,) or one for all; a plan is brought up to date."""
+        weights = event_weights(data, self.indices, self.dtype)
+        check_csr(weights, self.indices, self.indptr, self.stored_shape, NUMBERS)
+        plan = brought_up_to_date(self.by_column, self.data, weights)
+        return self._changed(data=weights, by_column=plan)
+
+    def astype(self, dtype: Any) -> Self:
+        """The same matrix with weights of another dtype."""
+        return self.with_data(self.data.astype(dtype))
+
+    def plan(self, *, weights: bool = True) -> Self:
+        """The same matrix with its entries kept by column too: `A @ Events(x)` then follows the events.
+
+        Without, that product looks at every entry; `Events(x) @ A` never does. One sort and twice the memory;
+        `with_data` needs no further sort. Change planned weights by with_data, not leaf by leaf: a gradient
+        with respect to the whole pytree is in the leaf `data` alone. With weights=False only the places of
+        entries are kept: for `stdp_on_post` at each step of a loop, which then has no copy to bring up to
+        date; `A @ Events(x)` looks at every entry again.
+        """
+        plan = by_column(self.indices, self.indptr, self.stored_shape)
+        return self._changed(by_column=reweighted(plan, self.data) if weights else plan)
+
+    def tocsr(self) -> Self:
+        """The same matrix, not read transposed: sorted anew if it was, or as its plan has it."""
+        if not self.transposed:
+            return self
+        plan = self.by_column or by_column(self.indices, self.indptr, self.stored_shape)
+        indices, indptr, permutation, _ = plan
+        data = self.data[permutation] if self.data.ndim else self.data
+        return type(self)(data, indices, indptr, shape=self.shape, validate=False)
+
+    def todense(self) -> jax.Array:
+        """The matrix as a dense array; duplicates added up."""
+        D = csr_todense(self.data, self.indices, self.indptr, shape=self.stored_shape)
+        return D.T if self.transposed else D
+
+    # SciPy's name; the array is one of JAX.
+    toarray = todense
+
+    def same_structure(self, other: CSR) -> bool:
+        """Whether entry k has the same place in both, for every k. While tracing: see the error."""
+        return arithmetic.same_structure(self, other)
+
+    def check(self) -> None:
+        """Look at the values of indices, indptr and plan: by `jax.experimental.checkify` also under jit."""
+        checkify_structure(self.indices, self.indptr, self.stored_shape[1])
+        if self.by_column and self.by_column.weights is not None:
+            checkify_copy(self.by_column.weights, self.data, self.by_column.permutation)
+
+    def repeated_data(self) -> jax.Array:
+        """The weights, one for each entry."""
+        return self.data if self.data.ndim else jnp.broadcast_to(self.data, (self.nse,))
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, validate: bool = True) -> Self:
+        """Convert a SciPy sparse matrix or array of any format, as `CSR(matrix)` does."""
+        return cls(convert.parts_of_scipy(matrix), validate=validate)
+
+    def to_scipy(self) -> Any:
+        """A `scipy.sparse.csr_array`."""
+        return convert.scipy_of(self)
+
+    @classmethod
+    def from_coo(
+        cls, row: Any, col: Any = None, data: Any = None, *, shape: tuple[int, int], validate: bool = True
+    ) -> Self:
+        """Make a matrix of entries (row, col, data) in any order, or as SciPy has them, (data, (row, col)).
+
+        Works under jit.
+        """
+        row, col, data = convert.coordinates(row, col, data)
+        return cls(convert.parts_of_coo(row, col, data, shape, validate), validate=validate)
+
+    @classmethod
+    def from_bcoo(cls, matrix: Any, *, validate: bool = True) -> Self:
+        """Convert a `jax.experimental.sparse.BCOO` without batch and dense axes, as `CSR(matrix)` does."""
+        return cls(convert.parts_of_bcoo(matrix, validate), validate=validate)
+
+    @classmethod
+    def from_bcsr(cls, matrix: Any, *, validate: bool = True) -> Self:
+        """Convert a `jax.experimental.sparse.BCSR` without batch and dense axes, as `CSR(matrix)` does."""
+        return cls(convert.parts_of_bcsr(matrix, validate), validate=validate)
+
+    def to_bcsr(self) -> Any:
+        """A `jax.experimental.sparse.BCSR`."""
+        return convert.bcsr_of(self)
+
+    @classmethod
+    def from_dense(cls, matrix: ArrayLike, *, nse: int | None = None) -> Self:
+        """Of the elements that are not zero; under jit `nse`, the most there can be, has to be given."""
+        return cls(convert.parts_of_dense(matrix, nse))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, validate: bool = True) -> Self:
+        """Of a Matrix Market file (.mtx, .mtx.gz), or of a .npz that `scipy.sparse.save_npz` wrote."""
+        return cls(convert.parts_of_file(path), validate=validate)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads."""
+        convert.write_file(path, self)
+
+    stdp_on_pre = plasticity.stdp_on_pre
+    stdp_on_post = plasticity.stdp_on_post
+
     # NumPy's operators and ufuncs ask this; JAX's leave the answer to the operators below.
-    __array_ufunc__ = apply_ufunc
-    __array__ = no_array(
+    __array_ufunc__ = arithmetic.apply_ufunc
+    __array__ = arithmetic.no_array(
         "use A.todense() for a dense array, A.to_scipy() for a product with a sparse matrix, and A @ x for "
         "np.dot(A, x)"
     )
 
     def __matmul__(self, other: Any) -> jax.Array:
-        return self._times(operand(other, self.shape, left=False))
+        return products.times(self, other)
 
     def __rmatmul__(self, other: Any) -> jax.Array:
-        return turned(self.T._times(turned(operand(other, self.shape, left=True))))
+        return products.before(other, self)
 
     def dot(self, other: Any) -> jax.Array:
         """A @ other, as SciPy has it."""
@@ -87,92 +241,37 @@ class CSR(CSRPlasticity):
         """A.T.conj() @ x, as SciPy's `LinearOperator` has it."""
         return jnp.conj(self.T @ jnp.conj(as_array(x)))
 
-    def _times(self, x: Any) -> jax.Array:
-        if not isinstance(x, Events):
-            return over_matrices(self._times_array, x)
-        if x.values.ndim <= 2:
-            return self._times_events(x)
-        return over_matrices(lambda values: self._times_events(Events(values)), x.values)
-
-    def _times_array(self, x: jax.Array) -> jax.Array:
-        data, x = promoted(self.repeated_data(), x)
-        product = csr_matvec if x.ndim == 1 else csr_matmat
-        return product(data, self.indices, self.indptr, x, **self._options())
-
-    def _times_events(self, events: Events) -> jax.Array:
-        kind = events.values.dtype
-        if kind != self.dtype and kind in FLOATS and not jnp.iscomplexobj(self.data):
-            _, values = promoted(self.data, events.values)
-            return self.astype(values.dtype)._times_events(Events(values))
-        arrays = self.data, self.indices, self.indptr, events
-        if self.by_column and not self.transposed:
-            return planned_event_product(*arrays, self.stored_shape, self.by_column)
-        return event_product(*arrays, **self._options())
-
-    def _options(self) -> dict[str, Any]:
-        return {"shape": self.stored_shape, "transpose": self.transposed}
-
-    def _scaled(self, how: Callable[..., Any], x: Any, fill: int) -> CSR:
-        if is_sparse(x):
-            return refuse("Multiplying or dividing two sparse matrices element by element", "to_scipy()")
-        return self.with_data(
-            how(self.data, at_entries(x, self.indices, self.indptr, fill, **self._options()))
-        )
-
-    def __mul__(self, x: ArrayLike) -> CSR:
-        return self._scaled(operator.mul, x, 0)
+    def __mul__(self, x: ArrayLike) -> Self:
+        return arithmetic.scaled(operator.mul, self, x, fill=0)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, x: ArrayLike) -> CSR:
-        return self._scaled(operator.truediv, x, 1)
+    def __truediv__(self, x: ArrayLike) -> Self:
+        return arithmetic.scaled(operator.truediv, self, x, fill=1)
 
-    def __neg__(self) -> CSR:
+    def __neg__(self) -> Self:
         return self.with_data(-self.data)
 
-    def __abs__(self) -> CSR:
-        return self.with_data(without_sign(self.data, self.indices, self.indptr))
+    def __abs__(self) -> Self:
+        return self.with_data(arithmetic.without_sign(self.data, self.indices, self.indptr))
 
-    def _added(self, how: Callable[..., Any], other: Any) -> CSR:
-        if not isinstance(other, CSR):
-            return refuse("Adding anything but a CSR of the same structure to a CSR", "A.todense() + x")
-        if not self.same_structure(other):
-            return refuse("A sum of CSR matrices of different structure", "A.to_scipy() + B.to_scipy()")
-        return self.with_data(how(self.data, other.data))
+    def __add__(self, other: CSR) -> Self:
+        return arithmetic.added(operator.add, self, other)
 
-    def __add__(self, other: CSR) -> CSR:
-        return self._added(operator.add, other)
-
-    def __sub__(self, other: CSR) -> CSR:
-        return self._added(operator.sub, other)
+    def __sub__(self, other: CSR) -> Self:
+        return arithmetic.added(operator.sub, self, other)
 
 
-def _flatten(A: CSR) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    return (A.data, A.indices, A.indptr, A.by_column), (A.stored_shape, A.transposed)
-
-
-def _flatten_with_keys(A: CSR) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    children, static = _flatten(A)
-    return tuple(zip(map(GetAttrKey, LEAVES), children, strict=True)), static
-
-
-def _unflatten(static: tuple[Any, ...], children: Iterable[Any]) -> CSR:
-    A = object.__new__(CSR)
-    vars(A).update(zip(LEAVES, children, strict=True))  # unseen: JAX passes more than arrays
-    vars(A).update(stored_shape=static[0], transposed=static[1])
-    return A
-
-
-def _parse(text: bytes | bytearray) -> tuple[Any, ...]:
-    shape, transposed = json.loads(bytes(text))
+def _read(text: bytes) -> tuple[Any, ...]:
+    shape, transposed = json.loads(text)
     return tuple(shape), transposed
 
 
-jax.tree_util.register_pytree_with_keys(CSR, _flatten_with_keys, _unflatten, _flatten)
-export.register_pytree_node_serialization(
+register(
     CSR,
-    serialized_name="event_ops.CSR",
-    serialize_auxdata=lambda static: json.dumps(static).encode(),
-    deserialize_auxdata=_parse,
+    LEAVES,
+    ("stored_shape", "transposed"),
+    "event_ops.CSR",
+    write=lambda static: json.dumps(static).encode(),
+    read=_read,
 )
-export.register_namedtuple_serialization(ByColumn, serialized_name="event_ops.csr_plan.ByColumn")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
-from jax import export
-from jax.tree_util import GetAttrKey
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_encoded
 from event_ops.sparse.arithmetic import no_array
+from event_ops.sparse.pytree import register
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -74,7 +72,7 @@ class Events:
     @property
     def T(self) -> Events:
         """The events with their last two axes swapped; a vector as it is."""
-        return _unflatten(self.encoding, (self.values if self.values.ndim == 1 else self.values.mT,))
+        return self if self.values.ndim == 1 else jax.tree.map(lambda x: x.mT, self)
 
 
 def _refuse_dense(other: Any, orientation: str) -> Any:
@@ -86,25 +84,11 @@ def _refuse_dense(other: Any, orientation: str) -> Any:
     return NotImplemented
 
 
-def _flatten(events: Events) -> tuple[tuple[Any], str]:
-    return (events.values,), events.encoding
-
-
-def _flatten_with_keys(events: Events) -> tuple[tuple[Any], str]:
-    return ((GetAttrKey("values"), events.values),), events.encoding
-
-
-def _unflatten(encoding: str, leaves: Iterable[Any]) -> Events:
-    events = object.__new__(Events)
-    (values,) = leaves  # unseen: JAX passes more than arrays
-    vars(events).update(values=values, encoding=encoding)
-    return events
-
-
-jax.tree_util.register_pytree_with_keys(Events, _flatten_with_keys, _unflatten, _flatten)
-export.register_pytree_node_serialization(
+register(
     Events,
-    serialized_name="event_ops.Events",
-    serialize_auxdata=str.encode,
-    deserialize_auxdata=lambda encoding: bytes(encoding).decode(),
+    ("values",),
+    ("encoding",),
+    "event_ops.Events",
+    write=lambda static: static[0].encode(),
+    read=lambda encoding: (encoding.decode(),),
 )

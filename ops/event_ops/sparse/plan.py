@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import export
 from jax.custom_derivatives import SymbolicZero
 
 from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
@@ -24,6 +25,9 @@ class ByColumn(NamedTuple):
     weights: jax.Array | None
 
 
+export.register_namedtuple_serialization(ByColumn, serialized_name="event_ops.csr_plan.ByColumn")
+
+
 def by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> ByColumn:
     """The entries of a matrix by column, without weights: one sort."""
     return ByColumn(*csr_tocsc(indices, indptr, shape=shape), None)
@@ -32,6 +36,13 @@ def by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> 
 def reweighted(plan: ByColumn, data: jax.Array) -> ByColumn:
     """The same entries with new weights: no sort."""
     return plan._replace(weights=data[plan.permutation] if data.ndim else None)
+
+
+def brought_up_to_date(plan: ByColumn | None, old: jax.Array, new: jax.Array) -> ByColumn | None:
+    """Return a plan for new weights: if it has a copy of the old ones, or did not need one, a new copy."""
+    if plan is None or (plan.weights is None and old.ndim):
+        return plan
+    return reweighted(plan, new)
 
 
 def event_product(

@@ -17,8 +17,8 @@ from event_ops.checks.arrays import ENABLE_X64, as_array, check_shape
 from event_ops.sparse.arithmetic import no_array
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events
-from event_ops.sparse.operands import check_factor
 from event_ops.sparse.partition import balanced_starts, check_starts, stored
+from event_ops.sparse.products import check_factor
 
 
 @partial(

@@ -1,22 +1,60 @@
-"""Operands of `A @ x` and `x @ A`: what they may be, in which dtype they meet, and how axes before the last
-two are folded away."""
+"""Products of a `CSR`: what an operand may be, in which dtype both meet, and which operator multiplies."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import as_array
+from event_ops.catalog.csr_matmat.op import csr_matmat
+from event_ops.catalog.csr_matvec.op import csr_matvec
+from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.sparse.arithmetic import is_sparse, refuse
 from event_ops.sparse.events import Events
+from event_ops.sparse.plan import event_product, planned_event_product
 
 
-def operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:
+def times(A: Any, x: Any) -> jax.Array:
+    """Return A @ x for a `CSR` A."""
+    return _product(A, _operand(x, A.shape, left=False))
+
+
+def before(x: Any, A: Any) -> jax.Array:
+    """Return x @ A for a `CSR` A: the product with A.T, turned."""
+    return _turned(_product(A.T, _turned(_operand(x, A.shape, left=True))))
+
+
+def _product(A: Any, x: Any) -> jax.Array:
+    if not isinstance(x, Events):
+        return _over_matrices(partial(_array_product, A), x)
+    if x.values.ndim <= 2:
+        return _events_product(A, x)
+    return _over_matrices(lambda values: _events_product(A, Events(values)), x.values)
+
+
+def _array_product(A: Any, x: jax.Array) -> jax.Array:
+    data, x = _promoted(A.repeated_data(), x)
+    product = csr_matvec if x.ndim == 1 else csr_matmat
+    return product(data, A.indices, A.indptr, x, shape=A.stored_shape, transpose=A.transposed)
+
+
+def _events_product(A: Any, events: Events) -> jax.Array:
+    kind = events.values.dtype
+    if kind != A.dtype and kind in FLOATS and not jnp.iscomplexobj(A.data):
+        _, values = _promoted(A.data, events.values)
+        return _events_product(A.astype(values.dtype), Events(values))
+    arrays = A.data, A.indices, A.indptr, events
+    if A.by_column and not A.transposed:
+        return planned_event_product(*arrays, A.stored_shape, A.by_column)
+    return event_product(*arrays, A.stored_shape, A.transposed)
+
+
+def _operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:
     """Return x, which `check_factor` passes, as an array, or as the events that it is."""
     check_factor(x, shape, left=left)
     return x if isinstance(x, Events) else as_array(x)
@@ -48,7 +86,7 @@ def _check_sizes(given: tuple[int, ...], shape: tuple[int, int], left: bool) -> 
     )
 
 
-def promoted(data: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _promoted(data: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return weights and an operand in the dtype that JAX promotes both to, in the mode that is set."""
     if data.dtype == x.dtype:
         return data, x
@@ -61,14 +99,14 @@ def promoted(data: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return data.astype(dtype), x.astype(dtype)
 
 
-def turned(x: Any) -> Any:
+def _turned(x: Any) -> Any:
     """Return x with its last two axes swapped; a vector as it is."""
     if isinstance(x, Events):
         return x.T
     return x if x.ndim == 1 else x.mT
 
 
-def over_matrices(product: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
+def _over_matrices(product: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
     """Return the product with each matrix in the last two axes of x, as jnp.matmul does, by one product."""
     if x.ndim <= 2:
         return product(x)

@@ -1,0 +1,113 @@
+"""STDP of a `CSR`: its weights change at the spikes of its rows or columns."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.catalog.stdp_on_post.op import kernel as along_columns
+from event_ops.catalog.stdp_on_pre.op import kernel as along_rows
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype
+from event_ops.parts.reference.plasticity import check_spikes, check_trace, rate_and_bounds
+
+Matrix = TypeVar("Matrix", bound=Any)
+
+
+def stdp_on_pre(
+    A: Matrix,
+    spikes_pre: ArrayLike,
+    x_post: ArrayLike,
+    *,
+    A_minus: ArrayLike,
+    w_min: ArrayLike,
+    w_max: ArrayLike,
+    backend: str | None = None,
+) -> Matrix:
+    """`A[i, j] = clip(A[i, j] - A_minus * x_post[j], w_min, w_max)` for every row i that spikes.
+
+    Changes `data` as the operator `stdp_on_pre` does, in place where it is not needed again; structure
+    and plan stay. A plan that keeps weights is brought up to date in a pass over all entries; one that
+    `plan(weights=False)` made has none to update. A transposed matrix must have a plan.
+
+    Args:
+        spikes_pre: (rows,); bool, or the dtype of the weights.
+        x_post: (columns,), the postsynaptic traces; dtype of the weights.
+        A_minus: a number, 0-d or (nse,), as `data` is ordered; >= 0, depression per unit of trace.
+        w_min: a number, 0-d or (nse,), lowest weight; -inf for none.
+        w_max: a number, 0-d or (nse,), highest weight, >= w_min; inf for none.
+        backend: run on this one or not at all; default: choose.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that is not the one of the weights.
+        ValueError: one weight for all entries, a shape that does not fit, no plan where one is needed, or
+            A_minus < 0 or w_min > w_max where their values are known when traced.
+    """
+    rate, low, high = rate_and_bounds(_each_weight(A), "A_minus", A_minus, w_min, w_max)
+    spikes, x = _ends(A, 0, spikes_pre=spikes_pre, x_post=x_post)
+    return _moved(A, A.transposed, spikes, x, -rate, low, high, backend=backend)
+
+
+def stdp_on_post(
+    A: Matrix,
+    spikes_post: ArrayLike,
+    x_pre: ArrayLike,
+    *,
+    A_plus: ArrayLike,
+    w_min: ArrayLike,
+    w_max: ArrayLike,
+    backend: str | None = None,
+) -> Matrix:
+    """`A[i, j] = clip(A[i, j] + A_plus * x_pre[i], w_min, w_max)` for every column j that spikes.
+
+    Changes `data` as the operator `stdp_on_post` does. The matrix must have a plan unless it is
+    transposed: `A = A.plan(weights=False)` in front of the loop. All else is as in `stdp_on_pre`.
+
+    Args:
+        spikes_post: (columns,); bool, or the dtype of the weights.
+        x_pre: (rows,), the presynaptic traces; dtype of the weights.
+        A_plus: a number, 0-d or (nse,), as `data` is ordered; >= 0, potentiation per unit of trace.
+        w_min: a number, 0-d or (nse,), lowest weight; -inf for none.
+        w_max: a number, 0-d or (nse,), highest weight, >= w_min; inf for none.
+        backend: run on this one or not at all; default: choose.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that is not the one of the weights.
+        ValueError: one weight for all entries, a shape that does not fit, no plan where one is needed, or
+            A_plus < 0 or w_min > w_max where their values are known when traced.
+    """
+    rule = rate_and_bounds(_each_weight(A), "A_plus", A_plus, w_min, w_max)
+    spikes, x = _ends(A, 1, spikes_post=spikes_post, x_pre=x_pre)
+    return _moved(A, not A.transposed, spikes, x, *rule, backend=backend)
+
+
+def _each_weight(A: Any) -> jax.Array:
+    check_dtype("data", A.data, FLOATS)
+    if not A.data.ndim:
+        raise ValueError(
+            "data is one weight for all entries; expected (nse,), one that can change for each; "
+            "A.with_data(A.repeated_data())"
+        )
+    return A.data
+
+
+def _ends(A: Any, axis: int, **given: Any) -> tuple[jax.Array, jax.Array]:
+    """Return spikes, which are along `axis` of A, and traces, which are along the other, as arrays."""
+    (spikes_name, spikes), (x_name, x) = ((name, as_array(values)) for name, values in given.items())
+    per = [f"{axis} of shape={A.shape}" for axis in ("row", "column")]
+    check_spikes(spikes_name, spikes, A.data, A.shape[axis], per[axis])
+    check_trace(x_name, x, A.data, A.shape[1 - axis], per[1 - axis])
+    return spikes, x
+
+
+def _moved(A: Any, by_column: bool, *arguments: Any, backend: str | None) -> Any:
+    outs = jax.ShapeDtypeStruct(A.data.shape, A.dtype)
+    if by_column and A.by_column is None:
+        raise ValueError(
+            "the matrix has no plan, and these weights are found by the column they are stored in; "
+            "make it once, in front of the loop: A = A.plan(weights=False)"
+        )
+    kernel = along_columns if by_column else along_rows
+    structure = A.by_column[:3] if by_column else (A.indices, A.indptr)
+    return A.with_data(kernel(A.data, *structure, *arguments, outs=outs, backend=backend))

@@ -1,0 +1,56 @@
+"""Classes as pytrees: some attributes are leaves, the others are static."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import jax
+from jax import export
+from jax.tree_util import GetAttrKey
+
+
+def register(
+    kind: type,
+    leaves: Sequence[str],
+    static: Sequence[str],
+    name: str,
+    write: Callable[[Any], bytes],
+    read: Callable[[bytes], Any],
+) -> None:
+    """Register a class as a pytree whose children are the attributes `leaves`, and its structure `static`.
+
+    Exported programs call it `name`; `write` and `read` turn the tuple of its static attributes into bytes
+    and back.
+    """
+    keys, names = tuple(map(GetAttrKey, leaves)), (*leaves, *static)
+    children_of, structure_of = _getter(leaves), _getter(static)
+
+    def flatten(x: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return children_of(x), structure_of(x)
+
+    def flatten_with_keys(x: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(zip(keys, children_of(x), strict=True)), structure_of(x)
+
+    def unflatten(structure: tuple[Any, ...], children: Iterable[Any]) -> Any:
+        x = object.__new__(kind)
+        # Unseen: JAX passes more than arrays.
+        vars(x).update(zip(names, (*children, *structure), strict=True))
+        return x
+
+    jax.tree_util.register_pytree_with_keys(kind, flatten_with_keys, unflatten, flatten)
+    export.register_pytree_node_serialization(
+        kind,
+        serialized_name=name,
+        serialize_auxdata=write,
+        deserialize_auxdata=lambda data: read(bytes(data)),
+    )
+
+
+def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that returns the attributes of these names as a tuple: an attrgetter, also of one."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    only = attrgetter(*names)
+    return lambda x: (only(x),)
