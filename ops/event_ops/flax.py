@@ -1,4 +1,4 @@
-"""`import event_ops.flax`: a `CSR` in what `flax.serialization` writes and reads; needs Flax."""
+"""`import event_ops.flax` lets `flax.serialization` write and read a `CSR`; it needs Flax."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def state_of(A: CSR) -> dict[str, Any]:
 
 
 def restored(target: CSR, state: dict[str, Any]) -> CSR:
-    """Return the matrix of a state; ValueError unless it has the shape of the target.
+    """Return the matrix of a state; raise ValueError unless it has the shape of the target.
 
-    Entries may be other ones, and as many as they like, since the target's are not looked at.
+    The target's entries are not looked at: the state may have others, and another number of them.
     """
     shape = tuple(serialization.from_state_dict(target.stored_shape, state["stored_shape"]))
     transposed = bool(state["transposed"])

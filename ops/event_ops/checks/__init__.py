@@ -1,1 +1,1 @@
-"""What arguments must be: checked when a call is traced, and by their values where those are known."""
+"""Checks of arguments: of shapes and dtypes when a call is traced, of values where they are known."""

@@ -1,4 +1,4 @@
-"""What arguments must be, checked when a call is traced: what was given, what was expected, what to do."""
+"""Check shapes, dtypes and signs of arrays; errors say what was given, what was expected, what to do."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def is_known(*arrays: Any) -> bool:
 
 
 def as_array(x: Any, name: str = "an array") -> jax.Array:
-    """A JAX array; what already is one is handed on as it is.
+    """Return x as a JAX array; a JAX array as it is.
 
-    Raises ValueError where integers would be other ones, cut down to 32 bits.
+    Raise ValueError if a cut to 32 bits would change integers.
     """
     if isinstance(x, jax.Array):
         return x
@@ -40,7 +40,7 @@ def as_array(x: Any, name: str = "an array") -> jax.Array:
 
 
 def check_dtype(name: str, x: jax.Array, allowed: Sequence[str], *, otherwise: str = "") -> None:
-    """Raise TypeError unless the dtype of `x` is one of `allowed`; `otherwise` ends the advice."""
+    """Raise TypeError, which ends with `otherwise`, unless the dtype of `x` is one of `allowed`."""
     given = str(x.dtype)
     if given in allowed:
         return
@@ -73,7 +73,7 @@ def check_rank(name: str, x: jax.Array, rank: int, why: str) -> None:
 
 
 def check_positive(name: str, x: Any, *, zero: bool = False) -> None:
-    """Raise ValueError where a value that is known now is not > 0 (or >= 0); NaN is not."""
+    """Raise ValueError unless all values that are known now are > 0, or with zero=True >= 0; NaN is not."""
     if not is_known(x):
         return
     values = np.asarray(x)
@@ -87,7 +87,7 @@ def check_positive(name: str, x: Any, *, zero: bool = False) -> None:
 
 
 def reaches(size: Any, least: int) -> bool:
-    """Return whether a size is known to be `least` or more, as one that an export leaves open is not."""
+    """Return whether a size is known to be at least `least`; a symbolic size of `jax.export` may not be."""
     try:
         return bool(size >= least)
     except InconclusiveDimensionOperation:
@@ -95,7 +95,7 @@ def reaches(size: Any, least: int) -> bool:
 
 
 def keeps_values(x: Any, dtype: Any) -> bool:
-    """Return whether `x.astype(dtype)` has the values of x; for a traced x, whether its dtype says so.
+    """Return whether `x.astype(dtype)` keeps the values of x; for a traced x, judge by its dtype.
 
     A traced integer may become a float, as in JAX.
     """

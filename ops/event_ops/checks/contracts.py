@@ -1,4 +1,4 @@
-"""What structure arrays must hold, for the `contract` of an operator: by the name of an argument."""
+"""The rules that a `contract` declares for the arguments of an operator, for example `indices=columns`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from event_ops.checks.csr import matrix_shape
 from event_ops.checks.values import Declared, Rule
 
-# The largest mean of a Poisson number: above it, 255 could be exceeded, the largest that tables have.
+# The largest mean of a Poisson number: with a larger one, a number could exceed 255, the last in the tables.
 MAX_MEAN: Final = 100.0
 
 
 def within(low: int, high: int, expected: str) -> Rule:
-    """Every element is in [low, high]."""
+    """Return the rule that every element is in [low, high]."""
     return Rule(lambda x, xp: _outside(x, low, high, xp), expected)
 
 
@@ -26,7 +26,7 @@ def is_poisson_mean(mean: Any) -> Any:
 
 
 def ends_of(entries: str) -> Declared:
-    """A row pointer: it rises from 0 to the number of `entries`."""
+    """Declare a row pointer: it rises from 0 to the number of `entries`."""
 
     def rule(given: Mapping[str, Any]) -> Rule:
         nse = int(np.prod(np.shape(given[entries])))
@@ -38,17 +38,17 @@ def ends_of(entries: str) -> Declared:
 
 
 def columns(given: Mapping[str, Any]) -> Rule:
-    """The column of every entry."""
+    """Declare the column of every entry."""
     return _ids(matrix_shape(given["shape"])[1], "columns")
 
 
 def rows(given: Mapping[str, Any]) -> Rule:
-    """The row of every entry."""
+    """Declare the row of every entry."""
     return _ids(matrix_shape(given["shape"])[0], "rows")
 
 
 def columns_or_padding(given: Mapping[str, Any]) -> Rule:
-    """The column of every entry of an ELLPACK matrix, whose rows may be padded."""
+    """Declare the column of every entry of an ELLPACK matrix, whose rows may be padded."""
     size = matrix_shape(given["shape"])[1]
     return Rule(
         lambda x, xp: _outside(x, -1, size, xp) & (x != np.iinfo(x.dtype).max),
@@ -57,7 +57,7 @@ def columns_or_padding(given: Mapping[str, Any]) -> Rule:
 
 
 def spike_ids(given: Mapping[str, Any]) -> Rule | None:
-    """Spike ids as `spike_compact` gives them, where events are given so."""
+    """Declare spike ids as `spike_compact` returns them, if the encoding is "ids"."""
     if given["encoding"] != "ids":
         return None
     size = matrix_shape(given["shape"])[0 if given["transpose"] else 1]
@@ -65,7 +65,7 @@ def spike_ids(given: Mapping[str, Any]) -> Rule | None:
 
 
 def recent_ids(given: Mapping[str, Any]) -> Rule | None:
-    """The same for the rows of a history: in front of its padding."""
+    """Declare spike ids for every row of a history, in front of its padding, if the encoding is "ids"."""
     if given["encoding"] != "ids" or len(shape := np.shape(given["history"])) != 2:
         return None
     size, capacity = matrix_shape(given["shape"])[0], shape[1]
@@ -79,19 +79,19 @@ def recent_ids(given: Mapping[str, Any]) -> Rule | None:
 
 
 def delays(given: Mapping[str, Any]) -> Rule | None:
-    """Delays shorter than the ring buffer."""
+    """Declare delays shorter than the ring buffer."""
     shape = np.shape(given["buffer"])
     return _ids(shape[0], "slots of buffer") if shape else None
 
 
 def permutation(given: Mapping[str, Any]) -> Rule:
-    """Every place once."""
+    """Declare a permutation of the entries: each number once."""
     nse = int(np.prod(np.shape(given["w"])))
     return Rule(lambda x, xp: _outside(x, 0, nse - 1, xp) | _repeated(x, xp), f"each of {_range(nse)} once")
 
 
 def target_indices(given: Mapping[str, Any]) -> Rule | None:
-    """Indices into the first axis of target, also from its end; mode="clip" takes any."""
+    """Declare indices into the first axis of target, also from its end; any if mode="clip"."""
     shape = np.shape(given["target"])
     if not shape or given["mode"] == "clip":
         return None
@@ -99,7 +99,7 @@ def target_indices(given: Mapping[str, Any]) -> Rule | None:
 
 
 def segments(given: Mapping[str, Any]) -> Rule | None:
-    """Ids of segments, in the order that was promised; mode="clip" takes any."""
+    """Declare ids of segments, any if mode="clip"; ascending if indices_are_sorted."""
     if not isinstance(size := given["num_segments"], int | np.integer):
         return None
     ids = _ANY if given["mode"] == "clip" else _ids(int(size), "segments")
@@ -109,7 +109,7 @@ def segments(given: Mapping[str, Any]) -> Rule | None:
 
 
 def poisson_means(given: Mapping[str, Any]) -> Rule | None:
-    """Means that a Poisson number can be drawn for, where they are data; constants are always looked at."""
+    """Declare means of Poisson numbers, if they are JAX arrays; the operator itself checks constants."""
     if not isinstance(given["mean"], jax.Array):
         return None
     return Rule(lambda x, xp: ~is_poisson_mean(x), f"numbers per step in [0, {MAX_MEAN:g}]", "fiu")
@@ -137,7 +137,7 @@ def _outside(x: Any, low: int, high: int, xp: Any) -> Any:
 
 
 def _falls(x: Any, xp: Any) -> Any:
-    """Where an element is below the one before it."""
+    """Return where an element is below the one before it."""
     return xp.concatenate([xp.zeros(1, bool), x[1:] < x[:-1]])
 
 
@@ -148,7 +148,7 @@ def _no_ascent(x: Any, nse: int, xp: Any) -> Any:
 
 
 def _repeated(x: Any, xp: Any) -> Any:
-    """Where a value has occurred before."""
+    """Return where a value has occurred before."""
     order = xp.argsort(x, stable=True)
     ordered = x[order]
     again = xp.concatenate([xp.zeros(1, bool), ordered[1:] == ordered[:-1]])

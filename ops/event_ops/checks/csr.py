@@ -1,4 +1,4 @@
-"""What the arguments of CSR operators must be: structure, operand, events, weights."""
+"""Check the arguments of CSR operators: structure, operand, events, weights; and the values of a `CSR`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from event_ops.checks.arrays import (
 _ENCODINGS = {"flags": ("bool", *FLOATS), "ids": ("int32",), "bits": ("uint32",)}
 _MAKERS = {"ids": "spike_compact({})[0]", "bits": "pack_events({})"}
 
-# What to do about values that are out of range: where a caller takes validate=False, and where none does.
+# What to do about values that are out of range: for callers with and without the option validate=False.
 KEEP = "mend it, or keep it with validate=False: the operators skip what is out of range"
 MEND = "mend it"
 
 
 def matrix_shape(shape: Any) -> tuple[int, int]:
-    """`shape` as two Python integers, or symbolic sizes of `jax.export`."""
+    """Return `shape` as two Python integers, or symbolic sizes of `jax.export`."""
     try:
         rows, columns = map(_size, shape)
     except (TypeError, ValueError):
@@ -45,7 +45,7 @@ def matrix_shape(shape: Any) -> tuple[int, int]:
 
 
 def _size(extent: Any) -> int:
-    # What a symbolic size is for JAX: an integer that is not known yet.
+    # JAX treats a symbolic size as an integer that is not known yet.
     return cast(int, extent) if export.is_symbolic_dim(extent) else operator.index(extent)
 
 
@@ -54,7 +54,7 @@ def check_csr(
 ) -> None:
     """Raise unless the three arrays can be a CSR matrix of `shape`, as far as shapes and dtypes tell.
 
-    A 0-d `data` passes: whether one weight may stand for all is the caller's to decide.
+    A 0-d `data` passes: the caller decides whether one weight may stand for all.
     """
     check_dtype("data", data, dtypes)
     check_structure(indices, indptr, shape)
@@ -62,7 +62,7 @@ def check_csr(
 
 
 def check_weight_count(data: jax.Array, indices: jax.Array) -> None:
-    """Raise unless `data` has one weight for each of the indices, or is 0-d."""
+    """Raise ValueError unless `data` has one weight for each of the indices, or is 0-d."""
     if data.ndim:
         check_shape("data", data, indices.shape, why="one weight per entry, as many as indices")
 
@@ -114,7 +114,7 @@ def check_encoded(name: str, events: jax.Array, encoding: str) -> None:
     elif integers:
         check_dtype(name, events, _ENCODINGS[encoding])
     else:
-        # A cast would make ids or words of flags: those of neurons 0 and 1.
+        # Cast to integers, flags would be taken for the ids or words 0 and 1.
         raise TypeError(
             f"{name} has dtype {events.dtype}; expected {_ENCODINGS[encoding][0]}, as "
             f"{_MAKERS[encoding].format('flags')} returns; or say what they are: encoding='flags'"
@@ -138,7 +138,7 @@ def check_event_vector(
 
 
 def event_weights(data: Any, indices: jax.Array, dtype: Any) -> jax.Array:
-    """`data` as an array: a number in `dtype`, a homogeneous weight as 0-d."""
+    """Return `data` as an array: numbers in `dtype`, one weight for all entries as 0-d."""
     if isinstance(data, (int, float)):
         return jnp.asarray(data, dtype)
     weights = as_array(data)
@@ -159,7 +159,7 @@ def check_in_range(name: str, ids: Any, size: int, axis: str, hint: str) -> None
 
 
 def check_indptr(indptr: Any, nse: int, hint: str, *, whole: bool = True) -> None:
-    """Raise ValueError unless indptr, where it is known, rises from 0 to nse; if not `whole`: within.
+    """Raise ValueError unless indptr, where it is known, rises from 0 to nse, or within that if not `whole`.
 
     The error ends with `hint`.
     """
@@ -180,7 +180,7 @@ def check_indptr(indptr: Any, nse: int, hint: str, *, whole: bool = True) -> Non
 
 
 def checkify_structure(indices: jax.Array, indptr: jax.Array, columns: int) -> None:
-    """The checks above as `checkify.check`s."""
+    """Check indices and indptr by `checkify.check`, which works under jit."""
     nse = indices.shape[0]
     checkify.check(jnp.all(indptr[1:] >= indptr[:-1]), "indptr decreases; expected it never to")
     for end, expected in ((0, 0), (-1, nse)):
@@ -194,7 +194,7 @@ def checkify_structure(indices: jax.Array, indptr: jax.Array, columns: int) -> N
 
 
 def checkify_copy(copy: jax.Array, data: jax.Array, permutation: jax.Array) -> None:
-    """The plan's copy of the weights has to be `data[permutation]`."""
+    """Check by `checkify.check` that the plan's copy of the weights is `data[permutation]`."""
     differ = copy != data[permutation]
     if jnp.issubdtype(data.dtype, jnp.inexact):
         differ &= ~(jnp.isnan(copy) & jnp.isnan(data[permutation]))

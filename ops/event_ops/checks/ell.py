@@ -1,4 +1,4 @@
-"""What the arguments of ELLPACK operators must be: weights and columns, as many for every row."""
+"""Check the arguments of ELLPACK operators: weights and columns, as many for every row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from event_ops.checks.csr import check_weight_count
 def check_ell(data: jax.Array, indices: jax.Array, shape: tuple[int, int], dtypes: Sequence[str]) -> None:
     """Raise unless the two arrays can be an ELLPACK matrix of `shape`, as far as shapes and dtypes tell.
 
-    A 0-d `data` passes: whether one weight may stand for all is the caller's to decide.
+    A 0-d `data` passes: the caller decides whether one weight may stand for all.
     """
     check_dtype("data", data, dtypes)
     check_dtype("indices", indices, INDICES)

@@ -1,4 +1,4 @@
-"""The keywords that operators share: `mode`, `deterministic` and `initial`."""
+"""The keywords that operators share: `mode` for indices out of range, `deterministic` and `initial`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from event_ops.checks.arrays import check_same_dtype, check_shape, is_known
 
 MODES = ("drop", "clip", "error")
 
-# What a backend lacks whose atomics add to one place in whatever order they arrive.
+# What a backend cannot do whose atomics add to one element in the order in which they arrive.
 ONE_ORDER: Final = ("deterministic=True",)
 
 
 def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> str:
-    """`mode` for the kernel; "error" is settled here, and nothing left to do, where indices are known.
+    """Return `mode` for the kernel; check indices that are known, and return "drop" for "error" then.
 
-    Raises ValueError for an unknown mode, IndexError for known indices that are not in [low, size).
+    Raise ValueError for an unknown mode, IndexError for known indices that are not in [low, size).
     """
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}; expected one of {', '.join(map(repr, MODES))}")
@@ -37,7 +37,7 @@ def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> st
 
 
 def refuse_error(operator: str, mode: str) -> None:
-    """Raise NotImplementedError if mode is "error": it reached a backend that cannot raise when run."""
+    """Raise NotImplementedError if mode is "error", for a backend whose kernels cannot raise."""
     if mode == "error":
         raise NotImplementedError(
             f"{operator} with mode='error' on traced indices needs a backend whose kernels can raise, "
@@ -47,10 +47,10 @@ def refuse_error(operator: str, mode: str) -> None:
 
 
 def places(indices: jax.Array, size: int, mode: str, *, from_end: bool = False) -> jax.Array:
-    """Where indices point on an axis of `size` >= 1: in [0, size), and `size` for those that are dropped.
+    """Return where indices point on an axis of `size` >= 1: in [0, size), or `size` for those dropped.
 
-    With from_end=True a negative index counts from the end. JAX's own modes would do, but cut 64-bit
-    indices down to 32 bits, and so take some that are out of range for others.
+    With from_end=True a negative index counts from the end. JAX's own modes cut 64-bit indices down to 32
+    bits, and so would take some that are out of range for others.
     """
     limits = np.iinfo(indices.dtype)
     low, high = max(-size - 1, limits.min), min(size, limits.max)
@@ -61,7 +61,7 @@ def places(indices: jax.Array, size: int, mode: str, *, from_end: bool = False) 
 
 
 def values_at_places(x: jax.Array, indices: jax.Array, mode: str, *, from_end: bool = False) -> jax.Array:
-    """The elements or rows of x to which indices point, and 0 for those that are dropped."""
+    """Return the elements or rows of x to which indices point, 0 for indices that are dropped."""
     size = x.shape[0]
     if size == 0:  # JAX refuses to look anything up in an empty array
         return jnp.zeros(indices.shape + x.shape[1:], x.dtype)
@@ -71,7 +71,7 @@ def values_at_places(x: jax.Array, indices: jax.Array, mode: str, *, from_end: b
 def added_at_places(
     x: jax.Array, indices: jax.Array, updates: jax.Array, mode: str, *, from_end: bool = False
 ) -> jax.Array:
-    """x with the updates added where indices point."""
+    """Return x with the updates added where indices point."""
     size = x.shape[0]
     if size == 0:
         return x

@@ -19,7 +19,7 @@ def check_method(method: str) -> None:
 
 
 def check_state(V_m: jax.Array, **others: jax.Array) -> None:
-    """Raise unless V_m is of floats, and each of `others` has its dtype and one element per neuron."""
+    """Raise unless V_m holds floats, and each of `others` has its dtype and one element per neuron."""
     check_dtype("V_m", V_m, FLOATS)
     for name, x in others.items():
         check_same_dtype(name, x, "V_m", V_m)
@@ -27,7 +27,7 @@ def check_state(V_m: jax.Array, **others: jax.Array) -> None:
 
 
 def per_neuron(name: str, x: Any, V_m: jax.Array) -> jax.Array:
-    """A parameter in the dtype of V_m, 0-d or flat."""
+    """Return a parameter in the dtype of V_m, 0-d or flat."""
     value = jnp.asarray(x, V_m.dtype)
     check_shape(name, value, (), V_m.shape, why="one for all, or one per neuron, as V_m")
     return value.reshape(-1) if value.ndim else value

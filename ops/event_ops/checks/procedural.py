@@ -1,4 +1,4 @@
-"""What the arguments of procedural operators must be: probability, seed, parameters of the weights, sizes."""
+"""Check the arguments of procedural operators: probability, seed, parameters of the weights, sizes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from event_ops.checks.csr import matrix_shape
 # Distribution -> the shape of its parameters.
 PARAMETERS: dict[str, tuple[int, ...]] = {"constant": (), "uniform": (2,), "normal": (2,)}
 
-# Columns and draws are counted in 32 bits, and a draw may pass a whole table's length beyond the last column.
+# Columns and draws are counted in 32 bits; a draw may go beyond the last column by the length of a table.
 MAX_SIZE = (1 << 31) - (1 << 12)
 
 
 def check_prob(prob: Any) -> float:
-    """`prob` as a float, or an error unless it is a number in [0, 1]."""
+    """Return `prob` as a float; raise unless it is a number in [0, 1]."""
     if not isinstance(prob, Real):
         raise TypeError(
             f"prob is {prob!r}; expected a number known when the call is traced: a Python float; "
@@ -33,7 +33,7 @@ def check_prob(prob: Any) -> float:
 
 
 def seed_word(seed: Any) -> jax.Array:
-    """`seed` as a 0-d uint32; an array's integer modulo 2**32."""
+    """Return `seed` as a 0-d uint32, modulo 2**32 if it is an array; raise unless it is one integer."""
     if isinstance(seed, int) and not isinstance(seed, bool):
         if not 0 <= seed < 1 << 32:
             raise ValueError(f"seed is {seed}; expected an integer in [0, 2**32); use seed % 2**32")
@@ -45,7 +45,7 @@ def seed_word(seed: Any) -> jax.Array:
 
 
 def weight_parameters(weight: Any, distribution: Any, dtype: Any) -> jax.Array:
-    """`weight` as an array in the distribution's shape; numbers become `dtype`."""
+    """Return `weight` as an array; raise unless the distribution takes its shape. Numbers become `dtype`."""
     if distribution not in PARAMETERS:
         raise ValueError(f"distribution is {distribution!r}; expected {' or '.join(map(repr, PARAMETERS))}")
     literal = isinstance(weight, (int, float, tuple, list))
@@ -57,7 +57,7 @@ def weight_parameters(weight: Any, distribution: Any, dtype: Any) -> jax.Array:
 
 
 def procedural_shape(shape: Any) -> tuple[int, int]:
-    """`shape` as two integers that 32-bit counters reach."""
+    """Return `shape` as two integers; raise ValueError unless 32 bits can count them."""
     rows, columns = matrix_shape(shape)
     if max(rows, columns) > MAX_SIZE:
         raise ValueError(f"shape is {shape!r}; expected at most {MAX_SIZE} rows and columns: use blocks")

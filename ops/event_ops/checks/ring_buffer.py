@@ -1,4 +1,4 @@
-"""Ring buffers of pending input: what delays and slots must be, and which slot a delay ends in."""
+"""Ring buffers of pending input: check delays and slots, and find the slot in which a delay ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from event_ops.checks.arrays import check_dtype, check_shape, is_known
 
-# Wide enough for any number of slots, and all of them fit into the kernels' int64.
+# Each holds any number of slots, and fits into the int64 of the kernels.
 SLOTS = ("int32", "int64", "uint32")
 
 
@@ -23,7 +23,7 @@ def check_slot(name: str, buffer: jax.Array, slot: jax.Array) -> None:
 
 
 def check_delays(delays: Any, slots: int) -> None:
-    """Raise ValueError where a delay that is known now is not in [0, slots)."""
+    """Raise ValueError unless all delays that are known now are in [0, slots)."""
     if not is_known(delays):
         return
     values = np.asarray(delays)
@@ -36,12 +36,12 @@ def check_delays(delays: Any, slots: int) -> None:
 
 
 def slot_index(slot: jax.Array, slots: int) -> jax.Array:
-    """`slot` modulo `slots`, as int32."""
+    """Return `slot` modulo `slots`, as int32."""
     return jnp.remainder(slot, slots).astype(jnp.int32)
 
 
 def arrival_slots(delays: jax.Array, slot: jax.Array, slots: int) -> jax.Array:
-    """The slot in which each delay ends; `slots`, which is none, for a delay that is not in [0, slots)."""
+    """Return the slot in which each delay ends, or `slots` for a delay that is not in [0, slots)."""
     steps = delays if delays.dtype.itemsize >= 4 else delays.astype(jnp.int32)
     known = (steps >= 0) & (steps < slots)
     ends = slot_index(slot, slots) + jnp.where(known, steps, 0).astype(jnp.int32)
@@ -49,7 +49,7 @@ def arrival_slots(delays: jax.Array, slot: jax.Array, slots: int) -> jax.Array:
 
 
 def arrival_places(indices: Any, delays: Any, slot: Any, buffer: Any) -> jax.Array:
-    """Where in the flat buffer each entry adds; out of range, its size, for one that adds nothing."""
+    """Return where in the flat buffer each entry adds, or the size of the buffer if it adds nothing."""
     (slots, columns), size = buffer.shape, buffer.size
     wide = size > np.iinfo(np.int32).max
     if wide and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,4 +1,4 @@
-"""The validate mode: operators look at the values of indices, pointers and ids, not only at their shapes.
+"""The validate mode: operators also check the values of indices, pointers and ids, not only their shapes.
 
 `with event_ops.validate():` around calls in this thread, or `EVENT_OPS_VALIDATE=1` in the environment of the
 process. What an argument must hold is declared once for each operator, by `contract` above its function.
@@ -35,10 +35,10 @@ class Rule:
     """What an argument must hold.
 
     Args:
-        wrong: `(values, xp)`: where values, at least one and laid flat, are not as they must be; xp is
-            `numpy` or `jax.numpy`.
-        expected: the same in words.
-        kinds: of the dtypes that are looked at; the operator itself refuses the others.
+        wrong: a function `(values, xp)` that returns where values, a flat array of at least one, break the
+            rule; xp is `numpy` or `jax.numpy`.
+        expected: the rule in words.
+        kinds: the kinds of dtypes that are checked; the operator itself refuses the others.
     """
 
     wrong: Callable[[Any, Any], Any]
@@ -46,8 +46,8 @@ class Rule:
     kinds: str = "iu"
 
 
-# Of the arguments of a call: what one of them must hold; None where that is anything, or where the arguments
-# do not fit each other, which the operator itself says better.
+# Maps the arguments of a call to the rule for one of them; to None if it may hold anything, or if the
+# arguments do not fit each other, for which the operator itself has a better error.
 Declared = Callable[[Mapping[str, Any]], Rule | None]
 
 _BY_ENVIRONMENT: Final = os.environ.get(VARIABLE, "") not in ("", "0")
@@ -58,11 +58,11 @@ if _BY_ENVIRONMENT:
 
 @contextlib.contextmanager
 def validate() -> Generator[None]:
-    """Within the block, in this thread: an operator whose arguments break its contract ends with an error.
+    """Raise an error, within the block and in this thread, when arguments of an operator break its contract.
 
-    It names the operator, the argument, the first position that is wrong and the value there. Arrays that are
+    The error names the operator, the argument, the first wrong position and the value there. Arrays that are
     known raise ValueError at the call. Traced ones are checked when the program runs, on every backend, and
-    raise `jax.errors.JaxRuntimeError` with the same text, or ValueError where JAX meets it on the spot.
+    raise `jax.errors.JaxRuntimeError` with the same text, or ValueError if JAX runs the check at once.
     Outputs of kernels on the CPU lie between canaries and begin as NaN or -1, as with `FFI_BRIDGE_DEBUG=1`.
     A function under `jax.jit` is traced once more for the mode. A program that was traced in the mode calls
     Python where a check fails, so that `jax.export` refuses it.
@@ -72,12 +72,12 @@ def validate() -> Generator[None]:
 
 
 def is_on() -> bool:
-    """Whether operators called now look at values."""
+    """Return whether operators called now check values."""
     return bool(_MODE.value)
 
 
 def contract(**rules: Declared) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Declares what the arguments of an operator must hold; looked at in the validate mode alone."""
+    """Declare what the arguments of an operator must hold, which only the validate mode checks."""
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         signature = inspect.signature(function)
@@ -99,7 +99,7 @@ def contract(**rules: Declared) -> Callable[[Callable[_P, _R]], Callable[_P, _R]
 
 
 def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) -> Any:
-    """`x`, from which a program cannot get without the check; ValueError where it is known and wrong."""
+    """Return `x`, if it is traced with the check as a part of it; raise ValueError if known and wrong."""
     known = is_known(x)
     values = np.asarray(x) if known else x
     rule = declared(given) if values.size else None
@@ -124,14 +124,14 @@ def _checked_when_run(name: str, x: jax.Array, rule: Rule) -> jax.Array:
 
     def refused(x: jax.Array) -> jax.Array:
         added = jax.pure_callback(refuse, zero, *found, vmap_method="broadcast_all")
-        # XLA does not know that this is 0, and so cannot leave out the call.
+        # XLA does not know that `added` is 0, and so cannot leave out the call.
         return x + added.astype(x.dtype)
 
     return jax.lax.cond(found[0], refused, lambda x: x, x)
 
 
 def _refuse(name: str, rule: Rule, shape: tuple[int, ...], *found: Any) -> Any:
-    """Raise ValueError for the first of a batch of findings that is one, else zeros."""
+    """Raise ValueError for the first wrong value that a batch of checks found; return zeros if none did."""
     # Under vmap both sides of a condition are computed, also where nothing is wrong.
     for wrong, first, value, count in zip(*map(np.ravel, found), strict=True):
         if wrong:

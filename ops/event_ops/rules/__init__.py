@@ -1,1 +1,1 @@
-"""Derivative and batching rules, by what they are rules for."""
+"""Derivative and batching rules: of operators that are linear in an input, and of products with matrices."""

@@ -12,7 +12,7 @@ from ffi_bridge import XLACustomKernel
 
 
 def tangent_in(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
-    """The rule `dy = kernel(..., dx, ...)`: the operator itself, with the tangent as input `position`."""
+    """Return the rule `dy = kernel(..., dx, ...)`: the operator, with the tangent as input `position`."""
 
     def rule(tangent: Any, *primals: Any, **params: Any) -> Any:
         return kernel(*primals[:position], tangent, *primals[position + 1 :], **params)
@@ -21,8 +21,8 @@ def tangent_in(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
 
 
 def of_one_weight(ct: jax.Array, sums: jax.Array) -> jax.Array:
-    """The cotangent of a weight that is one for all, from what it is multiplied with in each output.
+    """Return the cotangent of one weight for all entries, from the sums that it multiplies in each output.
 
-    A cotangent that is NaN or infinite does not count where nothing arrives.
+    An output's cotangent that is NaN or infinite does not count if its sum is 0.
     """
     return jnp.vdot(jnp.where((sums != 0) | jnp.isfinite(ct), ct, 0), sums)

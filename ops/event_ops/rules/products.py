@@ -15,10 +15,10 @@ from ffi_bridge import XLACustomKernel, get_operator
 
 
 def fold_into(kernel: XLACustomKernel, matmat: str, *, transposed: bool) -> Callable[..., tuple[Any, int]]:
-    """The batching rule of `kernel(data, indices, indptr, x)`: one call of `matmat` where only x is mapped.
+    """Return the batching rule of `kernel(data, indices, indptr, x)`: one `matmat` if only x is mapped.
 
-    Entries are read once for the whole batch then, forward and in derivatives. Everything else is batched
-    as if there were no rule, and so is transpose=True unless `transposed`.
+    Entries are then read once for the whole batch, also in derivatives. Everything else is batched as if
+    there were no rule, and so is transpose=True unless `transposed`.
     """
 
     def rule(
@@ -37,9 +37,9 @@ def fold_into(kernel: XLACustomKernel, matmat: str, *, transposed: bool) -> Call
 
 
 def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
-    """The transpose rule of `kernel(data, indices, indptr, x)`, a CSR matrix times a vector or a matrix x.
+    """Return the transpose rule of `kernel(data, indices, indptr, x)`, a CSR matrix times a vector or matrix.
 
-    The cotangent of x is the product the other way; that of data, the products that its entries sample.
+    The cotangent of x is the product the other way; that of data is sampled from ct times x (SDDMM).
     """
 
     def rule(
@@ -62,7 +62,7 @@ def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
 
 
 def ell_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
-    """The transpose rule of `kernel(data, indices, x)`."""
+    """Return the transpose rule of `kernel(data, indices, x)`, an ELLPACK matrix times a vector."""
 
     def rule(
         ct: Any, data: Any, indices: Any, x: Any, *, outs: Any, shape: Any, transpose: bool, **params: Any
@@ -82,7 +82,7 @@ def ell_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
 
 
 def _samples(rows: jax.Array, by_column: jax.Array, indices: jax.Array, columns: int) -> jax.Array:
-    """What every entry's weight is multiplied with; bools choose, so that False hides even infinity."""
+    """Return the factor of each entry's weight; bools select, so that False hides even infinity."""
     at = values_at(by_column, indices)
     if rows.dtype == bool:
         terms = jnp.where(rows, at, 0)
@@ -94,10 +94,10 @@ def _samples(rows: jax.Array, by_column: jax.Array, indices: jax.Array, columns:
 
 
 def procedural_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
-    """The transpose rule of `kernel(weight, seed, x)`.
+    """Return the transpose rule of `kernel(weight, seed, x)`, a generated matrix times a vector.
 
-    The cotangent of x is the product the other way; that of each parameter, `ct` times the product with the
-    matrix that has this parameter 1 and the others 0.
+    The cotangent of x is the product the other way; that of each parameter is `ct` times the product with
+    the matrix that has this parameter 1 and the others 0.
     """
 
     def rule(

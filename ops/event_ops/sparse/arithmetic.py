@@ -1,4 +1,4 @@
-"""Arithmetic with a CSR matrix that changes its weights and not its structure, and what NumPy makes of it."""
+"""Arithmetic that changes the weights of a CSR matrix and keeps its structure; NumPy's functions use it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPERATORS = {
 
 
 def apply_ufunc(A: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    """Return what Python's operator for a ufunc gives, or raise TypeError where there is none."""
+    """Apply the Python operator that a ufunc stands for, or raise TypeError if there is none."""
     if method != "__call__" or options or ufunc not in _OPERATORS:
         raise TypeError(
             f"np.{ufunc.__name__} ({', '.join([method, *options])}) is not an operator of CSR; change the "
@@ -37,7 +37,7 @@ def apply_ufunc(A: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -
 
 
 def no_array(instead: str) -> Callable[..., Never]:
-    """Return an `__array__` that says what to do, where NumPy would make an array of one Python object."""
+    """Return a method `__array__` that raises TypeError: NumPy would make an array of one Python object."""
 
     def refuse(x: Any, dtype: Any = None, copy: Any = None) -> Never:
         raise TypeError(f"{type(x).__name__} is not made a NumPy array unasked; {instead}")
@@ -46,19 +46,19 @@ def no_array(instead: str) -> Callable[..., Never]:
 
 
 def is_sparse(x: Any) -> bool:
-    """Return whether x is a sparse matrix of any library: only those can be made dense."""
+    """Return whether x is a sparse matrix of any library: only these have a method `todense`."""
     return hasattr(x, "todense")
 
 
 def refuse(what: str, instead: str) -> Any:
-    """Raise TypeError for what would give a matrix of another structure."""
+    """Raise TypeError for an operation whose result would have another structure."""
     raise TypeError(f"{what} would change its structure, so it is not offered; use {instead}")
 
 
 def scaled(how: Callable[[Any, Any], Any], A: Any, x: Any, fill: int) -> Any:
-    """Return a `CSR` with the weights how(w, x), for a number or an array x that broadcasts to the matrix.
+    """Return A with the weights how(w, x), for a number or an array x that broadcasts to the matrix.
 
-    Entries that are out of range take part with `fill`.
+    Entries that are out of range use `fill` for x.
     """
     if is_sparse(x):
         refuse("Multiplying or dividing two sparse matrices element by element", "to_scipy()")
@@ -82,7 +82,7 @@ def _at_entries(A: Any, dense: jax.Array, fill: int) -> jax.Array:
 
 
 def added(how: Callable[[Any, Any], Any], A: Any, B: Any) -> Any:
-    """Return a `CSR` with the weights how(a, b) of two matrices of one structure."""
+    """Return A with the weights how(a, b); raise TypeError unless A and B are `CSR`s of one structure."""
     if not isinstance(B, type(A)):
         return refuse("Adding anything but a CSR of the same structure to a CSR", "A.todense() + x")
     if not same_structure(A, B):
@@ -91,7 +91,7 @@ def added(how: Callable[[Any, Any], Any], A: Any, B: Any) -> Any:
 
 
 def same_structure(A: Any, B: Any) -> bool:
-    """Return whether entry k has the same place in both, for every k."""
+    """Return whether entry k is in the same row and column in both matrices, for every k."""
     if (A.stored_shape, A.transposed) != (B.stored_shape, B.transposed):
         return False
     return _same_array(A.indptr, B.indptr) and _same_array(A.indices, B.indices)
@@ -109,7 +109,7 @@ def _same_array(a: Any, b: Any) -> bool:
 
 
 def without_sign(data: jax.Array, indices: jax.Array, indptr: jax.Array) -> jax.Array:
-    """Return weights of the absolute values: where entries share a place, the first has that of their sum."""
+    """Return the weights of abs(A); the first of duplicate entries gets the absolute value of their sum."""
     if data.ndim == 0:
         return jnp.abs(data)
     rows = rows_of(indptr, indices.shape[0])

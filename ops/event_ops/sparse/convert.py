@@ -1,4 +1,4 @@
-"""A CSR matrix from and to other formats and files, by its parts: three arrays and a shape."""
+"""Conversion of CSR matrices from and to other formats, files and text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Parts(NamedTuple):
 
 
 def parts_given(data: Any, indices: Any, indptr: Any, shape: Any, validate: bool) -> Parts:
-    """Return the parts of the matrix that these arguments of `CSR` are."""
+    """Return the parts of the matrix that these arguments of `CSR(...)` describe."""
     if isinstance(data, Parts):
         return data
     if indices is not None and indptr is not None:
@@ -51,7 +51,7 @@ def parts_given(data: Any, indices: Any, indptr: Any, shape: Any, validate: bool
 
 
 def checked(parts: Parts, validate: bool) -> Parts:
-    """Return parts as arrays that can be a matrix; with `validate`, by their values too."""
+    """Return the parts as arrays; raise unless they can be a matrix, with `validate` also by their values."""
     indices, indptr = as_array(parts.indices, "indices"), as_array(parts.indptr, "indptr")
     data, shape = event_weights(as_array(parts.data, "data"), indices, float), matrix_shape(parts.shape)
     check_csr(data, indices, indptr, shape, NUMBERS)
@@ -62,7 +62,7 @@ def checked(parts: Parts, validate: bool) -> Parts:
 
 
 def coordinates(row: Any, col: Any, data: Any) -> tuple[Any, Any, Any]:
-    """Return row, col and data, given so, or as SciPy has them: `row` is (data, (row, col))."""
+    """Return row, col and data, which may also be given as SciPy does: (data, (row, col)) as `row` alone."""
     if col is None and data is None and _is_coo(row):
         return (*row[1], row[0])
     if col is None or data is None:
@@ -96,7 +96,7 @@ def _parts_of_matrix(matrix: Any, validate: bool) -> Parts:
 
 
 def text_of(A: Any) -> str:
-    """Return how a `CSR` is printed, also one of a batch, or of leaves that are no arrays."""
+    """Return the text of a `CSR`, which may be a batch of matrices, or have leaves that are not arrays."""
     rows, columns = A.shape
     nse = getattr(A.indices, "shape", ("?",))[-1]
     full = f" ({nse / (rows * columns):.2g} of all)" if isinstance(nse, int) and rows * columns else ""
@@ -115,7 +115,7 @@ def _parts_of_csr(A: Any) -> Parts:
 
 
 def parts_of_scipy(matrix: Any) -> Parts:
-    """Any of SciPy's sparse matrices and arrays; duplicates and the order of entries stay."""
+    """Convert any sparse matrix or array of SciPy; keep duplicates and the order of entries."""
     if not hasattr(matrix, "tocsr") or len(matrix.shape) != 2:
         raise TypeError(f"expected a 2-d SciPy sparse array, got {type(matrix).__name__}; see from_dense")
     csr = matrix.tocsr()
@@ -123,7 +123,7 @@ def parts_of_scipy(matrix: Any) -> Parts:
 
 
 def scipy_of(A: Any) -> Any:
-    """A `scipy.sparse.csr_array`; raises ValueError for a structure that SciPy would read out of bounds."""
+    """Return a `scipy.sparse.csr_array`; raise ValueError if SciPy would read out of bounds."""
     parts = spanned(_parts_of_csr(A))
     data, indices, indptr = map(np.asarray, parts[:3])
     check_indptr(indptr, indices.size, MEND)
@@ -132,9 +132,9 @@ def scipy_of(A: Any) -> Any:
 
 
 def spanned(parts: Parts, hint: str | None = MEND) -> Parts:
-    """Without the entries that indptr does not span, where it is known; one that falls is not taken.
+    """Return the parts without the entries that indptr does not span, where indptr is known.
 
-    With hint=None it is; else the hint ends the error.
+    Raise ValueError, which ends with `hint`, for an indptr that decreases, unless the hint is None.
     """
     data, indices, indptr, shape = parts
     if not is_known(indptr):
@@ -148,7 +148,7 @@ def spanned(parts: Parts, hint: str | None = MEND) -> Parts:
 
 
 def parts_of_coo(row: Any, col: Any, data: Any, shape: Any, validate: bool = True) -> Parts:
-    """Entries in any order, by row; the order within a row stays."""
+    """Sort entries by row; keep the order within a row."""
     shape = matrix_shape(shape)
     row, col, data = as_array(row, "row"), as_array(col, "col"), as_array(data)
     check_rank("row", row, 1, "one per entry")
@@ -163,7 +163,7 @@ def parts_of_coo(row: Any, col: Any, data: Any, shape: Any, validate: bool = Tru
 
 
 def parts_of_bcoo(matrix: Any, validate: bool = True) -> Parts:
-    """A `jax.experimental.sparse.BCOO`; its padding is dropped where it can be seen."""
+    """Convert a `jax.experimental.sparse.BCOO`; drop its padding if the indices are known."""
     _check_flat(matrix)
     row, col, data = matrix.indices[:, 0], matrix.indices[:, 1], matrix.data
     if is_known(row, col):
@@ -174,7 +174,7 @@ def parts_of_bcoo(matrix: Any, validate: bool = True) -> Parts:
 
 
 def parts_of_bcsr(matrix: Any, validate: bool = True) -> Parts:
-    """A `jax.experimental.sparse.BCSR`; its padding is dropped where it can be seen."""
+    """Convert a `jax.experimental.sparse.BCSR`; drop its padding if indptr is known."""
     _check_flat(matrix)
     return spanned(
         Parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape), KEEP if validate else None
@@ -182,13 +182,13 @@ def parts_of_bcsr(matrix: Any, validate: bool = True) -> Parts:
 
 
 def bcsr_of(A: Any) -> Any:
-    """A `jax.experimental.sparse.BCSR` of the same arrays."""
+    """Return a `jax.experimental.sparse.BCSR`."""
     parts = _parts_of_csr(A)
     return loaded("jax.experimental.sparse").BCSR(parts[:3], shape=parts.shape)
 
 
 def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
-    """The non-zero elements; up to `nse` of them, the rest of it zeros in the last row and column 0."""
+    """Convert the non-zero elements; pad them up to `nse` with zeros in the last row, column 0."""
     matrix = as_array(matrix)
     check_rank("matrix", matrix, 2, "rows and columns")
     _check_nse(matrix, nse)
@@ -236,7 +236,7 @@ def _read_matrix_market(file: Any) -> Any:
 
 
 def write_file(path: Any, A: Any) -> None:
-    """The opposite of `parts_of_file`; every value comes back as it was, duplicates in an .npz too."""
+    """Write a file that `parts_of_file` reads, with every value as it is; .npz files keep duplicates too."""
     kind, matrix = _suffix(path, ".npz", ".mtx"), scipy_of(A)
     with open(path, "wb") as file:
         if kind == ".npz":
@@ -246,7 +246,7 @@ def write_file(path: Any, A: Any) -> None:
 
 
 def _suffix(path: Any, *suffixes: str) -> str:
-    """Return which of the suffixes the name of a file has, in letters of either case, or raise ValueError."""
+    """Return which of the suffixes the name of a file has, in either case; raise ValueError if none."""
     for suffix in suffixes:
         if str(path).lower().endswith(suffix):
             return suffix
@@ -254,5 +254,5 @@ def _suffix(path: Any, *suffixes: str) -> str:
 
 
 def loaded(module: str) -> Any:
-    """Load a module by name: with sparse modules `import event_ops` would take twice the time."""
+    """Import a module by name, late: with sparse modules `import event_ops` would take twice the time."""
     return import_module(module)

@@ -1,4 +1,4 @@
-"""`CSR`: a sparse matrix as a pytree. What its methods do stands in the modules beside this one."""
+"""`CSR`: a sparse matrix as a pytree. Its methods call the functions of the modules beside this one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CSR:
     the matrix multiplies or divides its weights; matrices of one structure add.
 
     Gradients: `jax.grad(lambda w: loss(A.with_data(w)))(A.data)`. With respect to a whole matrix,
-    `jax.grad(loss, allow_int=True)(A).data`: the structure is of integers, for which jax.grad wants that.
+    `jax.grad(loss, allow_int=True)(A).data`: jax.grad asks for allow_int, as the structure is integers.
 
     Args:
         data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
@@ -43,10 +43,10 @@ class CSR:
         indices: (nse,), the column of each weight; int32, int64 or unsigned; unsorted, duplicates add up.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         shape: (rows, columns), static.
-        validate: look at the values of indices and indptr, unless they are traced: `check` is for those.
+        validate: check the values of indices and indptr, unless they are traced; `check` is for traced ones.
 
     Raises:
-        TypeError: a dtype that is not taken, or no matrix.
+        TypeError: a dtype that is not supported, or data that is no matrix.
         ValueError: sizes that do not fit `shape`; with validate=True columns out of range, or an indptr that
             does not rise from 0 to nse.
 
@@ -95,7 +95,7 @@ class CSR:
 
     @property
     def nnz(self) -> int:
-        """The number of stored entries, as SciPy counts them: stored zeros, too. The same as `nse`."""
+        """The number of stored entries, stored zeros included: SciPy's name for `nse`."""
         return self.nse
 
     @property
@@ -105,37 +105,37 @@ class CSR:
 
     @property
     def T(self) -> Self:
-        """The transpose: the same three arrays, which mean what they did, read the other way round."""
+        """The transpose: the same three arrays, read with rows and columns swapped."""
         return self._changed(transposed=not self.transposed)
 
     def __repr__(self) -> str:
         return convert.text_of(self)
 
     def with_data(self, data: ArrayLike) -> Self:
-        """The same structure with other weights, (nse,) or one for all; a plan is brought up to date."""
+        """Return the matrix with other weights, (nse,) or one for all, and its plan updated."""
         weights = event_weights(data, self.indices, self.dtype)
         check_csr(weights, self.indices, self.indptr, self.stored_shape, NUMBERS)
         plan = brought_up_to_date(self.by_column, self.data, weights)
         return self._changed(data=weights, by_column=plan)
 
     def astype(self, dtype: Any) -> Self:
-        """The same matrix with weights of another dtype."""
+        """Return the matrix with weights of another dtype."""
         return self.with_data(self.data.astype(dtype))
 
     def plan(self, *, weights: bool = True) -> Self:
-        """The same matrix with its entries kept by column too: `A @ Events(x)` then follows the events.
+        """Return the matrix with its entries stored by column too, so that `A @ Events(x)` follows events.
 
-        Without, that product looks at every entry; `Events(x) @ A` never does. One sort and twice the memory;
-        `with_data` needs no further sort. Change planned weights by with_data, not leaf by leaf: a gradient
-        with respect to the whole pytree is in the leaf `data` alone. With weights=False only the places of
-        entries are kept: for `stdp_on_post` at each step of a loop, which then has no copy to bring up to
-        date; `A @ Events(x)` looks at every entry again.
+        Without a plan, that product looks at every entry; `Events(x) @ A` never does. A plan costs one sort
+        and twice the memory; `with_data` needs no further sort. Change planned weights by with_data, not leaf
+        by leaf: the gradient with respect to the whole pytree is in the leaf `data` alone. A plan with
+        weights=False stores only where the entries are: for `stdp_on_post` at each step of a loop, which then
+        has no copy of the weights to update; `A @ Events(x)` looks at every entry again.
         """
         plan = by_column(self.indices, self.indptr, self.stored_shape)
         return self._changed(by_column=reweighted(plan, self.data) if weights else plan)
 
     def tocsr(self) -> Self:
-        """The same matrix, not read transposed: sorted anew if it was, or as its plan has it."""
+        """Return the matrix not read transposed: sort its entries if it is, or take them from its plan."""
         if not self.transposed:
             return self
         plan = self.by_column or by_column(self.indices, self.indptr, self.stored_shape)
@@ -144,25 +144,28 @@ class CSR:
         return type(self)(data, indices, indptr, shape=self.shape, validate=False)
 
     def todense(self) -> jax.Array:
-        """The matrix as a dense array; duplicates added up."""
+        """Return a dense array; duplicate entries add up."""
         D = csr_todense(self.data, self.indices, self.indptr, shape=self.stored_shape)
         return D.T if self.transposed else D
 
-    # SciPy's name; the array is one of JAX.
+    # SciPy's name for it; the array is a JAX array.
     toarray = todense
 
     def same_structure(self, other: CSR) -> bool:
-        """Whether entry k has the same place in both, for every k. While tracing: see the error."""
+        """Return whether entry k is in the same row and column in both matrices, for every k.
+
+        Raise ValueError while tracing, unless the index arrays are the same objects.
+        """
         return arithmetic.same_structure(self, other)
 
     def check(self) -> None:
-        """Look at the values of indices, indptr and plan: by `jax.experimental.checkify` also under jit."""
+        """Check the values of indices, indptr and plan, with `jax.experimental.checkify` also under jit."""
         checkify_structure(self.indices, self.indptr, self.stored_shape[1])
         if self.by_column and self.by_column.weights is not None:
             checkify_copy(self.by_column.weights, self.data, self.by_column.permutation)
 
     def repeated_data(self) -> jax.Array:
-        """The weights, one for each entry."""
+        """Return the weights, one for each entry."""
         return self.data if self.data.ndim else jnp.broadcast_to(self.data, (self.nse,))
 
     @classmethod
@@ -171,14 +174,14 @@ class CSR:
         return cls(convert.parts_of_scipy(matrix), validate=validate)
 
     def to_scipy(self) -> Any:
-        """A `scipy.sparse.csr_array`."""
+        """Return a `scipy.sparse.csr_array`."""
         return convert.scipy_of(self)
 
     @classmethod
     def from_coo(
         cls, row: Any, col: Any = None, data: Any = None, *, shape: tuple[int, int], validate: bool = True
     ) -> Self:
-        """Make a matrix of entries (row, col, data) in any order, or as SciPy has them, (data, (row, col)).
+        """Make a matrix of entries in any order: row, col, data or, as in SciPy, (data, (row, col)).
 
         Works under jit.
         """
@@ -196,17 +199,17 @@ class CSR:
         return cls(convert.parts_of_bcsr(matrix, validate), validate=validate)
 
     def to_bcsr(self) -> Any:
-        """A `jax.experimental.sparse.BCSR`."""
+        """Return a `jax.experimental.sparse.BCSR`."""
         return convert.bcsr_of(self)
 
     @classmethod
     def from_dense(cls, matrix: ArrayLike, *, nse: int | None = None) -> Self:
-        """Of the elements that are not zero; under jit `nse`, the most there can be, has to be given."""
+        """Convert the elements that are not zero; under jit give `nse`, the most that there can be."""
         return cls(convert.parts_of_dense(matrix, nse))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, validate: bool = True) -> Self:
-        """Of a Matrix Market file (.mtx, .mtx.gz), or of a .npz that `scipy.sparse.save_npz` wrote."""
+        """Read a Matrix Market file (.mtx, .mtx.gz), or a .npz that `scipy.sparse.save_npz` wrote."""
         return cls(convert.parts_of_file(path), validate=validate)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -216,7 +219,7 @@ class CSR:
     stdp_on_pre = plasticity.stdp_on_pre
     stdp_on_post = plasticity.stdp_on_post
 
-    # NumPy's operators and ufuncs ask this; JAX's leave the answer to the operators below.
+    # NumPy's operators and ufuncs call this; JAX's arrays leave their operators to those below.
     __array_ufunc__ = arithmetic.apply_ufunc
     __array__ = arithmetic.no_array(
         "use A.todense() for a dense array, A.to_scipy() for a product with a sparse matrix, and A @ x for "
@@ -230,15 +233,15 @@ class CSR:
         return products.before(other, self)
 
     def dot(self, other: Any) -> jax.Array:
-        """A @ other, as SciPy has it."""
+        """Return A @ other: SciPy's name for it."""
         return self @ other
 
     def matvec(self, x: Any) -> jax.Array:
-        """A @ x: what a function that asks for a matrix by its products calls, of SciPy or JAX."""
+        """Return A @ x, for functions of SciPy or JAX that take a matrix as its products."""
         return self @ x
 
     def rmatvec(self, x: Any) -> jax.Array:
-        """A.T.conj() @ x, as SciPy's `LinearOperator` has it."""
+        """Return A.T.conj() @ x, as SciPy's `LinearOperator` does."""
         return jnp.conj(self.T @ jnp.conj(as_array(x)))
 
     def __mul__(self, x: ArrayLike) -> Self:

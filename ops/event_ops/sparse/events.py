@@ -1,4 +1,4 @@
-"""`Events`: says that an operand is events, so that a product costs what the active ones cost."""
+"""`Events`: marks an operand as events, so that a product only costs what the active ones cost."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ class Events:
     inactive elements contribute exactly 0, even where their weight is NaN. A pytree with one leaf.
 
     Args:
-        values: (n,), or a matrix with one vector of events per column (per row in `Events(x) @ A`), or more
-            axes before those of such matrices; bool, float32 or float64. Or what `encoding` says.
-        encoding: "flags"; or "ids" or "bits", the ids that `spike_compact(spikes)[0]` or the words that
-            `pack_events(spikes)` are: as in `csr_event_matvec`.
+        values: (n,), or a matrix with one vector of events per column (per row in `Events(x) @ A`), or a
+            stack of such matrices, with more axes in front; bool, float32 or float64. For ids and bits see
+            `encoding`.
+        encoding: "flags"; "ids", which are `spike_compact(spikes)[0]`; or "bits", the words
+            `pack_events(spikes)`: as in `csr_event_matvec`.
 
     Raises:
-        TypeError: values of another dtype.
-        ValueError: values that are a number, or ids or bits that are no vector.
+        TypeError: values whose dtype does not fit the encoding.
+        ValueError: values that are one number, or ids or bits that are not a vector.
 
     Example:
         >>> import numpy as np
@@ -62,11 +63,11 @@ class Events:
     __array__ = no_array("its array is events.values")
 
     def __matmul__(self, other: Any) -> Any:
-        """Of a dense matrix: refused. `CSR` has the product with itself."""
+        """Refuse a dense matrix; `CSR` multiplies with events by its own methods."""
         return _refuse_dense(other, "transpose=True")
 
     def __rmatmul__(self, other: Any) -> Any:
-        """As `__matmul__`."""
+        """Refuse a dense matrix, as `__matmul__` does."""
         return _refuse_dense(other, "transpose=False")
 
     @property

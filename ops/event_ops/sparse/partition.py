@@ -1,4 +1,4 @@
-"""The rows of a CSR matrix cut into contiguous blocks of one shape: NumPy, on the host."""
+"""Cut the rows of a CSR matrix into contiguous blocks of one shape, with NumPy on the host."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stored:
     transposed: bool
 
     def ends(self) -> Any:
-        """(rows + 1,), int64: ends[i] entries lie before row i."""
+        """Return (rows + 1,), int64: ends[i] is the number of entries before row i."""
         if not self.transposed:
             return self.indptr.astype(np.int64)
         rows = self.shape[0]
@@ -34,7 +34,7 @@ class Stored:
         return np.concatenate([[0], np.cumsum(np.bincount(inside, minlength=rows))])
 
     def rows(self, low: int, high: int) -> Stored:
-        """The rows from `low` up to `high`, stored in the same orientation."""
+        """Return the rows from `low` up to `high`, stored in the same orientation."""
         columns = self.shape[1]
         if not self.transposed:
             first, last = self.indptr[low], self.indptr[high]
@@ -50,7 +50,7 @@ class Stored:
         )
 
     def padded(self, rows: int, nse: int) -> Stored:
-        """The same with so many rows and entries: the new ones lie behind indptr[-1], and out of range."""
+        """Pad to so many rows and entries; new entries lie behind indptr[-1], and out of range."""
         columns = self.shape[1]
         outside = np.asarray(rows if self.transposed else columns).astype(self.indices.dtype)
         data = _longer(self.data, nse, 0) if self.data.ndim else self.data
@@ -61,9 +61,9 @@ class Stored:
 
 
 def stored(A: Any) -> Stored:
-    """The arrays of a `CSR`, or of a SciPy CSR matrix, whose arrays may be memory-mapped files.
+    """Return the arrays of a `CSR`, or of a SciPy CSR matrix, whose arrays may be memory-mapped files.
 
-    Raises ValueError for a matrix that is being traced, or whose indptr does not rise within its entries.
+    Raise ValueError for a matrix that is being traced, or whose indptr does not rise within its entries.
     """
     if not is_known(A.data, A.indices, A.indptr):
         raise ValueError(
@@ -84,9 +84,10 @@ def stored(A: Any) -> Stored:
 
 
 def balanced_starts(ends: Any, shards: int) -> tuple[int, ...]:
-    """Block k begins at the first row with at least k / shards of all entries before it.
+    """Return the first row of each block, and the number of rows.
 
-    So it has fewer entries than nse / shards + the longest row.
+    Block k begins at the first row with at least k / shards of all entries before it, so that it has fewer
+    entries than nse / shards + the longest row.
     """
     total = int(ends[-1])
     targets = [-(-total * k // shards) for k in range(shards)]
@@ -94,7 +95,7 @@ def balanced_starts(ends: Any, shards: int) -> tuple[int, ...]:
 
 
 def check_starts(starts: Sequence[int], rows: int, shards: int) -> tuple[int, ...]:
-    """`starts` as Python integers; ValueError unless they cut `rows` rows into `shards` blocks."""
+    """Return `starts` as Python integers; raise ValueError unless they cut the rows into so many blocks."""
     cuts = tuple(int(start) for start in starts)
     if len(cuts) != shards + 1 or (cuts[0], cuts[-1]) != (0, rows) or list(cuts) != sorted(cuts):
         raise ValueError(

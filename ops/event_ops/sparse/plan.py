@@ -1,4 +1,4 @@
-"""The entries of a CSR matrix by column: its transpose, kept, and event products that follow columns."""
+"""Plans, which store the entries of a CSR matrix by column too, and the event products that use them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from event_ops.sparse.events import Events
 
 
 class ByColumn(NamedTuple):
-    """The result of `csr_tocsc`, and the weights in that order; None for one weight, or if none are kept."""
+    """The result of `csr_tocsc`, and a copy of the weights in its order; None if none is stored or needed."""
 
     indices: jax.Array
     indptr: jax.Array
@@ -29,17 +29,17 @@ export.register_namedtuple_serialization(ByColumn, serialized_name="event_ops.cs
 
 
 def by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> ByColumn:
-    """The entries of a matrix by column, without weights: one sort."""
+    """Sort the entries of a matrix by column; store no weights."""
     return ByColumn(*csr_tocsc(indices, indptr, shape=shape), None)
 
 
 def reweighted(plan: ByColumn, data: jax.Array) -> ByColumn:
-    """The same entries with new weights: no sort."""
+    """Return the plan with a copy of the weights `data`, for which nothing is sorted."""
     return plan._replace(weights=data[plan.permutation] if data.ndim else None)
 
 
 def brought_up_to_date(plan: ByColumn | None, old: jax.Array, new: jax.Array) -> ByColumn | None:
-    """Return a plan for new weights: if it has a copy of the old ones, or did not need one, a new copy."""
+    """Return a plan after a change of weights: with a copy of the new ones, unless it was to have none."""
     if plan is None or (plan.weights is None and old.ndim):
         return plan
     return reweighted(plan, new)
@@ -53,7 +53,7 @@ def event_product(
     shape: tuple[int, int],
     transpose: bool = False,
 ) -> jax.Array:
-    """A @ events or A.T @ events, for one vector of events or for a matrix of them."""
+    """Return A @ events or A.T @ events, for a vector of events or a matrix of them."""
     arrays = data, indices, indptr, events.values
     if events.values.ndim == 2:
         return csr_event_matmat(*arrays, shape=shape, transpose=transpose)
@@ -68,7 +68,7 @@ def planned_event_product(
     shape: tuple[int, int],
     plan: ByColumn,
 ) -> jax.Array:
-    """A @ events at the cost of the columns whose events are active, or of all without their weights."""
+    """Return A @ events from the columns of active events alone, or from all if the plan has no weights."""
     if plan.weights is None and data.ndim:
         return event_product(data, indices, indptr, events, shape)
     if plan.weights is None:
@@ -76,8 +76,8 @@ def planned_event_product(
     return _planned(shape, data, events, indices, indptr, plan)
 
 
-# The value is computed from the plan's copy of the weights, the derivatives from the weights themselves:
-# so they are right, and counted once, wherever the plan was made.
+# The value is computed from the plan's copy of the weights, derivatives from the weights themselves: so
+# they are right, and counted once, wherever the plan was made.
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _planned(
     shape: tuple[int, int],

@@ -27,9 +27,9 @@ def stdp_on_pre(
 ) -> Matrix:
     """`A[i, j] = clip(A[i, j] - A_minus * x_post[j], w_min, w_max)` for every row i that spikes.
 
-    Changes `data` as the operator `stdp_on_pre` does, in place where it is not needed again; structure
-    and plan stay. A plan that keeps weights is brought up to date in a pass over all entries; one that
-    `plan(weights=False)` made has none to update. A transposed matrix must have a plan.
+    Changes `data` as the operator `stdp_on_pre` does, in place if it is not needed again; structure and plan
+    stay. A plan that stores weights is updated in a pass over all entries; one that `plan(weights=False)`
+    made has none to update. A transposed matrix must have a plan.
 
     Args:
         spikes_pre: (rows,); bool, or the dtype of the weights.
@@ -40,7 +40,7 @@ def stdp_on_pre(
         backend: run on this one or not at all; default: choose.
 
     Raises:
-        TypeError: a dtype that is not taken, or that is not the one of the weights.
+        TypeError: a dtype that is not supported, or that differs from the dtype of the weights.
         ValueError: one weight for all entries, a shape that does not fit, no plan where one is needed, or
             A_minus < 0 or w_min > w_max where their values are known when traced.
     """
@@ -73,7 +73,7 @@ def stdp_on_post(
         backend: run on this one or not at all; default: choose.
 
     Raises:
-        TypeError: a dtype that is not taken, or that is not the one of the weights.
+        TypeError: a dtype that is not supported, or that differs from the dtype of the weights.
         ValueError: one weight for all entries, a shape that does not fit, no plan where one is needed, or
             A_plus < 0 or w_min > w_max where their values are known when traced.
     """

@@ -1,4 +1,4 @@
-"""The matrices of `procedural_matvec` and `procedural_event_matvec`, stored: to look at or to save."""
+"""Matrices that `procedural_matvec` and `procedural_event_matvec` generate, as arrays to look at or save."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def procedural_tocsr(
         indptr: (rows + 1,), int32.
 
     Raises:
-        TypeError: a dtype that is not taken, or a traced seed.
-        ValueError: what `procedural_matvec` refuses; or more entries than int32 counts.
+        TypeError: a dtype that is not supported, or a traced seed.
+        ValueError: an argument that `procedural_matvec` refuses, or more entries than int32 can count.
     """
     parameters, word = weight_parameters(weight, distribution, float), seed_word(seed)
     if isinstance(word, Tracer):
@@ -80,7 +80,7 @@ def procedural_todense(
 
 
 def _entries(seed: np.ndarray, prob: float, shape: tuple[int, int]) -> tuple[np.ndarray, ...]:
-    """Row, column and weight word of every entry, sorted by row and column."""
+    """Return row, column and weight word of every entry, sorted by row and column."""
     table, end = gap_table(prob), shape[1]
     rows, column = np.arange(shape[0], dtype=np.uint32), np.zeros(shape[0], np.uint32)
     found: list[tuple[Any, ...]] = [(rows[:0], column[:0], rows[:0])]

@@ -1,4 +1,4 @@
-"""Products of a `CSR`: what an operand may be, in which dtype both meet, and which operator multiplies."""
+"""Products of a `CSR` with arrays and events: check the operand, promote dtypes, call the operator."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def _events_product(A: Any, events: Events) -> jax.Array:
 
 
 def _operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:
-    """Return x, which `check_factor` passes, as an array, or as the events that it is."""
+    """Return x as an array, or as it is if it is `Events`; raise as `check_factor` does."""
     check_factor(x, shape, left=left)
     return x if isinstance(x, Events) else as_array(x)
 
 
 def check_factor(x: Any, shape: tuple[int, int], *, left: bool) -> None:
-    """Raise TypeError for a sparse x, ValueError unless A @ x exists for A of `shape`; on the left, x @ A."""
+    """Raise TypeError for a sparse x, ValueError unless A @ x exists for A of `shape`, or x @ A if `left`."""
     if is_sparse(x):
         refuse("A product of two sparse matrices", "A.to_scipy() @ B.to_scipy(), or A @ B.todense()")
     if not isinstance(x, Events):
@@ -87,7 +87,7 @@ def _check_sizes(given: tuple[int, ...], shape: tuple[int, int], left: bool) -> 
 
 
 def _promoted(data: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return weights and an operand in the dtype that JAX promotes both to, in the mode that is set."""
+    """Return weights and operand in the dtype to which JAX promotes both."""
     if data.dtype == x.dtype:
         return data, x
     try:
@@ -107,7 +107,7 @@ def _turned(x: Any) -> Any:
 
 
 def _over_matrices(product: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
-    """Return the product with each matrix in the last two axes of x, as jnp.matmul does, by one product."""
+    """Multiply each matrix in the last two axes of x, as jnp.matmul does, by one product."""
     if x.ndim <= 2:
         return product(x)
     columns = jnp.moveaxis(x, -2, 0)

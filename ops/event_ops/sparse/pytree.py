@@ -49,7 +49,7 @@ def register(
 
 
 def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that returns the attributes of these names as a tuple: an attrgetter, also of one."""
+    """Return a function that returns these attributes as a tuple, even if it is only one."""
     if len(names) > 1:
         return attrgetter(*names)
     only = attrgetter(*names)

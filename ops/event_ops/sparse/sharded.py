@@ -1,4 +1,4 @@
-"""`shard_csr`: the rows of a CSR matrix over the devices of a mesh, and the products of what it returns."""
+"""`shard_csr`: distribute the rows of a CSR matrix over the devices of a mesh, and multiply there."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from event_ops.sparse.products import check_factor
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class ShardedCSR:
-    """The rows of a CSR matrix, a contiguous block of them on each shard of a mesh axis; see `shard_csr`.
+    """The rows of a CSR matrix, a contiguous block on each shard of a mesh axis; see `shard_csr`.
 
     `A @ v` and `A @ Events(x)` take v or x whole on every device, and give blocks, (shards, block rows):
     nothing is communicated. `x @ A` and `Events(x) @ A` take blocks, and give the sum over the shards, whole
     on every device: one all-reduce of `columns` numbers. `scatter` makes blocks of a vector and `gather` a
-    vector of blocks. A pytree, so an argument of any transformed function; in one's own `jax.shard_map` its
-    specification is `P(axis)`, and `A.local()` is the `CSR` of this shard.
+    vector of blocks. A pytree, so an argument of any transformed function; in a `jax.shard_map` of your
+    own its specification is `P(axis)`, and `A.local()` is the `CSR` of this shard.
     """
 
     data: jax.Array  # (shards, nse of a block), or (shards,): one weight for all entries
@@ -63,13 +63,13 @@ class ShardedCSR:
         )
 
     def local(self) -> CSR:
-        """This shard's rows, padded, as a `CSR` of shape `block_shape`; inside of `jax.shard_map` only."""
+        """Return the rows of this shard, padded to `block_shape`, as a `CSR`; inside `jax.shard_map` only."""
         shape = self.block_shape[::-1] if self.transposed else self.block_shape
         A = CSR(self.data[0], self.indices[0], self.indptr[0], shape=shape, validate=False)
         return A.T if self.transposed else A
 
     def with_data(self, data: ArrayLike) -> ShardedCSR:
-        """The same structure with other weights, in the shape of `data`; those of padding have no effect."""
+        """Return the matrix with other weights, in the shape of `data`; those of padding have no effect."""
         weights = as_array(data)
         check_shape("data", weights, self.data.shape, why="weights by shard, as in the attribute `data`")
         return replace(self, data=weights)
@@ -91,9 +91,9 @@ class ShardedCSR:
         return _before(x, self)
 
     def scatter(self, x: ArrayLike) -> jax.Array:
-        """Blocks, (shards, block rows, ...), of an array with one element or row per row of A; padded with 0.
+        """Cut an array, one element or row per row of A, into padded blocks, (shards, block rows, ...).
 
-        A process only sends what its own devices hold.
+        Each process only sends the blocks of its own devices.
         """
         whole: Any = np.asarray(x)
         check_shape("x", whole, (self.shape[0], *whole.shape[1:]), why="one element per row of A")
@@ -106,7 +106,7 @@ class ShardedCSR:
         return _by_shard(block, self.mesh, self.axis)
 
     def gather(self, blocks: jax.Array) -> Any:
-        """The NumPy array, (rows, ...), of blocks: an all-gather, which every process has to take part in."""
+        """Return blocks as a NumPy array, (rows, ...): an all-gather, in which every process takes part."""
         whole = np.asarray(jax.device_put(blocks, NamedSharding(self.mesh, P())))
         sizes = np.diff(self.starts)
         return np.concatenate([block[:size] for block, size in zip(whole, sizes, strict=True)])
@@ -167,7 +167,7 @@ def _check_countable(count: int) -> None:
 
 
 def _by_shard(block: Callable[[int], Any], mesh: Mesh, axis: str) -> jax.Array:
-    """The array whose element k is block(k), made where element k lives."""
+    """Return the array whose element k is block(k), made on the device of element k."""
     shards, sharding = mesh.shape[axis], NamedSharding(mesh, P(axis))
 
     def those(at: Any) -> Any:
