@@ -23,6 +23,8 @@ from event_ops.checks.csr import (
     matrix_shape,
 )
 
+# Sparse modules are imported by name, when needed: with them `import event_ops` would take twice the time.
+
 
 class Parts(NamedTuple):
     """The three arrays and the shape of a CSR matrix."""
@@ -128,7 +130,7 @@ def scipy_of(A: Any) -> Any:
     data, indices, indptr = map(np.asarray, parts[:3])
     check_indptr(indptr, indices.size, MEND)
     check_in_range("indices", indices, parts.shape[1], "columns", MEND)
-    return loaded("scipy.sparse").csr_array((data, indices, indptr), shape=parts.shape)
+    return import_module("scipy.sparse").csr_array((data, indices, indptr), shape=parts.shape)
 
 
 def spanned(parts: Parts, hint: str | None = MEND) -> Parts:
@@ -184,7 +186,7 @@ def parts_of_bcsr(matrix: Any, validate: bool = True) -> Parts:
 def bcsr_of(A: Any) -> Any:
     """Return a `jax.experimental.sparse.BCSR`."""
     parts = _parts_of_csr(A)
-    return loaded("jax.experimental.sparse").BCSR(parts[:3], shape=parts.shape)
+    return import_module("jax.experimental.sparse").BCSR(parts[:3], shape=parts.shape)
 
 
 def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
@@ -224,12 +226,12 @@ def parts_of_file(path: Any) -> Parts:
     opened = gzip.open if kind == ".mtx.gz" else open
     with opened(path, "rb") as file:
         if kind == ".npz":
-            return parts_of_scipy(loaded("scipy.sparse").load_npz(file))
-        return parts_of_scipy(loaded("scipy.sparse").csr_array(_read_matrix_market(file)))
+            return parts_of_scipy(import_module("scipy.sparse").load_npz(file))
+        return parts_of_scipy(import_module("scipy.sparse").csr_array(_read_matrix_market(file)))
 
 
 def _read_matrix_market(file: Any) -> Any:
-    mmread = loaded("scipy.io").mmread
+    mmread = import_module("scipy.io").mmread
     # SciPy warns that its default is about to change, where there is a choice.
     options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
     return mmread(file, **options)
@@ -240,9 +242,9 @@ def write_file(path: Any, A: Any) -> None:
     kind, matrix = _suffix(path, ".npz", ".mtx"), scipy_of(A)
     with open(path, "wb") as file:
         if kind == ".npz":
-            loaded("scipy.sparse").save_npz(file, matrix)
+            import_module("scipy.sparse").save_npz(file, matrix)
         else:
-            loaded("scipy.io").mmwrite(file, matrix.tocoo(), symmetry="general")
+            import_module("scipy.io").mmwrite(file, matrix.tocoo(), symmetry="general")
 
 
 def _suffix(path: Any, *suffixes: str) -> str:
@@ -251,8 +253,3 @@ def _suffix(path: Any, *suffixes: str) -> str:
         if str(path).lower().endswith(suffix):
             return suffix
     raise ValueError(f"{path} has suffix {Path(path).suffix!r}; expected one of {', '.join(suffixes)}")
-
-
-def loaded(module: str) -> Any:
-    """Import a module by name, late: with sparse modules `import event_ops` would take twice the time."""
-    return import_module(module)
