@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from typing import Final
+import pkgutil
 
 from event_ops.discover import operators
-
-# Modules of event_ops.parts.numba_cpu, and the size from which on they are parallel. Operators that have
-# one of their own, or a copy, call it OWN.
-_BOUNDS: Final = {
-    "split": "MIN_PARALLEL",
-    "deliver": "MIN_ENTRIES_PARALLEL",
-    "matmat": "MIN_TERMS_PARALLEL",
-    "bernoulli": "MIN_DRAWS_PARALLEL",
-}
-OWN: Final = "MIN_PARALLEL"
+from event_ops.parts import numba_cpu
 
 
 def use_all_threads() -> None:
-    """Set the bounds to 0; call it before a Numba backend is loaded, which copies those of modules."""
-    for name, bound in _BOUNDS.items():
-        module = importlib.import_module(f"event_ops.parts.numba_cpu.{name}")
-        if not hasattr(module, bound):
-            raise AttributeError(f"{module.__name__} has no {bound} any more; name what it has")
-        setattr(module, bound, 0)
-    for operator in operators():
-        backend = importlib.import_module(f"event_ops.catalog.{operator.name}.numba_cpu")
-        if hasattr(backend, OWN):
-            setattr(backend, OWN, 0)
+    """Set every constant like MIN_PARALLEL, the size from which on threads share the work, to 0.
+
+    Call it before a Numba backend is loaded, which copies the constants of the parts.
+    """
+    parts = [part.name for part in pkgutil.iter_modules(numba_cpu.__path__, f"{numba_cpu.__name__}.")]
+    backends = [f"event_ops.catalog.{operator.name}.numba_cpu" for operator in operators()]
+    for name in (*parts, *backends):
+        module = importlib.import_module(name)
+        for bound in [constant for constant in vars(module) if constant.isupper() and "PARALLEL" in constant]:
+            setattr(module, bound, 0)

@@ -7,8 +7,8 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOATS, as_array
-from event_ops.checks.csr import check_csr, matrix_shape
+from event_ops.checks.arrays import as_array
+from event_ops.checks.csr import check_structure, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.parts.reference.plasticity import check_spikes, check_trace, check_weights, rate_and_bounds
 from ffi_bridge import XLACustomKernel
@@ -66,7 +66,7 @@ def stdp_on_pre(
     w, indices, indptr, spikes_pre, x_post = map(as_array, (w, indices, indptr, spikes_pre, x_post))
     shape = matrix_shape(shape)
     check_weights(w, "indices", indices)
-    check_csr(w, indices, indptr, shape, FLOATS)
+    check_structure(indices, indptr, shape)
     check_spikes("spikes_pre", spikes_pre, w, shape[0], f"row of shape={shape}")
     check_trace("x_post", x_post, w, shape[1], f"column of shape={shape}")
     rate, low, high = rate_and_bounds(w, "A_minus", A_minus, w_min, w_max)
