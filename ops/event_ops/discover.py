@@ -18,12 +18,18 @@ from ffi_bridge import XLACustomKernel
 
 @dataclass(frozen=True)
 class Operator:
-    """What there is to know about one operator.
+    """An operator with all that tests, benchmarks and pages need to know of it.
 
-    `function(*arrays, backend=..., **static)` is the public one, `kernel` its backends and rules, `dtypes`
-    those its cases are made in. `oracle(*arrays, **static)`, in NumPy, says what it must give; where there is
-    none, its reference in 64 bits does; `rounding` how far values may be off, else `Case.tolerance`;
-    `bench` describes it to benchmarks.
+    Args:
+        name: the operator's name, and that of its folder.
+        function: the public function, `function(*arrays, backend=..., **static)`.
+        kernel: its backends and rules.
+        dtypes: those that its cases are made in, the usual one first.
+        cases: named inputs, for tests, benchmarks and tuning.
+        mistakes: wrong calls, with the errors that they must raise.
+        oracle: computes in NumPy what is right, `oracle(*arrays, **static)`; None: the reference in 64 bits.
+        rounding: how far values may be off; None: as far as `Case.tolerance` says.
+        bench: describes the operator to benchmarks.
     """
 
     name: str
@@ -37,13 +43,13 @@ class Operator:
     bench: Bench = field(default_factory=Bench)
 
     def tagged(self, tag: str) -> tuple[Case, ...]:
-        """The cases with this tag."""
+        """Return the cases with this tag."""
         return tuple(case for case in self.cases if tag in case.tags)
 
 
 @functools.cache
 def operators() -> tuple[Operator, ...]:
-    """Every operator of the catalog, by name."""
+    """Return every operator of the catalog, sorted by name."""
     found = pkgutil.iter_modules(catalog.__path__)
     return tuple(_load(module.name) for module in sorted(found) if module.ispkg)
 

@@ -1,4 +1,4 @@
-"""Cases: named inputs of an operator, and named mistakes, which tests and benchmarks share."""
+"""Cases, named inputs of an operator, and mistakes, named wrong calls, which tests and benchmarks share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RELATIVE: Mapping[str, float] = {
 
 @dataclass(frozen=True)
 class Rounding:
-    """How far an operator's values may be from the exact ones.
+    """A bound on the distance of an operator's values from the exact ones.
 
     Args:
         ulps: units in the last place, of the largest value of an output; 0 where values are only copied,
@@ -62,13 +62,13 @@ class Case:
     note: str = ""
 
     def relative_tolerance(self, dtype: str) -> float:
-        """Largest relative error; 0 for integers, which are exact."""
+        """Return the largest relative error; 0 for integers, which are exact."""
         return self.tolerance * _RELATIVE.get(dtype, 0.0)
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One way to call an operator wrongly: `make()` gives the arguments, the error must match `match`."""
+    """One way to call an operator wrongly: `make()` returns the arguments, the error must match `match`."""
 
     name: str
     make: Callable[[], Arguments]

@@ -1,4 +1,4 @@
-"""Random CSR and ELLPACK matrices, events and parameters, as NumPy arrays, for cases."""
+"""Draw CSR and ELLPACK matrices, events and parameters for cases, as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ELL_2_4: dict[str, Any] = {"data": np.ones((2, 3), np.float32), "indices": np.ze
 def random_csr(
     rng: np.random.Generator, shape: tuple[int, int], nse: int, dtype: str, index_dtype: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """data, indices, indptr with `nse` entries in random rows and columns: unsorted, with duplicates."""
+    """Return data, indices, indptr with `nse` entries in random places, unsorted, with duplicates."""
     rows, columns = shape
     counts = rng.multinomial(nse, np.full(rows, 1 / rows)) if rows else np.zeros(0, int)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(index_dtype)
@@ -34,7 +34,7 @@ def lead_astray(indices: np.ndarray, size: int) -> None:
 def fixed_degree_csr(
     rng: np.random.Generator, shape: tuple[int, int], per_row: int, dtype: str, index_dtype: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """data, indices, indptr with `per_row` entries in every row, at sorted random columns."""
+    """Return data, indices, indptr with `per_row` entries in every row, at sorted random columns."""
     rows, columns = shape
     indices = np.sort(rng.integers(0, columns, (rows, per_row), dtype=index_dtype), axis=1)
     indptr = np.arange(0, rows * per_row + 1, per_row, dtype=index_dtype)
@@ -49,7 +49,7 @@ def random_ell(
     index_dtype: str,
     padding: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """data, indices with `per_row` entries in every row: unsorted, with duplicates; a share of them padding.
+    """Return data, indices with `per_row` entries in a row, unsorted, with duplicates; some are padding.
 
     Padding has the indices one below (where they are signed) and one above the range, and the largest of all.
     """
@@ -63,7 +63,7 @@ def random_ell(
 
 
 def numbers(rng: np.random.Generator, size: Any, dtype: str) -> np.ndarray:
-    """Random numbers of about size 1, of either sign and complex where the dtype is; small integers."""
+    """Return random numbers of about size 1, of either sign, complex where the dtype is; or small integers."""
     kind = np.dtype(dtype)
     if kind.kind == "u":
         return rng.integers(0, 9, size).astype(kind)
@@ -74,7 +74,7 @@ def numbers(rng: np.random.Generator, size: Any, dtype: str) -> np.ndarray:
 
 
 def random_events(rng: np.random.Generator, size: int, rate: float, dtype: str) -> np.ndarray:
-    """Events that are active with probability `rate`: bool, or random values and zeros."""
+    """Return events that are active with probability `rate`: bool, or random values and zeros."""
     active = rng.random(size) < rate
     return active if dtype == "bool" else np.where(active, numbers(rng, size, dtype), 0).astype(dtype)
 
@@ -82,7 +82,7 @@ def random_events(rng: np.random.Generator, size: int, rate: float, dtype: str) 
 def spread(
     rng: np.random.Generator, parameters: Mapping[str, float], shape: tuple[int, ...], by: float, dtype: str
 ) -> dict[str, np.ndarray]:
-    """Parameters of neurons, for each neuron another value: up to the part `by` more or less."""
+    """Return other parameters for each neuron, up to the fraction `by` larger or smaller."""
     factors = rng.uniform(1 - by, 1 + by, (len(parameters), *shape))
     values = zip(parameters.items(), factors, strict=True)
     return {name: (value * factor).astype(dtype) for (name, value), factor in values}

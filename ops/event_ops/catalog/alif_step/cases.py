@@ -43,13 +43,13 @@ def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., A
 
 
 def _jump(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Delta synapses: some neurons are pushed over the threshold, some held ones try to."""
+    """Push some neurons over the threshold by delta synapses; some of them are held."""
     state, parameters = _random(33)(rng, dtype, index_dtype)
     return state, parameters | {"jump": rng.normal(0, 5, 33).astype(dtype)}
 
 
 def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Above V_th, with and without adaptation; held above it; not a number."""
+    """Return potentials above V_th, with and without adaptation, held and not; and NaN."""
     V = np.array([-49, -49, -49, -48, np.nan, -49], dtype)
     held = np.array([0, 0, 0.1, 0, 0, 0], dtype)
     a = np.array([0, 1, 0, 1, 0, np.nan], dtype)

@@ -17,13 +17,13 @@ HISTORY, DATA = 0, 1
 
 
 def packed(flags: np.ndarray) -> np.ndarray:
-    """The rows of flags as words of 32 bits."""
+    """Return the rows of flags as words of 32 bits."""
     wide = np.pad(flags, ((0, 0), (0, -flags.shape[1] % 32)))
     return np.packbits(wide, axis=1, bitorder="little").view(np.uint32)
 
 
 def listed(flags: np.ndarray, capacity: int) -> np.ndarray:
-    """The rows of flags as spike ids, as `spike_compact` lists them."""
+    """Return the rows of flags as the spike ids that `spike_compact` lists."""
     ids = np.full((len(flags), capacity), flags.shape[1], np.int32)
     for row, active in zip(ids, flags, strict=True):
         found = np.flatnonzero(active)[:capacity]
@@ -40,7 +40,7 @@ def _random(
     slot: int = 2,
     initial: bool = False,
 ) -> Callable[..., Arguments]:
-    """`one`: the same weight for all; `events`: bool, float, bits or ids; `initial`: what sums begin with."""
+    """Return random arrays; `one`: one weight for all; `events`: "bool", "float", "bits" or "ids"."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         rows, columns = shape
@@ -61,7 +61,7 @@ def _random(
 
 
 def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Columns out of range, bits behind the last neuron, and NaN weights of silent neurons."""
+    """Return columns out of range, bits behind the last neuron, and NaN as the weights of silent neurons."""
     rows, slots, slot = 6, 4, -3
     make = _random((rows, 7), 60, slots, "bits", slot=slot)
     (history, data, indices, indptr, now), static = make(rng, dtype, index_dtype)
@@ -73,7 +73,7 @@ def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arg
 
 
 def _sized(neurons: int, per_row: int, rate: float, encoding: str) -> Callable[..., Arguments]:
-    """Synapses with delays of 1 to 31 steps, three to each delay and neuron, say, and spikes."""
+    """Return spikes, and `per_row` synapses for each neuron, with random delays of 1 to 31 steps."""
     encoded = {
         "bits": packed,
         "flags": lambda flags: flags,

@@ -116,7 +116,7 @@ define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on
 
 
 def _tangent_in(position: int) -> Callable[..., Any]:
-    """The rule for an input in which the sums are linear, but for what they begin with."""
+    """Return the rule for an input in which the sums are linear once `initial` is 0."""
     rule = tangent_in(kernel, position)
     return lambda tangent, *primals, **params: rule(
         tangent, *primals[:-1], jnp.zeros_like(primals[-1]), **params
@@ -144,7 +144,7 @@ def _transpose(ct: Any, history: Any, data: Any, *rest: Any, shape: Any, **param
     def arrivals(history: Any, data: Any) -> Any:
         events = lagged(history, slot, shape[0], params["outs"].dtype)
         if history.dtype == jnp.int32 and data.ndim:
-            # Spike ids are counted. Weights get the counts, and bools choose, which hides NaN as well.
+            # Ids may repeat: their counts multiply the weights, and bools choose, which hides NaN of silent rows.
             data, events = data * values_at(events, rows_of(indptr, indices.shape[0])), events != 0
         return product(data, indices, indptr, events, **params)
 

@@ -31,7 +31,7 @@ def _random(
     delays: str = "int32",
     slot: int = 2,
 ) -> Callable[..., Arguments]:
-    """`one`: the same weight and the same delay for all."""
+    """Return random arrays; `one`: one weight and one delay for all."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         data, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
@@ -45,7 +45,7 @@ def _random(
 
 
 def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Columns out of range, and NaN weights of silent neurons."""
+    """Return columns out of range, and NaN as the weights of silent neurons."""
     args, kwargs = _random((6, 7), 30, 4, slot=-3)(rng, dtype, index_dtype)
     _, data, indices, indptr, _, spikes, _ = args
     lead_astray(indices, 7)

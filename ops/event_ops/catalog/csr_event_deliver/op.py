@@ -129,7 +129,7 @@ def _transpose(ct: Any, buffer: Any, data: Any, *parts: Any, outs: Any, **params
     results: list[Any] = [ct if linear[0] else None, *[None] * 6]
     if not any(linear[1:]):
         return results
-    # A.T with one column for each place of the buffer: its derivatives are those wanted.
+    # The operator is a product with A.T, where A has one column for each place of the buffer.
     columns, rows = arrival_places(indices, delays, slot, outs), indptr.shape[0] - 1
     params |= {"shape": (rows, outs.size), "transpose": True}
     flat, product = jax.ShapeDtypeStruct((outs.size,), outs.dtype), get_operator("csr_event_matvec")

@@ -44,7 +44,7 @@ def _sized(shape: tuple[int, int], per_row: int, n: int, transpose: bool) -> Cal
 
 
 def _poisoned(transpose: bool) -> Callable[..., Arguments]:
-    """Weights that meet silent rows of events only are NaN or infinite, as are those out of range."""
+    """Return NaN or inf as the weights that meet no active event, or whose column is out of range."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         args, kwargs = _random((9, 8), 60, 12, transpose, rate=0.06)(rng, dtype, index_dtype)

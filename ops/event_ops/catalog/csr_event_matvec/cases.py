@@ -45,7 +45,7 @@ def _sized(size: int, per_row: int, rate: float, transpose: bool) -> Callable[..
 
 
 def _poisoned(transpose: bool) -> Callable[..., Arguments]:
-    """Every weight that an inactive event would meet is NaN or infinite."""
+    """Return NaN or inf as the weights that meet an inactive event."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         args, kwargs = _random((9, 9), 60, transpose, "bool", False)(rng, dtype, index_dtype)
@@ -68,7 +68,7 @@ def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
 
 
 def _spike_ids(transpose: bool) -> Callable[..., Arguments]:
-    """Ids in any order, some of them twice, with padding and others out of range between them."""
+    """Return ids in any order, some of them twice, between padding and others out of range."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         args, kwargs = _random((11, 8), 60, transpose, "bool", False)(rng, dtype, index_dtype)
@@ -80,7 +80,7 @@ def _spike_ids(transpose: bool) -> Callable[..., Arguments]:
 
 
 def _packed(transpose: bool) -> Callable[..., Arguments]:
-    """Random bits, also behind the last event."""
+    """Return random bits, also behind the last event."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         args, kwargs = _random((37, 71), 200, transpose, "bool", False)(rng, dtype, index_dtype)
@@ -91,7 +91,7 @@ def _packed(transpose: bool) -> Callable[..., Arguments]:
 
 
 def _one_element(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """A homogeneous weight of shape (1,)."""
+    """Return one weight for all, of shape (1,)."""
     args, kwargs = _random((8, 5), 20, False, "bool", True)(rng, dtype, index_dtype)
     return (args[0].reshape(1), *args[1:]), kwargs
 

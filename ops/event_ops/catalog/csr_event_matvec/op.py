@@ -100,13 +100,13 @@ def _transpose(ct: Any, data: Any, indices: Any, indptr: Any, events: Any, **par
     flat = one_each(events, params["shape"][0 if params["transpose"] else 1], ct.dtype)
     if events.dtype != jnp.int32:
         return _by_product(ct, data, indices, indptr, flat, **params)
-    # An id that is missing adds exactly 0, also where the cotangent is infinite: bools choose.
+    # Bools choose: an id that is missing adds exactly 0, also where the cotangent is infinite.
     terms, *others = _by_product(ct, data, indices, indptr, flat != 0, **params)
     sources = rows_of(indptr, indices.shape[0]) if params["transpose"] else indices
     return [terms * values_at(flat, sources), *others]
 
 
-# Not the transpose: where few events are active, adding to one vector after the other misses the cache less.
+# Transposed products stay apart: with few active events, one vector after another misses the cache less.
 _folded = fold_into(kernel, "csr_event_matmat", transposed=False)
 
 
@@ -116,7 +116,7 @@ def _batch(
 ) -> tuple[Any, int]:
     *matrix, events = args
     if not transpose and axes[3] is not None:
-        # Spike ids and bits are no columns of a matrix.
+        # A column of the matrix of events has one element per event, unlike spike ids and bits.
         flat = jax.vmap(lambda x: one_each(x, shape[1], params["outs"].dtype), axes[3])
         events, axes = flat(events), (*axes[:3], 0)
     return _folded((*matrix, events), axes, transpose=transpose, shape=shape, **params)

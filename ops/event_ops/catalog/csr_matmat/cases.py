@@ -34,7 +34,7 @@ def _sized(shape: tuple[int, int], per_row: int, n: int, transpose: bool) -> Cal
 
 
 def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
-    """Columns out of range, and indptr that spans a part of the entries only; each such weight is NaN."""
+    """Return columns out of range and an indptr that spans only some entries; such weights are NaN."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         (data, indices, indptr, dense), kwargs = _random((6, 7), 40, 3, transpose)(rng, dtype, index_dtype)

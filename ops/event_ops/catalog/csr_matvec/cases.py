@@ -34,7 +34,7 @@ def _sized(shape: tuple[int, int], per_row: int, transpose: bool) -> Callable[..
 
 
 def _loose_ends(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """indptr spans a part of the entries only."""
+    """Return an indptr that spans only some of the entries."""
     data, indices, _ = random_csr(rng, (3, 5), 12, dtype, index_dtype)
     indptr = np.array([2, 4, 4, 9], index_dtype)
     return (data, indices, indptr, numbers(rng, 5, dtype)), {"shape": (3, 5)}

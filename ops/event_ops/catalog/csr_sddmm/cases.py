@@ -18,7 +18,7 @@ X, Y = 2, 3
 def _random(
     shape: tuple[int, int], nse: int, row: tuple[int, ...], events: str = ""
 ) -> Callable[..., Arguments]:
-    """X and Y of `row` numbers per row; `events` names the one that is bool, next to NaN where inactive."""
+    """Return X and Y with rows of shape `row`; `events` names the one that is bool, if any."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         _, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
@@ -31,7 +31,7 @@ def _random(
 
 
 def _hidden(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """NaN wherever every event that meets it is inactive."""
+    """Return NaN where only inactive events meet it."""
     (indices, indptr, active, y), kwargs = _random((6, 7), 25, (3,), "X")(rng, dtype, index_dtype)
     active[:, 1] = False
     y[:, 1] = np.nan
@@ -39,7 +39,7 @@ def _hidden(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments
 
 
 def _loose_ends(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Columns out of range, next to infinity, and indptr that spans a part of the entries only."""
+    """Return columns out of range, an infinite factor, and an indptr that spans only some of the entries."""
     (indices, _, x, y), kwargs = _random((4, 6), 20, (2,))(rng, dtype, index_dtype)
     lead_astray(indices, 6)
     x[1, 0] = np.inf

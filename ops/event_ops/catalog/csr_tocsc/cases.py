@@ -9,7 +9,7 @@ import numpy as np
 from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
 from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, random_csr
 
-# Of the indices: there is no other input.
+# Those of the indices: there is no other input.
 DTYPES = ("int32", "int64")
 ROUNDING = EXACT
 
@@ -22,7 +22,7 @@ def _random(shape: tuple[int, int], nse: int) -> Callable[..., Arguments]:
 
 
 def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Columns out of range, and an indptr that spans a part of the entries only."""
+    """Return columns out of range, and an indptr that spans only some of the entries."""
     _, indices, _ = random_csr(rng, (3, 5), 14, dtype, index_dtype)
     indices[[3, 6, 13]] = 5, np.iinfo(index_dtype).max, np.iinfo(index_dtype).max
     if np.dtype(index_dtype).kind == "i":

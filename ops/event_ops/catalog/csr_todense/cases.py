@@ -28,7 +28,7 @@ def _one_weight(rng: np.random.Generator, dtype: str, index_dtype: str) -> Argum
 
 
 def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Columns out of range, and an indptr that spans a part of the entries only."""
+    """Return columns out of range, and an indptr that spans only some of the entries."""
     data, indices, _ = random_csr(rng, (3, 5), 12, dtype, index_dtype)
     indices[[3, 6]] = 5, np.iinfo(index_dtype).max
     if np.dtype(index_dtype).kind == "i":

@@ -18,7 +18,7 @@ WEIGHTS, EVENTS = 0, 1
 def _random(
     shape: tuple[int, int], rate: float, transpose: bool, events: str = "bool", poisoned: bool = False
 ) -> Callable[..., Arguments]:
-    """`poisoned`: every weight that an inactive event would meet is NaN or infinite."""
+    """Return random arrays; `poisoned`: weights that meet an inactive event are NaN or inf."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         weights = numbers(rng, shape, dtype)

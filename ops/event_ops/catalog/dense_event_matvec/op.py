@@ -74,5 +74,5 @@ def _transpose(ct: Any, weights: Any, events: Any, *, outs: Any, transpose: bool
     along, across = (events[:, None], ct[None, :]) if transpose else (events[None, :], ct[:, None])
     if events.dtype == bool:
         return [jnp.where(along, across, 0), None]
-    # Not hidden where an event is 0: there, too, this product has a derivative in the event.
+    # Nothing is hidden where an event is 0: there, too, this product has a derivative in the event.
     return [along * across, None]

@@ -35,7 +35,7 @@ def _random(
 
 
 def _poisoned(transpose: bool) -> Callable[..., Arguments]:
-    """Every weight that an inactive event would meet, and every one of padding, is NaN."""
+    """Return NaN as the weights that meet an inactive event, and as those of padding."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         (data, indices, events), kwargs = _random((9, 9), 6, transpose)(rng, dtype, index_dtype)

@@ -27,7 +27,7 @@ def _random(
 
 
 def _not_a_number(transpose: bool) -> Callable[..., Arguments]:
-    """The weights of padding are NaN."""
+    """Return NaN as the weights of padding."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         (data, indices, v), kwargs = _random((6, 7), 5, transpose, 0.3)(rng, dtype, index_dtype)

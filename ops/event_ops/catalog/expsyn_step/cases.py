@@ -31,8 +31,10 @@ def _random(
 
 
 def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
-    """As in a network with excitatory and inhibitory synapses, but so slow ones that nothing a benchmark
-    repeats ends in denormal numbers, which XLA flushes to zero and other code computes slowly with.
+    """Return two channels, as of excitatory and inhibitory synapses.
+
+    Their decay is so slow that no repetition of a benchmark ends in denormal numbers, with which other code
+    than XLA's, which flushes them to 0, computes slowly.
     """
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:

@@ -95,7 +95,7 @@ def expsyn_step(
 
 
 def _per_channel(decay: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    """The factors as (channels, 1) if leading axes of g tell them apart, else as (1, elements of g)."""
+    """Return the factors as (channels, 1) if leading axes of g tell them apart, else as (1, elements)."""
     rank = len(shape)
     if decay.ndim <= rank:
         aligned = (1,) * (rank - decay.ndim) + decay.shape
@@ -116,7 +116,7 @@ define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on
 
 
 def _arrivals(*parts: Any, outs: Any, **params: Any) -> Any:
-    """A.T @ spikes of (data, indices, indptr, spikes), in the shape of g: linear in data and in spikes."""
+    """Return A.T @ spikes of (data, indices, indptr, spikes), in the shape of g; linear in data and spikes."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
     product = get_operator("csr_event_matvec")
     return product(*parts, outs=flat, transpose=True, **params).reshape(outs.shape)

@@ -43,13 +43,13 @@ def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., A
 
 
 def _jump(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Delta synapses: some neurons are pushed over the threshold, some held ones try to."""
+    """Push some neurons over the threshold by delta synapses; some of them are held."""
     state, parameters = _random(33)(rng, dtype, index_dtype)
     return state, parameters | {"jump": rng.normal(0, 5, 33).astype(dtype)}
 
 
 def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """At, just above and below the threshold; held above it; not a number; a current without end."""
+    """Return potentials at the threshold, near it, held above it, and NaN; one current is infinite."""
     V = np.array([-50, -49.9, -50.1, -40, np.nan, -60], dtype)
     held = np.array([0, 0, 0, 0.1, 0, 0], dtype)
     current = np.array([0, 0, 0, 0, 0, np.inf], dtype)

@@ -45,13 +45,13 @@ def _constant_current(rng: np.random.Generator, dtype: str, index_dtype: str) ->
 
 
 def _jump(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Delta synapses: some neurons are pushed over the threshold, some held ones try to."""
+    """Push some neurons over the threshold by delta synapses; some of them are held."""
     state, parameters = _random(33)(rng, dtype, index_dtype)
     return state, parameters | {"jump": rng.normal(0, 5, 33).astype(dtype)}
 
 
 def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """At, just above and below the threshold; held above it; not a number."""
+    """Return potentials at the threshold, just above and just below it, held above it, and NaN."""
     V = np.array([-50, -49.9, -50.1, -40, np.nan], dtype)
     held = np.array([0, 0, 0, 0.1, 0], dtype)
     return (V, held, np.asarray(-1, dtype)), CUBA

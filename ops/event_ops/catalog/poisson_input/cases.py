@@ -20,7 +20,7 @@ WEIGHT = 0
 def _random(
     size: int, means: Any, *, each: bool = False, step: Any = 5, initial: bool = False, data: bool = False
 ) -> Callable[..., Arguments]:
-    """Neurons that take turns in the means, or have the one mean; `data`: means as a JAX array.
+    """Return neurons that take turns with the means, or share the one mean; `data`: the means as a JAX array.
 
     `each`: every neuron has a weight of its own; `initial`: numbers that are added to.
     """

@@ -10,7 +10,7 @@ from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, chang
 from event_ops.cases.matrices import numbers
 
 DTYPES = ("float32", "float64")
-ROUNDING = Rounding(100)  # sums of up to two hundred terms, of which weights are rounded, too
+ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights are rounded, too
 
 WEIGHT, V = 0, 2
 

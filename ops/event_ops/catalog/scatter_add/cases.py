@@ -32,13 +32,13 @@ def _one_update(row: tuple[int, ...]) -> Callable[..., Arguments]:
 
 
 def _grid(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Indices with two axes."""
+    """Return indices with two axes."""
     (target, indices, updates), _ = _random(7, 12)(rng, dtype, index_dtype)
     return (target, indices.reshape(3, 4), updates.reshape(3, 4)), {}
 
 
 def _edges(mode: str) -> Callable[..., Arguments]:
-    """Indices that count from the end, and ones out of range."""
+    """Return indices that count from the end, and ones out of range."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         signed = np.dtype(index_dtype).kind == "i"

@@ -78,7 +78,7 @@ def scatter_add(
 
 
 def _as_updates(updates: Any, dtype: Any) -> jax.Array:
-    """A number takes the dtype of target, which must have numbers of its kind."""
+    """Return `updates` as an array, a number in the dtype of target; raise TypeError if it does not fit."""
     if not isinstance(updates, (int, float, complex)):
         return as_array(updates)
     kind, kinds = np.asarray(updates).dtype.kind, "biufc"
@@ -122,7 +122,7 @@ def _transpose(ct: Any, target: Any, indices: Any, updates: Any, *, mode: str, *
     ct_updates = None
     if ad.is_undefined_primal(updates):
         if mode == "error":
-            # Where only the gradient is asked for, XLA leaves out the sum, and what would have raised in it.
+            # If only the gradient is asked for, XLA drops the sum; this one is there to raise in its place.
             nothing = jnp.zeros(updates.aval.shape, updates.aval.dtype)
             ct += kernel(jnp.zeros(jnp.shape(ct), nothing.dtype), indices, nothing, mode=mode, **params)
         gathered = values_at_places(jnp.asarray(ct), indices, mode, from_end=True)

@@ -31,7 +31,7 @@ def _random(
 
 
 def _edges(mode: str, row: tuple[int, ...] = ()) -> Callable[..., Arguments]:
-    """Ids out of range on either side, and as far as the dtype goes."""
+    """Return ids out of range on either side, up to the limits of the dtype."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         limits = np.iinfo(index_dtype)
@@ -43,7 +43,7 @@ def _edges(mode: str, row: tuple[int, ...] = ()) -> Callable[..., Arguments]:
 
 
 def _sorted_clipped(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Different ids that are clipped to one segment, on both sides of where threads divide the data."""
+    """Return different ids, clipped to one segment, on both sides of where threads divide the data."""
     (data, ids), kwargs = _random(40_000, 400, ascending=True)(rng, dtype, index_dtype)
     return (data, ids - ids[ids.size // 2 + 5000]), kwargs | {"num_segments": 30, "mode": "clip"}
 

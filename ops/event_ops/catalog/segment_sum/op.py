@@ -92,7 +92,7 @@ def _check(data: jax.Array, segment_ids: jax.Array) -> None:
 def _length(num_segments: Any) -> int:
     try:
         size = operator.index(num_segments)
-    except TypeError:  # a tracer says so with a subclass of it
+    except TypeError:  # a tracer raises a subclass of it
         raise TypeError(
             f"num_segments is {num_segments!r}; expected an integer that is known when traced, since it is "
             "a shape: pass it as a static argument"
@@ -111,6 +111,6 @@ kernel.def_jvp_rule2(tangent_in(kernel, 0), None)
 @kernel.def_transpose_rule
 def _transpose(ct: Any, data: Any, segment_ids: Any, *, mode: str, **params: Any) -> list[Any]:
     if mode == "error":
-        # Where only the gradient is asked for, XLA leaves out the sum, and what would have raised in it.
+        # If only the gradient is asked for, XLA drops the sum; this one is there to raise in its place.
         ct += kernel(jnp.zeros(data.aval.shape, data.aval.dtype), segment_ids, mode=mode, **params)
     return [values_at_places(jnp.asarray(ct), segment_ids, mode), None]

@@ -32,7 +32,7 @@ def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., A
 
 
 def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """At, just above and just below the threshold; infinite; not a number."""
+    """Return potentials at the threshold, just above and just below it, infinite, and NaN."""
     above, below = (np.nextafter(np.asarray(-55, dtype), np.asarray(side, dtype)) for side in (0, -99))
     return (np.array([-55, above, below, np.inf, -np.inf, np.nan], dtype),), POTENTIALS
 

@@ -19,7 +19,7 @@ RULE: dict[str, Any] = {"A_plus": 0.6, "w_min": 0.1, "w_max": 0.9}
 
 
 def _transposed(indices: np.ndarray, indptr: np.ndarray, columns: int) -> tuple[np.ndarray, ...]:
-    """rows, indptr, permutation: the entries of a CSR structure ordered by column, then by row."""
+    """Return rows, indptr and permutation: the entries of a CSR structure ordered by column, then by row."""
     dtype = indices.dtype
     permutation = np.argsort(indices, kind="stable")
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))[permutation]
@@ -28,7 +28,7 @@ def _transposed(indices: np.ndarray, indptr: np.ndarray, columns: int) -> tuple[
 
 
 def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[..., Arguments]:
-    """Weights within the bounds, of which the changes push some beyond: down, where a float spike is < 0."""
+    """Return weights within the bounds; some are pushed beyond, downwards where a float spike is < 0."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         _, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
@@ -42,14 +42,14 @@ def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[
 
 
 def _each(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """A rate and bounds for each weight."""
+    """Return a rate and bounds for each weight."""
     args, kwargs = _random((17, 23), 120)(rng, dtype, index_dtype)
     low, high, rate = rng.uniform((0, 0.5, 0), (0.4, 1, 1), (120, 3)).astype(dtype).T
     return args, kwargs | {"A_plus": rate, "w_min": low, "w_max": high}
 
 
 def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Weights out of bounds, not finite or -0, rows and places out of range, entries of no column."""
+    """Return weights out of bounds, not finite or -0, rows and places out of range, entries of no column."""
     (w, rows, indptr, permutation, *others), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
     w[::4], w[1::9], w[2::9], w[3::9] = 5, np.nan, np.inf, -0.0
     lead_astray(rows, 9)

@@ -19,7 +19,7 @@ RULE: dict[str, Any] = {"A_minus": 0.6, "w_min": 0.1, "w_max": 0.9}
 
 
 def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[..., Arguments]:
-    """Weights within the bounds, of which the changes push some beyond: up, where a float spike is < 0."""
+    """Return weights within the bounds; some are pushed beyond, upwards where a float spike is < 0."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         _, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
@@ -32,14 +32,14 @@ def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[
 
 
 def _each(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """A rate and bounds for each weight."""
+    """Return a rate and bounds for each weight."""
     args, kwargs = _random((17, 23), 120)(rng, dtype, index_dtype)
     low, high, rate = rng.uniform((0, 0.5, 0), (0.4, 1, 1), (120, 3)).astype(dtype).T
     return args, kwargs | {"A_minus": rate, "w_min": low, "w_max": high}
 
 
 def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    """Weights out of bounds, not finite or -0, columns out of range, entries that no row holds."""
+    """Return weights out of bounds, not finite or -0, columns out of range, and entries that no row holds."""
     (w, indices, indptr, active, x_post), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
     w[::4], w[1::9], w[2::9], w[3::9] = 5, np.nan, np.inf, -0.0
     lead_astray(indices, 7)

@@ -13,7 +13,7 @@ ROUNDING = EXACT
 
 
 def _random(n: int) -> Callable[..., Arguments]:
-    """Words of random bits, also behind the last event."""
+    """Return words of random bits, also behind the last event."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
         return (rng.integers(0, 1 << 32, -(-n // 32)).astype(dtype),), {"n": n}
