@@ -63,7 +63,7 @@ def random_ell(
 
 
 def numbers(rng: np.random.Generator, size: Any, dtype: str) -> np.ndarray:
-    """Return random numbers of about size 1, of either sign, complex where the dtype is; or small integers."""
+    """Return random numbers of about size 1, of either sign, complex where the dtype is; small integers."""
     kind = np.dtype(dtype)
     if kind.kind == "u":
         return rng.integers(0, 9, size).astype(kind)

@@ -144,7 +144,7 @@ def _transpose(ct: Any, history: Any, data: Any, *rest: Any, shape: Any, **param
     def arrivals(history: Any, data: Any) -> Any:
         events = lagged(history, slot, shape[0], params["outs"].dtype)
         if history.dtype == jnp.int32 and data.ndim:
-            # Ids may repeat: their counts multiply the weights, and bools choose, which hides NaN of silent rows.
+            # Ids may repeat: their counts multiply the weights; bools choose, which hides NaN of silent rows.
             data, events = data * values_at(events, rows_of(indptr, indices.shape[0])), events != 0
         return product(data, indices, indptr, events, **params)
 

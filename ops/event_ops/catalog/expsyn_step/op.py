@@ -116,7 +116,7 @@ define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on
 
 
 def _arrivals(*parts: Any, outs: Any, **params: Any) -> Any:
-    """Return A.T @ spikes of (data, indices, indptr, spikes), in the shape of g; linear in data and spikes."""
+    """Return A.T @ spikes of (data, indices, indptr, spikes), in the shape of g; linear in both."""
     flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
     product = get_operator("csr_event_matvec")
     return product(*parts, outs=flat, transpose=True, **params).reshape(outs.shape)
