@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import numbers
+from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -15,11 +13,9 @@ ROUNDING = Rounding(0, sums=True)
 A, X, Y = 0, 1, 2
 
 
-def _random(size: int) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        return (numbers(rng, (), dtype), numbers(rng, size, dtype), numbers(rng, size, dtype)), {}
-
-    return make
+@drawn
+def _random(draw: Draw, size: int) -> Arguments:
+    return (draw.numbers(()), draw.numbers(size), draw.numbers(size)), {}
 
 
 CASES = (
@@ -27,7 +23,6 @@ CASES = (
     Case("empty", _random(0), differentiable=(A, X, Y)),
     Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
 )
-
 
 _X = np.ones(3, np.float32)
 _wrong = changes_to({"a": np.float32(2), "x": _X, "y": _X})

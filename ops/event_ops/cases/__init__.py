@@ -46,7 +46,8 @@ class Case:
 
     Args:
         name: part of test ids and report rows.
-        make: `(rng, dtype, index_dtype) -> (args, kwargs)`; NumPy arrays, the same ones for the same `rng`.
+        make: `(rng, dtype, index_dtype) -> (args, kwargs)`; NumPy arrays, the same ones for the same `rng`;
+            `event_ops.cases.draw` makes such functions.
         tags: "conformance" (small, an edge or a rule), "benchmark" (a size worth timing), or both.
         differentiable: positions of the arguments to which derivatives at this point exist.
         tolerance: how many times the dtype's usual rounding error is allowed between two ways to run the

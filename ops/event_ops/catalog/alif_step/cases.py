@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import spread
+from event_ops.cases.draw import Draw, drawn
 from event_ops.surrogate import triangular
 
 DTYPES = ("float32", "float64")
@@ -29,46 +28,45 @@ ADAPTIVE: dict[str, Any] = {
 }
 
 
-def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        V = rng.uniform(-60, -46, size)
-        held = np.where(rng.random(size) < 0.3, rng.integers(1, 50, size) * 0.1, 0.0)
-        a = rng.uniform(0, 4, size)
-        current = rng.normal(0, 20, size)
-        parameters = spread(rng, ADAPTIVE, np.shape(V), 0.05, dtype) if each else ADAPTIVE
-        state = tuple(np.asarray(x).astype(dtype) for x in (V, held, a, current))
-        return state, parameters | options
-
-    return make
+@drawn
+def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arguments:
+    V = draw.rng.uniform(-60, -46, size)
+    held = np.where(draw.rng.random(size) < 0.3, draw.rng.integers(1, 50, size) * 0.1, 0.0)
+    a = draw.rng.uniform(0, 4, size)
+    current = draw.rng.normal(0, 20, size)
+    parameters = draw.spread(ADAPTIVE, np.shape(V), 0.05) if each else ADAPTIVE
+    state = tuple(np.asarray(x).astype(draw.dtype) for x in (V, held, a, current))
+    return state, parameters | options
 
 
-def _jump(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _jump(draw: Draw) -> Arguments:
     """Push some neurons over the threshold by delta synapses; some of them are held."""
-    state, parameters = _random(33)(rng, dtype, index_dtype)
-    return state, parameters | {"jump": rng.normal(0, 5, 33).astype(dtype)}
+    state, parameters = _random(33)(*draw)
+    return state, parameters | {"jump": draw.rng.normal(0, 5, 33).astype(draw.dtype)}
 
 
-def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _threshold(draw: Draw) -> Arguments:
     """Return potentials above V_th, with and without adaptation, held and not; and NaN."""
-    V = np.array([-49, -49, -49, -48, np.nan, -49], dtype)
-    held = np.array([0, 0, 0.1, 0, 0, 0], dtype)
-    a = np.array([0, 1, 0, 1, 0, np.nan], dtype)
-    return (V, held, a, np.asarray(15, dtype)), ADAPTIVE
+    V = np.array([-49, -49, -49, -48, np.nan, -49], draw.dtype)
+    held = np.array([0, 0, 0.1, 0, 0, 0], draw.dtype)
+    a = np.array([0, 1, 0, 1, 0, np.nan], draw.dtype)
+    return (V, held, a, np.asarray(15, draw.dtype)), ADAPTIVE
 
 
 CASES = (
     Case("random", _random(33), differentiable=(V_M, ADAPTATION, I_SYN)),
     Case("each-euler", _random((4, 5), each=True, method="euler"), tolerance=4),
     Case("surrogate", _random(33, surrogate=triangular(width=5.0))),
-    Case("jump", _jump, differentiable=(V_M, ADAPTATION, I_SYN)),
-    Case("threshold", _threshold),
+    Case("jump", _jump(), differentiable=(V_M, ADAPTATION, I_SYN)),
+    Case("threshold", _threshold()),
     Case("single", _random(()), differentiable=(V_M, ADAPTATION, I_SYN)),
     Case("threads", _random(140_000)),
     Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
     Case("100k", _random(100_000), frozenset({BENCHMARK})),
     Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to(dict.fromkeys(("V_m", "refractory", "a", "I_syn"), np.zeros(3, np.float32)), **ADAPTIVE)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, lead_astray, numbers, random_csr, random_events
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -31,40 +31,38 @@ def listed(flags: np.ndarray, capacity: int) -> np.ndarray:
     return ids
 
 
+@drawn
 def _random(
-    shape: tuple[int, int],
+    draw: Draw,
+    shape: Shape,
     nse: int,
     slots: int,
     events: str = "bool",
     one: bool = False,
     slot: int = 2,
     initial: bool = False,
-) -> Callable[..., Arguments]:
+) -> Arguments:
     """Return random arrays; `one`: one weight for all; `events`: "bool", "float", "bits" or "ids"."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        rows, columns = shape
-        data, indices, indptr = random_csr(rng, (rows * slots, columns), nse, dtype, index_dtype)
-        kind = dtype if events == "float" else "bool"
-        history = random_events(rng, slots * rows, 0.4, kind).reshape(slots, rows)
-        static: dict[str, Any] = {"shape": shape}
-        if events == "bits":
-            history, static["encoding"] = packed(history), "bits"
-        if events == "ids":
-            history, static["encoding"] = listed(history, rows), "ids"
-        if initial:
-            static["initial"] = numbers(rng, (columns,), dtype)
-        weights = numbers(rng, (), dtype) if one else data
-        return (history, weights, indices, indptr, np.int32(slot)), static
-
-    return make
+    rows, columns = shape
+    data, indices, indptr = draw.csr((rows * slots, columns), nse)
+    history = draw.events(slots * rows, 0.4, "float" if events == "float" else "bool").reshape(slots, rows)
+    static: dict[str, Any] = {"shape": shape}
+    if events == "bits":
+        history, static["encoding"] = packed(history), "bits"
+    if events == "ids":
+        history, static["encoding"] = listed(history, rows), "ids"
+    if initial:
+        static["initial"] = draw.numbers((columns,))
+    weights = draw.numbers(()) if one else data
+    return (history, weights, indices, indptr, np.int32(slot)), static
 
 
-def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _out_of_range(draw: Draw) -> Arguments:
     """Return columns out of range, bits behind the last neuron, and NaN as the weights of silent neurons."""
     rows, slots, slot = 6, 4, -3
-    make = _random((rows, 7), 60, slots, "bits", slot=slot)
-    (history, data, indices, indptr, now), static = make(rng, dtype, index_dtype)
+    args, static = _random((rows, 7), 60, slots, "bits", slot=slot)(*draw)
+    history, data, indices, indptr, now = args
     lead_astray(indices, 7)
     flags = np.unpackbits(history.view(np.uint8), axis=1, bitorder="little")[:, :rows].astype(bool)
     recent = flags[(slot - np.arange(slots)) % slots].T.reshape(-1)
@@ -72,31 +70,22 @@ def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arg
     return (history | np.uint32(0xFFFFFFFF << rows & 0xFFFFFFFF), data, indices, indptr, now), static
 
 
-def _sized(neurons: int, per_row: int, rate: float, encoding: str) -> Callable[..., Arguments]:
+@drawn
+def _sized(draw: Draw, neurons: int, per_row: int, rate: float, encoding: str) -> Arguments:
     """Return spikes, and `per_row` synapses for each neuron, with random delays of 1 to 31 steps."""
     encoded = {
         "bits": packed,
         "flags": lambda flags: flags,
         "ids": lambda flags: listed(flags, neurons // 16),
     }
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        slots, rows = 32, neurons * 32
-        counts = rng.multinomial(per_row, np.r_[0, np.full(slots - 1, 1 / (slots - 1))], neurons)
-        indptr = np.concatenate([[0], np.cumsum(counts.reshape(rows))]).astype(index_dtype)
-        indices = rng.integers(0, neurons, indptr[-1]).astype(index_dtype)
-        history = rng.random((slots, neurons)) < rate
-        static = {"shape": (neurons, neurons), "encoding": encoding}
-        data = numbers(rng, (indices.size,), dtype)
-        return (
-            encoded[encoding](history),
-            data,
-            indices,
-            indptr,
-            np.int32(5),
-        ), static
-
-    return make
+    slots, rows = 32, neurons * 32
+    counts = draw.rng.multinomial(per_row, np.r_[0, np.full(slots - 1, 1 / (slots - 1))], neurons)
+    indptr = np.concatenate([[0], np.cumsum(counts.reshape(rows))]).astype(draw.index_dtype)
+    indices = draw.rng.integers(0, neurons, indptr[-1]).astype(draw.index_dtype)
+    history = draw.rng.random((slots, neurons)) < rate
+    static = {"shape": (neurons, neurons), "encoding": encoding}
+    data = draw.numbers((indices.size,))
+    return (encoded[encoding](history), data, indices, indptr, np.int32(5)), static
 
 
 CASES = (
@@ -114,7 +103,7 @@ CASES = (
     Case(
         "one-float", _random((9, 6), 90, 3, "float", one=True), differentiable=(HISTORY, DATA), tolerance=20
     ),
-    Case("out-of-range", _out_of_range, tolerance=5),
+    Case("out-of-range", _out_of_range(), tolerance=5),
     Case("no-rows", _random((0, 4), 3, 2)),
     Case("no-columns", _random((4, 0), 3, 2)),
     *(
@@ -127,7 +116,6 @@ CASES = (
         )
     ),
 )
-
 
 _INDPTR = np.array([0, 1, 3, 3, 3, 3, 3], np.int32)
 _wrong = changes_to(

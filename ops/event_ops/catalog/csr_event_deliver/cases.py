@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import (
-    MATRIX_2_4,
-    fixed_degree_csr,
-    lead_astray,
-    numbers,
-    random_csr,
-    random_events,
-)
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -22,46 +14,43 @@ ROUNDING = Rounding(0, sums=True)
 BUFFER, DATA, SPIKES = 0, 1, 5
 
 
+@drawn
 def _random(
-    shape: tuple[int, int],
+    draw: Draw,
+    shape: Shape,
     nse: int,
     slots: int,
     spikes: str = "bool",
     one: bool = False,
     delays: str = "int32",
     slot: int = 2,
-) -> Callable[..., Arguments]:
+) -> Arguments:
     """Return random arrays; `one`: one weight and one delay for all."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        data, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
-        active = random_events(rng, shape[0], 0.4, "bool" if spikes == "bool" else dtype)
-        steps = rng.integers(0, slots, () if one else nse).astype(delays)
-        buffer = numbers(rng, (slots, shape[1]), dtype)
-        weights = numbers(rng, (), dtype) if one else data
-        return (buffer, weights, indices, indptr, steps, active, np.int32(slot)), {"shape": shape}
-
-    return make
+    data, indices, indptr = draw.csr(shape, nse)
+    active = draw.events(shape[0], 0.4, spikes)
+    steps = draw.rng.integers(0, slots, () if one else nse).astype(delays)
+    buffer = draw.numbers((slots, shape[1]))
+    weights = draw.numbers(()) if one else data
+    return (buffer, weights, indices, indptr, steps, active, np.int32(slot)), {"shape": shape}
 
 
-def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _out_of_range(draw: Draw) -> Arguments:
     """Return columns out of range, and NaN as the weights of silent neurons."""
-    args, kwargs = _random((6, 7), 30, 4, slot=-3)(rng, dtype, index_dtype)
+    args, kwargs = _random((6, 7), 30, 4, slot=-3)(*draw)
     _, data, indices, indptr, _, spikes, _ = args
     lead_astray(indices, 7)
     data[~spikes[np.repeat(np.arange(6), np.diff(indptr))]] = np.nan
     return args, kwargs
 
 
-def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        shape, slots = (neurons, neurons), 32
-        arrays = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
-        delays = rng.integers(1, slots, arrays[1].size).astype(np.uint8)
-        spikes = random_events(rng, neurons, rate, "bool")
-        return (np.zeros((slots, neurons), dtype), *arrays, delays, spikes, np.int32(5)), {"shape": shape}
-
-    return make
+@drawn
+def _sized(draw: Draw, neurons: int, per_row: int, rate: float) -> Arguments:
+    shape, slots = (neurons, neurons), 32
+    arrays = draw.fixed_degree_csr(shape, per_row)
+    delays = draw.rng.integers(1, slots, arrays[1].size).astype(np.uint8)
+    spikes = draw.events(neurons, rate)
+    return (np.zeros((slots, neurons), draw.dtype), *arrays, delays, spikes, np.int32(5)), {"shape": shape}
 
 
 CASES = (
@@ -78,7 +67,7 @@ CASES = (
         differentiable=(BUFFER, DATA, SPIKES),
         tolerance=20,
     ),
-    Case("out-of-range", _out_of_range, tolerance=5, note="of columns; delays would be refused"),
+    Case("out-of-range", _out_of_range(), tolerance=5, note="of columns; delays would be refused"),
     Case("no-rows", _random((0, 4), 3, 2)),
     Case("no-columns", _random((4, 0), 3, 2)),
     *(
@@ -86,7 +75,6 @@ CASES = (
         for neurons, per_row, rate in ((4000, 80, 0.01), (40_000, 80, 0.01), (100_000, 100, 0.01))
     ),
 )
-
 
 _wrong = changes_to(
     {"buffer": np.ones((3, 4), np.float32)}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr, random_events
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import MATRIX_2_4
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -15,50 +14,44 @@ ROUNDING = Rounding(0, sums=True)
 DATA, EVENTS = 0, 3
 
 
+@drawn
 def _random(
-    shape: tuple[int, int],
+    draw: Draw,
+    shape: Shape,
     nse: int,
     n: int,
     transpose: bool = False,
     kind: str = "bool",
     homogeneous: bool = False,
     rate: float = 0.1,
-) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        data, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
-        size = shape[0] if transpose else shape[1]
-        active = random_events(rng, size * n, rate, "bool" if kind == "bool" else dtype).reshape(size, n)
-        weights = numbers(rng, (), dtype) if homogeneous else data
-        return (weights, indices, indptr, active), {"shape": shape, "transpose": transpose}
-
-    return make
+) -> Arguments:
+    data, indices, indptr = draw.csr(shape, nse)
+    size = shape[0] if transpose else shape[1]
+    active = draw.events(size * n, rate, kind).reshape(size, n)
+    weights = draw.numbers(()) if homogeneous else data
+    return (weights, indices, indptr, active), {"shape": shape, "transpose": transpose}
 
 
-def _sized(shape: tuple[int, int], per_row: int, n: int, transpose: bool) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        arrays = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
-        events = rng.random((shape[0] if transpose else shape[1], n)) < 0.01
-        return (*arrays, events), {"shape": shape, "transpose": transpose}
-
-    return make
+@drawn
+def _sized(draw: Draw, shape: Shape, per_row: int, n: int, transpose: bool) -> Arguments:
+    arrays = draw.fixed_degree_csr(shape, per_row)
+    events = draw.rng.random((shape[0] if transpose else shape[1], n)) < 0.01
+    return (*arrays, events), {"shape": shape, "transpose": transpose}
 
 
-def _poisoned(transpose: bool) -> Callable[..., Arguments]:
+@drawn
+def _poisoned(draw: Draw, transpose: bool) -> Arguments:
     """Return NaN or inf as the weights that meet no active event, or whose column is out of range."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        args, kwargs = _random((9, 8), 60, 12, transpose, rate=0.06)(rng, dtype, index_dtype)
-        data, indices, indptr, events = args
-        indices[::7] = 8
-        indices[1::9] = np.iinfo(index_dtype).max
-        silent = ~np.append(events.any(axis=1), [False])
-        rows = np.repeat(np.arange(9), np.diff(indptr))
-        outside = indices >= 8
-        hidden = silent[rows if transpose else np.minimum(indices, 8)] | outside
-        data[hidden] = np.where(rng.random(hidden.sum()) < 0.5, np.nan, np.inf)
-        return (data, indices, indptr, events), kwargs
-
-    return make
+    args, kwargs = _random((9, 8), 60, 12, transpose, rate=0.06)(*draw)
+    data, indices, indptr, events = args
+    indices[::7] = 8
+    indices[1::9] = np.iinfo(indices.dtype).max
+    silent = ~np.append(events.any(axis=1), [False])
+    rows = np.repeat(np.arange(9), np.diff(indptr))
+    outside = indices >= 8
+    hidden = silent[rows if transpose else np.minimum(indices, 8)] | outside
+    data[hidden] = np.where(draw.rng.random(hidden.sum()) < 0.5, np.nan, np.inf)
+    return (data, indices, indptr, events), kwargs
 
 
 CASES = (
@@ -90,7 +83,6 @@ CASES = (
         for transpose in (False, True)
     ),
 )
-
 
 _wrong = changes_to(MATRIX_2_4 | {"events": np.ones((4, 5), bool)}, shape=(2, 4))
 

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import (
-    MATRIX_2_4,
-    fixed_degree_csr,
-    lead_astray,
-    numbers,
-    random_csr,
-    random_events,
-)
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -22,77 +14,61 @@ ROUNDING = Rounding(0, sums=True)
 DATA, EVENTS = 0, 3
 
 
-def _random(
-    shape: tuple[int, int], nse: int, transpose: bool, events: str, homogeneous: bool
-) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        data, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
-        size = shape[0] if transpose else shape[1]
-        active = random_events(rng, size, 0.3, "bool" if events == "bool" else dtype)
-        weights = numbers(rng, (), dtype) if homogeneous else data
-        return (weights, indices, indptr, active), {"shape": shape, "transpose": transpose}
-
-    return make
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int, transpose: bool, events: str, homogeneous: bool) -> Arguments:
+    data, indices, indptr = draw.csr(shape, nse)
+    size = shape[0] if transpose else shape[1]
+    active = draw.events(size, 0.3, events)
+    weights = draw.numbers(()) if homogeneous else data
+    return (weights, indices, indptr, active), {"shape": shape, "transpose": transpose}
 
 
-def _sized(size: int, per_row: int, rate: float, transpose: bool) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        arrays = fixed_degree_csr(rng, (size, size), per_row, dtype, index_dtype)
-        events = random_events(rng, size, rate, "bool")
-        return (*arrays, events), {"shape": (size, size), "transpose": transpose}
-
-    return make
+@drawn
+def _sized(draw: Draw, size: int, per_row: int, rate: float, transpose: bool) -> Arguments:
+    arrays = draw.fixed_degree_csr((size, size), per_row)
+    events = draw.events(size, rate)
+    return (*arrays, events), {"shape": (size, size), "transpose": transpose}
 
 
-def _poisoned(transpose: bool) -> Callable[..., Arguments]:
+@drawn
+def _poisoned(draw: Draw, transpose: bool) -> Arguments:
     """Return NaN or inf as the weights that meet an inactive event."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        args, kwargs = _random((9, 9), 60, transpose, "bool", False)(rng, dtype, index_dtype)
-        data, indices, indptr, events = args
-        rows = np.repeat(np.arange(9), np.diff(indptr))
-        silent = ~events[rows if transpose else indices]
-        data[silent] = np.where(rng.random(silent.sum()) < 0.5, np.nan, np.inf)
-        return (data, indices, indptr, events), kwargs
-
-    return make
+    args, kwargs = _random((9, 9), 60, transpose, "bool", False)(*draw)
+    data, indices, indptr, events = args
+    rows = np.repeat(np.arange(9), np.diff(indptr))
+    silent = ~events[rows if transpose else indices]
+    data[silent] = np.where(draw.rng.random(silent.sum()) < 0.5, np.nan, np.inf)
+    return (data, indices, indptr, events), kwargs
 
 
-def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        args, kwargs = _random((6, 7), 30, transpose, "bool", False)(rng, dtype, index_dtype)
-        lead_astray(args[1], 7)
-        return args, kwargs
-
-    return make
+@drawn
+def _out_of_range(draw: Draw, transpose: bool) -> Arguments:
+    args, kwargs = _random((6, 7), 30, transpose, "bool", False)(*draw)
+    lead_astray(args[1], 7)
+    return args, kwargs
 
 
-def _spike_ids(transpose: bool) -> Callable[..., Arguments]:
+@drawn
+def _spike_ids(draw: Draw, transpose: bool) -> Arguments:
     """Return ids in any order, some of them twice, between padding and others out of range."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        args, kwargs = _random((11, 8), 60, transpose, "bool", False)(rng, dtype, index_dtype)
-        size, limits = (11 if transpose else 8), np.iinfo(np.int32)
-        ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)
-        return (*args[:3], np.tile(ids, 13)[:70]), kwargs | {"encoding": "ids"}
-
-    return make
+    args, kwargs = _random((11, 8), 60, transpose, "bool", False)(*draw)
+    size, limits = (11 if transpose else 8), np.iinfo(np.int32)
+    ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)
+    return (*args[:3], np.tile(ids, 13)[:70]), kwargs | {"encoding": "ids"}
 
 
-def _packed(transpose: bool) -> Callable[..., Arguments]:
+@drawn
+def _packed(draw: Draw, transpose: bool) -> Arguments:
     """Return random bits, also behind the last event."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        args, kwargs = _random((37, 71), 200, transpose, "bool", False)(rng, dtype, index_dtype)
-        words = rng.integers(0, 1 << 32, 2 if transpose else 3).astype(np.uint32)
-        return (*args[:3], words), kwargs | {"encoding": "bits"}
-
-    return make
+    args, kwargs = _random((37, 71), 200, transpose, "bool", False)(*draw)
+    words = draw.rng.integers(0, 1 << 32, 2 if transpose else 3).astype(np.uint32)
+    return (*args[:3], words), kwargs | {"encoding": "bits"}
 
 
-def _one_element(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _one_element(draw: Draw) -> Arguments:
     """Return one weight for all, of shape (1,)."""
-    args, kwargs = _random((8, 5), 20, False, "bool", True)(rng, dtype, index_dtype)
+    args, kwargs = _random((8, 5), 20, False, "bool", True)(*draw)
     return (args[0].reshape(1), *args[1:]), kwargs
 
 
@@ -129,7 +105,7 @@ CASES = (
         for events, homogeneous in _KINDS
         if name in ("random", "threads") or (events, homogeneous) == ("bool", False)
     ),
-    Case("one-element", _one_element, differentiable=(DATA,), tolerance=5),
+    Case("one-element", _one_element(), differentiable=(DATA,), tolerance=5),
     Case("poisoned", _poisoned(False), tolerance=5, note="inactive: exactly 0 whatever the weight"),
     Case("poisoned-transposed", _poisoned(True), tolerance=5),
     Case("out-of-range", _out_of_range(False), differentiable=(DATA,), tolerance=5),
@@ -149,7 +125,6 @@ CASES = (
         for transpose in (False, True)
     ),
 )
-
 
 _wrong = changes_to(MATRIX_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
 

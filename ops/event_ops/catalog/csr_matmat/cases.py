@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, lead_astray, numbers, random_csr
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -15,36 +14,29 @@ ROUNDING = Rounding(0, sums=True)
 DATA, B = 0, 3
 
 
-def _random(shape: tuple[int, int], nse: int, n: int, transpose: bool = False) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        dense = numbers(rng, (shape[0] if transpose else shape[1], n), dtype)
-        arrays = random_csr(rng, shape, nse, dtype, index_dtype)
-        return (*arrays, dense), {"shape": shape, "transpose": transpose}
-
-    return make
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int, n: int, transpose: bool = False) -> Arguments:
+    dense = draw.numbers((shape[0] if transpose else shape[1], n))
+    arrays = draw.csr(shape, nse)
+    return (*arrays, dense), {"shape": shape, "transpose": transpose}
 
 
-def _sized(shape: tuple[int, int], per_row: int, n: int, transpose: bool) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        dense = numbers(rng, (shape[0] if transpose else shape[1], n), dtype)
-        arrays = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
-        return (*arrays, dense), {"shape": shape, "transpose": transpose}
-
-    return make
+@drawn
+def _sized(draw: Draw, shape: Shape, per_row: int, n: int, transpose: bool) -> Arguments:
+    dense = draw.numbers((shape[0] if transpose else shape[1], n))
+    arrays = draw.fixed_degree_csr(shape, per_row)
+    return (*arrays, dense), {"shape": shape, "transpose": transpose}
 
 
-def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
+@drawn
+def _out_of_range(draw: Draw, transpose: bool) -> Arguments:
     """Return columns out of range and an indptr that spans only some entries; such weights are NaN."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        (data, indices, indptr, dense), kwargs = _random((6, 7), 40, 3, transpose)(rng, dtype, index_dtype)
-        indptr = np.clip(indptr, 5, 33)
-        lead_astray(indices, 7)
-        k = np.arange(40)
-        data[(k < 5) | (k >= 33) | (indices < 0) | (indices >= 7)] = np.nan
-        return (data, indices, indptr, dense), kwargs
-
-    return make
+    (data, indices, indptr, dense), kwargs = _random((6, 7), 40, 3, transpose)(*draw)
+    indptr = np.clip(indptr, 5, 33)
+    lead_astray(indices, 7)
+    k = np.arange(40)
+    data[(k < 5) | (k >= 33) | (indices < 0) | (indices >= 7)] = np.nan
+    return (data, indices, indptr, dense), kwargs
 
 
 CASES = (
@@ -70,7 +62,6 @@ CASES = (
         for transpose in (False, True)
     ),
 )
-
 
 _wrong = changes_to(MATRIX_2_4 | {"B": np.ones((4, 5), np.float32)}, shape=(2, 4))
 

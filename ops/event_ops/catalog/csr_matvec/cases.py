@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, lead_astray, numbers, random_csr
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64", "complex64", "int32")
 ROUNDING = Rounding(1, sums=True)  # products of complex numbers round twice
@@ -15,38 +14,33 @@ ROUNDING = Rounding(1, sums=True)  # products of complex numbers round twice
 DATA, V = 0, 3
 
 
-def _random(shape: tuple[int, int], nse: int, transpose: bool) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        v = numbers(rng, shape[0] if transpose else shape[1], dtype)
-        arrays = random_csr(rng, shape, nse, dtype, index_dtype)
-        return (*arrays, v), {"shape": shape, "transpose": transpose}
-
-    return make
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int, transpose: bool) -> Arguments:
+    v = draw.numbers(shape[0] if transpose else shape[1])
+    arrays = draw.csr(shape, nse)
+    return (*arrays, v), {"shape": shape, "transpose": transpose}
 
 
-def _sized(shape: tuple[int, int], per_row: int, transpose: bool) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        v = numbers(rng, shape[0] if transpose else shape[1], dtype)
-        arrays = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
-        return (*arrays, v), {"shape": shape, "transpose": transpose}
-
-    return make
+@drawn
+def _sized(draw: Draw, shape: Shape, per_row: int, transpose: bool) -> Arguments:
+    v = draw.numbers(shape[0] if transpose else shape[1])
+    arrays = draw.fixed_degree_csr(shape, per_row)
+    return (*arrays, v), {"shape": shape, "transpose": transpose}
 
 
-def _loose_ends(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _loose_ends(draw: Draw) -> Arguments:
     """Return an indptr that spans only some of the entries."""
-    data, indices, _ = random_csr(rng, (3, 5), 12, dtype, index_dtype)
-    indptr = np.array([2, 4, 4, 9], index_dtype)
-    return (data, indices, indptr, numbers(rng, 5, dtype)), {"shape": (3, 5)}
+    data, indices, _ = draw.csr((3, 5), 12)
+    indptr = np.array([2, 4, 4, 9], draw.index_dtype)
+    return (data, indices, indptr, draw.numbers(5)), {"shape": (3, 5)}
 
 
-def _out_of_range(transpose: bool) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        args, kwargs = _random((6, 7), 30, transpose)(rng, dtype, index_dtype)
-        lead_astray(args[1], 7)
-        return args, kwargs
-
-    return make
+@drawn
+def _out_of_range(draw: Draw, transpose: bool) -> Arguments:
+    args, kwargs = _random((6, 7), 30, transpose)(*draw)
+    lead_astray(args[1], 7)
+    return args, kwargs
 
 
 _SHAPES: dict[str, tuple[tuple[int, int], int]] = {
@@ -78,7 +72,7 @@ CASES = (
         for name, (shape, nse) in _SHAPES.items()
         for transpose in (False, True)
     ),
-    Case("loose-ends", _loose_ends, differentiable=(DATA, V), tolerance=5),
+    Case("loose-ends", _loose_ends(), differentiable=(DATA, V), tolerance=5),
     Case("out-of-range", _out_of_range(False), frozenset({CONFORMANCE}), (DATA, V), 5),
     Case("out-of-range-transposed", _out_of_range(True), frozenset({CONFORMANCE}), (DATA, V), 5),
     *(
@@ -92,7 +86,6 @@ CASES = (
         for transpose in (False, True)
     ),
 )
-
 
 _wrong = changes_to(MATRIX_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
 

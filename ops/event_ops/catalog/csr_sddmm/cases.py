@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, lead_astray, numbers, random_csr
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -15,44 +14,39 @@ ROUNDING = Rounding(0, sums=True)
 X, Y = 2, 3
 
 
-def _random(
-    shape: tuple[int, int], nse: int, row: tuple[int, ...], events: str = ""
-) -> Callable[..., Arguments]:
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int, row: tuple[int, ...], events: str = "") -> Arguments:
     """Return X and Y with rows of shape `row`; `events` names the one that is bool, if any."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        _, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
-        factors = {name: numbers(rng, (size, *row), dtype) for name, size in zip("XY", shape, strict=True)}
-        if events:
-            factors[events] = rng.random(factors[events].shape) < 0.3
-        return (indices, indptr, factors["X"], factors["Y"]), {"shape": shape}
-
-    return make
+    _, indices, indptr = draw.csr(shape, nse)
+    factors = {name: draw.numbers((size, *row)) for name, size in zip("XY", shape, strict=True)}
+    if events:
+        factors[events] = draw.rng.random(factors[events].shape) < 0.3
+    return (indices, indptr, factors["X"], factors["Y"]), {"shape": shape}
 
 
-def _hidden(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _hidden(draw: Draw) -> Arguments:
     """Return NaN where only inactive events meet it."""
-    (indices, indptr, active, y), kwargs = _random((6, 7), 25, (3,), "X")(rng, dtype, index_dtype)
+    (indices, indptr, active, y), kwargs = _random((6, 7), 25, (3,), "X")(*draw)
     active[:, 1] = False
     y[:, 1] = np.nan
     return (indices, indptr, active, y), kwargs
 
 
-def _loose_ends(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _loose_ends(draw: Draw) -> Arguments:
     """Return columns out of range, an infinite factor, and an indptr that spans only some of the entries."""
-    (indices, _, x, y), kwargs = _random((4, 6), 20, (2,))(rng, dtype, index_dtype)
+    (indices, _, x, y), kwargs = _random((4, 6), 20, (2,))(*draw)
     lead_astray(indices, 6)
     x[1, 0] = np.inf
-    return (indices, np.array([3, 7, 12, 12, 17], index_dtype), x, y), kwargs
+    return (indices, np.array([3, 7, 12, 12, 17], draw.index_dtype), x, y), kwargs
 
 
-def _sized(shape: tuple[int, int], per_row: int, row: tuple[int, ...]) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        _, indices, indptr = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
-        x, y = numbers(rng, (shape[0], *row), dtype), numbers(rng, (shape[1], *row), dtype)
-        return (indices, indptr, x, y), {"shape": shape}
-
-    return make
+@drawn
+def _sized(draw: Draw, shape: Shape, per_row: int, row: tuple[int, ...]) -> Arguments:
+    _, indices, indptr = draw.fixed_degree_csr(shape, per_row)
+    x, y = draw.numbers((shape[0], *row)), draw.numbers((shape[1], *row))
+    return (indices, indptr, x, y), {"shape": shape}
 
 
 CASES = (
@@ -60,8 +54,8 @@ CASES = (
     Case("vectors", _random((17, 23), 120, ()), differentiable=(X, Y)),
     Case("events-of-rows", _random((17, 23), 120, (), "X"), differentiable=(Y,)),
     Case("events-of-columns", _random((17, 23), 120, (4,), "Y"), differentiable=(X,), tolerance=5),
-    Case("hidden", _hidden, tolerance=5),
-    Case("loose-ends", _loose_ends, tolerance=5),
+    Case("hidden", _hidden(), tolerance=5),
+    Case("loose-ends", _loose_ends(), tolerance=5),
     Case("no-rows", _random((0, 4), 3, (2,)), differentiable=(X, Y)),
     Case("threads", _random((60, 80), 7000, (33,)), tolerance=5),
     *(
@@ -73,7 +67,6 @@ CASES = (
         )
     ),
 )
-
 
 _wrong = changes_to(
     STRUCTURE_2_4 | {"X": np.ones((2, 5), np.float32), "Y": np.ones((4, 5), np.float32)}, shape=(2, 4)

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
-from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, random_csr
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import STRUCTURE_2_4
 
 # Those of the indices: there is no other input.
 DTYPES = ("int32", "int64")
 ROUNDING = EXACT
 
 
-def _random(shape: tuple[int, int], nse: int) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        return random_csr(rng, shape, nse, dtype, index_dtype)[1:], {"shape": shape}
-
-    return make
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int) -> Arguments:
+    return draw.csr(shape, nse)[1:], {"shape": shape}
 
 
-def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _out_of_range(draw: Draw) -> Arguments:
     """Return columns out of range, and an indptr that spans only some of the entries."""
-    _, indices, _ = random_csr(rng, (3, 5), 14, dtype, index_dtype)
-    indices[[3, 6, 13]] = 5, np.iinfo(index_dtype).max, np.iinfo(index_dtype).max
-    if np.dtype(index_dtype).kind == "i":
+    _, indices, _ = draw.csr((3, 5), 14)
+    indices[[3, 6, 13]] = 5, *[np.iinfo(indices.dtype).max] * 2
+    if indices.dtype.kind == "i":
         indices[7] = -1
-    return (indices, np.array([2, 4, 4, 9], index_dtype)), {"shape": (3, 5)}
+    return (indices, np.array([2, 4, 4, 9], draw.index_dtype)), {"shape": (3, 5)}
 
 
-def _sized(size: int, per_row: int) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        shape = (size, size)
-        return fixed_degree_csr(rng, shape, per_row, "float32", index_dtype)[1:], {"shape": shape}
-
-    return make
+@drawn
+def _sized(draw: Draw, size: int, per_row: int) -> Arguments:
+    return draw.fixed_degree_csr((size, size), per_row)[1:], {"shape": (size, size)}
 
 
 CASES = (
     Case("unsorted", _random((7, 11), 60)),
     Case("empty-columns", _random((5, 90), 20)),
-    Case("out-of-range", _out_of_range),
+    Case("out-of-range", _out_of_range()),
     Case("no-entries", _random((5, 4), 0)),
     Case("no-rows", _random((0, 4), 3)),
     Case("no-columns", _random((4, 0), 3)),
@@ -49,7 +44,6 @@ CASES = (
     Case("20k-100", _sized(20_000, 100), frozenset({BENCHMARK})),
     Case("100k-100", _sized(100_000, 100), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to(STRUCTURE_2_4, shape=(2, 4))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import MATRIX_2_4
 
 DTYPES = ("float32", "float64", "int32")
 ROUNDING = Rounding(0, sums=True)
@@ -15,39 +14,36 @@ ROUNDING = Rounding(0, sums=True)
 DATA = 0
 
 
-def _random(shape: tuple[int, int], nse: int) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        return random_csr(rng, shape, nse, dtype, index_dtype), {"shape": shape}
-
-    return make
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int) -> Arguments:
+    return draw.csr(shape, nse), {"shape": shape}
 
 
-def _one_weight(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    _, indices, indptr = random_csr(rng, (6, 9), 30, dtype, index_dtype)
-    return (numbers(rng, (), dtype), indices, indptr), {"shape": (6, 9)}
+@drawn
+def _one_weight(draw: Draw) -> Arguments:
+    _, indices, indptr = draw.csr((6, 9), 30)
+    return (draw.numbers(()), indices, indptr), {"shape": (6, 9)}
 
 
-def _out_of_range(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _out_of_range(draw: Draw) -> Arguments:
     """Return columns out of range, and an indptr that spans only some of the entries."""
-    data, indices, _ = random_csr(rng, (3, 5), 12, dtype, index_dtype)
-    indices[[3, 6]] = 5, np.iinfo(index_dtype).max
-    if np.dtype(index_dtype).kind == "i":
+    data, indices, _ = draw.csr((3, 5), 12)
+    indices[[3, 6]] = 5, np.iinfo(indices.dtype).max
+    if indices.dtype.kind == "i":
         indices[7] = -1
-    return (data, indices, np.array([2, 4, 4, 9], index_dtype)), {"shape": (3, 5)}
+    return (data, indices, np.array([2, 4, 4, 9], draw.index_dtype)), {"shape": (3, 5)}
 
 
-def _sized(size: int, per_row: int) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        shape = (size, size)
-        return fixed_degree_csr(rng, shape, per_row, dtype, index_dtype), {"shape": shape}
-
-    return make
+@drawn
+def _sized(draw: Draw, size: int, per_row: int) -> Arguments:
+    return draw.fixed_degree_csr((size, size), per_row), {"shape": (size, size)}
 
 
 CASES = (
     Case("random", _random((7, 11), 60), differentiable=(DATA,), tolerance=5),
-    Case("one-weight", _one_weight, differentiable=(DATA,), tolerance=20),
-    Case("out-of-range", _out_of_range, differentiable=(DATA,), tolerance=5),
+    Case("one-weight", _one_weight(), differentiable=(DATA,), tolerance=20),
+    Case("out-of-range", _out_of_range(), differentiable=(DATA,), tolerance=5),
     Case("no-rows", _random((0, 4), 3), differentiable=(DATA,)),
     Case("no-columns", _random((4, 0), 3), differentiable=(DATA,)),
     Case("threads", _random((400, 300), 12_000), differentiable=(DATA,), tolerance=5),
@@ -55,7 +51,6 @@ CASES = (
     Case("1500-80", _sized(1500, 80), frozenset({BENCHMARK})),
     Case("4000-80", _sized(4000, 80), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to(MATRIX_2_4, shape=(2, 4))
 

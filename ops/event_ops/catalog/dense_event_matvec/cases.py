@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import numbers, random_events
+from event_ops.cases.draw import Draw, Shape, drawn
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -15,22 +13,19 @@ ROUNDING = Rounding(0, sums=True)
 WEIGHTS, EVENTS = 0, 1
 
 
+@drawn
 def _random(
-    shape: tuple[int, int], rate: float, transpose: bool, events: str = "bool", poisoned: bool = False
-) -> Callable[..., Arguments]:
+    draw: Draw, shape: Shape, rate: float, transpose: bool, events: str = "bool", poisoned: bool = False
+) -> Arguments:
     """Return random arrays; `poisoned`: weights that meet an inactive event are NaN or inf."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        weights = numbers(rng, shape, dtype)
-        size = shape[0] if transpose else shape[1]
-        active = random_events(rng, size, rate, "bool" if events == "bool" else dtype)
-        if poisoned:
-            meets = weights if transpose else weights.T
-            meets[active == 0] = np.nan
-            meets[active == 0, ::2] = np.inf
-        return (weights, active), {"transpose": transpose}
-
-    return make
+    weights = draw.numbers(shape)
+    size = shape[0] if transpose else shape[1]
+    active = draw.events(size, rate, events)
+    if poisoned:
+        meets = weights if transpose else weights.T
+        meets[active == 0] = np.nan
+        meets[active == 0, ::2] = np.inf
+    return (weights, active), {"transpose": transpose}
 
 
 CASES = (
@@ -58,7 +53,6 @@ CASES = (
         for transpose in (True, False)
     ),
 )
-
 
 _W = np.ones((2, 3), np.float32)
 _wrong = changes_to({"weights": _W, "events": np.ones(3, bool)})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import ELL_2_4, numbers, random_ell, random_events
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import ELL_2_4
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -15,36 +14,32 @@ ROUNDING = Rounding(0, sums=True)
 DATA, EVENTS = 0, 2
 
 
+@drawn
 def _random(
-    shape: tuple[int, int],
+    draw: Draw,
+    shape: Shape,
     per_row: int,
     transpose: bool,
     events: str = "bool",
     homogeneous: bool = False,
     rate: float = 0.3,
     padding: float = 0.2,
-) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        data, indices = random_ell(rng, shape, per_row, dtype, index_dtype, padding)
-        size = shape[0] if transpose else shape[1]
-        active = random_events(rng, size, rate, "bool" if events == "bool" else dtype)
-        weights = numbers(rng, (), dtype) if homogeneous else data
-        return (weights, indices, active), {"shape": shape, "transpose": transpose}
-
-    return make
+) -> Arguments:
+    data, indices = draw.ell(shape, per_row, padding)
+    size = shape[0] if transpose else shape[1]
+    active = draw.events(size, rate, events)
+    weights = draw.numbers(()) if homogeneous else data
+    return (weights, indices, active), {"shape": shape, "transpose": transpose}
 
 
-def _poisoned(transpose: bool) -> Callable[..., Arguments]:
+@drawn
+def _poisoned(draw: Draw, transpose: bool) -> Arguments:
     """Return NaN as the weights that meet an inactive event, and as those of padding."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        (data, indices, events), kwargs = _random((9, 9), 6, transpose)(rng, dtype, index_dtype)
-        padding = indices.astype("uint64") >= 9
-        met = events[:, None] if transpose else events[np.where(padding, 0, indices)]
-        data[padding | ~met] = np.nan
-        return (data, indices, events), kwargs
-
-    return make
+    (data, indices, events), kwargs = _random((9, 9), 6, transpose)(*draw)
+    padding = indices.astype("uint64") >= 9
+    met = events[:, None] if transpose else events[np.where(padding, 0, indices)]
+    data[padding | ~met] = np.nan
+    return (data, indices, events), kwargs
 
 
 CASES = (
@@ -78,7 +73,6 @@ CASES = (
         for size, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
     ),
 )
-
 
 _wrong = changes_to(ELL_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import ELL_2_4, numbers, random_ell
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import ELL_2_4
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -15,26 +14,19 @@ ROUNDING = Rounding(0, sums=True)
 DATA, V = 0, 2
 
 
-def _random(
-    shape: tuple[int, int], per_row: int, transpose: bool, padding: float = 0.0
-) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        data, indices = random_ell(rng, shape, per_row, dtype, index_dtype, padding)
-        v = numbers(rng, shape[0] if transpose else shape[1], dtype)
-        return (data, indices, v), {"shape": shape, "transpose": transpose}
-
-    return make
+@drawn
+def _random(draw: Draw, shape: Shape, per_row: int, transpose: bool, padding: float = 0.0) -> Arguments:
+    data, indices = draw.ell(shape, per_row, padding)
+    v = draw.numbers(shape[0] if transpose else shape[1])
+    return (data, indices, v), {"shape": shape, "transpose": transpose}
 
 
-def _not_a_number(transpose: bool) -> Callable[..., Arguments]:
+@drawn
+def _not_a_number(draw: Draw, transpose: bool) -> Arguments:
     """Return NaN as the weights of padding."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        (data, indices, v), kwargs = _random((6, 7), 5, transpose, 0.3)(rng, dtype, index_dtype)
-        data[indices.astype("uint64") >= 7] = np.nan
-        return (data, indices, v), kwargs
-
-    return make
+    (data, indices, v), kwargs = _random((6, 7), 5, transpose, 0.3)(*draw)
+    data[indices.astype("uint64") >= 7] = np.nan
+    return (data, indices, v), kwargs
 
 
 CASES = (
@@ -64,7 +56,6 @@ CASES = (
         for transpose in (False, True)
     ),
 )
-
 
 _wrong = changes_to(ELL_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
 

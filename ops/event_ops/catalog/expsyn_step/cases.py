@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import MATRIX_2_4, fixed_degree_csr, numbers, random_csr, random_events
+from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.matrices import MATRIX_2_4
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(3, sums=True)  # exp and its argument
@@ -16,34 +16,35 @@ ROUNDING = Rounding(3, sums=True)  # exp and its argument
 G, DATA, SPIKES = 0, 1, 4
 
 
+@drawn
 def _random(
-    rows: int, nse: int, g_shape: Any, tau_shape: Any = (), spikes: str = "bool", homogeneous: bool = False
-) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        g = numbers(rng, g_shape, dtype)
-        data, indices, indptr = random_csr(rng, (rows, g.size), nse, dtype, index_dtype)
-        active = random_events(rng, rows, 0.3, "bool" if spikes == "bool" else dtype)
-        weights = numbers(rng, (), dtype) if homogeneous else data
-        tau = rng.uniform(5, 50, tau_shape)
-        return (g, weights, indices, indptr, active), {"shape": (rows, g.size), "tau": tau, "dt": 0.5}
+    draw: Draw,
+    rows: int,
+    nse: int,
+    g_shape: Any,
+    tau_shape: Any = (),
+    spikes: str = "bool",
+    homogeneous: bool = False,
+) -> Arguments:
+    g = draw.numbers(g_shape)
+    data, indices, indptr = draw.csr((rows, g.size), nse)
+    active = draw.events(rows, 0.3, spikes)
+    weights = draw.numbers(()) if homogeneous else data
+    tau = draw.rng.uniform(5, 50, tau_shape)
+    return (g, weights, indices, indptr, active), {"shape": (rows, g.size), "tau": tau, "dt": 0.5}
 
-    return make
 
-
-def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
+@drawn
+def _sized(draw: Draw, neurons: int, per_row: int, rate: float) -> Arguments:
     """Return two channels, as of excitatory and inhibitory synapses.
 
     Their decay is so slow that no repetition of a benchmark ends in denormal numbers, with which other code
     than XLA's, which flushes them to 0, computes slowly.
     """
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        shape = (neurons, 2 * neurons)
-        arrays = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
-        spikes, g = random_events(rng, neurons, rate, "bool"), numbers(rng, (2, neurons), dtype)
-        return (g, *arrays, spikes), {"shape": shape, "tau": np.array([[1e5], [2e5]]), "dt": 0.1}
-
-    return make
+    shape = (neurons, 2 * neurons)
+    arrays = draw.fixed_degree_csr(shape, per_row)
+    spikes, g = draw.events(neurons, rate), draw.numbers((2, neurons))
+    return (g, *arrays, spikes), {"shape": shape, "tau": np.array([[1e5], [2e5]]), "dt": 0.1}
 
 
 CASES = (
@@ -63,7 +64,6 @@ CASES = (
         for neurons, per_row, rate in ((4000, 80, 0.0005), (40_000, 80, 0.0005), (100_000, 100, 0.01))
     ),
 )
-
 
 _wrong = changes_to(
     {"g": np.ones(4, np.float32)} | MATRIX_2_4 | {"spikes": np.ones(2, bool)}, shape=(2, 4), tau=5.0, dt=0.1

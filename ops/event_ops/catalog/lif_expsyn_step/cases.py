@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import spread
+from event_ops.cases.draw import Draw, drawn
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -30,29 +29,29 @@ NEURON: dict[str, Any] = {
 }
 
 
-def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        V = rng.uniform(-65, -49.9, size)
-        held = np.where(rng.random(size) < 0.3, rng.integers(1, 20, size) * 0.1, 0.0)
-        current = rng.normal(0, 300, size)
-        parameters = spread(rng, NEURON, np.shape(V), 0.1, dtype) if each else NEURON
-        state = tuple(np.asarray(x).astype(dtype) for x in (V, held, current))
-        return state, parameters | options
-
-    return make
+@drawn
+def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arguments:
+    V = draw.rng.uniform(-65, -49.9, size)
+    held = np.where(draw.rng.random(size) < 0.3, draw.rng.integers(1, 20, size) * 0.1, 0.0)
+    current = draw.rng.normal(0, 300, size)
+    parameters = draw.spread(NEURON, np.shape(V), 0.1) if each else NEURON
+    state = tuple(np.asarray(x).astype(draw.dtype) for x in (V, held, current))
+    return state, parameters | options
 
 
-def _jump(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _jump(draw: Draw) -> Arguments:
     """Push some neurons over the threshold by delta synapses; some of them are held."""
-    state, parameters = _random(33)(rng, dtype, index_dtype)
-    return state, parameters | {"jump": rng.normal(0, 5, 33).astype(dtype)}
+    state, parameters = _random(33)(*draw)
+    return state, parameters | {"jump": draw.rng.normal(0, 5, 33).astype(draw.dtype)}
 
 
-def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _threshold(draw: Draw) -> Arguments:
     """Return potentials at the threshold, near it, held above it, and NaN; one current is infinite."""
-    V = np.array([-50, -49.9, -50.1, -40, np.nan, -60], dtype)
-    held = np.array([0, 0, 0, 0.1, 0, 0], dtype)
-    current = np.array([0, 0, 0, 0, 0, np.inf], dtype)
+    V = np.array([-50, -49.9, -50.1, -40, np.nan, -60], draw.dtype)
+    held = np.array([0, 0, 0, 0.1, 0, 0], draw.dtype)
+    current = np.array([0, 0, 0, 0, 0, np.inf], draw.dtype)
     return (V, held, current), NEURON | {"E_L": -50.0, "I_e": 0.0}
 
 
@@ -61,8 +60,8 @@ CASES = (
     Case("each", _random(33, each=True), differentiable=(V_M, I_SYN), tolerance=4),
     Case("grid", _random((4, 5)), differentiable=(V_M, I_SYN)),
     Case("one-tau", _random(33, tau_syn=10.0), differentiable=(V_M, I_SYN)),
-    Case("jump", _jump, differentiable=(V_M, I_SYN)),
-    Case("threshold", _threshold),
+    Case("jump", _jump(), differentiable=(V_M, I_SYN)),
+    Case("threshold", _threshold()),
     Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
     Case("empty", _random(0), differentiable=(V_M, I_SYN)),
     Case("single", _random(()), differentiable=(V_M, I_SYN)),
@@ -71,7 +70,6 @@ CASES = (
     Case("100k", _random(100_000), frozenset({BENCHMARK})),
     Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to(dict.fromkeys(("V_m", "refractory", "I_syn"), np.zeros(3, np.float32)), **NEURON)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import spread
+from event_ops.cases.draw import Draw, drawn
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -27,34 +26,35 @@ CUBA: dict[str, Any] = {
 }
 
 
-def _random(size: Any, *, each: bool = False, **options: Any) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        V = rng.uniform(-60, -49.9, size)
-        held = np.where(rng.random(size) < 0.3, rng.integers(1, 50, size) * 0.1, 0.0)
-        current = rng.normal(0, 20, size)
-        parameters = spread(rng, CUBA, np.shape(V), 0.1, dtype) if each else CUBA
-        state = tuple(np.asarray(x).astype(dtype) for x in (V, held, current))
-        return state, parameters | options
-
-    return make
+@drawn
+def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arguments:
+    V = draw.rng.uniform(-60, -49.9, size)
+    held = np.where(draw.rng.random(size) < 0.3, draw.rng.integers(1, 50, size) * 0.1, 0.0)
+    current = draw.rng.normal(0, 20, size)
+    parameters = draw.spread(CUBA, np.shape(V), 0.1) if each else CUBA
+    state = tuple(np.asarray(x).astype(draw.dtype) for x in (V, held, current))
+    return state, parameters | options
 
 
-def _constant_current(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-    (V, held, _), parameters = _random(30)(rng, dtype, index_dtype)
-    return (V, held, np.asarray(15, dtype)), parameters
+@drawn
+def _constant_current(draw: Draw) -> Arguments:
+    (V, held, _), parameters = _random(30)(*draw)
+    return (V, held, np.asarray(15, draw.dtype)), parameters
 
 
-def _jump(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _jump(draw: Draw) -> Arguments:
     """Push some neurons over the threshold by delta synapses; some of them are held."""
-    state, parameters = _random(33)(rng, dtype, index_dtype)
-    return state, parameters | {"jump": rng.normal(0, 5, 33).astype(dtype)}
+    state, parameters = _random(33)(*draw)
+    return state, parameters | {"jump": draw.rng.normal(0, 5, 33).astype(draw.dtype)}
 
 
-def _threshold(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _threshold(draw: Draw) -> Arguments:
     """Return potentials at the threshold, just above and just below it, held above it, and NaN."""
-    V = np.array([-50, -49.9, -50.1, -40, np.nan], dtype)
-    held = np.array([0, 0, 0, 0.1, 0], dtype)
-    return (V, held, np.asarray(-1, dtype)), CUBA
+    V = np.array([-50, -49.9, -50.1, -40, np.nan], draw.dtype)
+    held = np.array([0, 0, 0, 0.1, 0], draw.dtype)
+    return (V, held, np.asarray(-1, draw.dtype)), CUBA
 
 
 CASES = (
@@ -63,9 +63,9 @@ CASES = (
     Case("each", _random(33, each=True), differentiable=(V_M, I_SYN), tolerance=4),
     Case("each-euler", _random(33, each=True, method="euler"), tolerance=4),
     Case("grid", _random((4, 5)), differentiable=(V_M, I_SYN)),
-    Case("constant-current", _constant_current, differentiable=(V_M, I_SYN)),
-    Case("jump", _jump, differentiable=(V_M, I_SYN)),
-    Case("threshold", _threshold),
+    Case("constant-current", _constant_current(), differentiable=(V_M, I_SYN)),
+    Case("jump", _jump(), differentiable=(V_M, I_SYN)),
+    Case("threshold", _threshold()),
     Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
     Case("empty", _random(0), differentiable=(V_M, I_SYN)),
     Case("single", _random(()), differentiable=(V_M, I_SYN)),
@@ -74,7 +74,6 @@ CASES = (
     Case("100k", _random(100_000), frozenset({BENCHMARK})),
     Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to(dict.fromkeys(("V_m", "refractory", "I_syn"), np.zeros(3, np.float32)), **CUBA)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("bool",)
 ROUNDING = EXACT
 
 
-def _random(size: int, rate: float) -> Callable[..., Arguments]:
-    return lambda rng, dtype, index_dtype: ((rng.random(size) < rate,), {})
+@drawn
+def _random(draw: Draw, size: int, rate: float) -> Arguments:
+    return (draw.rng.random(size) < rate,), {}
 
 
 CASES = (
@@ -27,7 +27,6 @@ CASES = (
     Case("100k-1%", _random(100_000, 0.01), frozenset({BENCHMARK})),
     Case("1M-1%", _random(1_000_000, 0.01), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to({"events": np.zeros(4, bool)})
 

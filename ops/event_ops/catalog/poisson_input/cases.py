@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import numbers
+from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(1)
@@ -17,22 +16,26 @@ ROUNDING = Rounding(1)
 WEIGHT = 0
 
 
+@drawn
 def _random(
-    size: int, means: Any, *, each: bool = False, step: Any = 5, initial: bool = False, data: bool = False
-) -> Callable[..., Arguments]:
+    draw: Draw,
+    size: int,
+    means: Any,
+    *,
+    each: bool = False,
+    step: Any = 5,
+    initial: bool = False,
+    data: bool = False,
+) -> Arguments:
     """Return neurons that take turns with the means, or share the one mean; `data`: the means as a JAX array.
 
     `each`: every neuron has a weight of its own; `initial`: numbers that are added to.
     """
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        weight = numbers(rng, size if each else (), dtype)
-        mean = np.resize(np.asarray(means, np.float32 if data else float), size) if np.ndim(means) else means
-        first = {"initial": numbers(rng, size, dtype)} if initial else {}
-        given = jnp.asarray(mean, np.float32) if data else mean
-        return (weight, np.uint32(77), np.int32(step)), {"mean": given} | first
-
-    return make
+    weight = draw.numbers(size if each else ())
+    mean = np.resize(np.asarray(means, np.float32 if data else float), size) if np.ndim(means) else means
+    first = {"initial": draw.numbers(size)} if initial else {}
+    given = jnp.asarray(mean, np.float32) if data else mean
+    return (weight, np.uint32(77), np.int32(step)), {"mean": given} | first
 
 
 CASES = (
@@ -53,7 +56,6 @@ CASES = (
     Case("100k-data", _random(100_000, (1.28, 2.32), data=True), frozenset({BENCHMARK})),
     Case("1M", _random(1_000_000, (1.28, 2.32)), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to({"weight": np.float32(1), "seed": np.uint32(1), "step": np.int32(0)}, mean=np.ones(3))
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import numbers, random_events
+from event_ops.cases.draw import Draw, Shape, drawn
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights are rounded, too
@@ -15,22 +13,21 @@ ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights a
 WEIGHT, EVENTS = 0, 2
 
 
+@drawn
 def _random(
-    shape: tuple[int, int],
+    draw: Draw,
+    shape: Shape,
     prob: float,
     distribution: str,
     transpose: bool,
     events: str = "bool",
     rate: float = 0.3,
-) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        weight = numbers(rng, () if distribution == "constant" else 2, dtype)
-        size = shape[0] if transpose else shape[1]
-        active = random_events(rng, size, rate, "bool" if events == "bool" else dtype)
-        static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
-        return (weight, np.uint32(77), active), static
-
-    return make
+) -> Arguments:
+    weight = draw.numbers(() if distribution == "constant" else 2)
+    size = shape[0] if transpose else shape[1]
+    active = draw.events(size, rate, events)
+    static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
+    return (weight, np.uint32(77), active), static
 
 
 CASES = (
@@ -61,7 +58,6 @@ CASES = (
         for size, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
     ),
 )
-
 
 _wrong = changes_to(
     {"weight": np.float32(1), "seed": np.uint32(1), "events": np.ones(4, bool)}, prob=0.5, shape=(2, 4)

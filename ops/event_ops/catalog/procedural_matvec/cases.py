@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import numbers
+from event_ops.cases.draw import Draw, Shape, drawn
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights are rounded, too
@@ -15,16 +13,14 @@ ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights a
 WEIGHT, V = 0, 2
 
 
+@drawn
 def _random(
-    shape: tuple[int, int], prob: float, distribution: str, transpose: bool = False, seed: int = 12345
-) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        weight = numbers(rng, () if distribution == "constant" else 2, dtype)
-        v = numbers(rng, shape[0] if transpose else shape[1], dtype)
-        static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
-        return (weight, np.uint32(seed), v), static
-
-    return make
+    draw: Draw, shape: Shape, prob: float, distribution: str, transpose: bool = False, seed: int = 12345
+) -> Arguments:
+    weight = draw.numbers(() if distribution == "constant" else 2)
+    v = draw.numbers(shape[0] if transpose else shape[1])
+    static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
+    return (weight, np.uint32(seed), v), static
 
 
 CASES = (
@@ -57,7 +53,6 @@ CASES = (
         for transpose in (False, True)
     ),
 )
-
 
 _wrong = changes_to(
     {"weight": np.float32(1), "seed": np.uint32(1), "v": np.ones(4, np.float32)}, prob=0.5, shape=(2, 4)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
-from event_ops.cases.matrices import numbers
+from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
 ROUNDING = EXACT
@@ -15,11 +13,9 @@ ROUNDING = EXACT
 BUFFER = 0
 
 
-def _random(shape: tuple[int, ...], slot: int) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        return (numbers(rng, shape, dtype), np.int32(slot)), {}
-
-    return make
+@drawn
+def _random(draw: Draw, shape: tuple[int, ...], slot: int) -> Arguments:
+    return (draw.numbers(shape), np.int32(slot)), {}
 
 
 CASES = (
@@ -32,7 +28,6 @@ CASES = (
     Case("100k", _random((32, 100_000), 1), frozenset({BENCHMARK})),
     Case("1M", _random((8, 1_000_000), 1), frozenset({BENCHMARK})),
 )
-
 
 _B = np.zeros((2, 3), np.float32)
 _wrong = changes_to({"buffer": _B, "slot": 0})

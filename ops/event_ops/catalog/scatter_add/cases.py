@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import numbers
+from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64", "complex64", "int32")
 ROUNDING = Rounding(0, sums=True)
@@ -15,38 +13,32 @@ ROUNDING = Rounding(0, sums=True)
 TARGET, UPDATES = 0, 2
 
 
-def _random(size: int, count: int, row: tuple[int, ...] = ()) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        indices = rng.integers(0, max(size, 1), count).astype(index_dtype)
-        return (numbers(rng, (size, *row), dtype), indices, numbers(rng, (count, *row), dtype)), {}
-
-    return make
+@drawn
+def _random(draw: Draw, size: int, count: int, row: tuple[int, ...] = ()) -> Arguments:
+    indices = draw.rng.integers(0, max(size, 1), count).astype(draw.index_dtype)
+    return (draw.numbers((size, *row)), indices, draw.numbers((count, *row))), {}
 
 
-def _one_update(row: tuple[int, ...]) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        (target, indices, _), _ = _random(6, 15, row)(rng, dtype, index_dtype)
-        return (target, indices, numbers(rng, (), dtype)), {}
-
-    return make
+@drawn
+def _one_update(draw: Draw, row: tuple[int, ...]) -> Arguments:
+    (target, indices, _), _ = _random(6, 15, row)(*draw)
+    return (target, indices, draw.numbers(())), {}
 
 
-def _grid(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _grid(draw: Draw) -> Arguments:
     """Return indices with two axes."""
-    (target, indices, updates), _ = _random(7, 12)(rng, dtype, index_dtype)
+    (target, indices, updates), _ = _random(7, 12)(*draw)
     return (target, indices.reshape(3, 4), updates.reshape(3, 4)), {}
 
 
-def _edges(mode: str) -> Callable[..., Arguments]:
+@drawn
+def _edges(draw: Draw, mode: str) -> Arguments:
     """Return indices that count from the end, and ones out of range."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        signed = np.dtype(index_dtype).kind == "i"
-        ends = [-1, -5, -6, np.iinfo(index_dtype).min] if signed else []
-        indices = np.array([0, 4, 5, 4, np.iinfo(index_dtype).max, *ends], index_dtype)
-        return (numbers(rng, 5, dtype), indices, numbers(rng, indices.size, dtype)), {"mode": mode}
-
-    return make
+    signed = np.dtype(draw.index_dtype).kind == "i"
+    ends = [-1, -5, -6, np.iinfo(draw.index_dtype).min] if signed else []
+    indices = np.array([0, 4, 5, 4, np.iinfo(draw.index_dtype).max, *ends], draw.index_dtype)
+    return (draw.numbers(5), indices, draw.numbers(indices.size)), {"mode": mode}
 
 
 CASES = (
@@ -59,7 +51,7 @@ CASES = (
             ("blocks", _random(4, 10, (2, 3)), 5),
             ("one-update", _one_update(()), 20),
             ("one-update-rows", _one_update((3,)), 20),
-            ("grid", _grid, 5),
+            ("grid", _grid(), 5),
             ("edges", _edges("drop"), 5),
             ("edges-clipped", _edges("clip"), 5),
             ("no-updates", _random(5, 0), 1),
@@ -78,7 +70,6 @@ CASES = (
         )
     ),
 )
-
 
 _T, _I, _U = np.zeros(4, np.float32), np.zeros(3, np.int32), np.ones(3, np.float32)
 _wrong = changes_to({"target": _T, "indices": _I, "updates": _U})

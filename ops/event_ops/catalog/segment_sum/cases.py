@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import numbers
+from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64", "complex64", "int32")
 ROUNDING = Rounding(0, sums=True)
@@ -16,35 +15,31 @@ ROUNDING = Rounding(0, sums=True)
 DATA = 0
 
 
+@drawn
 def _random(
-    count: int, num_segments: int, row: tuple[int, ...] = (), ascending: bool = False
-) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        ids = rng.integers(0, max(num_segments, 1), count).astype(index_dtype)
-        kwargs: dict[str, Any] = {"num_segments": num_segments}
-        if ascending:
-            ids.sort()
-            kwargs["indices_are_sorted"] = True
-        return (numbers(rng, (count, *row), dtype), ids), kwargs
-
-    return make
+    draw: Draw, count: int, num_segments: int, row: tuple[int, ...] = (), ascending: bool = False
+) -> Arguments:
+    ids = draw.rng.integers(0, max(num_segments, 1), count).astype(draw.index_dtype)
+    kwargs: dict[str, Any] = {"num_segments": num_segments}
+    if ascending:
+        ids.sort()
+        kwargs["indices_are_sorted"] = True
+    return (draw.numbers((count, *row)), ids), kwargs
 
 
-def _edges(mode: str, row: tuple[int, ...] = ()) -> Callable[..., Arguments]:
+@drawn
+def _edges(draw: Draw, mode: str, row: tuple[int, ...] = ()) -> Arguments:
     """Return ids out of range on either side, up to the limits of the dtype."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        limits = np.iinfo(index_dtype)
-        low = [-1, -5, limits.min] if limits.min < 0 else []
-        ids = np.array([0, 4, 5, 4, limits.max, *low], index_dtype)
-        return (numbers(rng, (ids.size, *row), dtype), ids), {"num_segments": 5, "mode": mode}
-
-    return make
+    limits = np.iinfo(draw.index_dtype)
+    low = [-1, -5, limits.min] if limits.min < 0 else []
+    ids = np.array([0, 4, 5, 4, limits.max, *low], draw.index_dtype)
+    return (draw.numbers((ids.size, *row)), ids), {"num_segments": 5, "mode": mode}
 
 
-def _sorted_clipped(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _sorted_clipped(draw: Draw) -> Arguments:
     """Return different ids, clipped to one segment, on both sides of where threads divide the data."""
-    (data, ids), kwargs = _random(40_000, 400, ascending=True)(rng, dtype, index_dtype)
+    (data, ids), kwargs = _random(40_000, 400, ascending=True)(*draw)
     return (data, ids - ids[ids.size // 2 + 5000]), kwargs | {"num_segments": 30, "mode": "clip"}
 
 
@@ -62,7 +57,7 @@ CASES = (
             ("threads-sorted", _random(40_000, 300, (2,), ascending=True), 500),
         )
     ),
-    Case("threads-clipped", _sorted_clipped, tolerance=20_000, note="one sum of 30,000 terms"),
+    Case("threads-clipped", _sorted_clipped(), tolerance=20_000, note="one sum of 30,000 terms"),
     *(
         Case(name, _random(count, size, ascending=ascending), frozenset({BENCHMARK}), tolerance=50)
         for name, count, size, ascending in (
@@ -73,7 +68,6 @@ CASES = (
         )
     ),
 )
-
 
 _D, _I = np.ones(3, np.float32), np.zeros(3, np.int32)
 _wrong = changes_to({"data": _D, "segment_ids": _I}, num_segments=3)

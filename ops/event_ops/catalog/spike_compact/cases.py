@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("bool",)
 ROUNDING = EXACT
 
 
-def _random(size: int, rate: float, capacity: int | None = None) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        return (rng.random(size) < rate,), {"capacity": capacity}
-
-    return make
+@drawn
+def _random(draw: Draw, size: int, rate: float, capacity: int | None = None) -> Arguments:
+    return (draw.rng.random(size) < rate,), {"capacity": capacity}
 
 
 CASES = (
@@ -39,7 +36,6 @@ CASES = (
     Case("100k-1%", _random(100_000, 0.01), frozenset({BENCHMARK})),
     Case("1M-1%", _random(1_000_000, 0.01), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to({"spikes": np.zeros(4, bool)})
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import fixed_degree_csr, lead_astray, random_csr, random_events
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import lead_astray
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(4)
@@ -27,30 +27,29 @@ def _transposed(indices: np.ndarray, indptr: np.ndarray, columns: int) -> tuple[
     return rows.astype(dtype), ends.astype(dtype), permutation.astype(dtype)
 
 
-def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[..., Arguments]:
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int, spikes: str = "bool") -> Arguments:
     """Return weights within the bounds; some are pushed beyond, downwards where a float spike is < 0."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        _, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
-        w = rng.uniform(0.11, 0.89, nse).astype(dtype)
-        active = random_events(rng, shape[1], 0.4, "bool" if spikes == "bool" else dtype)
-        x_pre = rng.uniform(0, 2, shape[0]).astype(dtype)
-        structure = _transposed(indices, indptr, shape[1])
-        return (w, *structure, active, x_pre), {"shape": shape, **RULE}
-
-    return make
+    _, indices, indptr = draw.csr(shape, nse)
+    w = draw.rng.uniform(0.11, 0.89, nse).astype(draw.dtype)
+    active = draw.events(shape[1], 0.4, spikes)
+    x_pre = draw.rng.uniform(0, 2, shape[0]).astype(draw.dtype)
+    structure = _transposed(indices, indptr, shape[1])
+    return (w, *structure, active, x_pre), {"shape": shape, **RULE}
 
 
-def _each(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _each(draw: Draw) -> Arguments:
     """Return a rate and bounds for each weight."""
-    args, kwargs = _random((17, 23), 120)(rng, dtype, index_dtype)
-    low, high, rate = rng.uniform((0, 0.5, 0), (0.4, 1, 1), (120, 3)).astype(dtype).T
+    args, kwargs = _random((17, 23), 120)(*draw)
+    low, high, rate = draw.rng.uniform((0, 0.5, 0), (0.4, 1, 1), (120, 3)).astype(draw.dtype).T
     return args, kwargs | {"A_plus": rate, "w_min": low, "w_max": high}
 
 
-def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _edges(draw: Draw) -> Arguments:
     """Return weights out of bounds, not finite or -0, rows and places out of range, entries of no column."""
-    (w, rows, indptr, permutation, *others), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
+    (w, rows, indptr, permutation, *others), kwargs = _random((9, 7), 60)(*draw)
     w[::4], w[1::9], w[2::9], w[3::9] = 5, np.nan, np.inf, -0.0
     lead_astray(rows, 9)
     lead_astray(permutation[3:], 60)
@@ -58,24 +57,22 @@ def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
     return (w, rows, indptr, permutation, *others), kwargs
 
 
-def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        shape = (neurons, neurons)
-        _, indices, indptr = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
-        structure = _transposed(indices, indptr, neurons)
-        w, x_pre = rng.random(indices.size).astype(dtype), rng.random(neurons).astype(dtype)
-        spikes = random_events(rng, neurons, rate, "bool")
-        rule = {"A_plus": 0.01, "w_min": 0.0, "w_max": 1.0}
-        return (w, *structure, spikes, x_pre), {"shape": shape, **rule}
-
-    return make
+@drawn
+def _sized(draw: Draw, neurons: int, per_row: int, rate: float) -> Arguments:
+    shape = (neurons, neurons)
+    _, indices, indptr = draw.fixed_degree_csr(shape, per_row)
+    structure = _transposed(indices, indptr, neurons)
+    w, x_pre = draw.rng.random(indices.size).astype(draw.dtype), draw.rng.random(neurons).astype(draw.dtype)
+    spikes = draw.events(neurons, rate)
+    rule = {"A_plus": 0.01, "w_min": 0.0, "w_max": 1.0}
+    return (w, *structure, spikes, x_pre), {"shape": shape, **rule}
 
 
 CASES = (
     Case("random", _random((17, 23), 120), differentiable=(W, X)),
     Case("random-float", _random((17, 23), 120, "float"), differentiable=(W, SPIKES, X)),
-    Case("each", _each, differentiable=(W, X)),
-    Case("edges", _edges),
+    Case("each", _each(), differentiable=(W, X)),
+    Case("edges", _edges()),
     Case("no-entries", _random((5, 4), 0), differentiable=(W, X)),
     Case("no-rows", _random((0, 4), 0), differentiable=(W, X)),
     Case("threads", _random((500, 3000), 1_100_000)),
@@ -84,7 +81,6 @@ CASES = (
         for neurons, per_row, rate in ((4000, 80, 0.01), (40_000, 80, 0.01), (100_000, 100, 0.01))
     ),
 )
-
 
 _wrong = changes_to(
     {

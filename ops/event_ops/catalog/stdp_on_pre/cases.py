@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import STRUCTURE_2_4, fixed_degree_csr, lead_astray, random_csr, random_events
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(4)
@@ -18,52 +18,49 @@ W, SPIKES, X = 0, 3, 4
 RULE: dict[str, Any] = {"A_minus": 0.6, "w_min": 0.1, "w_max": 0.9}
 
 
-def _random(shape: tuple[int, int], nse: int, spikes: str = "bool") -> Callable[..., Arguments]:
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int, spikes: str = "bool") -> Arguments:
     """Return weights within the bounds; some are pushed beyond, upwards where a float spike is < 0."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        _, indices, indptr = random_csr(rng, shape, nse, dtype, index_dtype)
-        w = rng.uniform(0.11, 0.89, nse).astype(dtype)
-        active = random_events(rng, shape[0], 0.4, "bool" if spikes == "bool" else dtype)
-        x_post = rng.uniform(0, 2, shape[1]).astype(dtype)
-        return (w, indices, indptr, active, x_post), {"shape": shape, **RULE}
-
-    return make
+    _, indices, indptr = draw.csr(shape, nse)
+    w = draw.rng.uniform(0.11, 0.89, nse).astype(draw.dtype)
+    active = draw.events(shape[0], 0.4, spikes)
+    x_post = draw.rng.uniform(0, 2, shape[1]).astype(draw.dtype)
+    return (w, indices, indptr, active, x_post), {"shape": shape, **RULE}
 
 
-def _each(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _each(draw: Draw) -> Arguments:
     """Return a rate and bounds for each weight."""
-    args, kwargs = _random((17, 23), 120)(rng, dtype, index_dtype)
-    low, high, rate = rng.uniform((0, 0.5, 0), (0.4, 1, 1), (120, 3)).astype(dtype).T
+    args, kwargs = _random((17, 23), 120)(*draw)
+    low, high, rate = draw.rng.uniform((0, 0.5, 0), (0.4, 1, 1), (120, 3)).astype(draw.dtype).T
     return args, kwargs | {"A_minus": rate, "w_min": low, "w_max": high}
 
 
-def _edges(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+@drawn
+def _edges(draw: Draw) -> Arguments:
     """Return weights out of bounds, not finite or -0, columns out of range, and entries that no row holds."""
-    (w, indices, indptr, active, x_post), kwargs = _random((9, 7), 60)(rng, dtype, index_dtype)
+    (w, indices, indptr, active, x_post), kwargs = _random((9, 7), 60)(*draw)
     w[::4], w[1::9], w[2::9], w[3::9] = 5, np.nan, np.inf, -0.0
     lead_astray(indices, 7)
     indptr[0], indptr[-3:] = 2, indptr[-3]
     return (w, indices, indptr, active, x_post), kwargs
 
 
-def _sized(neurons: int, per_row: int, rate: float) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        shape = (neurons, neurons)
-        _, indices, indptr = fixed_degree_csr(rng, shape, per_row, dtype, index_dtype)
-        w, x_post = rng.random(indices.size).astype(dtype), rng.random(neurons).astype(dtype)
-        spikes = random_events(rng, neurons, rate, "bool")
-        rule = {"A_minus": 0.01, "w_min": 0.0, "w_max": 1.0}
-        return (w, indices, indptr, spikes, x_post), {"shape": shape, **rule}
-
-    return make
+@drawn
+def _sized(draw: Draw, neurons: int, per_row: int, rate: float) -> Arguments:
+    shape = (neurons, neurons)
+    _, indices, indptr = draw.fixed_degree_csr(shape, per_row)
+    w, x_post = draw.rng.random(indices.size).astype(draw.dtype), draw.rng.random(neurons).astype(draw.dtype)
+    spikes = draw.events(neurons, rate)
+    rule = {"A_minus": 0.01, "w_min": 0.0, "w_max": 1.0}
+    return (w, indices, indptr, spikes, x_post), {"shape": shape, **rule}
 
 
 CASES = (
     Case("random", _random((17, 23), 120), differentiable=(W, X)),
     Case("random-float", _random((17, 23), 120, "float"), differentiable=(W, SPIKES, X)),
-    Case("each", _each, differentiable=(W, X)),
-    Case("edges", _edges),
+    Case("each", _each(), differentiable=(W, X)),
+    Case("edges", _edges()),
     Case("no-entries", _random((5, 4), 0), differentiable=(W, X)),
     Case("no-columns", _random((4, 0), 3), differentiable=(W, X)),
     Case("threads", _random((3000, 500), 1_100_000)),
@@ -72,7 +69,6 @@ CASES = (
         for neurons, per_row, rate in ((4000, 80, 0.01), (40_000, 80, 0.01), (100_000, 100, 0.01))
     ),
 )
-
 
 _wrong = changes_to(
     {"w": np.ones(3, np.float32)}

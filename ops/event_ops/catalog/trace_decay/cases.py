@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
-from event_ops.cases.matrices import numbers, random_events
+from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(3, sums=True)  # exp and its argument
@@ -16,14 +15,12 @@ ROUNDING = Rounding(3, sums=True)  # exp and its argument
 X, SPIKES = 0, 1
 
 
-def _random(size: Any, spikes: str = "bool", array: bool = False) -> Callable[..., Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        x = numbers(rng, size, dtype)
-        events = random_events(rng, x.size, 0.2, "bool" if spikes == "bool" else dtype)
-        tau = rng.uniform(5, 50, x.shape).astype(dtype) if array else 20.0
-        return (x, events.reshape(x.shape)), {"tau": tau, "dt": 0.5}
-
-    return make
+@drawn
+def _random(draw: Draw, size: Any, spikes: str = "bool", array: bool = False) -> Arguments:
+    x = draw.numbers(size)
+    events = draw.events(x.size, 0.2, spikes)
+    tau = draw.rng.uniform(5, 50, x.shape).astype(draw.dtype) if array else 20.0
+    return (x, events.reshape(x.shape)), {"tau": tau, "dt": 0.5}
 
 
 CASES = (
@@ -38,7 +35,6 @@ CASES = (
     Case("100k", _random(100_000), frozenset({BENCHMARK})),
     Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to({"x": np.ones(3, np.float32), "spikes": np.ones(3, bool)}, tau=20.0, dt=0.1)
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("uint32",)
 ROUNDING = EXACT
 
 
-def _random(n: int) -> Callable[..., Arguments]:
+@drawn
+def _random(draw: Draw, n: int) -> Arguments:
     """Return words of random bits, also behind the last event."""
-
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        return (rng.integers(0, 1 << 32, -(-n // 32)).astype(dtype),), {"n": n}
-
-    return make
+    return (draw.rng.integers(0, 1 << 32, -(-n // 32)).astype(draw.dtype),), {"n": n}
 
 
 CASES = (
@@ -31,7 +27,6 @@ CASES = (
     Case("100k", _random(100_000), frozenset({BENCHMARK})),
     Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
 )
-
 
 _wrong = changes_to({"words": np.zeros(2, np.uint32)}, n=40)
 
