@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -21,7 +21,7 @@ def _random(draw: Draw, size: int) -> Arguments:
 CASES = (
     Case("random", _random(13), differentiable=(A, X, Y)),
     Case("empty", _random(0), differentiable=(A, X, Y)),
-    Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
+    benchmark("1M", _random(1_000_000)),
 )
 
 _X = np.ones(3, np.float32)

@@ -67,6 +67,13 @@ class Case:
         return self.tolerance * _RELATIVE.get(dtype, 0.0)
 
 
+def benchmark(
+    name: str, make: Callable[[np.random.Generator, str, str], Arguments], tolerance: float = 1.0
+) -> Case:
+    """Return a case that only benchmarks run."""
+    return Case(name, make, frozenset({BENCHMARK}), tolerance=tolerance)
+
+
 @dataclass(frozen=True)
 class Mistake:
     """One way to call an operator wrongly: `make()` returns the arguments, the error must match `match`."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 from event_ops.surrogate import triangular
 
@@ -64,8 +64,8 @@ CASES = (
     Case("single", _random(()), differentiable=(V_M, ADAPTATION, I_SYN)),
     Case("threads", _random(140_000)),
     Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
-    Case("100k", _random(100_000), frozenset({BENCHMARK})),
-    Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
+    benchmark("100k", _random(100_000)),
+    benchmark("1M", _random(1_000_000)),
 )
 
 _wrong = changes_to(dict.fromkeys(("V_m", "refractory", "a", "I_syn"), np.zeros(3, np.float32)), **ADAPTIVE)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
@@ -107,7 +107,7 @@ CASES = (
     Case("no-rows", _random((0, 4), 3, 2)),
     Case("no-columns", _random((4, 0), 3, 2)),
     *(
-        Case(f"{n}-{k}-{rate:.2%}-{encoding}", _sized(n, k, rate, encoding), frozenset({BENCHMARK}))
+        benchmark(f"{n}-{k}-{rate:.2%}-{encoding}", _sized(n, k, rate, encoding))
         for n, k, rate, encoding in (
             (4000, 80, 0.01, "flags"),
             (40_000, 80, 0.001, "bits"),

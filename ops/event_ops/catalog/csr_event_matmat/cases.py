@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4
 
@@ -69,10 +69,9 @@ CASES = (
     Case("threads", _random((60, 80), 7000, 33), tolerance=50, note="sums of a hundred terms"),
     Case("threads-transposed", _random((60, 80), 11_000, 100, True, rate=0.2), tolerance=50),
     *(
-        Case(
+        benchmark(
             f"{name}-n{n}-1.00%{'-transposed' * transpose}",
             _sized(shape, per_row, n, transpose),
-            frozenset({BENCHMARK}),
             tolerance=20,
         )
         for name, shape, per_row, n in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
@@ -115,10 +115,9 @@ CASES = (
     Case("packed-transposed", _packed(True), differentiable=(DATA,), tolerance=20),
     Case("spike-ids-transposed", _spike_ids(True), differentiable=(DATA,), tolerance=50),
     *(
-        Case(
+        benchmark(
             f"{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",
             _sized(size, per_row, rate, transpose),
-            frozenset({BENCHMARK}),
             tolerance=20,
         )
         for size, per_row, rate in _RATES

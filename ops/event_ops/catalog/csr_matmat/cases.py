@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
@@ -48,11 +48,8 @@ CASES = (
     Case("threads", _random((60, 80), 7000, 33), tolerance=50, note="sums of a hundred terms"),
     Case("threads-transposed", _random((60, 80), 7000, 33, True), tolerance=50),
     *(
-        Case(
-            f"{name}-n{n}{'-transposed' * transpose}",
-            _sized(shape, per_row, n, transpose),
-            frozenset({BENCHMARK}),
-            tolerance=20,
+        benchmark(
+            f"{name}-n{n}{'-transposed' * transpose}", _sized(shape, per_row, n, transpose), tolerance=20
         )
         for name, shape, per_row, n in (
             ("1000x2000-5%", (1000, 2000), 100, 16),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
@@ -76,12 +76,7 @@ CASES = (
     Case("out-of-range", _out_of_range(False), frozenset({CONFORMANCE}), (DATA, V), 5),
     Case("out-of-range-transposed", _out_of_range(True), frozenset({CONFORMANCE}), (DATA, V), 5),
     *(
-        Case(
-            f"{name}{'-transposed' * transpose}",
-            _sized(shape, per_row, transpose),
-            frozenset({BENCHMARK}),
-            tolerance=20,
-        )
+        benchmark(f"{name}{'-transposed' * transpose}", _sized(shape, per_row, transpose), tolerance=20)
         for name, (shape, per_row) in _SIZES.items()
         for transpose in (False, True)
     ),

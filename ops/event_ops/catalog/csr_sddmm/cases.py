@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
 
@@ -59,7 +59,7 @@ CASES = (
     Case("no-rows", _random((0, 4), 3, (2,)), differentiable=(X, Y)),
     Case("threads", _random((60, 80), 7000, (33,)), tolerance=5),
     *(
-        Case(f"{name}{f'-n{row[0]}' if row else ''}", _sized(shape, 100, row), frozenset({BENCHMARK}))
+        benchmark(f"{name}{f'-n{row[0]}' if row else ''}", _sized(shape, 100, row))
         for name, shape, row in (
             ("1000x2000-5%", (1000, 2000), ()),
             ("100k-100", (100_000, 100_000), ()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4
 
@@ -40,9 +40,9 @@ CASES = (
     Case("no-entries", _random((5, 4), 0)),
     Case("no-rows", _random((0, 4), 3)),
     Case("no-columns", _random((4, 0), 3)),
-    Case("4000-80", _sized(4000, 80), frozenset({BENCHMARK})),
-    Case("20k-100", _sized(20_000, 100), frozenset({BENCHMARK})),
-    Case("100k-100", _sized(100_000, 100), frozenset({BENCHMARK})),
+    benchmark("4000-80", _sized(4000, 80)),
+    benchmark("20k-100", _sized(20_000, 100)),
+    benchmark("100k-100", _sized(100_000, 100)),
 )
 
 _wrong = changes_to(STRUCTURE_2_4, shape=(2, 4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4
 
@@ -47,9 +47,9 @@ CASES = (
     Case("no-rows", _random((0, 4), 3), differentiable=(DATA,)),
     Case("no-columns", _random((4, 0), 3), differentiable=(DATA,)),
     Case("threads", _random((400, 300), 12_000), differentiable=(DATA,), tolerance=5),
-    Case("400-40", _sized(400, 40), frozenset({BENCHMARK})),
-    Case("1500-80", _sized(1500, 80), frozenset({BENCHMARK})),
-    Case("4000-80", _sized(4000, 80), frozenset({BENCHMARK})),
+    benchmark("400-40", _sized(400, 40)),
+    benchmark("1500-80", _sized(1500, 80)),
+    benchmark("4000-80", _sized(4000, 80)),
 )
 
 _wrong = changes_to(MATRIX_2_4, shape=(2, 4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 
 DTYPES = ("float32", "float64")
@@ -43,10 +43,9 @@ CASES = (
     Case("threads-transposed", _random((300, 250), 0.7, True), tolerance=200, note="sums of 200 terms"),
     Case("threads", _random((300, 250), 0.7, False), tolerance=200, note="sums of 175 terms"),
     *(
-        Case(
+        benchmark(
             f"{size}-{rate:.0%}{'-transposed' * transpose}",
             _random((size, size), rate, transpose),
-            frozenset({BENCHMARK}),
             tolerance=200,
         )
         for size, rate in ((400, 0.01), (1500, 0.01), (4000, 0.01), (4000, 1.0))

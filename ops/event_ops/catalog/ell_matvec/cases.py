@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import ELL_2_4
 
@@ -46,10 +46,9 @@ CASES = (
     Case("no-entries", _random((5, 4), 0, False), differentiable=(DATA, V)),
     Case("no-columns", _random((4, 0), 3, False), differentiable=(DATA, V)),
     *(
-        Case(
+        benchmark(
             f"{size}-{per_row}{'-transposed' * transpose}",
             _random((size, size), per_row, transpose),
-            frozenset({BENCHMARK}),
             tolerance=20,
         )
         for size, per_row in ((4000, 80), (20_000, 100), (100_000, 100))

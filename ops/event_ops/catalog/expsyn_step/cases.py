@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.matrices import MATRIX_2_4
 
@@ -60,7 +60,7 @@ CASES = (
     Case("no-channels", _random(4, 3, (2, 0), (2, 1)), differentiable=(G,)),
     Case("threads", _random(3000, 1_100_000, (2, 400), (2, 1)), tolerance=400, note="sums of 400 terms"),
     *(
-        Case(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate), frozenset({BENCHMARK}))
+        benchmark(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate))
         for neurons, per_row, rate in ((4000, 80, 0.0005), (40_000, 80, 0.0005), (100_000, 100, 0.01))
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("bool",)
@@ -23,9 +23,9 @@ CASES = (
     Case("words", _random(64, 0.5)),
     Case("less-than-a-byte", _random(7, 0.5)),
     Case("words-and-more", _random(1000, 0.3)),
-    Case("4k-1%", _random(4000, 0.01), frozenset({BENCHMARK})),
-    Case("100k-1%", _random(100_000, 0.01), frozenset({BENCHMARK})),
-    Case("1M-1%", _random(1_000_000, 0.01), frozenset({BENCHMARK})),
+    benchmark("4k-1%", _random(4000, 0.01)),
+    benchmark("100k-1%", _random(100_000, 0.01)),
+    benchmark("1M-1%", _random(1_000_000, 0.01)),
 )
 
 _wrong = changes_to({"events": np.zeros(4, bool)})

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -51,10 +51,10 @@ CASES = (
     Case("many-blocks", _random(1_061, (0.3, 2.32))),
     Case("threads", _random(20_001, (1.28, 2.32))),
     Case("threads-data", _random(20_001, (1.28, 2.32), data=True)),
-    Case("4k", _random(4000, (1.28, 2.32)), frozenset({BENCHMARK})),
-    Case("100k", _random(100_000, (1.28, 2.32)), frozenset({BENCHMARK})),
-    Case("100k-data", _random(100_000, (1.28, 2.32), data=True), frozenset({BENCHMARK})),
-    Case("1M", _random(1_000_000, (1.28, 2.32)), frozenset({BENCHMARK})),
+    benchmark("4k", _random(4000, (1.28, 2.32))),
+    benchmark("100k", _random(100_000, (1.28, 2.32))),
+    benchmark("100k-data", _random(100_000, (1.28, 2.32), data=True)),
+    benchmark("1M", _random(1_000_000, (1.28, 2.32))),
 )
 
 _wrong = changes_to({"weight": np.float32(1), "seed": np.uint32(1), "step": np.int32(0)}, mean=np.ones(3))

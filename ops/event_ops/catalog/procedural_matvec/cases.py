@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 
 DTYPES = ("float32", "float64")
@@ -43,10 +43,9 @@ CASES = (
         )
     ),
     *(
-        Case(
+        benchmark(
             f"{size}-{per_row}{'-transposed' * transpose}",
             _random((size, size), per_row / size, "constant", transpose),
-            frozenset({BENCHMARK}),
             tolerance=50,
         )
         for size, per_row in ((1000, 50), (4000, 80), (20_000, 100))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -24,9 +24,9 @@ CASES = (
     Case("negative", _random((3, 4), -1), differentiable=(BUFFER,)),
     Case("no-columns", _random((3, 0), 1)),
     Case("one-each", _random((4,), 1)),
-    Case("4k", _random((32, 4000), 1), frozenset({BENCHMARK})),
-    Case("100k", _random((32, 100_000), 1), frozenset({BENCHMARK})),
-    Case("1M", _random((8, 1_000_000), 1), frozenset({BENCHMARK})),
+    benchmark("4k", _random((32, 4000), 1)),
+    benchmark("100k", _random((32, 100_000), 1)),
+    benchmark("1M", _random((8, 1_000_000), 1)),
 )
 
 _B = np.zeros((2, 3), np.float32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64", "complex64", "int32")
@@ -62,7 +62,7 @@ CASES = (
         )
     ),
     *(
-        Case(name, _random(size, count), frozenset({BENCHMARK}), tolerance=50)
+        benchmark(name, _random(size, count), tolerance=50)
         for name, size, count in (
             ("10k-into-4k", 4000, 10_000),
             ("1M-into-100k", 100_000, 1_000_000),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64", "complex64", "int32")
@@ -59,7 +59,7 @@ CASES = (
     ),
     Case("threads-clipped", _sorted_clipped(), tolerance=20_000, note="one sum of 30,000 terms"),
     *(
-        Case(name, _random(count, size, ascending=ascending), frozenset({BENCHMARK}), tolerance=50)
+        benchmark(name, _random(count, size, ascending=ascending), tolerance=50)
         for name, count, size, ascending in (
             ("10k-into-4k", 10_000, 4000, False),
             ("1M-into-100k", 1_000_000, 100_000, False),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("bool",)
@@ -32,9 +32,9 @@ CASES = (
             ("no-room", _random(20, 0.5, 0)),
         )
     ),
-    Case("4k-1%", _random(4000, 0.01), frozenset({BENCHMARK})),
-    Case("100k-1%", _random(100_000, 0.01), frozenset({BENCHMARK})),
-    Case("1M-1%", _random(1_000_000, 0.01), frozenset({BENCHMARK})),
+    benchmark("4k-1%", _random(4000, 0.01)),
+    benchmark("100k-1%", _random(100_000, 0.01)),
+    benchmark("1M-1%", _random(1_000_000, 0.01)),
 )
 
 _wrong = changes_to({"spikes": np.zeros(4, bool)})

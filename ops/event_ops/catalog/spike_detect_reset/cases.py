@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases import BENCHMARK, CONFORMANCE, EXACT, Arguments, Case, Mistake, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 from event_ops.surrogate import atan
 
@@ -45,8 +45,8 @@ CASES = (
     Case("empty", _random(0), differentiable=(V_M,)),
     Case("threads", _random(270_000)),
     Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
-    Case("100k", _random(100_000), frozenset({BENCHMARK})),
-    Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
+    benchmark("100k", _random(100_000)),
+    benchmark("1M", _random(1_000_000)),
 )
 
 _wrong = changes_to({"V_m": np.zeros(3, np.float32)}, **POTENTIALS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import lead_astray
 
@@ -77,7 +77,7 @@ CASES = (
     Case("no-rows", _random((0, 4), 0), differentiable=(W, X)),
     Case("threads", _random((500, 3000), 1_100_000)),
     *(
-        Case(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate), frozenset({BENCHMARK}))
+        benchmark(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate))
         for neurons, per_row, rate in ((4000, 80, 0.01), (40_000, 80, 0.01), (100_000, 100, 0.01))
     ),
 )

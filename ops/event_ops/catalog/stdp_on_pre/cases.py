@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
 
@@ -65,7 +65,7 @@ CASES = (
     Case("no-columns", _random((4, 0), 3), differentiable=(W, X)),
     Case("threads", _random((3000, 500), 1_100_000)),
     *(
-        Case(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate), frozenset({BENCHMARK}))
+        benchmark(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate))
         for neurons, per_row, rate in ((4000, 80, 0.01), (40_000, 80, 0.01), (100_000, 100, 0.01))
     ),
 )

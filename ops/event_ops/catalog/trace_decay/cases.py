@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -32,8 +32,8 @@ CASES = (
     Case("single", _random(()), differentiable=(X,)),
     Case("threads", _random(300_000), differentiable=()),
     Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
-    Case("100k", _random(100_000), frozenset({BENCHMARK})),
-    Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
+    benchmark("100k", _random(100_000)),
+    benchmark("1M", _random(1_000_000)),
 )
 
 _wrong = changes_to({"x": np.ones(3, np.float32), "spikes": np.ones(3, bool)}, tau=20.0, dt=0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, EXACT, Arguments, Case, Mistake, changes_to
+from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("uint32",)
@@ -23,9 +23,9 @@ CASES = (
     Case("words", _random(64)),
     Case("less-than-a-word", _random(7)),
     Case("words-and-more", _random(1000)),
-    Case("4k", _random(4000), frozenset({BENCHMARK})),
-    Case("100k", _random(100_000), frozenset({BENCHMARK})),
-    Case("1M", _random(1_000_000), frozenset({BENCHMARK})),
+    benchmark("4k", _random(4000)),
+    benchmark("100k", _random(100_000)),
+    benchmark("1M", _random(1_000_000)),
 )
 
 _wrong = changes_to({"words": np.zeros(2, np.uint32)}, n=40)
