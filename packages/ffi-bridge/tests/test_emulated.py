@@ -12,21 +12,21 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 from numba import cuda
 
 from ffi_bridge.cuda.driver import use_driver
-from ffi_bridge.emulated.block import Block, Meeting, Place, run_block
+from ffi_bridge.emulated.block import Block, Dim3, Meeting, run_block
 from ffi_bridge.emulated.device import Device
 from ffi_bridge.emulated.twin import Twin
 
-ONE = Place(1, 1, 1)
+ONE = Dim3(1, 1, 1)
 FULL = 0xFFFFFFFF
 
 
 def launch(kernel, *arguments, block=(4, 1, 1), grid=(1, 1, 1), shared=0):
     """Run a function of `cuda` as a kernel, block by block."""
     twin = Twin(kernel)
-    extents, blocks = Place(*block), Place(*grid)
+    extents, blocks = Dim3(*block), Dim3(*grid)
     for index in np.ndindex(*grid):
         run_block(
-            Block(Place(*index), extents, blocks, shared),
+            Block(Dim3(*index), extents, blocks, shared),
             lambda: twin.function(*arguments),
             together=twin.meets,
         )

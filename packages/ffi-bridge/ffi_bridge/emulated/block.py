@@ -15,8 +15,8 @@ WARP = 32
 
 
 @dataclass(frozen=True)
-class Place:
-    """x, y, z of a thread in its block, or of a block in its grid; or their extents."""
+class Dim3:
+    """CUDA's dim3: where a thread is in its block or a block in its grid, or how many there are."""
 
     x: int
     y: int
@@ -59,9 +59,9 @@ class Meeting:
 class Block:
     """What the threads of a block share."""
 
-    index: Place
-    extents: Place
-    grid: Place
+    index: Dim3
+    extents: Dim3
+    grid: Dim3
     shared_bytes: int
     arrays: dict[object, Any] = field(default_factory=dict)  # shared memory, by the place that asks for it
     meetings: dict[object, Meeting] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Thread:
     """One thread of a block."""
 
     block: Block
-    index: Place
+    index: Dim3
     rank: int
 
     @property
@@ -131,7 +131,7 @@ def current() -> Thread:
 def run_block(block: Block, work: Callable[[], None], *, together: bool, turns: Random | None = None) -> None:
     """Run every thread of a block, in the order of `turns`; `together`: at once, so that they can meet."""
     places = [
-        Place(x, y, z)
+        Dim3(x, y, z)
         for z, y, x in product(*(range(n) for n in (block.extents.z, block.extents.y, block.extents.x)))
     ]
     threads = [Thread(block, place, rank) for rank, place in enumerate(places)]

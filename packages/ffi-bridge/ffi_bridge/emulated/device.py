@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 from numba.np.numpy_support import as_dtype
 
-from ffi_bridge.emulated.block import WARP, Place, current
+from ffi_bridge.emulated.block import WARP, Dim3, current
 
 FULL = 0xFFFFFFFF
 # Names after which a thread waits for others.
@@ -104,19 +104,19 @@ class Device:
     const: ClassVar[_Constant] = _Constant()
 
     @property
-    def threadIdx(self) -> Place:
+    def threadIdx(self) -> Dim3:
         return current().index
 
     @property
-    def blockIdx(self) -> Place:
+    def blockIdx(self) -> Dim3:
         return current().block.index
 
     @property
-    def blockDim(self) -> Place:
+    def blockDim(self) -> Dim3:
         return current().block.extents
 
     @property
-    def gridDim(self) -> Place:
+    def gridDim(self) -> Dim3:
         return current().block.grid
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 from ffi_bridge.cuda.driver import Cubin, check_shared
 from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
 from ffi_bridge.cuda.extents import LaunchExtents
-from ffi_bridge.emulated.block import Block, Place, run_block
+from ffi_bridge.emulated.block import Block, Dim3, run_block
 from ffi_bridge.emulated.host import EmulatedHost
 from ffi_bridge.emulated.twin import Twin
 from ffi_bridge.numba_cuda.compile import compiler_of
@@ -104,13 +104,13 @@ def _run(
     turns: Random | None,
 ) -> None:
     twin = Twin(kernel.py_func)
-    extents, blocks = Place(*block), Place(*grid)
+    extents, blocks = Dim3(*block), Dim3(*grid)
     work = functools.partial(twin.function, *arguments)
     order = list(product(*map(range, (blocks.z, blocks.y, blocks.x))))
     if turns is not None:
         turns.shuffle(order)
     for z, y, x in order:
-        run_block(Block(Place(x, y, z), extents, blocks, shared), work, together=twin.meets, turns=turns)
+        run_block(Block(Dim3(x, y, z), extents, blocks, shared), work, together=twin.meets, turns=turns)
 
 
 def _arguments(compiler: Compiler, parameters: int, kinds: Sequence[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ from ffi_bridge.native.buffers import BufferSpec
 from ffi_bridge.native.frame_reader import HANDLER, FrameReader
 
 
-class Place(NamedTuple):
+class ElementBuffer(NamedTuple):
     """Where the buffer of one element of a batch lies, and what it holds."""
 
     address: int
@@ -39,14 +39,14 @@ def python_handler(work: Callable[[FrameReader], None], name: str) -> tuple[int,
 
 def elements(
     frame: FrameReader, buffers: Sequence[BufferSpec], sizes: Sequence[int]
-) -> Iterator[list[Place]]:
+) -> Iterator[list[ElementBuffer]]:
     """Every element of a batch: the places of all buffers."""
     addresses = frame.addresses()
     for element in np.ndindex(*sizes):
         yield [_place(*of_one, element, sizes) for of_one in zip(addresses, buffers, strict=True)]
 
 
-def _place(address: int, spec: BufferSpec, element: tuple[int, ...], sizes: Sequence[int]) -> Place:
+def _place(address: int, spec: BufferSpec, element: tuple[int, ...], sizes: Sequence[int]) -> ElementBuffer:
     own = (index for index, has in zip(element, spec.batched, strict=True) if has)
     offset = sum(index * stride for index, stride in zip(own, spec.batch_strides(sizes), strict=True))
-    return Place(address + offset, spec.shape, np.dtype(spec.dtype))
+    return ElementBuffer(address + offset, spec.shape, np.dtype(spec.dtype))

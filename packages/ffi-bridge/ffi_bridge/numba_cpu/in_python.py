@@ -13,7 +13,7 @@ from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.native.buffers import buffers_of
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.frame_reader import FrameReader
-from ffi_bridge.native.python_handler import Place, elements, python_handler
+from ffi_bridge.native.python_handler import ElementBuffer, elements, python_handler
 from ffi_bridge.native.target import ensure_target
 from ffi_bridge.numba_cpu.call import NumbaKernel
 
@@ -52,7 +52,7 @@ class NumbaPython(NumbaKernel):
         ).name
 
 
-def _array(place: Place, writeable: bool) -> np.ndarray[Any, Any]:
+def _array(place: ElementBuffer, writeable: bool) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any] = np.empty(place.shape, place.dtype)
     if array.size:  # XLA gives no address for nothing
         memory = (ctypes.c_ubyte * array.nbytes).from_address(place.address)
