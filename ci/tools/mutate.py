@@ -26,13 +26,13 @@ BRIDGE: Final = "packages/ffi-bridge"
 # What is changed -> modules, and words for pytest: what is quick comes first, since a failure ends a run.
 TARGETS: Final = {
     "abi": (
-        [f"{BRIDGE}/ffi_bridge/abi.py", f"{BRIDGE}/ffi_bridge/native/frame_reader.py"],
+        [f"{BRIDGE}/ffi_bridge/abi.py", f"{BRIDGE}/ffi_bridge/native/python_handler.py"],
         [f"{BRIDGE}/tests/test_{name}.py" for name in ("frame_reader", "abi", "handler", "numba_python")],
     ),
     "handler": (
         [
             f"{BRIDGE}/ffi_bridge/handler/{name}.py"
-            for name in ("c_code", "canaries", "engine", "frame", "huge_pages", "interruption", "launch")
+            for name in ("c_code", "engine", "frame", "interruption", "launch", "outputs")
         ]
         + [f"{BRIDGE}/ffi_bridge/{name}/emit.py" for name in ("cuda", "numba_cpu", "warp")]
         + [f"{BRIDGE}/ffi_bridge/numba_cpu/{name}.py" for name in ("exception", "isolation")],

@@ -10,7 +10,7 @@ import numpy as np
 import warp as wp
 
 from ffi_bridge import numba_kernel, warp_kernel
-from ffi_bridge.handler.canaries import GUARD
+from ffi_bridge.handler.outputs import GUARD
 
 X = jnp.arange(5.0)
 FIVE = jax.ShapeDtypeStruct((5,), jnp.float32)

@@ -11,7 +11,7 @@ import pytest
 from frames import Call
 
 from ffi_bridge import numba_kernel
-from ffi_bridge.handler.huge_pages import MIN_BYTES
+from ffi_bridge.handler.outputs import MIN_BYTES
 from ffi_bridge.native.target import targets
 
 pytestmark = pytest.mark.skipif(

@@ -4,12 +4,92 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ffi_bridge.abi import API_VERSION, CODES, OFFSETS, SIZES
 from ffi_bridge.native.buffers import BufferSpec
-from ffi_bridge.native.frame_reader import HANDLER, FrameReader
+
+HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class FrameReader:
+    """The `XLA_FFI_CallFrame` at an address."""
+
+    address: int
+
+    def answer_metadata(self) -> bool:
+        """Answer XLA's question for the version; whether it was one. No traits: no graph records Python."""
+        extension = self._pointer(self.address, "XLA_FFI_CallFrame", "extension_start")
+        while extension:
+            kind = self._int32(extension, "XLA_FFI_InternalExtension", "type")
+            if kind.value == CODES["XLA_FFI_Extension_Metadata"]:
+                self._write_version(self._pointer(extension, "XLA_FFI_Metadata_Extension", "metadata"))
+                return True
+            extension = self._pointer(extension, "XLA_FFI_InternalExtension", "next")
+        return False
+
+    def _write_version(self, metadata: int) -> None:
+        at = metadata + OFFSETS["XLA_FFI_Metadata"]["api_version"]
+        fields = OFFSETS["XLA_FFI_Api_Version"]
+        for name, value in zip(("major_version", "minor_version"), API_VERSION, strict=True):
+            ctypes.c_int32.from_address(at + fields[name]).value = value
+        self._int32(metadata, "XLA_FFI_Metadata", "traits").value = 0
+
+    @property
+    def is_execution(self) -> bool:
+        """Whether this is the stage in which handlers work."""
+        stage = self._int32(self.address, "XLA_FFI_CallFrame", "stage").value
+        return stage == CODES["XLA_FFI_ExecutionStage_EXECUTE"]
+
+    def addresses(self) -> list[int]:
+        """Of the data of all operands, then of all results."""
+        found: list[int] = []
+        for side, struct, member in (("args", "XLA_FFI_Args", "args"), ("rets", "XLA_FFI_Rets", "rets")):
+            base = self.address + OFFSETS["XLA_FFI_CallFrame"][side]
+            size = ctypes.c_int64.from_address(base + OFFSETS[struct]["size"]).value
+            table = self._pointer(base, struct, member)
+            buffers = (ctypes.c_void_p * size).from_address(table) if size else ()
+            found += [self._pointer(buffer or 0, "XLA_FFI_Buffer", "data") for buffer in buffers]
+        return found
+
+    def stream(self) -> int:
+        """The CUDA stream that XLA runs this call on; 0 where the platform has none."""
+        arguments = self._arguments("XLA_FFI_Stream_Get_Args")
+        base = ctypes.addressof(arguments)
+        at = OFFSETS["XLA_FFI_Stream_Get_Args"]
+        context = self._pointer(self.address, "XLA_FFI_CallFrame", "ctx")
+        ctypes.c_void_p.from_address(base + at["ctx"]).value = context
+        failed = self._api("XLA_FFI_Stream_Get")(base)
+        return 0 if failed else self._pointer(base, "XLA_FFI_Stream_Get_Args", "stream")
+
+    def error(self, text: str) -> int | None:
+        """A new `XLA_FFI_Error`, to be returned."""
+        arguments = self._arguments("XLA_FFI_Error_Create_Args")
+        base, message = ctypes.addressof(arguments), ctypes.create_string_buffer(text.encode())
+        at = OFFSETS["XLA_FFI_Error_Create_Args"]
+        ctypes.c_void_p.from_address(base + at["message"]).value = ctypes.addressof(message)
+        ctypes.c_int32.from_address(base + at["errc"]).value = CODES["XLA_FFI_Error_Code_INTERNAL"]
+        created: int | None = self._api("XLA_FFI_Error_Create")(base)
+        return created
+
+    def _api(self, name: str) -> Any:
+        table = self._pointer(self.address, "XLA_FFI_CallFrame", "api")
+        return HANDLER(self._pointer(table, "XLA_FFI_Api", name))
+
+    def _arguments(self, struct: str) -> Any:
+        memory = ctypes.create_string_buffer(SIZES[struct])
+        ctypes.c_int64.from_buffer(memory).value = SIZES[struct]
+        return memory
+
+    def _pointer(self, base: int, struct: str, field: str) -> int:
+        return ctypes.c_void_p.from_address(base + OFFSETS[struct][field]).value or 0
+
+    def _int32(self, base: int, struct: str, field: str) -> Any:
+        return ctypes.c_int32.from_address(base + OFFSETS[struct][field])
 
 
 class ElementBuffer(NamedTuple):

@@ -18,10 +18,9 @@ from numba import types
 
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.handler.c_code import call_c, count_to
-from ffi_bridge.handler.canaries import Canaries
 from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, Buffer, Frame
-from ffi_bridge.handler.huge_pages import prefer_huge_pages
 from ffi_bridge.handler.interruption import return_if_interrupted
+from ffi_bridge.handler.outputs import Canaries, prefer_huge_pages
 from ffi_bridge.numba_cpu.exception import count_recorded, describe_exception, describe_recorded
 from ffi_bridge.numba_cpu.internals import (
     GET_NUM_THREADS,

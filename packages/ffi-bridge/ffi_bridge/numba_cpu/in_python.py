@@ -12,8 +12,7 @@ import numpy as np
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.native.buffers import buffers_of
 from ffi_bridge.native.call import NativeCall
-from ffi_bridge.native.frame_reader import FrameReader
-from ffi_bridge.native.python_handler import ElementBuffer, elements, python_handler
+from ffi_bridge.native.python_handler import ElementBuffer, FrameReader, elements, python_handler
 from ffi_bridge.native.target import ensure_target
 from ffi_bridge.numba_cpu.call import NumbaKernel
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 
 from llvmlite import ir
 
-from ffi_bridge.handler.canaries import Canaries
 from ffi_bridge.handler.engine import MachineCode, compile_function, new_module
 from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, POINTER, Frame
-from ffi_bridge.handler.huge_pages import prefer_huge_pages
 from ffi_bridge.handler.interruption import return_if_interrupted
 from ffi_bridge.handler.launch import LaunchBuffer, checked_addresses, copied, over_batch, write_addresses
+from ffi_bridge.handler.outputs import Canaries, prefer_huge_pages
 
 
 @dataclass(frozen=True)
