@@ -19,8 +19,7 @@ import numpy as np
 
 from ffi_bridge.errors import UnknownAPIWarning, UnsupportedPlatformError
 
-# Every jaxlib in our range accepts a handler of this version; a version newer than the framework's
-# is refused.
+# Every jaxlib that we support accepts this version; XLA refuses handlers of a newer one than its own.
 API_VERSION: Final = (0, 1)
 
 # The newest version whose header was compared with the numbers below.
@@ -65,7 +64,7 @@ SIZES: Final[dict[str, int]] = {
     "XLA_FFI_ThreadPool_Schedule_Args": 40,
 }
 
-# Enumerators that handlers compare with or return.
+# Enumerators that handlers compare or return.
 CODES: Final[dict[str, int]] = {
     "XLA_FFI_Extension_Metadata": 1,
     "XLA_FFI_ExecutionStage_EXECUTE": 3,
@@ -91,7 +90,7 @@ DTYPES: Final[dict[np.dtype[Any], tuple[str, int]]] = {
     np.dtype(np.complex128): ("C128", 18),
 }
 
-# Those of 16 bits, which only some toolchains compute in.
+# Floats of 16 bits, in which only some toolchains compute.
 HALF_DTYPES: Final[dict[np.dtype[Any], tuple[str, int]]] = {
     np.dtype(np.float16): ("F16", 10),
     np.dtype(ml_dtypes.bfloat16): ("BF16", 16),
@@ -100,7 +99,7 @@ HALF_DTYPES: Final[dict[np.dtype[Any], tuple[str, int]]] = {
 
 @functools.cache
 def check_platform() -> None:
-    """Raise UnsupportedPlatformError where the offsets above do not hold, once; see `check_version`."""
+    """Raise UnsupportedPlatformError where the offsets above do not hold; look once per process."""
     if (bits := 8 * struct.calcsize("P")) != 64:
         raise UnsupportedPlatformError(
             f"native handlers need 64-bit pointers, this Python has {bits}-bit ones; use a 64-bit Python"
@@ -111,10 +110,10 @@ def check_platform() -> None:
 
 
 def check_version(header: str) -> None:
-    """Refuse, or warn of, a jaxlib that declares a version of XLA FFI newer than those compared.
+    """Refuse a jaxlib whose header declares another major version of XLA FFI; warn of a newer minor one.
 
-    Raises UnsupportedPlatformError for another major version, whose structs may be others. A minor one may
-    add fields behind those above, so that it works: UnknownAPIWarning.
+    Raises UnsupportedPlatformError for a newer major version, whose structs may differ. A minor version only
+    adds fields behind those above: it should work, with an UnknownAPIWarning.
     """
     version = tuple(map(int, _DECLARED.findall(header)))
     if len(version) != 2 or version <= COMPARED:

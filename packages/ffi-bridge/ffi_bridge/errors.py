@@ -1,33 +1,35 @@
-"""Every exception that ffi_bridge raises on its own account.
+"""Every exception and warning of ffi_bridge.
 
 FFIBridgeError
-├── KernelTypeError (TypeError)             a kernel that cannot serve these arguments
+├── KernelTypeError (TypeError)             a kernel that cannot take these arguments
 ├── KernelDefinitionError (ValueError)      outs, aliases or options that contradict each other
 ├── BackendUnavailableError (RuntimeError)  a backend that is registered and cannot run here
 ├── UnknownBackendError (ValueError)        a backend or platform that nobody registered
 ├── UnknownOperatorError (ValueError)       an operator name that nobody registered
-├── DuplicateNameError (ValueError)         two operators of one name
+├── DuplicateNameError (ValueError)         two operators with one name
 ├── StaticArgumentError (TypeError)         a keyword argument that is traced or not hashable
 ├── MissingRuleError (NotImplementedError)  differentiation that an operator does not declare
 ├── RuleError (TypeError)                   a rule of the wrong arity, or with a wrong result
-├── MissingTargetError (RuntimeError)        an exported program without its machine code
+├── MissingTargetError (RuntimeError)       an exported program without its machine code
 ├── ShardedInputError (ValueError)          an input split over explicit axes outside shard_map
 └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
-Five warnings: KernelCacheWarning, of compiled kernels on disk that are not used; PythonFallbackWarning, of a
-function that runs in Python at every call; TuningTableWarning, of a table of measured backends that cannot be
-read; UnknownAPIWarning, of a jaxlib newer than those compared; UntestedVersionWarning, of a Numba, numba-cuda
-or Warp newer than those tested.
+UserWarning
+├── KernelCacheWarning                      compiled kernels on disk that are not used
+├── PythonFallbackWarning                   a function that runs in Python at every call
+├── TuningTableWarning                      a table of measured backends that cannot be read
+├── UnknownAPIWarning                       a jaxlib newer than those compared
+└── UntestedVersionWarning                  a Numba, numba-cuda or Warp newer than those tested
 
-What a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's name,
-the exception's type and its message.
+An exception that a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's
+name, the exception's type and its message.
 """
 
 from __future__ import annotations
 
 
 class FFIBridgeError(Exception):
-    """Base of every exception of this package."""
+    """The base of every exception of this package."""
 
 
 class KernelTypeError(FFIBridgeError, TypeError):

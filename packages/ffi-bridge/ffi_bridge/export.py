@@ -1,4 +1,4 @@
-"""`jax.export` for programs that call native kernels: written by one process, read and called by another.
+"""`jax.export` for programs with native kernels: one process writes them, another reads and calls them.
 
 An exported program names the machine code that it calls. `export` lets those names pass `jax.export`'s check;
 `deserialize` finds them in the kernel cache, where the process that exported has left them.
@@ -18,26 +18,26 @@ from ffi_bridge.native.target import Target, ensure_target, targets
 
 _TARGET: Final = re.compile(r'@"?([^"@\s]+\.(numba_cpu|numba_cuda|numba_cuda_python|warp)\.[0-9a-f]{32})"?')
 
-# Toolchain -> what gives (address, owner) of one of its targets, by name, or None.
+# Toolchain -> a function that finds (address, owner) of one of its targets by name, or None.
 _FINDERS: Final = {"numba_cpu": "ffi_bridge.numba_cpu.object_code:find"}
 
 
 def export(function: Any, **options: Any) -> Callable[..., jax.export.Exported]:
-    """`jax.export.export(function, **options)`, also where the function calls native kernels.
+    """Do `jax.export.export(function, **options)`, also for a function that calls native kernels.
 
     Args:
-        function: what `jax.jit` gave.
-        options: those of `jax.export.export`.
+        function: a function under `jax.jit`.
+        options: options of `jax.export.export`.
 
     Returns:
-        `(*args, **kwargs) -> jax.export.Exported`, as there. Its `serialize` needs flatbuffers, which the
-        extra `export` brings.
+        `(*args, **kwargs) -> jax.export.Exported`, as `jax.export.export` does. Its `serialize` needs
+        flatbuffers, which the extra `export` installs.
 
     Raises:
-        TypeError: `function` was not jitted.
+        TypeError: `function` is not jitted.
     """
     if not hasattr(function, "lower"):
-        raise TypeError(f"export takes what jax.jit gave, got {function!r}: export(jax.jit(function))")
+        raise TypeError(f"export takes a jitted function, got {function!r}; call export(jax.jit(function))")
     allowed = list(options.pop("disabled_checks", ()))
 
     def exported(*args: Any, **kwargs: Any) -> jax.export.Exported:
@@ -49,15 +49,15 @@ def export(function: Any, **options: Any) -> Callable[..., jax.export.Exported]:
 
 
 def deserialize(content: bytes | bytearray) -> jax.export.Exported:
-    """`jax.export.deserialize(content)`, with the machine code of the native kernels that it calls.
+    """Do `jax.export.deserialize(content)`, and find the machine code of the native kernels that it calls.
 
-    Numba's CPU kernels are found in the kernel cache: on the machine, and with the versions, that exported.
-    Those of other toolchains, and of other machines, are there once this process has compiled the exported
-    function, or calls of the same kernels with the same types and options.
+    Numba's CPU kernels are read from the kernel cache of the exporting machine, with the same versions. For
+    other toolchains and machines, first compile the exported function in this process, or calls of the same
+    kernels with the same types and options.
 
     Raises:
         MissingTargetError: a kernel is neither in the cache nor compiled.
-        ModuleNotFoundError: flatbuffers, which the extra `export` brings, is not installed.
+        ModuleNotFoundError: flatbuffers is not installed; the extra `export` installs it.
     """
     try:
         exported = jax.export.deserialize(bytearray(content))
@@ -74,7 +74,7 @@ def deserialize(content: bytes | bytearray) -> jax.export.Exported:
 
 
 def _named_in(program: str) -> dict[str, str]:
-    """Native targets of a program -> their toolchains."""
+    """Return the native targets of a program -> their toolchains."""
     return dict(_TARGET.findall(program))
 
 

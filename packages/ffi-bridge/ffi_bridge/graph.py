@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# What XLA may record into a graph. The list takes the place of XLA's own, which lacks WHILE: all loops.
+# Operations that XLA may record into a graph; XLA's own list lacks WHILE, that is all loops.
 _COMMANDS: Final = (
     "FUSION",
     "CUBLAS",
@@ -17,7 +17,7 @@ _COMMANDS: Final = (
 
 
 def graph_options() -> dict[str, str | int]:
-    """`compiler_options` for `jax.jit` that make XLA run loops on a GPU as CUDA graphs.
+    """Return `compiler_options` for `jax.jit` that make XLA run loops on a GPU as CUDA graphs.
 
     By default XLA records no loops, and nothing shorter than five kernels: a `lax.scan` of small kernels then
     spends its time on launches. `jax.jit(f, compiler_options=ffi_bridge.graph_options())` records it, our

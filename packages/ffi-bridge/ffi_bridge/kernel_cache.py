@@ -1,17 +1,17 @@
-"""Machine code of kernels on disk: what one process has compiled, the next one reads.
+"""Machine code of kernels on disk: one process compiles it, the next one reads it.
 
-One file per kernel, named by a hash of all that its machine code depends on, so that nothing is ever out of
-date: a changed kernel, option, library or processor is another file. A file that is damaged is as good as
-none, and no call fails for the cache.
+Each kernel has one file, named by a hash of all that its machine code depends on, so that no file is ever
+out of date: a changed kernel, option, library or processor has another file. A damaged file is passed over,
+and no call fails because of the cache.
 
 The folder is `FFI_BRIDGE_CACHE_DIR`, by default `ffi_bridge` in `XDG_CACHE_HOME` or `~/.cache`; "off" keeps
 nothing. `jax.jit(f).lower(*args)` fills it beforehand with what f calls; `clear()` empties it.
 
-What is read is run, so the folder and its files must belong to this user or to root, and nobody else may have
-the right to write them. Others are passed over, neither read nor written, with a KernelCacheWarning that says
-why and what to do, once per process and reason. A folder that this user may only read, such as one that root
-filled when an image was built, is read, and new kernels are not kept, silently. Who may read the folder may
-read the files that are made in it.
+Files are run as machine code, so the folder and its files must belong to this user or to root, and nobody
+else may have the right to write them. Other folders and files are neither read nor written, and a
+KernelCacheWarning says why and what to do, once per process and reason. A folder that this user may only
+read, such as one that root filled when an image was built, is read, and new kernels are not kept, without a
+warning. Whoever may read the folder may read the files that are made in it.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _WRITTEN_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
 @dataclass(frozen=True)
 class Entry:
-    """Machine code, and what has to be known to use it: anything that JSON holds."""
+    """Machine code, and the facts that its users need, as anything that JSON holds."""
 
     facts: Mapping[str, Any]
     code: bytes
 
 
 def folder() -> Path | None:
-    """Where kernels are kept, whether or not it exists; None where none are."""
+    """Return the folder that keeps kernels, whether or not it exists; None where kernels are not kept."""
     if (chosen := os.environ.get(VARIABLE)) == OFF:
         return None
     caches = os.environ.get("XDG_CACHE_HOME")
@@ -66,7 +66,7 @@ def folder() -> Path | None:
 
 
 def load(key: str) -> Entry | None:
-    """Return what was stored under `key`; None for nothing, or what is damaged or cannot be trusted."""
+    """Return the entry under `key`; None where there is none, or it is damaged or cannot be trusted."""
     place = folder()
     if place is None:
         return None
@@ -96,7 +96,7 @@ def store(key: str, entry: Entry) -> None:
 
 
 def clear() -> int:
-    """Delete every kernel that is kept, and return how many files that were; running programs go on."""
+    """Delete every kernel on disk, and return the number of files; running programs go on."""
     place = folder()
     kept = [] if place is None else list(place.glob(f"*{_SUFFIX}*"))
     for path in kept:
@@ -106,7 +106,7 @@ def clear() -> int:
 
 @functools.cache
 def own_sources() -> str:
-    """A hash of this package's files: what emits handlers is a part of what they depend on."""
+    """Return a hash of this package's files: kernels depend on the code that emits their handlers."""
     digest = hashlib.blake2b(digest_size=_DIGEST)
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
@@ -114,7 +114,7 @@ def own_sources() -> str:
 
 
 def settings_of(config: ModuleType) -> dict[str, bool | int | str]:
-    """A compiler's settings, from a module of constants that the environment sets."""
+    """Return a compiler's settings, from a module of constants that the environment sets."""
     return {
         name: value
         for name, value in vars(config).items()
@@ -123,11 +123,11 @@ def settings_of(config: ModuleType) -> dict[str, bool | int | str]:
 
 
 class _NotTrustedError(OSError):
-    """A folder or a file that is not used; the text says why, and what to do."""
+    """A folder or file is not used; the text says why, and what to do."""
 
 
 def _check_folder(place: Path) -> int:
-    """Return the permissions of the folder; raise _NotTrustedError for one that must not be used."""
+    """Return the permissions of the folder; raise _NotTrustedError if it must not be used."""
     status = place.stat()
     if not stat.S_ISDIR(status.st_mode):
         raise _NotTrustedError(f"{place} is not a folder; remove it")
@@ -147,7 +147,7 @@ def _check_writers(path: Path, status: os.stat_result) -> None:
 
 
 def _read(path: Path) -> bytes:
-    if not stat.S_ISREG(path.stat().st_mode):  # to open another kind may wait for ever, or have effects
+    if not stat.S_ISREG(path.stat().st_mode):  # opening anything else may wait for ever, or have effects
         raise _NotTrustedError(f"{path} is not a regular file; remove it")
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         _check_writers(path, os.fstat(file.fileno()))
@@ -179,7 +179,7 @@ def _pass_over(place: Path, error: OSError) -> None:
 def _warn(why: str) -> None:
     """Warn once per process."""
     warnings.warn(
-        f"the cache of compiled kernels is passed over, and kernels are compiled in every process: {why}. "
+        f"the cache of compiled kernels is not used, and kernels are compiled in every process: {why}. "
         f"{VARIABLE} can name another folder, or be {OFF!r}",
         KernelCacheWarning,
         stacklevel=2,
@@ -193,7 +193,7 @@ def _packed(entry: Entry) -> bytes:
 
 
 def _unpacked(content: bytes) -> Entry:
-    """Raises ValueError for content that is not what `_packed` made."""
+    """Return the entry in `content`; raise ValueError unless `_packed` made it."""
     start = len(_MAGIC) + _DIGEST
     checksum, body = content[len(_MAGIC) : start], content[start:]
     if not content.startswith(_MAGIC) or checksum != _checksum(body):

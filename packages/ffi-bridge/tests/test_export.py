@@ -88,7 +88,7 @@ def test_a_kernel_of_another_toolchain_is_named():
 
 
 def test_what_was_not_jitted_is_refused():
-    with pytest.raises(TypeError, match=r"what jax\.jit gave, got .*export\(jax\.jit\(function\)\)"):
+    with pytest.raises(TypeError, match=r"takes a jitted function, got .*export\(jax\.jit\(function\)\)"):
         ffi_bridge.export.export(jnp.ones)
 
 

@@ -1,7 +1,7 @@
-"""What a kernel calls: compiled of what it reads now, as the kernel itself is.
+"""Compile the functions that a kernel calls with their current globals, as the kernel itself is.
 
-Numba compiles a function once for its argument types: what it froze then, globals and closure cells, stays,
-whoever calls it afterwards. The fingerprint of a kernel stands for what is read now, in its callees too.
+Numba compiles a function once for its argument types, and freezes the globals and closure cells of that
+moment for all later callers. The fingerprint of a kernel stands for their current values, in callees too.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numba import NumbaError
 from ffi_bridge.contents import internals
 from ffi_bridge.contents.fingerprint import compiled_parts, fingerprint
 
-# What was compiled for kernels: the fingerprint that it had, and the results, of which none is older.
+# Dispatcher or template -> its fingerprint and its compiled code when a kernel was last compiled.
 _current: Final[WeakKeyDictionary[Any, tuple[str, list[object]]]] = WeakKeyDictionary()
 
 
 @contextlib.contextmanager
 def compiled_now(kernel: Any) -> Generator[None]:
-    """Within, a kernel is compiled without what was compiled of its callees when they read something else.
+    """Forget, for a kernel that the block compiles, the code of callees whose contents have changed.
 
     The caller holds the compiler's lock.
     """
@@ -60,6 +60,6 @@ def _compile(dispatcher: Any, signatures: list[Any]) -> None:
     compile_one = getattr(dispatcher, "compile_device", dispatcher.compile)
     with internals.more_signatures(dispatcher):
         for signature in signatures:
-            # A kernel that needs what no longer compiles says so.
+            # A signature that no longer compiles fails where a kernel needs it.
             with contextlib.suppress(NumbaError):
                 compile_one(signature)

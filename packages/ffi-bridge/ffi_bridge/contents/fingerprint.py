@@ -1,9 +1,8 @@
-"""A content hash of what a Python kernel compiles to: code, constants it freezes, and options.
+"""A hash of everything in a Python kernel that can change its machine code.
 
-Two kernels with equal fingerprints are interchangeable; anything that can change the machine code
-(bytecode, closure cells, globals, attributes of modules, functions it calls, compile options)
-changes the fingerprint. Computed before anything is compiled, and equal in every process for values
-that have contents.
+That is bytecode, closure cells, globals, attributes of modules, the functions that it calls, and compile
+options. Kernels with equal fingerprints are interchangeable. A fingerprint is computed before anything is
+compiled, and is the same in every process unless the kernel refers to an object by its address.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ import numpy as np
 
 from ffi_bridge.contents import internals
 
-# `operator.mul` and the like say that they are of `_operator`.
+# `operator.mul` and the like have `_operator` as their module.
 _LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
 _ADDRESS: Final = " at 0x"  # in the text of an object that has no other name
 
-# Numba copies smaller arrays into machine code; what is larger, or has gaps, it reads where it is.
+# Numba copies smaller arrays into machine code; larger ones, and those with gaps, it reads in place.
 _COPIED_BYTES: Final = 10**6
 
 # Objects without contents are told apart by identity, which holds only while they live.
@@ -36,14 +35,14 @@ _kept_alive: Final[dict[int, object]] = {}
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """32 hexadecimal digits; `portable` where they stand for contents alone, in every process."""
+    """A hash of 32 hexadecimal digits; `portable`: it is the same in every process."""
 
     digest: str
     portable: bool
 
 
 def fingerprint(*parts: object) -> Fingerprint:
-    """What stands for the contents of `parts`."""
+    """Return the fingerprint of the contents of `parts`."""
     digest, walk = hashlib.blake2b(digest_size=16), _Walk()
     for token in walk.tokens(parts):
         digest.update(token.encode() if isinstance(token, str) else token)
@@ -52,7 +51,7 @@ def fingerprint(*parts: object) -> Fingerprint:
 
 
 def compiled_parts(function: object) -> list[Any]:
-    """Dispatchers, and templates of overloads, that are reached from `function`: callees before callers."""
+    """Return the dispatchers and templates of overloads that `function` reaches, callees before callers."""
     walk = _Walk()
     deque(walk.tokens(function), maxlen=0)
     return list(walk.compiled)
@@ -66,7 +65,7 @@ class _Walk:
         self._modules: set[int] = set()
 
     def tokens(self, value: object) -> Iterator[str | bytes]:
-        """A flat, unambiguous stream of what `value` holds."""
+        """Yield the contents of `value` as a flat, unambiguous stream."""
         yield type(value).__qualname__
         if isinstance(value, enum.Enum):
             yield from (type(value).__module__, value.name)
@@ -98,7 +97,7 @@ class _Walk:
             yield from self.tokens(item)
 
     def _named(self, value: object) -> Iterator[str | bytes]:
-        """Functions, dispatchers, modules, types; what remains is told apart by identity."""
+        """Yield the contents of functions, dispatchers, modules and types; the identity of other objects."""
         if is_library_name(value):
             yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
         elif isinstance(value, types.FunctionType):
@@ -151,7 +150,7 @@ class _Walk:
                 yield from self._attributes(value, function.__code__)
 
     def _attributes(self, module: types.ModuleType, code: types.CodeType) -> Iterator[str | bytes]:
-        """Of a module that is given another name in the code: everything that the code could read of it."""
+        """Yield every attribute of `module` that `code` names: it may have the module under another name."""
         if module.__name__.partition(".")[0] in _LIBRARIES or id(module) in self._modules:
             return
         self._modules.add(id(module))
@@ -164,7 +163,7 @@ class _Walk:
                     yield from self._attributes(value, code)
 
     def _overloads(self, function: types.FunctionType) -> Iterator[str | bytes]:
-        """What `numba.extending.overload` declares to be compiled in place of a Python function."""
+        """Yield what Numba compiles in place of `function`, declared by `numba.extending.overload`."""
         for template in internals.templates_of(function):
             yield from self.tokens((internals.overload_of(template), internals.options_of(template)))
             self.compiled[template] = None
@@ -186,27 +185,27 @@ def _is_numba_type(value: object) -> bool:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """Every global name and attribute in a function's code."""
+    """Return every global name and attribute in a function's code."""
     inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
 
 def is_library_name(value: object) -> bool:
-    """A function or class of a library that Numba knows by name, not by its Python code."""
+    """Return whether `value` is of a library that Numba knows by name, not by its Python code."""
     root = str(getattr(value, "__module__", None)).partition(".")[0]
     named = isinstance(getattr(value, "__qualname__", None), str)
     return named and root in _LIBRARIES
 
 
 def _definition(kind: type) -> object | None:
-    """What compiled code can know of a class; None where that is not known here."""
+    """Return what compiled code can read of a class, or None for an unknown kind of class."""
     if issubclass(kind, enum.Enum):
         return [(member.name, member.value) for member in kind]
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return cast(Any, kind)._fields
     if issubclass(kind, BaseException):
         return ()
-    # A type of Numba's is one with its data model, which stands beside it in the file.
+    # A Numba type depends on its data model, which is defined in the same file.
     path = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if path is None or "<locals>" in kind.__qualname__ or not Path(path).is_file():
         return None
@@ -214,7 +213,7 @@ def _definition(kind: type) -> object | None:
 
 
 def references(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:
-    """What `code` reads from outside: closure cells, globals, attributes of modules."""
+    """Yield name and value of everything that `code` reads from outside: cells, globals, attributes."""
     outside = _closure(function)
     instructions = list(dis.get_instructions(code))
     for position, instruction in enumerate(instructions):

@@ -1,4 +1,4 @@
-"""The CUDA driver, as far as native handlers need it: devices, loaded kernels, addresses of its functions.
+"""The part of the CUDA driver that native handlers need: devices, loaded kernels, its functions.
 
 A kernel is loaded as a CUkernel, which belongs to no context: one handle serves every GPU of the machine.
 """
@@ -21,7 +21,7 @@ _MAX_DYNAMIC_SHARED: Final = 8
 
 DEFAULT_SHARED: Final = 48 * 1024  # bytes that every kernel may ask for; more has to be enabled
 
-# One kernel may be loaded by two threads that trace.
+# Two threads that trace may load one kernel.
 _loading: Final = threading.RLock()
 
 _chosen: Final[list[Any]] = []  # the Driver, once there is one
@@ -29,7 +29,7 @@ _chosen: Final[list[Any]] = []  # the Driver, once there is one
 
 @dataclass(frozen=True)
 class Cubin:
-    """Machine code of a GPU; the name of the kernel in it; what it was made from, and for which types."""
+    """Machine code for a GPU, the name of its kernel, and the Python kernel and types that it is from."""
 
     code: bytes
     entry: str
@@ -38,28 +38,28 @@ class Cubin:
 
 
 class Driver(Protocol):
-    """What compiles for, loads and launches: the machine's CUDA driver, or a test's stand-in."""
+    """The machine's CUDA driver, or a test's stand-in."""
 
     @property
     def platform(self) -> str:
-        """The platform of JAX whose programs call handlers of this driver."""
+        """Return JAX's name of the platform whose programs call handlers of this driver."""
         ...
 
     @property
     def capability(self) -> tuple[int, int]:
-        """The compute capability that kernels are compiled for."""
+        """Return the compute capability that kernels are compiled for."""
         ...
 
     def functions(self) -> CudaFunctions:
-        """What handlers call."""
+        """Return the functions that handlers call."""
         ...
 
     def load(self, cubin: Cubin, shared: int) -> int:
-        """The handle of a kernel, ready to be launched with so much dynamic shared memory."""
+        """Return the handle of a kernel, ready for launches with `shared` bytes of dynamic shared memory."""
         ...
 
     def python_host(self) -> Any:
-        """What Python functions use in place of numba-cuda, or None for numba-cuda itself."""
+        """Return the stand-in for numba-cuda in Python functions, or None for numba-cuda itself."""
         ...
 
 
@@ -76,7 +76,7 @@ class CudaDriver:
 
     @functools.cached_property
     def capability(self) -> tuple[int, int]:
-        """The lowest of all devices; machine code for it runs on later minor versions of the same major."""
+        """Return the lowest of all devices; code for it runs on later minor versions of the same major."""
         found = sorted({self._capability_of(device) for device in self.devices})
         if found[0][0] != found[-1][0]:
             raise BackendUnavailableError(
@@ -100,7 +100,7 @@ class CudaDriver:
     def python_host(self) -> Any:
         return None
 
-    # A program that is being recorded into a graph may not load anything, so all of it happens here, once.
+    # A program that is being recorded into a graph may not load anything, so kernels are loaded here, once.
     @functools.cache  # noqa: B019  (one driver per process, and its kernels live as long)
     def _loaded(self, code: bytes, entry: str, shared: int) -> int:
         library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
@@ -117,7 +117,7 @@ class CudaDriver:
         self._call("cuKernelSetAttribute", _MAX_DYNAMIC_SHARED, shared, kernel, device)
 
     def _load_on(self, device: int, kernel: Any) -> None:
-        """Load the kernel into the device's primary context, the one that JAX uses, and keep that alive."""
+        """Load the kernel into the device's primary context, which JAX uses, and keep the context alive."""
         context, function = ctypes.c_void_p(), ctypes.c_void_p()
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self._call("cuCtxPushCurrent_v2", context)
@@ -145,7 +145,7 @@ class CudaDriver:
 
 
 def check_shared(entry: str, shared: int, most: int) -> None:
-    """Raise KernelDefinitionError for more dynamic shared memory than a GPU has for a block."""
+    """Raise KernelDefinitionError if a block asks for more than `most` bytes of dynamic shared memory."""
     if shared > most:
         raise KernelDefinitionError(
             f"kernel '{entry}' asks for {shared} bytes of shared memory; this GPU has at most {most} for a "
@@ -154,7 +154,7 @@ def check_shared(entry: str, shared: int, most: int) -> None:
 
 
 def cuda_driver() -> Driver:
-    """The driver of this process; raises BackendUnavailableError where the machine has none, or no GPU."""
+    """Return the driver of this process; raise BackendUnavailableError where there is none, or no GPU."""
     with _loading:
         if not _chosen:
             _chosen.append(_machine_driver())
@@ -162,7 +162,7 @@ def cuda_driver() -> Driver:
 
 
 def use_driver(driver: Driver) -> None:
-    """Take another driver than the machine's, for the rest of the process: handlers cannot change theirs."""
+    """Use `driver` for the rest of the process; raise RuntimeError where handlers already have another."""
     with _loading:
         if _chosen:
             raise RuntimeError("a CUDA kernel was compiled before; choose the driver first")

@@ -1,7 +1,7 @@
 """Emit the XLA FFI handler that launches CUDA kernels on XLA's stream.
 
-No allocation, no synchronisation and no module is loaded here, so that XLA may record the launches into a
-CUDA graph. The driver's functions are called by address: a test puts its own in their place.
+The handler neither allocates nor synchronises nor loads a module, so that XLA may record its launches into a
+CUDA graph. It calls the driver's functions by address: a test puts its own in their place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ffi_bridge.handler.launch import LaunchBuffer, checked_addresses, copied, o
 LAUNCH_TYPE = ir.FunctionType(I32, [POINTER, *[I32] * 7, POINTER, POINTER, POINTER])
 # CUresult cuGetErrorName(error, const char **)
 ERROR_NAME_TYPE = ir.FunctionType(I32, [I32, POINTER.as_pointer()])
-# The same two for Python, which stands in for the driver where there is none.
+# The same two as callbacks, for a stand-in in Python.
 LAUNCH_CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 )
@@ -32,7 +32,7 @@ TEXT_SIZE = 512
 
 @dataclass(frozen=True)
 class CudaLaunch:
-    """One launch: the loaded kernel, its extents, and which of a program's structs are its parameters."""
+    """One launch: the loaded kernel, its extents, and the numbers of the structs that are its parameters."""
 
     name: str
     kernel: int
@@ -48,7 +48,7 @@ class CudaLaunch:
 
 @dataclass(frozen=True)
 class CudaProgram:
-    """Launches in order, the constant structs that they take, and the buffers that those point at.
+    """Launches in order, the constant structs that they take, and the buffers that these point to.
 
     The first `num_inputs` buffers are operands, the rest results.
     """
@@ -70,7 +70,7 @@ class CudaFunctions:
 
 
 def emit_handler(name: str, program: CudaProgram, functions: CudaFunctions) -> MachineCode:
-    """Machine code of the handler `name`."""
+    """Return the machine code of the handler `name`."""
     module = new_module(name)
     function = ir.Function(module, HANDLER_TYPE, name=name)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -80,7 +80,7 @@ def emit_handler(name: str, program: CudaProgram, functions: CudaFunctions) -> M
     data = checked_addresses(frame, program.buffers, program.num_inputs)
     stream = frame.stream() if functions.has_stream else NULL
     structs = [copied(builder, content) for content in program.structs]
-    # An empty launch is an error in CUDA, and nothing to do for a caller.
+    # CUDA refuses an empty launch, for which there is nothing to do.
     launches = [launch for launch in program.launches if not launch.is_empty]
     tables = [_table(builder, [structs[i] for i in launch.parameters]) for launch in launches]
     with over_batch(builder, program.batch, program.buffers, data) as element:
@@ -92,7 +92,7 @@ def emit_handler(name: str, program: CudaProgram, functions: CudaFunctions) -> M
 
 
 def _table(builder: Any, structs: Sequence[Any]) -> Any:
-    """The `void **kernelParams` of a launch."""
+    """Return the `void **kernelParams` of a launch."""
     with builder.goto_entry_block():
         table = builder.alloca(ir.ArrayType(POINTER, len(structs)))
     zero = ir.Constant(I32, 0)
@@ -112,7 +112,7 @@ def _emit_launch(frame: Frame, launch: CudaLaunch, table: Any, stream: Any, func
 
 
 def _failure(frame: Frame, launch: CudaLaunch, status: Any, functions: CudaFunctions) -> Any:
-    """The text of a failed launch, with the name that the driver has for the error."""
+    """Return the text of a failed launch, with the driver's name of the error."""
     builder, module = frame.builder, frame.builder.module
     with builder.goto_entry_block():
         name = builder.alloca(POINTER)

@@ -1,4 +1,4 @@
-"""Grids and blocks of a CUDA launch, from what a user gives."""
+"""Grid and block of a CUDA launch, from the arguments of a user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ffi_bridge.errors import KernelDefinitionError
 
 Extents = tuple[int, int, int]
 
-BLOCKS: Final = {2: (16, 16), 3: (8, 8, 4)}  # of launch dimensions without a block; 1-D: threads_per_block
+BLOCKS: Final = {2: (16, 16), 3: (8, 8, 4)}  # by the number of launch_dims; for one: threads_per_block
 
 # What every GPU since compute capability 3.0 has.
 MAX_THREADS: Final = 1024
@@ -37,7 +37,7 @@ class LaunchExtents:
         threads_per_block: int,
         shared_mem: int,
     ) -> LaunchExtents:
-        """Either `grid` and `block`, or `launch_dims`; raises KernelDefinitionError for anything else."""
+        """Take `grid` and `block`, or `launch_dims`; raise KernelDefinitionError for anything else."""
         if (grid is None) != (block is None) or (grid is None) == (launch_dims is None):
             raise KernelDefinitionError(
                 f"grid={grid!r}, block={block!r}, launch_dims={launch_dims!r}: give either grid and block, "
@@ -58,7 +58,7 @@ class LaunchExtents:
         ).checked()
 
     def checked(self) -> LaunchExtents:
-        """Itself; raises KernelDefinitionError for what no GPU can launch."""
+        """Return these extents; raise KernelDefinitionError if no GPU can launch them."""
         if math.prod(self.block) > MAX_THREADS or any(map(operator.gt, self.block, MAX_BLOCK)):
             raise KernelDefinitionError(
                 f"a block of {self.block} threads; CUDA allows {MAX_BLOCK}, and {MAX_THREADS} together"
@@ -69,7 +69,7 @@ class LaunchExtents:
 
 
 def integers(name: str, given: Any, expected: str, least: int, most: int) -> tuple[int, ...]:
-    """One to `most` integers, each at least `least`; raises KernelDefinitionError, which says `expected`."""
+    """Return `given` as a tuple; raise KernelDefinitionError unless it is 1 to `most` integers >= `least`."""
     several = given if most > 1 and isinstance(given, Sequence) else [given]
     try:
         found = () if bool in map(type, several) else tuple(map(operator.index, several))

@@ -1,4 +1,4 @@
-"""Put a program of CUDA launches together, and register the handler that runs it."""
+"""Build a program of CUDA launches, and register the handler that runs it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from ffi_bridge.handler.launch import Slot
 from ffi_bridge.native.buffers import BufferSpec
 from ffi_bridge.native.target import ensure_target
 
-REGISTERED_AS: Final = {
-    "cuda": "CUDA",
-    "cpu": "cpu",
-}  # JAX's platform -> the name that XLA registers it under
+# JAX's platform -> the name that XLA registers it under.
+REGISTERED_AS: Final = {"cuda": "CUDA", "cpu": "cpu"}
 
 
 class ProgramBuilder:
-    """Collects launches, and the constant structs that they take as parameters."""
+    """A program in the making: launches, and the constant structs that they take as parameters."""
 
     def __init__(self, buffers: Sequence[BufferSpec], num_inputs: int) -> None:
         self._buffers = buffers
@@ -29,22 +27,22 @@ class ProgramBuilder:
         self._launches: list[CudaLaunch] = []
 
     def struct(self, content: bytes) -> int:
-        """Add a parameter; returns its number."""
+        """Add a parameter, and return its number."""
         self._structs.append(content)
         return len(self._structs) - 1
 
     def point(self, buffer: int, struct: int, offset: int, displacement: int = 0) -> None:
-        """At `offset` of a parameter goes the address of a buffer, moved on by `displacement` bytes."""
+        """Write a buffer's address plus `displacement` bytes at `offset` of a parameter in every call."""
         self._slots[buffer].append((struct, offset, displacement))
 
     def launch(self, name: str, kernel: int, extents: LaunchExtents, parameters: Sequence[int]) -> None:
-        """Launch a loaded kernel after those before."""
+        """Add the launch of a loaded kernel."""
         self._launches.append(
             CudaLaunch(name, kernel, extents.grid, extents.block, extents.shared, tuple(parameters))
         )
 
     def finish(self, sizes: Sequence[int], loop: bool) -> CudaProgram:
-        """The program; `sizes`: extents of the batch levels; `loop`: repeat it for each element."""
+        """Return the program; `sizes`: extents of the batch levels; `loop`: run it for each element."""
         buffers = (
             spec.with_slots(slots, sizes) for spec, slots in zip(self._buffers, self._slots, strict=True)
         )
@@ -58,7 +56,7 @@ class ProgramBuilder:
 
 
 def ensure_program_target(name: str, driver: Driver, build: Callable[[], CudaProgram]) -> str:
-    """The target `name`, which runs a program; built and registered now if it is new."""
+    """Return the target `name`, which runs a program; build and register it if it is new."""
     return ensure_target(
         name,
         lambda: ((code := emit_handler(name, build(), driver.functions())).address, code),

@@ -7,16 +7,16 @@ from ffi_bridge.emulated.driver import EmulatedDriver
 
 
 def emulate_gpu(capability: tuple[int, int] = (9, 0)) -> EmulatedDriver:
-    """From now on, CUDA kernels of this process run on JAX's CPU, in Python, thread by thread.
+    """Run CUDA kernels of this process on JAX's CPU from now on, in Python, thread by thread.
 
-    All but the launch is what a GPU gets: kernels are compiled to machine code of `capability` (errors show),
-    and the native handler packs every parameter. Blocks run one after another; barriers, shared memory,
-    atomics and warp operations work; an index out of range makes the call fail. For small cases only. The
-    driver's `turns = random.Random(seed)` lets blocks and threads run in another order at every launch: what
-    then varies depends on it.
+    Everything but the launch is as on a GPU: kernels are compiled to machine code of `capability`, with its
+    errors, and the native handler packs every parameter. Blocks run one after another; barriers, shared
+    memory, atomics and warp operations work; an index out of range makes the call fail. It is slow: use small
+    cases. With the driver's `turns = random.Random(seed)`, blocks and threads run in another order at every
+    launch, so that a race shows as results that vary.
 
     Returns:
-        The driver; its `launches` are those so far, in order.
+        The driver; `launches` lists its launches so far, in order.
 
     Raises:
         RuntimeError: a CUDA kernel was compiled before.

@@ -1,4 +1,4 @@
-"""The threads of one CUDA block: in turn where they never meet, else one Python thread each."""
+"""The threads of one CUDA block: run in turn if they never wait for each other, else as Python threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WARP = 32
 
 @dataclass(frozen=True)
 class Dim3:
-    """CUDA's dim3: where a thread is in its block or a block in its grid, or how many there are."""
+    """CUDA's dim3: the index of a thread in its block or of a block in its grid, or the number of them."""
 
     x: int
     y: int
@@ -24,7 +24,7 @@ class Dim3:
 
 
 class Meeting:
-    """Where the threads of a group wait for each other; one that has ended is not waited for."""
+    """A barrier for a group of threads; a thread that has ended is not waited for."""
 
     def __init__(self, members: Iterable[int]) -> None:
         self._expected = set(members)
@@ -34,7 +34,7 @@ class Meeting:
         self._changed = threading.Condition()
 
     def meet(self, member: int, value: Any = None) -> dict[int, Any]:
-        """Give a value, wait for the others, and get what each gave."""
+        """Give a value, wait for the others, and return the value of each."""
         with self._changed:
             mine = self._round
             self._given[member] = value
@@ -43,7 +43,7 @@ class Meeting:
             return self._result
 
     def leave(self, member: int) -> None:
-        """Never come again."""
+        """Take `member` out of the group."""
         with self._changed:
             self._expected.discard(member)
             self._proceed()
@@ -57,13 +57,13 @@ class Meeting:
 
 @dataclass
 class Block:
-    """What the threads of a block share."""
+    """The state that the threads of a block share."""
 
     index: Dim3
     extents: Dim3
     grid: Dim3
     shared_bytes: int
-    arrays: dict[object, Any] = field(default_factory=dict)  # shared memory, by the place that asks for it
+    arrays: dict[object, Any] = field(default_factory=dict)  # shared memory, by the code that asks for it
     meetings: dict[object, Meeting] = field(default_factory=dict)
     left: set[int] = field(default_factory=set)  # ranks of threads that have ended
     lock: Any = field(default_factory=threading.Lock)
@@ -73,14 +73,14 @@ class Block:
         return self.extents.x * self.extents.y * self.extents.z
 
     def meeting(self, key: object, members: Iterable[int]) -> Meeting:
-        """The meeting `key` of these threads."""
+        """Return the barrier `key` of these threads."""
         with self.lock:
             if key not in self.meetings:
                 self.meetings[key] = Meeting(set(members) - self.left)
             return self.meetings[key]
 
     def leave(self, rank: int) -> None:
-        """Of a thread that ends: nobody waits for it any more."""
+        """Note that a thread has ended: nobody waits for it any more."""
         with self.lock:
             self.left.add(rank)
             for meeting in self.meetings.values():
@@ -104,11 +104,11 @@ class Thread:
         return self.rank // WARP
 
     def meet_block(self, value: Any = None) -> dict[int, Any]:
-        """Wait for the block; what each thread gave, by rank."""
+        """Wait for the block; return the value of each thread, by rank."""
         return self.block.meeting("block", range(self.block.size)).meet(self.rank, value)
 
     def meet_lanes(self, mask: int, value: Any = None) -> dict[int, Any]:
-        """Wait for the lanes of the warp in `mask`; what each gave, by lane."""
+        """Wait for the lanes of the warp in `mask`; return the value of each, by lane."""
         first = self.warp * WARP
         lanes = [lane for lane in range(WARP) if mask >> lane & 1 and first + lane < self.block.size]
         found = self.block.meeting((self.warp, mask), [first + lane for lane in lanes])
@@ -123,13 +123,13 @@ _current = threading.local()
 
 
 def current() -> Thread:
-    """The thread that is running."""
+    """Return the thread that is running."""
     thread: Thread = _current.thread
     return thread
 
 
 def run_block(block: Block, work: Callable[[], None], *, together: bool, turns: Random | None = None) -> None:
-    """Run every thread of a block, in the order of `turns`; `together`: at once, so that they can meet."""
+    """Run every thread of a block, in the order of `turns`; `together`: at once, so that they can wait."""
     places = [
         Dim3(x, y, z)
         for z, y, x in product(*(range(n) for n in (block.extents.z, block.extents.y, block.extents.x)))

@@ -1,4 +1,4 @@
-"""The module `cuda` as a kernel sees it, in plain Python: places, barriers, shared memory, atomics, warps."""
+"""The module `cuda` of a kernel, in plain Python: indices, barriers, shared memory, atomics, warps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numba.np.numpy_support import as_dtype
 from ffi_bridge.emulated.block import WARP, Dim3, current
 
 FULL = 0xFFFFFFFF
-# Names after which a thread waits for others.
+# Functions in which a thread waits for others.
 MEETINGS = frozenset(
     {
         *("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "syncwarp"),
@@ -25,7 +25,7 @@ MEETINGS = frozenset(
 
 
 class Int32(np.int64):
-    """An int32, as votes of a warp are: whatever Numba computes from it is an int64, its sign extended."""
+    """An int32, such as the votes of a warp; as in Numba, arithmetic with it gives an int64."""
 
 
 class _Atomic:
@@ -66,7 +66,7 @@ class _Atomic:
 
 
 class _Shared:
-    """`cuda.shared`: one array per block and place in the code; shape 0 is the dynamic memory of a launch."""
+    """`cuda.shared`: one array per block and line of code; shape 0 is the dynamic memory of a launch."""
 
     def array(self, shape: Any, dtype: Any) -> Any:
         thread = current()
@@ -95,7 +95,7 @@ class _Constant:
 
 
 class Device:
-    """The module `cuda` within a kernel; what is missing here raises AttributeError."""
+    """The module `cuda` within a kernel; a function that is missing here raises AttributeError."""
 
     warpsize: ClassVar[int] = WARP
     atomic: ClassVar[_Atomic] = _Atomic()
@@ -165,7 +165,7 @@ class Device:
         return self._from_lane(mask, value, current().lane ^ pattern)
 
     def _from_lane(self, mask: int, value: Any, source: int) -> Any:
-        """What another lane gave; its own value where there is no such lane."""
+        """Return the value of another lane; the thread's own where there is no such lane."""
         return current().meet_lanes(mask, value).get(source, value)
 
     def ballot_sync(self, mask: int, predicate: Any) -> Int32:
@@ -200,7 +200,7 @@ class Device:
 
 
 def _votes(lanes: Iterable[int]) -> Int32:
-    """Bits of 32, the highest of which is the sign."""
+    """Return the int32 with these bits; the highest is its sign."""
     return Int32(np.uint32(sum(1 << lane for lane in lanes)).astype(np.int32))
 
 
@@ -210,14 +210,14 @@ def _width(number: Any) -> int:
 
 
 def _undefined(shape: Any, dtype: Any) -> Any:
-    """An array whose contents nobody may count on: NaN, or a number that is far off."""
+    """Return an array for memory that nobody has written: NaN, or the largest integer."""
     array = np.empty(shape, dtype)
     array.fill(math.nan if dtype.kind in "fc" else (1 if dtype.kind == "b" else np.iinfo(dtype).max))
     return array
 
 
 def _dtype(dtype: Any) -> Any:
-    """NumPy's of a dtype of NumPy or of a compiler."""
+    """Return the NumPy dtype of one of NumPy or of a compiler."""
     try:
         return np.dtype(dtype)
     except TypeError:

@@ -1,4 +1,4 @@
-"""A stand-in for the CUDA driver: it takes a launch as the real one does, and runs the kernel in Python."""
+"""A stand-in for the CUDA driver, which takes launches as the real one does and runs them in Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAUNCH_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED
 
 @dataclass(frozen=True)
 class Launched:
-    """One launch, as the driver was asked for it."""
+    """One launch, with the arguments that the driver got."""
 
     kernel: str
     grid: tuple[int, int, int]
@@ -39,9 +39,9 @@ class Launched:
 
 @dataclass(eq=False)
 class EmulatedDriver:
-    """Compiles for a real GPU, and launches on none; `loaded` and `launches` are all since it was made.
+    """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` list what it did.
 
-    Blocks and threads take turns from first to last, or in the order of `turns`.
+    Blocks and threads run from first to last, or in the order of `turns`.
     """
 
     capability: tuple[int, int] = (9, 0)
@@ -54,20 +54,20 @@ class EmulatedDriver:
     _error: bytes = b""
 
     def functions(self) -> CudaFunctions:
-        """Callbacks into Python."""
+        """Return callbacks into Python."""
         if not self._callbacks:
             self._callbacks = LAUNCH_CALLBACK(self._launch), ERROR_NAME_CALLBACK(self._name_error)
         launch, name = (ctypes.cast(callback, ctypes.c_void_p).value or 0 for callback in self._callbacks)
         return CudaFunctions(launch, name, self.has_stream)
 
     def load(self, cubin: Cubin, shared: int) -> int:
-        """Handles count from 1."""
+        """Keep the kernel; its handle is its number, from 1."""
         check_shared(cubin.entry, shared, MOST_SHARED)
         self.loaded.append(cubin)
         return len(self.loaded)
 
     def python_host(self) -> EmulatedHost:
-        """What Python functions use in place of a compiler's host side."""
+        """Return the host side that Python functions use in place of a compiler's."""
         return EmulatedHost(self._launch_from_python)
 
     def _launch_from_python(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
@@ -85,7 +85,7 @@ class EmulatedDriver:
             name = cubin.kernel.__name__
             self.launches.append(Launched(name, grid, block, shared, stream or 0, shapes))
             _run(cubin.kernel, grid, block, shared, arguments, self.turns)
-        except Exception as error:  # a callback of C cannot raise: the launch fails with the error's text
+        except Exception as error:  # a callback of C cannot raise: the launch fails with this text
             self._error = f"CUDA_ERROR_LAUNCH_FAILED, {type(error).__name__}: {error}".encode()
             return LAUNCH_FAILED
         return 0
@@ -114,7 +114,7 @@ def _run(
 
 
 def _arguments(compiler: Compiler, parameters: int, kinds: Sequence[Any]) -> list[Any]:
-    """The arguments of a launch, read from its parameters as a kernel of this compiler reads them."""
+    """Return the arguments of a launch, read from its parameters as a kernel of this compiler reads them."""
     arguments: list[Any] = []
     first = 0
     for kind in kinds:

@@ -1,4 +1,4 @@
-"""The host side of a compiler for the GPU made of Python: device memory is memory, a launch is a loop."""
+"""A compiler's host side for the emulated GPU: device memory is memory, and a launch is a loop."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ class DeviceMemory(np.ndarray):
     """A NumPy array that can be copied to a host."""
 
     def copy_to_host(self) -> np.ndarray:
-        """A copy."""
+        """Return a copy."""
         return np.array(self)
 
 
 class EmulatedHost:
-    """Arrays over XLA's memory, and launches by `launch`."""
+    """The host side: arrays over XLA's memory, and launches by the given function."""
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
 
     def array(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """An array over memory of XLA's."""
+        """Return an array over XLA's memory."""
         size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         memory: Any = (ctypes.c_char * max(1, size)).from_address(address)
         return np.ndarray(shape, dtype, memory).view(DeviceMemory)
 
     def stream(self, handle: int) -> Any:
-        """All is in order anyway."""
+        """Return a stream that does nothing: all work is done in order."""
         return RecordedStream()
 
     def session(self) -> AbstractContextManager[None]:
-        """Launches and allocations of the compilers come here."""
+        """Send launches and allocations of the compilers here within the block."""
         return redirected(self)
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """What functions of the module `cuda` do meanwhile."""
+        """Return the replacements for functions of the module `cuda`."""
         return {
             "device_array": lambda shape, dtype=np.float64, **_: np.empty(shape, dtype).view(DeviceMemory),
             "device_array_like": lambda array, **_: np.empty_like(array),

@@ -14,7 +14,7 @@ _DEVICE = Device()
 
 
 class Twin:
-    """What runs in place of a compiled kernel; `meets`: whether its threads wait for each other."""
+    """The function that runs in place of a compiled kernel; `meets`: its threads wait for each other."""
 
     def __init__(self, function: FunctionType) -> None:
         self._made: dict[int, Any] = {}
@@ -48,12 +48,12 @@ class Twin:
 
 
 def _element(array: Any, i: int) -> Any:
-    """What is i elements behind the first of an array."""
+    """Return the element that lies `i` elements after the first of an array."""
     first = array[(slice(1),) * array.ndim]
     return np.lib.stride_tricks.as_strided(first, (i + 1,), (array.itemsize,))[i:].reshape(())
 
 
 def _names(code: CodeType) -> set[str]:
-    """Every global and attribute that code reads, in functions within it, too."""
+    """Return every global and attribute that code reads, also in functions within it."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names, inner))

@@ -1,6 +1,6 @@
-"""What takes C one line and LLVM several: a function, a call of one, a variable, a member, a counted loop.
+"""Emit what C says in one line and LLVM in several: functions, calls, variables, members, counted loops.
 
-Of Numba nothing is used here, since Warp kernels have handlers where Numba is not installed.
+Numba is not used here, since Warp kernels have handlers where Numba is not installed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ffi_bridge.handler.frame import I32
 def call_c(
     builder: Any, name: str, result: Any, arguments: Sequence[Any], variadic_from: int | None = None
 ) -> Any:
-    """Call the C function `name`, whose arguments from number `variadic_from` on stand for its `...`."""
+    """Emit a call of the C function `name`; arguments from number `variadic_from` on are its `...`."""
     fixed = [argument.type for argument in arguments[:variadic_from]]
     kind = ir.FunctionType(result, fixed, var_arg=variadic_from is not None)
     known = builder.module.globals.get(name)
@@ -25,13 +25,13 @@ def call_c(
 
 
 def external(module: Any, symbol: str, of_type: Any) -> Any:
-    """The variable `symbol`, which is not a part of the module."""
+    """Return the variable `symbol`, which is defined outside of the module."""
     known = module.globals.get(symbol)
     return ir.GlobalVariable(module, of_type, symbol) if known is None else known
 
 
 def variable(builder: Any, initial: Any, name: str) -> Any:
-    """The address of a variable on the stack; in a loop it is one variable, which is set anew."""
+    """Return the address of a new variable on the stack; in a loop it is one variable, set in each turn."""
     with builder.goto_entry_block():
         place = builder.alloca(initial.type, name=name)
     builder.store(initial, place)
@@ -40,7 +40,7 @@ def variable(builder: Any, initial: Any, name: str) -> Any:
 
 @contextmanager
 def count_to(builder: Any, extent: Any) -> Generator[Any]:
-    """Emit the body of `for index in range(extent)`; yields the index."""
+    """Emit the block as the body of `for index in range(extent)`; yield the index."""
     function, start = builder.function, builder.block
     test, body, done = (function.append_basic_block(f"loop.{part}") for part in ("test", "body", "done"))
     builder.branch(test)
@@ -56,16 +56,16 @@ def count_to(builder: Any, extent: Any) -> Generator[Any]:
 
 
 def begin_function(module: Any, name: str, kind: Any) -> tuple[Any, Any]:
-    """A builder at the beginning of a new function, and the function's arguments."""
+    """Return a builder at the beginning of a new function, and the function's arguments."""
     function = ir.Function(module, kind, name)
     return ir.IRBuilder(function.append_basic_block("entry")), function.args
 
 
 def member(builder: Any, struct: Any, index: int) -> Any:
-    """The address of a member of the struct at an address."""
+    """Return the address of a member of the struct at the address `struct`."""
     return builder.gep(struct, [ir.Constant(I32, 0), ir.Constant(I32, index)])
 
 
 def load_member(builder: Any, struct: Any, index: int) -> Any:
-    """The value of a member of the struct at an address."""
+    """Return the value of a member of the struct at the address `struct`."""
     return builder.load(member(builder, struct, index))

@@ -18,14 +18,14 @@ class MachineCode:
 
 
 def new_module(name: str) -> Any:
-    """An empty module for this machine."""
+    """Return an empty module for this machine."""
     module = ir.Module(name=name)
     module.triple = llvm.get_process_triple()
     return module
 
 
 def compile_module(module: Any, opt: int = 2) -> Any:
-    """An engine that has the machine code of a module's functions, as long as it lives."""
+    """Return an engine that keeps the machine code of a module's functions as long as it lives."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     parsed = llvm.parse_assembly(str(module))
@@ -37,6 +37,6 @@ def compile_module(module: Any, opt: int = 2) -> Any:
 
 
 def compile_function(module: Any, name: str) -> MachineCode:
-    """Machine code of the function `name` of a module."""
+    """Return the machine code of the function `name` of a module."""
     engine = compile_module(module)
     return MachineCode(engine.get_function_address(name), engine)

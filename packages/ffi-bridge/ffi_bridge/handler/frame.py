@@ -1,6 +1,6 @@
 """Emit LLVM IR that reads an `XLA_FFI_CallFrame`: metadata, stage, buffers, errors.
 
-Nothing here knows which kernel is called; the emitters beside this file do.
+The kernel is unknown here; each toolchain's `emit.py` adds its call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HANDLER_TYPE: Final = ir.FunctionType(POINTER, [POINTER])
 
 @dataclass(frozen=True)
 class Buffer:
-    """One operand or result: address of its data, its extents, outermost first."""
+    """One operand or result: the address of its data, and its extents, outermost first."""
 
     data: Any
     dims: tuple[Any, ...]
@@ -35,7 +35,7 @@ class Frame:
     def __init__(self, builder: Any, pointer: Any) -> None:
         self.builder = builder
         self.pointer = pointer
-        # Runs before an early return, for what the emitter has taken (a lock, a thread count).
+        # Emits what undoes the emitter's changes (a lock, a thread count) before an early return.
         self.leave: Callable[[], None] = lambda: None
 
     def field(self, base: Any, struct: str, name: str, of_type: Any = POINTER) -> Any:
@@ -47,7 +47,7 @@ class Frame:
         return self.builder.bitcast(moved, of_type.as_pointer())
 
     def answer_metadata(self, traits: int = 0) -> None:
-        """Answer XLA's question for version and traits, found by type in the extension chain."""
+        """Return version and traits if XLA asks for them, in an extension of the call frame."""
         builder, function = self.builder, self.builder.function
         head = self.field(self.pointer, "XLA_FFI_CallFrame", "extension_start")
         start = builder.block
@@ -85,7 +85,7 @@ class Frame:
             self.builder.store(ir.Constant(I32, value), self._address(metadata, offset, I32))
 
     def return_unless_execute(self) -> None:
-        """Other stages (instantiate, prepare, initialize) have nothing to do."""
+        """Return at once in the other stages (instantiate, prepare, initialize)."""
         builder = self.builder
         stage = self.field(self.pointer, "XLA_FFI_CallFrame", "stage", I32)
         execute = ir.Constant(I32, CODES["XLA_FFI_ExecutionStage_EXECUTE"])
@@ -93,7 +93,7 @@ class Frame:
             builder.ret(NULL)
 
     def buffers(self, side: str, expected: int) -> list[Any]:
-        """Pointers to the `args` or `rets` of the frame, after a check of their number."""
+        """Return pointers to the `args` or `rets` of the frame, after a check of their number."""
         struct, member = {"args": ("XLA_FFI_Args", "args"), "rets": ("XLA_FFI_Rets", "rets")}[side]
         offset = OFFSETS["XLA_FFI_CallFrame"][side]
         items = self.builder.gep(self.pointer, [ir.Constant(I64, offset)])
@@ -103,7 +103,7 @@ class Frame:
         return [self.builder.load(self.builder.gep(table, [ir.Constant(I64, i)])) for i in range(expected)]
 
     def buffer(self, pointer: Any, rank: int, dtype: tuple[str, int], name: str) -> Buffer:
-        """The buffer at `pointer`, after a check of its rank and dtype."""
+        """Return the buffer at `pointer`, after a check of its rank and dtype."""
         found = self.field(pointer, "XLA_FFI_Buffer", "rank", I64)
         self.require("==", found, rank, f"expected rank {rank} for '{name}'")
         code = self.field(pointer, "XLA_FFI_Buffer", "dtype", I32)
@@ -113,7 +113,7 @@ class Frame:
         return Buffer(self.field(pointer, "XLA_FFI_Buffer", "data"), dims)
 
     def stream(self) -> Any:
-        """The CUDA stream that XLA runs this call on."""
+        """Return the CUDA stream that XLA runs this call on."""
         builder = self.builder
         arguments = self._zeroed("XLA_FFI_Stream_Get_Args")
         context = self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
@@ -124,7 +124,7 @@ class Frame:
         return self.field(arguments, "XLA_FFI_Stream_Get_Args", "stream")
 
     def schedule(self, task: Any, data: Any) -> Any:
-        """Ask a thread of XLA's pool to call `task(data)`; whether XLA will."""
+        """Ask XLA to call `task(data)` on a thread of its pool; return whether it will."""
         builder, at = self.builder, OFFSETS["XLA_FFI_ThreadPool_Schedule_Args"]
         arguments = self._zeroed("XLA_FFI_ThreadPool_Schedule_Args")
         context = self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
@@ -151,12 +151,12 @@ class Frame:
             builder.ret(self.error(code, constant_text(builder.module, text)))
 
     def fail(self, text: str) -> None:
-        """Return an INTERNAL error, a constant text."""
+        """Return an INTERNAL error with a constant text."""
         self.leave()
         self.builder.ret(self.error("XLA_FFI_Error_Code_INTERNAL", constant_text(self.builder.module, text)))
 
     def error(self, code: str, message: Any) -> Any:
-        """Create an `XLA_FFI_Error`, which copies the text at `message`."""
+        """Return a new `XLA_FFI_Error`, which copies the text at `message`."""
         builder = self.builder
         arguments = self._zeroed("XLA_FFI_Error_Create_Args")
         at = OFFSETS["XLA_FFI_Error_Create_Args"]
@@ -165,13 +165,13 @@ class Frame:
         return self._call_api("XLA_FFI_Error_Create", arguments)
 
     def _call_api(self, name: str, arguments: Any) -> Any:
-        """What the function `name` of XLA returns: an error, or NULL."""
+        """Call the function `name` of XLA's API; return its error, or NULL."""
         api = self.field(self.pointer, "XLA_FFI_CallFrame", "api")
         function = self.field(api, "XLA_FFI_Api", name, HANDLER_TYPE.as_pointer())
         return self.builder.call(function, [arguments])
 
     def _zeroed(self, struct: str) -> Any:
-        """A struct of arguments on the stack: its size in the first field, else zeros."""
+        """Return a struct of arguments on the stack: its size in the first field, else zeros."""
         builder, size = self.builder, SIZES[struct]
         with builder.goto_entry_block():
             storage = builder.alloca(ir.ArrayType(I8, size), name=struct)
@@ -183,7 +183,7 @@ class Frame:
 
 
 def constant_text(module: Any, content: str) -> Any:
-    """Address of `content` as a constant NUL-terminated string of the module."""
+    """Return the address of `content` as a constant NUL-terminated string of the module."""
     data = bytearray(content.encode() + b"\0")
     name = module.get_unique_name("text")
     constant: Any = ir.GlobalVariable(module, ir.ArrayType(I8, len(data)), name=name)

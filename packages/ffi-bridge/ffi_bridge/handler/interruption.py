@@ -1,12 +1,12 @@
-"""Emit what ends a call from XLA when a signal has arrived, so that Ctrl-C ends loops of kernels.
+"""Emit the check that ends a call from XLA when a signal has arrived, so that Ctrl-C ends loops of kernels.
 
-XLA runs a program that it counts as cheap, and it counts kernels as cheap, on the thread that calls it. If
-that is Python's main thread, no signal reaches Python before the program is over. So the handlers look for
-one. Python writes the number of each signal into a file (`signal.set_wakeup_fd`); here that is a page of
-memory, whose first byte every handler loads, which takes no measurable time. When a signal has waited for as
-long as `PATIENCE`, the handler has Python call its signal handlers, under the GIL. If one of them raises, as
-that of Ctrl-C raises KeyboardInterrupt, the handler returns an error, and the exception is raised again as
-soon as Python runs code. Programs that end before that are not disturbed.
+XLA runs cheap programs on the thread that calls them, and counts kernels as cheap. If that is Python's main
+thread, no signal reaches Python before the program is over, so the handlers look for one. Python writes the
+number of each signal into a file (`signal.set_wakeup_fd`); here that is a page of memory, whose first byte
+every handler loads, in no measurable time. When a signal has waited for `PATIENCE`, the native handler takes
+the GIL and has Python call its signal handlers. If one of them raises, as that of Ctrl-C raises
+KeyboardInterrupt, the native handler returns an error, and the exception is raised again as soon as Python
+runs code. Programs that end before that are not disturbed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Watch:
 
 
 def return_if_interrupted(frame: Frame) -> None:
-    """Emit: return an error if a signal has waited, and its handler in Python raised an exception."""
+    """Emit a return with an error if a signal has waited and its handler in Python raised an exception."""
     watch_signals()
     builder = frame.builder
     arrived = builder.load_atomic(external(builder.module, SIGNAL, I8), "monotonic", 1)
@@ -61,10 +61,10 @@ def return_if_interrupted(frame: Frame) -> None:
 
 
 def watch_signals() -> None:
-    """Let LLVM find what `return_if_interrupted` refers to, and Python note signals there.
+    """Have Python note signals in our memory, and LLVM know its address.
 
-    Another library's `signal.set_wakeup_fd` is left in force, and Python allows one from the main thread
-    alone: then signals arrive when a program is over.
+    Where another library has called `signal.set_wakeup_fd`, its file stays in force; and Python allows the
+    call in the main thread only. In both cases signals arrive when a program is over.
     """
     watch = _watch()
     if threading.current_thread() is threading.main_thread():
@@ -90,7 +90,7 @@ def _watch() -> Watch:
 
 
 def _new_file() -> int:
-    """Open a file that has no name, in memory where the system has such."""
+    """Open a file without a name, in memory where the system can."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("signals")
     file, path = tempfile.mkstemp()
@@ -99,7 +99,7 @@ def _new_file() -> int:
 
 
 def _emit_interrupted(file: int, main_thread: int | None) -> Any:
-    """A module with the function INTERRUPTED: not 0 if the handler of a signal raised, which is kept."""
+    """Return a module with the function INTERRUPTED, which is not 0 if a signal's handler raised."""
     module = new_module("ffi_bridge_interruption")
     since: Any = ir.GlobalVariable(module, I64, "since")  # when the signal was seen first, or 0
     since.initializer = ir.Constant(I64, 0)
@@ -115,7 +115,7 @@ def _emit_interrupted(file: int, main_thread: int | None) -> Any:
     waited = builder.sub(now, seen)
     with builder.if_then(builder.icmp_unsigned("<", waited, ir.Constant(I64, PATIENCE))):
         builder.ret(no)
-    # Python looks after this, so that no signal is lost that arrives meanwhile.
+    # Reset before Python looks for signals, so that none is lost that arrives meanwhile.
     call_c(builder, "lseek", I64, [ir.Constant(I32, file), zero, ir.Constant(I32, os.SEEK_SET)])
     builder.store(ir.Constant(I8, 0), external(module, SIGNAL, I8))
     builder.store(zero, since)
@@ -129,7 +129,7 @@ def _emit_interrupted(file: int, main_thread: int | None) -> Any:
 
 
 def _now(builder: Any) -> Any:
-    """Nanoseconds of a clock that nobody sets."""
+    """Return the nanoseconds of a clock that nobody sets."""
     found, clock = builder.alloca(_TIME), ir.Constant(I32, time.CLOCK_MONOTONIC)
     call_c(builder, "clock_gettime", I32, [clock, builder.bitcast(found, POINTER)])
     seconds = builder.mul(load_member(builder, found, 0), ir.Constant(I64, 1_000_000_000))
@@ -137,7 +137,7 @@ def _now(builder: Any) -> Any:
 
 
 def _raise_later(builder: Any, raise_again: Any) -> None:
-    """Take the pending exception, and have Python raise it as soon as it runs code; the GIL is held."""
+    """Take the pending exception and have Python raise it as soon as it runs code; the GIL is held."""
     kept = call_c(builder, "malloc", POINTER, [ir.Constant(I64, 24)])
     parts = builder.bitcast(kept, _EXCEPTION.as_pointer())
     call_c(builder, "PyErr_Fetch", ir.VoidType(), [member(builder, parts, i) for i in range(3)])
@@ -145,7 +145,7 @@ def _raise_later(builder: Any, raise_again: Any) -> None:
 
 
 def _emit_raise_again(module: Any) -> Any:
-    """A function for `Py_AddPendingCall` that raises the exception at the address that it is given."""
+    """Return a function for `Py_AddPendingCall` that raises the exception at the address it is given."""
     builder, (kept,) = begin_function(module, "raise_again", ir.FunctionType(I32, (POINTER,)))
     parts = builder.bitcast(kept, _EXCEPTION.as_pointer())
     exception = [load_member(builder, parts, i) for i in range(3)]

@@ -1,7 +1,7 @@
-"""What a kernel takes whose arguments are C structs, of Warp or of CUDA: constant bytes, addresses in them.
+"""Emit the arguments of kernels that take C structs, those of Warp and of CUDA.
 
-JAX knows every shape when it traces, so the structs come ready; a handler copies them to its stack and writes
-the addresses of XLA's buffers into the copies.
+JAX knows every shape when it traces, so the structs are constant but for addresses: a handler copies them to
+its stack and writes the addresses of XLA's buffers into the copies.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ Slot = tuple[int, int, int]
 class LaunchBuffer:
     """One operand or result.
 
-    `shape` with its batch axes; `dtype`: XLA's name and code; `size` in bytes; `slots` of every pointer to
-    it; `strides`: bytes from one element of each batch level to the next, 0 where all share one.
+    `shape` has the batch axes too, `dtype` is XLA's name and code, `size` is in bytes, `slots` are those of
+    every pointer to the buffer, and `strides` are the bytes from one element of each batch level to the next,
+    0 where all share one.
     """
 
     name: str
@@ -37,7 +38,7 @@ class LaunchBuffer:
 
 
 def checked_addresses(frame: Frame, buffers: Sequence[LaunchBuffer], num_inputs: int) -> list[Any]:
-    """Addresses of all buffers, inputs first, with their dtypes and shapes checked."""
+    """Return the addresses of all buffers, inputs first, after a check of their dtypes and shapes."""
     pointers = frame.buffers("args", num_inputs) + frame.buffers("rets", len(buffers) - num_inputs)
     data: list[Any] = []
     for pointer, expected in zip(pointers, buffers, strict=True):
@@ -49,7 +50,7 @@ def checked_addresses(frame: Frame, buffers: Sequence[LaunchBuffer], num_inputs:
 
 
 def copied(builder: Any, content: bytes) -> Any:
-    """A copy of a constant struct on the stack."""
+    """Return a copy of a constant struct on the stack."""
     kind = ir.ArrayType(I8, len(content))
     with builder.goto_entry_block():
         storage = builder.alloca(kind)
@@ -62,7 +63,7 @@ def copied(builder: Any, content: bytes) -> Any:
 def over_batch(
     builder: Any, sizes: Sequence[int], buffers: Sequence[LaunchBuffer], data: Sequence[Any]
 ) -> Generator[list[Any]]:
-    """Emit nested loops over the batch levels; yields the addresses for one element of the batch."""
+    """Emit the block in loops over the batch levels; yield the addresses for one element of the batch."""
     with ExitStack() as loops:
         for level, size in enumerate(sizes):
             index = loops.enter_context(count_to(builder, ir.Constant(I64, size)))

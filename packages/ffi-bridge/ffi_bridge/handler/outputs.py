@@ -44,11 +44,11 @@ class _Output:
     name: str
     data: Any  # XLA's memory
     size: Any  # bytes
-    block: Any  # where the address of ours is: canaries, the output, canaries
+    block: Any  # address of the address of our memory: canaries, the output, canaries
 
 
 class Canaries:
-    """The guarded outputs of the handler that `frame` belongs to, and of its kernel."""
+    """The guarded outputs of one handler, that of `frame`."""
 
     def __init__(self, frame: Frame, kernel: str) -> None:
         self._frame, self._kernel = frame, kernel
@@ -65,14 +65,14 @@ class Canaries:
     def around_outputs(
         self, names: Sequence[str], data: Sequence[Any], sizes: Sequence[Any], num_inputs: int
     ) -> list[Any]:
-        """Where the kernel finds all buffers, inputs first, whose outputs XLA has at `data`."""
+        """Put canaries around the outputs among the buffers at `data`; return where the kernel finds each."""
         found = list(data[:num_inputs])
         for name, place, size in list(zip(names, data, sizes, strict=True))[num_inputs:]:
             found = self._around(name, place, size, found, num_inputs)
         return found
 
     def _around(self, name: str, data: Any, size: Any, found: Sequence[Any], num_inputs: int) -> list[Any]:
-        """`found`, and where the kernel writes in place of `data`; an input at `data` moves there, too."""
+        """Return `found` and guarded memory in place of `data`; an input at `data` moves there, too."""
         builder = self._frame.builder
         block = variable(builder, NULL, "block")
         total = self._total(size)
@@ -83,7 +83,7 @@ class Canaries:
         inside = builder.gep(made, [ir.Constant(I64, GUARD)])
         _fill(builder, made, CANARY, total)
         _fill(builder, inside, POISON, size)
-        # An array of no elements can be where another one begins.
+        # An empty array may have the address of another one.
         is_some = builder.icmp_unsigned("!=", size, ir.Constant(I64, 0))
         moved = list(found)
         for i, pointer in enumerate(found[:num_inputs]):
@@ -95,7 +95,7 @@ class Canaries:
         return [*moved, inside]
 
     def check(self) -> None:
-        """Return an error unless every canary is as it was; else give XLA the outputs."""
+        """Emit: return an error unless every canary is as it was, else copy the outputs to XLA's memory."""
         builder = self._frame.builder
         for output in self._outputs:
             block, guard = builder.load(output.block), ir.Constant(I64, GUARD)
@@ -108,14 +108,14 @@ class Canaries:
             call_c(builder, "memcpy", POINTER, [output.data, inside, output.size])
 
     def _total(self, size: Any) -> Any:
-        """Bytes of a block: whole multiples of the guard, at least one of them on either side."""
+        """Return the bytes of a block: whole multiples of the guard, at least one on either side."""
         builder, guard = self._frame.builder, ir.Constant(I64, GUARD)
         parts = builder.udiv(builder.add(size, ir.Constant(I64, 3 * GUARD - 1)), guard)
         return builder.mul(parts, guard)
 
 
 def _changed(builder: Any, start: Any, count: Any) -> Any:
-    """Whether any of `count` bytes is no canary."""
+    """Return whether any of `count` bytes is no canary."""
     found = variable(builder, ir.Constant(I8, 0), "found")
     with count_to(builder, count) as i:
         byte = builder.load(builder.gep(start, [i]))

@@ -15,7 +15,7 @@ from ffi_bridge.native.call import NativeCall
 
 
 def contiguous(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """The strides of a C-contiguous array."""
+    """Return the strides of a C-contiguous array, in bytes."""
     strides: list[int] = []
     for extent in reversed(shape):
         strides.insert(0, itemsize)
@@ -33,16 +33,16 @@ class BufferSpec:
     batched: tuple[bool, ...]
 
     def batch_shape(self, sizes: Sequence[int]) -> tuple[int, ...]:
-        """The extents of the batch axes that it has, of all `sizes`."""
+        """Return the extents of the batch axes that the buffer has; `sizes` are those of all levels."""
         return tuple(size for size, has in zip(sizes, self.batched, strict=True) if has)
 
     def batch_strides(self, sizes: Sequence[int]) -> tuple[int, ...]:
-        """Bytes from one element of each of those axes to the next."""
+        """Return the bytes from one element to the next along each batch axis that the buffer has."""
         axes = self.batch_shape(sizes)
         return contiguous((*axes, *self.shape), np.dtype(self.dtype).itemsize)[: len(axes)]
 
     def with_slots(self, slots: Sequence[Slot], sizes: Sequence[int]) -> LaunchBuffer:
-        """As the handler sees it."""
+        """Return the buffer as a handler sees it: with batch axes, and pointers to it in `slots`."""
         dtype = np.dtype(self.dtype)
         shape = (*self.batch_shape(sizes), *self.shape)
         of_axis = iter(self.batch_strides(sizes))
@@ -52,7 +52,7 @@ class BufferSpec:
 
 
 def buffers_of(ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[BufferSpec]:
-    """Inputs, then outputs."""
+    """Return the buffers of a call, inputs first."""
     batched = call.batched(len(ins))
     specs = [(x.dtype, x.shape[sum(axes) :]) for x, axes in zip(ins, batched, strict=False)]
     specs += [(out.dtype, tuple(out.shape)) for out in call.outs]

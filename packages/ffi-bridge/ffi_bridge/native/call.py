@@ -1,4 +1,4 @@
-"""A native call as its toolchain sees it: outputs, batch levels and options, and the kernel that runs it."""
+"""A native call and its kernel, as far as every toolchain has them in common."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IN_KERNEL: Final = ("expand_dims", "broadcast_all", "legacy_vectorized")
 
 @dataclass(frozen=True)
 class NativeCall:
-    """One call: outputs without batch axes, batch levels, and what else the toolchain needs to know."""
+    """One call: outputs without batch axes, the toolchain's own options, and batch levels."""
 
     outs: tuple[jax.ShapeDtypeStruct, ...]
     options: Any  # hashable
@@ -33,14 +33,14 @@ class NativeCall:
         return sizes_of(self.levels)
 
     def batched(self, num_inputs: int) -> tuple[tuple[bool, ...], ...]:
-        """For every input and then every output: which levels it has an axis for."""
+        """Return for each input, then each output, which levels it has an axis for."""
         ins = [tuple(level.mapped[i] for level in self.levels) for i in range(num_inputs)]
         return (*ins, *[(True,) * len(self.levels)] * len(self.outs))
 
 
 @dataclass(frozen=True, eq=False)
 class NativeKernel(ABC):
-    """What a user wrapped; compared by identity: its code may change with the globals it reads."""
+    """A wrapped kernel; compared by identity, since its code may change with the globals it reads."""
 
     vmap_method: str | None
     aliases: tuple[tuple[int, int], ...]
@@ -53,37 +53,37 @@ class NativeKernel(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The kernel's own name."""
+        """Return the kernel's own name."""
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        """JAX's names of the platforms that the kernel runs on."""
+        """Return JAX's names of the platforms that the kernel runs on."""
         return ("cpu",)
 
     @abstractmethod
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        """Names of the parameters that are buffers; raises KernelTypeError for another number of them."""
+        """Return the names of the parameters that are buffers; raise KernelTypeError for another number."""
 
     @abstractmethod
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
-        """Compile and register the handler of this call, if that was not done before; its name."""
+        """Compile and register the handler of this call, unless that was done before; return its name."""
 
     def with_batch_axis(
         self, ins: Sequence[Any], call: NativeCall, size: int
     ) -> tuple[Sequence[Any], NativeCall]:
-        """The inputs, which have a batch axis in front, and the call whose kernel itself sees that axis."""
+        """Return inputs and call for a kernel that itself sees the batch axis in front of every input."""
         outs = tuple(jax.ShapeDtypeStruct((size, *out.shape), out.dtype) for out in call.outs)
         return ins, NativeCall(outs, call.options)
 
     def likely_platform(self) -> str:
-        """The platform to compile for before a program says which it is for."""
+        """Return the platform to compile for while tracing, when no program has named its own yet."""
         default = {"gpu": "cuda"}.get(name := jax.default_backend(), name)
         return default if default in self.platforms else self.platforms[0]
 
     def results(self, call: NativeCall) -> tuple[int, ...]:
-        """The outputs that hold only what the kernel writes: not empty, and not begun as an input."""
+        """Return the outputs that only the kernel fills: not empty, and not aliased with an input."""
         begun = dict(self.aliases).values()
         return tuple(i for i, out in enumerate(call.outs) if i not in begun and 0 not in out.shape)
 
@@ -104,7 +104,7 @@ class NativeKernel(ABC):
 
 
 def alias_pairs(aliases: Mapping[int, int] | None) -> tuple[tuple[int, int], ...]:
-    """(input, output) pairs, in order; raises KernelDefinitionError for what is not a mapping of integers."""
+    """Return sorted (input, output) pairs; raise KernelDefinitionError unless integers map to integers."""
     try:
         return tuple(sorted((index(source), index(out)) for source, out in dict(aliases or {}).items()))
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Batch levels: what one `jax.vmap` after the other has mapped of a call's inputs."""
+"""Batch levels: which inputs of a call each surrounding `jax.vmap` maps."""
 
 from __future__ import annotations
 

@@ -18,16 +18,16 @@ _ADDRESSES: Final = 2**63  # XLA counts bytes in 64 bits, with a sign
 
 @dataclass(frozen=True)
 class Outs:
-    """Hashable form of `outs`: the leaves, and the structure that a result is given back in."""
+    """A hashable form of `outs`: its leaves, and the structure in which results are returned."""
 
     flat: tuple[jax.ShapeDtypeStruct, ...]
     tree: Any
 
     @classmethod
     def of(cls, outs: Any) -> Outs:
-        """Flatten `outs`; raises KernelDefinitionError unless a non-empty pytree of shapes and dtypes.
+        """Flatten `outs`; raise KernelDefinitionError unless it is a non-empty pytree of shapes and dtypes.
 
-        So it does for a dict that is not in the order of its keys, which is the one that JAX has.
+        A plain dict must have its keys in sorted order, as JAX has them.
         """
         _check_order(outs)
         leaves, tree = jax.tree.flatten(outs)
@@ -37,16 +37,16 @@ class Outs:
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """The name of every output's dtype."""
+        """Return the name of every output's dtype."""
         return tuple(str(out.dtype) for out in self.flat)
 
     @property
     def original(self) -> Any:
-        """The pytree of `jax.ShapeDtypeStruct` that was given."""
+        """Return the pytree of `jax.ShapeDtypeStruct` that was given."""
         return jax.tree.unflatten(self.tree, self.flat)
 
     def restore(self, flat: Sequence[Any]) -> Any:
-        """Arrays in the structure of `outs`."""
+        """Return the arrays `flat` in the structure of `outs`."""
         return jax.tree.unflatten(self.tree, flat)
 
 

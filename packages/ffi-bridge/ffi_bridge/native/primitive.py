@@ -19,7 +19,7 @@ from ffi_bridge.native.sharding import align_varying, check_whole, output_type
 
 
 def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> list[Any]:
-    """Bind the primitive, with its target compiled and registered first, so that errors show when traced.
+    """Compile and register the target, so that errors show when traced, and bind the primitive.
 
     Inputs have their batch axes in front, in the order of the levels.
     """
@@ -35,7 +35,7 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
 
 
 def _as_array(kernel: NativeKernel, name: str, x: Any) -> jax.Array:
-    """What jax.jit would make of a number, an array of NumPy, or a list of numbers."""
+    """Return the array that `jax.jit` makes of a number, a NumPy array or a list of numbers."""
     is_tree = isinstance(x, (list, tuple)) and any(map(np.ndim, jax.tree.leaves(x)))
     if is_tree or x is None or isinstance(x, (dict, str)):
         raise KernelTypeError(
@@ -151,7 +151,7 @@ def _batch_sequentially(level: Level, ins: list[Any], unroll: bool, **params: An
 def _batch_in_kernel(
     level: Level, ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
-    """The kernel itself sees the batch axis, in front of every buffer, or of those that have it."""
+    """Call the kernel once, with the batch axis in front of every buffer, or of those that have it."""
     size = level.size
     front = {"expand_dims": (1,), "broadcast_all": (size,), "legacy_vectorized": ()}[str(kernel.vmap_method)]
     aliased = dict(kernel.aliases)

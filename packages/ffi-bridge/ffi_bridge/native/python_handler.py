@@ -22,7 +22,7 @@ class FrameReader:
     address: int
 
     def answer_metadata(self) -> bool:
-        """Answer XLA's question for the version; whether it was one. No traits: no graph records Python."""
+        """Answer if XLA asks for version and traits (none: no graph records Python), and return whether."""
         extension = self._pointer(self.address, "XLA_FFI_CallFrame", "extension_start")
         while extension:
             kind = self._int32(extension, "XLA_FFI_InternalExtension", "type")
@@ -41,12 +41,12 @@ class FrameReader:
 
     @property
     def is_execution(self) -> bool:
-        """Whether this is the stage in which handlers work."""
+        """Return whether this is the stage in which handlers work."""
         stage = self._int32(self.address, "XLA_FFI_CallFrame", "stage").value
         return stage == CODES["XLA_FFI_ExecutionStage_EXECUTE"]
 
     def addresses(self) -> list[int]:
-        """Of the data of all operands, then of all results."""
+        """Return the addresses of the data of all operands, then of all results."""
         found: list[int] = []
         for side, struct, member in (("args", "XLA_FFI_Args", "args"), ("rets", "XLA_FFI_Rets", "rets")):
             base = self.address + OFFSETS["XLA_FFI_CallFrame"][side]
@@ -57,7 +57,7 @@ class FrameReader:
         return found
 
     def stream(self) -> int:
-        """The CUDA stream that XLA runs this call on; 0 where the platform has none."""
+        """Return the CUDA stream that XLA runs this call on; 0 where the platform has none."""
         arguments = self._arguments("XLA_FFI_Stream_Get_Args")
         base = ctypes.addressof(arguments)
         at = OFFSETS["XLA_FFI_Stream_Get_Args"]
@@ -67,7 +67,7 @@ class FrameReader:
         return 0 if failed else self._pointer(base, "XLA_FFI_Stream_Get_Args", "stream")
 
     def error(self, text: str) -> int | None:
-        """A new `XLA_FFI_Error`, to be returned."""
+        """Return a new `XLA_FFI_Error`, for the handler to return."""
         arguments = self._arguments("XLA_FFI_Error_Create_Args")
         base, message = ctypes.addressof(arguments), ctypes.create_string_buffer(text.encode())
         at = OFFSETS["XLA_FFI_Error_Create_Args"]
@@ -93,7 +93,7 @@ class FrameReader:
 
 
 class ElementBuffer(NamedTuple):
-    """Where the buffer of one element of a batch lies, and what it holds."""
+    """The memory of one element of a batch in one buffer."""
 
     address: int
     shape: tuple[int, ...]
@@ -101,7 +101,7 @@ class ElementBuffer(NamedTuple):
 
 
 def python_handler(work: Callable[[FrameReader], None], name: str) -> tuple[int, object]:
-    """The address of a handler that does `work` at every execution, and what keeps it alive."""
+    """Return the address of a handler that does `work` at every execution, and what keeps it alive."""
 
     def handle(address: int) -> int | None:
         frame = FrameReader(address)
@@ -120,7 +120,7 @@ def python_handler(work: Callable[[FrameReader], None], name: str) -> tuple[int,
 def elements(
     frame: FrameReader, buffers: Sequence[BufferSpec], sizes: Sequence[int]
 ) -> Iterator[list[ElementBuffer]]:
-    """Every element of a batch: the places of all buffers."""
+    """Yield, for every element of a batch, its memory in each buffer."""
     addresses = frame.addresses()
     for element in np.ndindex(*sizes):
         yield [_place(*of_one, element, sizes) for of_one in zip(addresses, buffers, strict=True)]

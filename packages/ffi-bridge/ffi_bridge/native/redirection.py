@@ -1,4 +1,4 @@
-"""Functions of other libraries led somewhere else, for as long as one thread runs a block."""
+"""Replace functions of other libraries while one thread runs a block."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Final
 # An owner, the name of a function in it, and what is called in its place.
 Replacement = tuple[Any, str, Callable[..., Any]]
 
-# Names are replaced for as long as a block runs.
+# One thread at a time: a second one would save our function as the original, and restore that.
 _redirecting: Final = threading.RLock()
 
 
 @contextlib.contextmanager
 def in_this_thread(replacements: Iterable[Replacement]) -> Generator[None]:
-    """Within the block, for the thread that runs it alone, those functions are their replacements."""
+    """Replace functions within the block, for the thread that runs it; other threads call the originals."""
     thread = threading.get_ident()
 
     def in_place(owner: Any, name: str, ours: Callable[..., Any]) -> Callable[[], None]:

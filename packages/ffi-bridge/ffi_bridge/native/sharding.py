@@ -13,7 +13,7 @@ from ffi_bridge.errors import ShardedInputError
 
 
 def align_varying(ins: Sequence[Any]) -> list[Any]:
-    """The inputs, each made to vary over the union of their manual axes; JAX's gradients rely on it."""
+    """Return the inputs, each made to vary over the union of their manual axes; gradients need that."""
     own = [jax.typeof(x).manual_axis_type.varying for x in ins]
     union = frozenset().union(*own)
     if not union:
@@ -25,7 +25,7 @@ def align_varying(ins: Sequence[Any]) -> list[Any]:
 
 
 def output_type(shape: tuple[int, ...], dtype: Any, inputs: Sequence[Any]) -> Any:
-    """The abstract value of an output: whole on every mesh axis, varying as the inputs do."""
+    """Return the abstract value of an output: whole on every mesh axis, varying as the inputs do."""
     mesh = _mesh(inputs)
     if mesh.empty:
         return ShapedArray(shape, dtype)

@@ -1,5 +1,4 @@
-"""Native handlers by content: each is compiled once, registered with XLA once, and kept for the
-process.
+"""Native handlers by name: each is compiled and registered with XLA once, and kept for the process.
 
 XLA may call a handler for as long as any compiled program names it, and nobody tells us when the
 last one is gone; neither Numba nor LLVM can be asked to free it safely before that. So targets live
@@ -33,7 +32,7 @@ _registering: Final = threading.RLock()
 
 
 def ensure_target(name: str, build: Callable[[], tuple[int, object]], *, platform: str) -> Target:
-    """The target `name`; built by `build() -> (address, owner)` and registered if it is new.
+    """Return the target `name`; if it is new, build it by `build() -> (address, owner)` and register it.
 
     Safe from several threads: one of them builds, the others wait and share the result.
     """
@@ -50,5 +49,5 @@ def ensure_target(name: str, build: Callable[[], tuple[int, object]], *, platfor
 
 
 def targets() -> Mapping[str, Target]:
-    """All targets of this process by name."""
+    """Return all targets of this process by name."""
     return MappingProxyType(_targets)

@@ -1,4 +1,4 @@
-"""The function that a kernel becomes: it has the kernel's name, text and inputs, and can be pickled."""
+"""Wrapped kernels: functions with the kernel's name, docstring and inputs, which can be pickled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ P = ParamSpec("P")
 
 
 def describe_as(kernel: Callable[..., Any], surplus: int) -> Callable[[F], F]:
-    """Do as `functools.wraps` does, with a signature without the last `surplus` parameters, the outputs.
+    """Do as `functools.wraps`, but leave the last `surplus` parameters, the outputs, out of the signature.
 
     Inputs are given by position alone; the options that the function takes by keyword alone stay in it. JAX
     binds arguments to the signature of what is given to `jax.custom_vjp`, for example.
@@ -30,10 +30,10 @@ def describe_as(kernel: Callable[..., Any], surplus: int) -> Callable[[F], F]:
 
 
 class WrappedKernel:
-    """A described function that pickles as the call which made it; what it lacks it asks the function for."""
+    """A described function that pickles as the call which made it; it has the function's attributes."""
 
-    # `functools.update_wrapper` does not copy slots to what is made of a wrapped kernel. The function is in
-    # one, too: a method that hands calls on to it would take a quarter of a microsecond.
+    # Slots, because `functools.update_wrapper` does not copy them to a function that wraps this one. The
+    # function is in a slot too: a method `__call__` that calls it would take a quarter of a microsecond.
     __slots__ = ("__call__", "__dict__", "__weakref__", "_made_by")
 
     def __init__(self, call: Callable[..., Any], made_by: Callable[[], WrappedKernel]) -> None:
@@ -48,7 +48,7 @@ class WrappedKernel:
 
 
 def picklable(wrap: Callable[P, Callable[..., Any]]) -> Callable[P, WrappedKernel]:
-    """`wrap`, a function at the top of its module, with results that pickle where its arguments do."""
+    """Return `wrap`, a top-level function, with results that pickle if its arguments do."""
 
     @functools.wraps(wrap)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> WrappedKernel:

@@ -1,4 +1,4 @@
-"""Which backend of an operator runs on a platform, and why the others do not."""
+"""Choose the backend of an operator that runs on a platform, and explain why the others do not."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ Builder = Callable[..., Callable[..., Any]]
 class Backend:
     """One backend of one operator on one platform.
 
-    `builder` is a function or its name, "package.module:function"; `lacks` is what it cannot do: dtypes of
-    outputs, and values of static arguments, "name=value".
+    `builder` is a function or its name, "package.module:function"; `lacks` names what the backend cannot
+    do: dtypes of outputs, and values of static arguments, "name=value".
     """
 
     name: str
@@ -81,16 +81,16 @@ class Backend:
         )
 
     def load(self) -> Builder:
-        """The builder itself; a name is imported here, at first use."""
+        """Return the builder; one that is given by name is imported here, at first use."""
         if not isinstance(self.builder, str):
             return self.builder
         module, _, attribute = self.builder.partition(":")
         return getattr(importlib.import_module(module), attribute)
 
     def obstacle(self, device: str, needs: Iterable[str] = ()) -> str | None:
-        """Why this backend cannot run on `device` (our name or JAX's), or None where it can.
+        """Return why this backend cannot run on `device` (our name or JAX's), or None where it can.
 
-        `needs`: what the call asks for, where there is a call; see `Call.needs`.
+        `needs` is what the call asks for, see `Call.needs`.
         """
         toolchain = _TOOLCHAINS.get(self.name)
         if toolchain is not None:
@@ -117,7 +117,7 @@ Backends = Mapping[str, Mapping[str, Backend]]  # platform -> name -> backend
 
 @dataclass(frozen=True)
 class Explanation:
-    """Which backend an operator runs on a platform, and why; `print` it."""
+    """The backend that an operator runs on a platform, and why; `print` it."""
 
     operator: str
     platform: str
@@ -131,7 +131,7 @@ class Explanation:
 
 
 def platform_of(name: str) -> str:
-    """Our name ("cpu", "gpu", "tpu") of a JAX platform; UnknownBackendError for any other."""
+    """Return our name ("cpu", "gpu", "tpu") of a JAX platform; raise UnknownBackendError for any other."""
     try:
         return _OURS[name]
     except (KeyError, TypeError):
@@ -141,7 +141,7 @@ def platform_of(name: str) -> str:
 
 
 def in_order(names: Iterable[str], platform: str, *first: str | None) -> list[str]:
-    """`names` as they are tried: `first`, those preferred on `platform`, then as registered."""
+    """Return `names` as they are tried: `first`, those preferred on `platform`, then as registered."""
     names = list(names)
     ranked = [*first, *PREFERENCE[platform], *names]
     return [name for name in dict.fromkeys(ranked) if name in names]
@@ -156,11 +156,11 @@ def choose(
     needs: Sequence[str] = (),
     tuned: Row | None = None,
 ) -> tuple[Backend, str]:
-    """The backend that runs on `device`, and why.
+    """Return the backend that runs on `device`, and why.
 
-    `wanted` was asked for by name, `first` is the default; `needs`: see `Call.needs`; `tuned` is the row of a
-    tuning table that goes before the default.
-    Raises BackendUnavailableError, with every reason, or UnknownBackendError.
+    `wanted` was asked for by name, `first` is the default, `needs` is what the call asks for (`Call.needs`),
+    and `tuned` is the row of a tuning table that goes before the default. Raises BackendUnavailableError,
+    with every reason, or UnknownBackendError.
     """
     platform = platform_of(device)
     here = backends.get(platform, {})
@@ -188,7 +188,7 @@ def explain(
     needs: Sequence[str] = (),
     tuned: Row | None = None,
 ) -> Explanation:
-    """`choose`, with a reason for every backend that is not chosen."""
+    """Do as `choose`, and give a reason for every backend that is not chosen."""
     platform = platform_of(device)
     chosen, why = choose(operator, device, backends, wanted, first, needs, tuned)
     others = [
@@ -205,13 +205,13 @@ def explain(
 
 
 def listing(backends: Backends) -> str:
-    """The registered backends as text: "cpu: numba_cpu, reference; gpu: reference"."""
+    """Return the registered backends as text: "cpu: numba_cpu, reference; gpu: reference"."""
     parts = [f"{platform}: {', '.join(names)}" for platform, names in backends.items() if names]
     return "; ".join(parts) or "none"
 
 
 def visible(platform: str) -> bool:
-    """True where JAX has a device of this platform."""
+    """Return whether JAX has a device of this platform."""
     try:
         return bool(jax.devices(platform))
     except RuntimeError:
@@ -236,7 +236,7 @@ def _wanted(operator: str, device: str, backends: Backends, name: str, needs: Se
     able = [other for other in here if other != name and here[other].obstacle(device, needs) is None]
     raise BackendUnavailableError(
         f"backend {name!r} of operator {operator!r} cannot run: {obstacle}. "
-        f"What can run on {platform}: {', '.join(able) or 'nothing'}"
+        f"These can run on {platform}: {', '.join(able) or 'nothing'}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The static part of an operator's call, and the check of what a backend returns."""
+"""The static part of an operator's call, and the checks of what backends and builders return."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ffi_bridge.operators.backends import Backend
 
 
 class Call:
-    """Outputs, static keyword arguments and backend of a call: a parameter of the primitive."""
+    """The outputs, static keyword arguments and backend of a call: a parameter of the primitive."""
 
     __slots__ = ("_hash", "_key", "backend", "operator", "outs", "static")
 
@@ -42,20 +42,20 @@ class Call:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What a backend may lack: the dtypes of the outputs, and static arguments as "name=value"."""
+        """Return what a backend may lack: the dtypes of the outputs, and static arguments as "name=value"."""
         return (*self.outs.dtypes, *needs_of(dict(self.static)))
 
     def for_builder(self) -> dict[str, Any]:
-        """`outs` in its original structure and the static keyword arguments."""
+        """Return a builder's keywords: `outs` in its original structure and the static arguments."""
         return {**dict(self.static), "outs": self.outs.original}
 
     def for_rule(self) -> dict[str, Any]:
-        """What a builder gets, and `backend`, so that a rule can hand the choice on."""
+        """Return a rule's keywords: those of a builder, and `backend`, for the calls that the rule makes."""
         return {**self.for_builder(), "backend": self.backend}
 
 
 def needs_of(static: Mapping[str, Any]) -> tuple[str, ...]:
-    """Static arguments that are plain values as "name=value"."""
+    """Return the static arguments that are plain values as "name=value"."""
     return tuple(f"{name}={value}" for name, value in static.items() if isinstance(value, (bool, int, str)))
 
 
@@ -79,7 +79,7 @@ def check_static(operator: str, arguments: Mapping[str, Any]) -> None:
 
 
 def concrete(backend: Backend, call: Call) -> Callable[..., list[jax.Array]]:
-    """The function that `backend` generates for `call`; its outputs come flat and checked."""
+    """Return the function that `backend` builds for `call`; it returns its outputs flat and checked."""
     builder = backend.load()
     keywords = call.for_builder()
     try:
@@ -116,7 +116,7 @@ def _explain_call(
     hint: str,
     error: TypeError,
 ) -> None:
-    """Raise KernelTypeError where `function` cannot take such arguments, and does not say so itself."""
+    """Raise KernelTypeError if `function` cannot take these arguments and did not say so itself."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -133,7 +133,7 @@ def _explain_call(
 
 
 def check_outputs(call: Call, source: str, result: Any) -> list[jax.Array]:
-    """The arrays of `result`, flat, if their number, shapes and dtypes are those of `outs`."""
+    """Return the arrays of `result`, flat; raise KernelDefinitionError unless they are as `outs` say."""
     arrays = [jnp.asarray(leaf) for leaf in jax.tree.leaves(result)]
     if _described(arrays) != _described(call.outs.flat):
         raise KernelDefinitionError(

@@ -1,4 +1,4 @@
-"""What an operator declares: its backends, its rules, its tags."""
+"""The definition of an operator: its backends, its rules, its tags."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Rules:
 
 
 class Definition:
-    """The `def_*` half of an operator; each returns what it was given, so it may be a decorator."""
+    """The `def_*` methods of an operator; each returns what it was given, so it may be a decorator."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -61,7 +61,7 @@ class Definition:
                 callable returns one array per leaf of `outs`: an array, a sequence, or the
                 structure of `outs`.
             asdefault: try this backend first on `platform`.
-            lacks: what it cannot do: dtypes of outputs ("int8") and values of static arguments
+            lacks: what the backend cannot do: dtypes of outputs ("int8") and values of static arguments
                 ("deterministic=True"). Calls that ask for it take another backend.
 
         Raises:
@@ -88,37 +88,36 @@ class Definition:
         return builder
 
     def def_numba_kernel(self, builder: G, asdefault: bool = False) -> G:
-        """Backend "numba_cpu" on cpu; the callable is made with `numba_kernel`."""
+        """Define "numba_cpu" on cpu; the builder makes its callable with `numba_kernel`."""
         return self.def_kernel("numba_cpu", "cpu", builder, asdefault)
 
     def def_warp_kernel(self, builder: G, asdefault: bool = False, *, lacks_on_gpu: Sequence[str] = ()) -> G:
-        """Backend "warp" on gpu and on cpu, where Warp has a device too."""
+        """Define "warp" on gpu and cpu; made with `warp_kernel` or `warp_callable`."""
         for platform, lacks in (("gpu", lacks_on_gpu), ("cpu", ())):
             self.def_kernel("warp", platform, builder, asdefault, lacks=lacks)
         return builder
 
     def def_numba_cuda_kernel(self, builder: G, asdefault: bool = False, *, lacks: Sequence[str] = ()) -> G:
-        """Backend "numba_cuda" on gpu; the callable is made with `numba_cuda_kernel` or `_callable`."""
+        """Define "numba_cuda" on gpu; made with `numba_cuda_kernel` or `numba_cuda_callable`."""
         return self.def_kernel("numba_cuda", "gpu", builder, asdefault, lacks=lacks)
 
     def def_pallas_kernel(self, platform: str, builder: G, asdefault: bool = False) -> G:
-        """Backend "pallas" on `platform`, "gpu" or "tpu"."""
+        """Define "pallas" on `platform`, "gpu" or "tpu"."""
         return self.def_kernel("pallas", platform, builder, asdefault)
 
     def def_triton_kernel(self, builder: G, asdefault: bool = False) -> G:
-        """Backend "triton" on gpu."""
+        """Define "triton" on gpu."""
         return self.def_kernel("triton", "gpu", builder, asdefault)
 
     def def_tuning(self, folder: Path | str | None) -> None:
         """Let tables of measured backends in `folder` decide before `asdefault` and the order of preference.
 
         Args:
-            folder: a Path; or "package:folder", for data of a package; None: no tables. It has a file per
-                kind of device, see `ffi_bridge.operators.tuning`; what is missing or wrong there breaks no
-                call.
+            folder: a Path; or "package:folder", for data of a package; None: no tables. It holds one file
+                per kind of device, see `ffi_bridge.operators.tuning`; a missing or wrong file breaks no call.
 
         Raises:
-            KernelTypeError: `folder` is neither.
+            KernelTypeError: `folder` is none of these.
         """
         if not (folder is None or isinstance(folder, Path)) and not all(str(folder).partition(":")):
             raise KernelTypeError(
@@ -160,8 +159,8 @@ class Definition:
 
         It is used where a jvp rule applies the operator itself to a tangent. `cotangents` has the
         structure of `outs`; the inputs that a call transposes arrive as
-        `jax.interpreters.ad.UndefinedPrimal` (`.aval` has shape and dtype). Of an operator that is
-        linear in several inputs together they may be some: each other input gets None. Raises
+        `jax.interpreters.ad.UndefinedPrimal` (`.aval` has shape and dtype), and each other input gets
+        None; an operator that is linear in several inputs may be transposed in some of them. Raises
         RuleError where the signature does not fit.
         """
         check_arity(f"{self.name}.def_transpose_rule", fun, ("cotangents", "*args"))
@@ -189,12 +188,12 @@ class Definition:
 
     @property
     def _kernels(self) -> dict[str, dict[str, Backend]]:
-        """The name that the tutorials print `backends` by."""
+        """Return `backends`, under the name by which the tutorials print them."""
         return self.backends
 
     @property
     def backend_names(self) -> list[str]:
-        """Every registered backend, on whichever platform, in the order of registration."""
+        """Return every registered backend, on whichever platform, in the order of registration."""
         return list(dict.fromkeys(name for names in self.backends.values() for name in names))
 
     def check_backend(self, backend: str) -> None:

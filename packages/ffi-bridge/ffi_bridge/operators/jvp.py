@@ -1,4 +1,4 @@
-"""Forward mode: declared rules or the tangent of the reference, and both under general batching."""
+"""Forward mode: declared rules, or else the reference's tangents; both under general batching."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ffi_bridge.operators.rules import Flat, Rule, check_tangents, dense, zero_t
 
 
 class Bindable(Protocol):
-    """What a rule needs of its operator."""
+    """The part of an operator that its rules need."""
 
     reference: Backend | None
 
     def bind(self, call: Call, ins: Sequence[Any]) -> Flat:
-        """The outputs, from the backend that `call` runs on."""
+        """Return the outputs of the backend that `call` runs on."""
         ...
 
 
@@ -37,7 +37,7 @@ def jvp(
     call: Call,
     batch: Levels,
 ) -> tuple[Flat, Flat]:
-    """Outputs and their tangents; with levels, `jax.vmap` of the unbatched rule for each."""
+    """Return outputs and their tangents; under batch levels, by `jax.vmap` of the unbatched rule."""
     one = functools.partial(rule, operator, call)
     outs, dots = _level(one, list(primals), [dense(t) for t in tangents], batch)
     zipped = zip(outs, dots, strict=True)
@@ -45,7 +45,7 @@ def jvp(
 
 
 def declared_jvp(fun: Rule) -> JVP:
-    """`fun(primals, tangents, **params) -> (outs, tangents_out)`."""
+    """Return the rule `fun(primals, tangents, **params) -> (outs, tangents_out)`, checked."""
 
     def rule(operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
         zipped = zip(primals, tangents, strict=True)
@@ -57,7 +57,7 @@ def declared_jvp(fun: Rule) -> JVP:
 
 
 def per_input_jvp(rules: Sequence[Rule | None]) -> JVP:
-    """tangents_out = sum of `rules[i](tangents[i], *primals, **params)`; None adds nothing."""
+    """Return the rule tangents_out = sum of `rules[i](tangents[i], *primals, **params)`; None adds zero."""
 
     def rule(operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
         if len(primals) != len(rules):
@@ -79,9 +79,9 @@ def per_input_jvp(rules: Sequence[Rule | None]) -> JVP:
 def reference_jvp(
     operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat
 ) -> tuple[Flat, Flat]:
-    """Outputs from the chosen backend, tangents from the reference.
+    """Return outputs from the chosen backend, tangents from the reference.
 
-    What the reference computes of the outputs themselves is unused, and dropped by the compiler.
+    The compiler drops the outputs that the reference computes beside the tangents.
     """
     if operator.reference is None:
         raise MissingRuleError(
@@ -103,7 +103,10 @@ def reference_jvp(
 def _level(
     rule: Callable[[Flat, Flat], tuple[Flat, Flat]], primals: Flat, tangents: Flat, batch: Levels
 ) -> tuple[Flat, Flat]:
-    """Not `jax.jvp` of `jax.vmap`: that would bind the batched primitive, and come back here."""
+    """Map the rule over the outermost level, then the next.
+
+    `jax.jvp` of `jax.vmap` would bind the batched primitive, and come back here.
+    """
     if not batch:
         return rule(primals, tangents)
     size, axes = batch[0].size, batch[0].axes

@@ -41,7 +41,7 @@ _Prepared = tuple[Call, Callable[..., Any]]  # a call, and its compiled form in 
 class XLACustomKernel(Definition):
     """`outs = kernel(*ins, outs=..., **static)`, on the best backend there is.
 
-    Which backend runs is decided when a call is compiled: `backend=` of the call, else
+    The backend is chosen when a call is compiled: `backend=` of the call, else
     `use_backend`, else what `set_default` says, else the row of a tuning table (`def_tuning`), else
     the definition's default, else the order of preference (cpu: numba_cpu, warp, reference; gpu:
     numba_cuda, warp, triton, pallas, reference; then the rest as registered). A backend that was
@@ -82,12 +82,12 @@ class XLACustomKernel(Definition):
         return f"XLACustomKernel({self.name!r}, {listing(self.backends)})"
 
     def __call__(self, *ins: Any, outs: Any, backend: str | None = None, **static: Any) -> Any:
-        """The outputs, in the structure of `outs`.
+        """Return the outputs, in the structure of `outs`.
 
         Args:
             ins: arrays.
             outs: a `jax.ShapeDtypeStruct`, or a pytree of them.
-            backend: run on this one or not at all; default: choose.
+            backend: run on this one or not at all; default: choose, as the class says.
             static: hashable values that the builder gets; they are constants of the compiled
                 code.
 
@@ -96,7 +96,7 @@ class XLACustomKernel(Definition):
             BackendUnavailableError: `backend`, or `use_backend`'s, cannot run: with the reason, and
                 what can.
             StaticArgumentError: a keyword argument is traced or not hashable; names it.
-            KernelDefinitionError: `outs` is not what it must be, or not what the backend returns.
+            KernelDefinitionError: `outs` is no pytree of shapes and dtypes, or not what the backend returns.
             ShardedInputError: an input is split over explicit mesh axes outside `jax.shard_map`.
         """
         call, eager = self._prepared(outs, backend, static)
@@ -107,11 +107,11 @@ class XLACustomKernel(Definition):
         return eager(*ins)
 
     def bind(self, call: Call, ins: Sequence[Any]) -> Flat:
-        """The outputs of one call, flat."""
+        """Return the outputs of one call, flat."""
         return self._primitive.bind(*align_varying(ins), call=call, batch=())
 
     def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
-        """The backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
+        """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
         with self._lock:  # a definition that comes later has to reach what is compiled now
             self._lowered = True
         first = self._first(device)
@@ -127,11 +127,11 @@ class XLACustomKernel(Definition):
         platform: str | None = None,
         **static: Any,
     ) -> Explanation:
-        """Which backend this call runs on, and why none of the others; it prints well.
+        """Return which backend this call runs on, and why none of the others; `print` it.
 
         Takes what a call takes, plus `platform`; default: the platform of the inputs' devices,
-        where they are committed to one, else JAX's default. Without inputs or `outs` no row of a
-        tuning table is looked for. Raises what the call raises for a backend that cannot run.
+        where they are committed to one, else JAX's default. Tuning tables are read only where
+        `outs` is given. Raises what the call raises for a backend that cannot run.
         """
         check_static(self.name, static)
         wanted = backend if backend is not None else self._scoped_choice()
@@ -143,7 +143,7 @@ class XLACustomKernel(Definition):
         return explain(self.name, device, self.backends, wanted, self._first(device), needs, tuned)
 
     def available_backends(self, platform: str) -> list[str]:
-        """The backends that can run on `platform` here, in the order they are tried."""
+        """Return the backends that can run on `platform` here, in the order they are tried."""
         platform = platform_of(platform)
         here = self.backends.get(platform, {})
         ordered = in_order(here, platform, self._first(platform))
@@ -151,7 +151,7 @@ class XLACustomKernel(Definition):
 
     @property
     def defaults(self) -> dict[str, str]:
-        """Platform -> the backend that is tried first where no tuning table says otherwise; a copy."""
+        """Return platform -> the backend that is tried first where no tuning table says otherwise; a copy."""
         return {
             platform: in_order(names, platform, self._first(platform))[0]
             for platform, names in self.backends.items()
@@ -198,7 +198,7 @@ class XLACustomKernel(Definition):
         return selection.changed_default(self.name, platform) or self._asdefault.get(platform)
 
     def _rows(self, device: str) -> tuple[Row, ...]:
-        """The rows of the tuning table, unless the user has set a default."""
+        """Return the rows of the tuning table; none where the user has set a default."""
         platform = platform_of(device)
         if selection.changed_default(self.name, platform) is not None:
             return ()

@@ -22,18 +22,18 @@ from ffi_bridge.operators.transpose import transpose
 
 
 class Operator(Bindable, Protocol):
-    """What the primitive asks of its operator."""
+    """The part of an operator that its primitive needs."""
 
     name: str
     rules: Rules
 
     def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
-        """The backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
+        """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
         ...
 
 
 def make_primitive(operator: Operator) -> Primitive:
-    """One primitive with parameters `call` and `batch`, and one lowering per platform."""
+    """Return a primitive with parameters `call` and `batch`, and one lowering per platform."""
     primitive = Primitive(operator.name)
     primitive.multiple_results = True
     primitive.def_impl(partial(xla.apply_primitive, primitive))  # compiled, under jax.disable_jit too
@@ -49,7 +49,7 @@ def make_primitive(operator: Operator) -> Primitive:
 
 
 def make_eager(primitive: Primitive, call: Call) -> Callable[..., Any]:
-    """The unbatched primitive under `jax.jit`, its outputs in the structure of `outs`."""
+    """Return the unbatched primitive under `jax.jit`, its outputs in the structure of `outs`."""
 
     def bound(*ins: Any) -> Any:
         return call.outs.restore(primitive.bind(*ins, call=call, batch=()))
@@ -107,7 +107,7 @@ def _batch(
 
 
 def _declared_batch(call: Call, declared: Any, size: int) -> tuple[Flat, Sequence[int | None]]:
-    """What a batching rule returned, flat; RuleError unless it fits `outs`."""
+    """Return the result of a batching rule, flat; raise RuleError unless it fits `outs`."""
     if not (isinstance(declared, tuple) and len(declared) == 2):
         raise RuleError(
             f"operator {call.operator!r}: the batching rule returned {type(declared).__name__}; expected a "

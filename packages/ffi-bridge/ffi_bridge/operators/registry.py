@@ -1,4 +1,4 @@
-"""A registry of named things: each name is bound by one definition, which may be executed again."""
+"""Names of operators: each is bound by one definition, which may be executed again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules of an operator have in common: arity, and the zeros they are given and return.
+"""Checks that all rules of an operator share: their arity, and the zeros they are given and return.
 
 Inside this package a tangent or cotangent that is zero is None; declared rules see
 `jax.interpreters.ad.Zero`.
@@ -51,19 +51,19 @@ def check_arity(owner: str, rule: Rule, positions: tuple[str, ...]) -> None:
 
 
 def dense(value: Any) -> Any:
-    """`value`, or None where it stands for zero."""
+    """Return `value`, or None where it stands for zero."""
     if value is None or isinstance(value, ad.Zero):
         return None
     return None if getattr(value, "dtype", None) == jax.dtypes.float0 else value
 
 
 def zero_tangent(primal: Any) -> ad.Zero:
-    """The symbolic zero among the tangents of `primal`."""
+    """Return the symbolic zero among the tangents of `primal`."""
     return ad.Zero(jax.typeof(primal).to_tangent_aval())
 
 
 def dense_cotangent(cotangent: Any, out: jax.ShapeDtypeStruct) -> Any:
-    """Zeros for a zero cotangent; `ad.Zero` for an output that has none, as integers."""
+    """Return the cotangent of `out`: zeros where it is None, `ad.Zero` where `out` is no float."""
     if cotangent is not None:
         return cotangent
     if jnp.issubdtype(out.dtype, jnp.inexact):
@@ -72,7 +72,7 @@ def dense_cotangent(cotangent: Any, out: jax.ShapeDtypeStruct) -> Any:
 
 
 def check_tangents(call: Call, tangents: Any) -> Flat:
-    """The tangents a jvp rule returned, flat, None for zero; RuleError unless they fit `outs`."""
+    """Return the tangents of a jvp rule, flat, None for zero; raise RuleError unless they fit `outs`."""
     leaves = jax.tree.leaves(tangents, is_leaf=lambda x: x is None or isinstance(x, ad.Zero))
     flat = [dense(leaf) for leaf in leaves]
     if len(flat) != len(call.outs.flat):

@@ -24,7 +24,7 @@ def scopes() -> tuple[tuple[str, frozenset[str]], ...]:
 
 
 def changed_default(operator: str, platform: str) -> str | None:
-    """The default set after the definition, as the compilation in progress knows it."""
+    """Return the default set after the definition, as the compilation in progress knows it."""
     return dict(_CHANGES.value or ()).get((operator, platform))
 
 
@@ -43,7 +43,7 @@ def note_definition(operator: str) -> None:
 
 
 def forget(operator: str) -> None:
-    """Drop what was changed for an operator that is about to be defined anew."""
+    """Drop the changes of an operator that is about to be defined anew."""
     with _LOCK:
         _publish({key: value for key, value in _changes().items() if key[0] != operator})
 

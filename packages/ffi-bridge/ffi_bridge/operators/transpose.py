@@ -19,7 +19,7 @@ from ffi_bridge.operators.rules import Flat, Rule, dense, dense_cotangent
 
 @dataclass(frozen=True)
 class _Linear:
-    """An argument that the primitive is transposed with respect to."""
+    """A linear argument: the primitive is transposed with respect to it."""
 
     aval: Any
 
@@ -32,7 +32,7 @@ class _Linear:
 def transpose(
     fun: Rule | None, cotangents: Sequence[Any], args: Sequence[Any], call: Call, batch: Levels
 ) -> Flat:
-    """Cotangents of the linear arguments, None for the others; level by level, as `jvp`."""
+    """Return cotangents of the linear arguments, None for the others; level by level, as `jvp` does."""
     if fun is None:
         raise MissingRuleError(
             f"operator {call.operator!r} is applied to a tangent, and reverse mode needs its "

@@ -2,13 +2,13 @@
 
 A folder holds one JSON file per kind of device, `cpu.json` say, named after JAX's `device_kind`: lower case,
 any run of other characters than letters and digits a hyphen. A choice is made when a call is compiled, so a
-row can ask for what is static only: dtypes, bools and strings among the static arguments, and the number of
-elements of all inputs and outputs. How many events are active is data. A row therefore stands for every
-density measured at its sizes: at each of them its backend was faster, beyond noise.
+row can ask only for what is static: dtypes, bools and strings among the static arguments, and the number of
+elements of all inputs and outputs. How many events are active is data, so a row stands for every density
+measured at its sizes: at each of them its backend was faster, beyond noise.
 
-A file is read once per process, at the first choice that asks for it, and what it says is constant from then
-on: JAX's caches need not know of it. A file that is missing says nothing; one that cannot be read is warned
-of once and says nothing. `FFI_BRIDGE_TUNING=off` in the environment, read as often, turns every table off.
+A file is read once per process, at the first choice that asks for it, and is constant from then on: JAX's
+caches need not know of it. A missing file is passed over; so is one that cannot be read, with one warning.
+`FFI_BRIDGE_TUNING=off` in the environment, read once too, turns every table off.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Folder = Path | str  # a str is "package:folder"
 
 @dataclass(frozen=True)
 class Signature:
-    """What a row can ask of a call.
+    """The properties of a call that a row can ask for.
 
     `dtypes` of inputs and outputs, "float32 bool -> float32"; `flags`, the static arguments that are bools or
     strings, "name=value"; `elements` of all inputs and outputs, None where a dimension is symbolic.
@@ -50,7 +50,7 @@ class Signature:
 
     @classmethod
     def of(cls, static: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> Signature:
-        """The signature of a call; `ins` and `outs` have a shape and a dtype each."""
+        """Return the signature of a call; `ins` and `outs` have a shape and a dtype each."""
         dtypes = " -> ".join(" ".join(str(x.dtype) for x in xs) for xs in (ins, outs))
         plain = sorted((name, value) for name, value in static.items() if isinstance(value, (bool, str)))
         shapes: list[tuple[Any, ...]] = [x.shape for x in (*ins, *outs)]
@@ -61,7 +61,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Row:
-    """Calls of `operator` with above < elements <= up_to run on `backend`, `ratio` times as fast as `over`.
+    """Run calls of `operator` with above < elements <= up_to on `backend`, `ratio` times as fast as `over`.
 
     `up_to` None: however many. `ratio` is the smallest that was measured, on a device of `device_kind`.
     """
@@ -78,7 +78,7 @@ class Row:
     device_kind: str
 
     def holds(self, call: Signature) -> bool:
-        """Whether the row is about this call of its operator."""
+        """Return whether the row is about this call of its operator."""
         if call.elements is None or (call.dtypes, call.flags) != (self.dtypes, self.flags):
             return False
         return self.above < call.elements and (self.up_to is None or call.elements <= self.up_to)
@@ -96,7 +96,7 @@ _TABLES: dict[tuple[Folder, str], tuple[Row, ...]] = {}
 
 
 def rows_of(folder: Folder | None, device: str, operator: str, platform: str) -> tuple[Row, ...]:
-    """The rows about an operator in the table for the first device of this JAX platform."""
+    """Return the rows about an operator in the table for the first device of this JAX platform."""
     kind = None if folder is None or not _switched_on() else _device_kind(device)
     if folder is None or kind is None:
         return ()
@@ -105,7 +105,7 @@ def rows_of(folder: Folder | None, device: str, operator: str, platform: str) ->
 
 
 def slug(device_kind: str) -> str:
-    """The name of the file for this kind of device, without its ending."""
+    """Return the name of the file for this kind of device, without its ending."""
     return re.sub(r"[^a-z0-9]+", "-", device_kind.lower()).strip("-")
 
 
@@ -154,7 +154,7 @@ def _read(folder: Folder, kind: str) -> tuple[Row, ...]:
 
 
 def parse(text: str, kind: str) -> tuple[Row, ...]:
-    """The rows of a file for this kind of device. Raises ValueError, which says what is wrong with it."""
+    """Return the rows of a file for this kind of device; raise ValueError, which says what is wrong."""
     table = _mapping("the file", json.loads(text))
     if table.get("format") != FORMAT:
         raise ValueError(f"its format is {table.get('format')!r}; expected {FORMAT}")
