@@ -147,61 +147,92 @@ def in_order(names: Iterable[str], platform: str, *first: str | None) -> list[st
     return [name for name in dict.fromkeys(ranked) if name in names]
 
 
-def choose(
-    operator: str,
-    device: str,
-    backends: Backends,
-    wanted: str | None,
-    first: str | None,
-    needs: Sequence[str] = (),
-    tuned: Row | None = None,
-) -> tuple[Backend, str]:
-    """Return the backend that runs on `device`, and why.
+@dataclass(frozen=True)
+class Choice:
+    """The choice of a backend for one call on `device`, our name or JAX's.
 
     `wanted` was asked for by name, `first` is the default, `needs` is what the call asks for (`Call.needs`),
-    and `tuned` is the row of a tuning table that goes before the default. Raises BackendUnavailableError,
-    with every reason, or UnknownBackendError.
+    and `tuned` is the row of a tuning table that goes before the default.
     """
-    platform = platform_of(device)
-    here = backends.get(platform, {})
-    if wanted is not None:
-        return _wanted(operator, device, backends, wanted, needs), "asked for by name"
-    skipped: list[str] = []
-    for name in in_order(here, platform, tuned and tuned.backend, first):
-        obstacle = here[name].obstacle(device, needs)
-        if obstacle is None:
-            return here[name], _why(name, first, skipped, tuned)
-        skipped.append(f"{name}: {obstacle}")
-    raise BackendUnavailableError(
-        f"operator {operator!r} cannot run on {platform}. "
-        + ("; ".join(skipped) or f"Registered: {listing(backends)}")
-        + ". Define another backend, or a reference, with def_kernel or def_reference"
-    )
 
+    operator: str
+    device: str
+    backends: Backends
+    wanted: str | None
+    first: str | None
+    needs: Sequence[str] = ()
+    tuned: Row | None = None
 
-def explain(
-    operator: str,
-    device: str,
-    backends: Backends,
-    wanted: str | None,
-    first: str | None,
-    needs: Sequence[str] = (),
-    tuned: Row | None = None,
-) -> Explanation:
-    """Do as `choose`, and give a reason for every backend that is not chosen."""
-    platform = platform_of(device)
-    chosen, why = choose(operator, device, backends, wanted, first, needs, tuned)
-    others = [
-        (name, backends[platform][name].obstacle(device, needs) or f"{chosen.name} is {why}")
-        for name in in_order(backends[platform], platform, first)
-        if name != chosen.name
-    ]
-    every = dict.fromkeys(name for names in backends.values() for name in names)
-    elsewhere = [name for name in every if name not in backends[platform]]
-    others += [(name, f"registered for {_where(name, backends)} only") for name in elsewhere]
-    if not visible(platform):
-        why += f"; JAX sees no {platform} on this machine"
-    return Explanation(operator, platform, chosen.name, why, tuple(others))
+    @property
+    def platform(self) -> str:
+        """Return our name of the device's platform."""
+        return platform_of(self.device)
+
+    def made(self) -> tuple[Backend, str]:
+        """Return the backend that runs, and why.
+
+        Raises BackendUnavailableError, with every reason, or UnknownBackendError.
+        """
+        if self.wanted is not None:
+            return self._wanted(self.wanted), "asked for by name"
+        here = self.backends.get(self.platform, {})
+        skipped: list[str] = []
+        for name in in_order(here, self.platform, self.tuned and self.tuned.backend, self.first):
+            obstacle = here[name].obstacle(self.device, self.needs)
+            if obstacle is None:
+                return here[name], self._why(name, bool(skipped))
+            skipped.append(f"{name}: {obstacle}")
+        raise BackendUnavailableError(
+            f"operator {self.operator!r} cannot run on {self.platform}. "
+            + ("; ".join(skipped) or f"Registered: {listing(self.backends)}")
+            + ". Define another backend, or a reference, with def_kernel or def_reference"
+        )
+
+    def explained(self) -> Explanation:
+        """Return the backend that runs, and a reason for every one that does not; raise as `made`."""
+        chosen, why = self.made()
+        here = self.backends[self.platform]
+        others = [
+            (name, here[name].obstacle(self.device, self.needs) or f"{chosen.name} is {why}")
+            for name in in_order(here, self.platform, self.first)
+            if name != chosen.name
+        ]
+        every = dict.fromkeys(name for names in self.backends.values() for name in names)
+        elsewhere = [name for name in every if name not in here]
+        others += [(name, f"registered for {self._where(name)} only") for name in elsewhere]
+        if not visible(self.platform):
+            why += f"; JAX sees no {self.platform} on this machine"
+        return Explanation(self.operator, self.platform, chosen.name, why, tuple(others))
+
+    def _wanted(self, name: str) -> Backend:
+        here = self.backends.get(self.platform, {})
+        if name in here:
+            obstacle = here[name].obstacle(self.device, self.needs)
+            if obstacle is None:
+                return here[name]
+        elif where := self._where(name):
+            obstacle = f"it is registered for {where}, and this call runs on {self.platform}"
+            absent = [p for p in where.split(", ") if not visible(p)]
+            obstacle += "".join(f"; JAX sees no {p} on this machine" for p in absent)
+        else:
+            raise UnknownBackendError(
+                f"operator {self.operator!r} has no backend {name!r}; there are: {listing(self.backends)}"
+            )
+        able = [b.name for b in here.values() if b.name != name and not b.obstacle(self.device, self.needs)]
+        raise BackendUnavailableError(
+            f"backend {name!r} of operator {self.operator!r} cannot run: {obstacle}. "
+            f"These can run on {self.platform}: {', '.join(able) or 'none'}"
+        )
+
+    def _why(self, name: str, is_fallback: bool) -> str:
+        if self.tuned is not None and name == self.tuned.backend:
+            return str(self.tuned)
+        if name == self.first:
+            return "the default"
+        return "the first in the order of preference" + " that can run" * is_fallback
+
+    def _where(self, name: str) -> str:
+        return ", ".join(platform for platform, names in self.backends.items() if name in names)
 
 
 def listing(backends: Backends) -> str:
@@ -216,42 +247,6 @@ def visible(platform: str) -> bool:
         return bool(jax.devices(platform))
     except RuntimeError:
         return False
-
-
-def _wanted(operator: str, device: str, backends: Backends, name: str, needs: Sequence[str]) -> Backend:
-    platform = platform_of(device)
-    here = backends.get(platform, {})
-    if name in here:
-        obstacle = here[name].obstacle(device, needs)
-        if obstacle is None:
-            return here[name]
-    elif where := _where(name, backends):
-        obstacle = f"it is registered for {where}, and this call runs on {platform}"
-        absent = [p for p in where.split(", ") if not visible(p)]
-        obstacle += "".join(f"; JAX sees no {p} on this machine" for p in absent)
-    else:
-        raise UnknownBackendError(
-            f"operator {operator!r} has no backend {name!r}; there are: {listing(backends)}"
-        )
-    able = [other for other in here if other != name and here[other].obstacle(device, needs) is None]
-    raise BackendUnavailableError(
-        f"backend {name!r} of operator {operator!r} cannot run: {obstacle}. "
-        f"These can run on {platform}: {', '.join(able) or 'nothing'}"
-    )
-
-
-def _why(name: str, first: str | None, skipped: list[str], tuned: Row | None) -> str:
-    if tuned is not None and name == tuned.backend:
-        return str(tuned)
-    if name == first:
-        return "the default"
-    if skipped:
-        return "the first in the order of preference that can run"
-    return "the first in the order of preference"
-
-
-def _where(name: str, backends: Backends) -> str:
-    return ", ".join(platform for platform, names in backends.items() if name in names)
 
 
 def _installed(module: str) -> bool:

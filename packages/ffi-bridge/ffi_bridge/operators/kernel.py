@@ -15,15 +15,7 @@ from ffi_bridge.errors import UnknownBackendError
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.sharding import align_varying
 from ffi_bridge.operators import selection
-from ffi_bridge.operators.backends import (
-    Backend,
-    Explanation,
-    choose,
-    explain,
-    in_order,
-    listing,
-    platform_of,
-)
+from ffi_bridge.operators.backends import Backend, Choice, Explanation, in_order, listing, platform_of
 from ffi_bridge.operators.call import Call, check_static, needs_of
 from ffi_bridge.operators.definition import Definition
 from ffi_bridge.operators.primitive import make_eager, make_primitive
@@ -117,7 +109,7 @@ class XLACustomKernel(Definition):
         first = self._first(device)
         rows = () if call.backend is not None else self._rows(device)
         tuned = _holding(rows, Signature.of(dict(call.static), ins, outs)) if rows else None
-        return choose(self.name, device, self.backends, call.backend, first, call.needs, tuned)[0]
+        return Choice(self.name, device, self.backends, call.backend, first, call.needs, tuned).made()[0]
 
     def explain(
         self,
@@ -140,7 +132,8 @@ class XLACustomKernel(Definition):
         needs = (*(str(out.dtype) for out in flat), *needs_of(static))
         rows = self._rows(device)
         tuned = _holding(rows, Signature.of(static, list(map(_typed, ins)), flat)) if flat else None
-        return explain(self.name, device, self.backends, wanted, self._first(device), needs, tuned)
+        first = self._first(device)
+        return Choice(self.name, device, self.backends, wanted, first, needs, tuned).explained()
 
     def available_backends(self, platform: str) -> list[str]:
         """Return the backends that can run on `platform` here, in the order they are tried."""
