@@ -1,7 +1,8 @@
 """Every task of this repository, one session each: `nox -l` lists them, `nox -s NAME` runs one.
 
 Sessions install what `ci/constraints/` pins, except `minimums`, which takes the oldest versions
-that the distributions allow. What follows `--` goes to the program that the session runs.
+that the distributions allow, and `newest`, which takes the newest. What follows `--` goes to the
+program that the session runs.
 """
 
 import os
@@ -184,6 +185,13 @@ def minimums(session: nox.Session) -> None:
     """Run the tests with the oldest versions that the distributions allow."""
     install(session, *workspace("numba", "warp", "test"), pins="lowest")
     pytest(session, "-m", "not slow")
+
+
+@nox.session(default=False, reuse_venv=False)
+def newest(session: nox.Session) -> None:
+    """Run the tests with the newest releases of everything, pre-releases too; that they are new is shown."""
+    session.install("--upgrade", "--pre", *workspace("numba", "warp", "test"))
+    pytest(session, "-m", "not slow", "-W", "default::ffi_bridge.errors.UntestedVersionWarning")
 
 
 @nox.session(default=False)

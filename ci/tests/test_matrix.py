@@ -25,6 +25,11 @@ def pinned_jax(row):
     return re.search(r"^jax==(.+)$", pins, flags=re.MULTILINE)[1]
 
 
+def noxfile_sessions():
+    noxfile = (CI.parent / "noxfile.py").read_text()
+    return set(re.findall(r"^def (\w+)\(session: nox.Session", noxfile, flags=re.MULTILINE))
+
+
 def test_rows_are_sorted_and_named_once():
     rows = matrix.rows()
     assert rows == sorted(rows, key=sort_key)
@@ -43,9 +48,13 @@ def test_row_states_the_jax_that_is_pinned_or_one_between(row):
 
 @pytest.mark.parametrize("row", matrix.rows(), ids=lambda row: row["name"])
 def test_row_names_sessions_of_the_noxfile(row):
-    noxfile = (CI.parent / "noxfile.py").read_text()
-    functions = set(re.findall(r"^def (\w+)\(session: nox.Session", noxfile, flags=re.MULTILINE))
-    assert {re.split(r"[-(]", name)[0] for name in row["sessions"]} <= functions
+    assert {re.split(r"[-(]", name)[0] for name in row["sessions"]} <= noxfile_sessions()
+
+
+def test_the_weekly_workflow_names_sessions_of_the_noxfile():
+    workflow = (CI.parent / ".github" / "workflows" / "weekly.yml").read_text()
+    (listed,) = re.findall(r"session: \[(.+)\]", workflow)
+    assert {"newest", "slow"} <= set(listed.split(", ")) <= noxfile_sessions()
 
 
 def test_unknown_row_is_answered_with_the_known_ones():
