@@ -25,7 +25,7 @@ def inner_names(package: str, installed: str, tested: tuple[int, int]) -> Genera
             "or, if your own tests pass, silence this before the first kernel is made: "
             'warnings.simplefilter("ignore", ffi_bridge.errors.UntestedVersionWarning)',
             UntestedVersionWarning,
-            stacklevel=2,
+            stacklevel=3,  # past contextlib
         )
     try:
         yield
