@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numba
-from numba.np.ufunc import parallel
 
 from event_ops.discover import operators
 from event_ops_harness.bench import triad
@@ -41,7 +40,7 @@ def _case(request: Mapping[str, Any]) -> dict[str, Any]:
 def _has_threads() -> bool:
     """Numba starts its threads with the first parallel kernel, which in this process can only be ours."""
     try:
-        parallel.threading_layer()
+        numba.threading_layer()
     except ValueError:
         return False
     return True

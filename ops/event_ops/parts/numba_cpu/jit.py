@@ -8,9 +8,9 @@ from typing import Any
 
 import numba
 from numba import get_num_threads, types
-from numba.core import config
-from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload
+
+from ffi_bridge.numba_cpu.internals import GET_NUM_THREADS, config
 
 numba_njit: Any = numba.njit  # its declared overloads lack these options
 # Without entries for Python and C, which nobody calls, there is less to compile.
@@ -22,18 +22,15 @@ njit: Any = partial(numba_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
 
 
-_config: Any = config  # its attributes are not declared
-
-
 def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:
     """Decorate a function as `numba.extending.intrinsic` does; NUMBA_DISABLE_JIT uses `in_python` instead."""
-    if _config.DISABLE_JIT:
+    if config.DISABLE_JIT:
         return lambda _: in_python
     return intrinsic(prefer_literal=True)
 
 
 # Numba's own function goes through a pointer from ctypes, which keeps a kernel out of every cache on disk.
-_count: Any = types.ExternalFunction("get_num_threads", signature(types.intp))
+_count: Any = types.ExternalFunction(GET_NUM_THREADS, types.intp())
 
 
 def num_threads() -> int:

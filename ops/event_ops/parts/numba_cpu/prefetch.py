@@ -8,9 +8,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import overload
-from numba.np.numpy_support import as_dtype
 
 from event_ops.parts.numba_cpu.jit import instruction, njit
+from ffi_bridge.numba_cpu.internals import as_dtype
 
 CACHE_LINE: Final = 64
 

@@ -12,9 +12,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
-from numba.np.numpy_support import as_dtype
 
 from event_ops.parts.numba_cpu.jit import instruction
+from ffi_bridge.numba_cpu.internals import as_dtype
 
 CONTRACT = ("contract",)  # a product and a sum may become one instruction
 

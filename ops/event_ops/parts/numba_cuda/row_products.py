@@ -9,8 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import cuda
-from numba.np.numpy_support import from_dtype
+from numba import cuda, from_dtype
 
 from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
 from event_ops.parts.numba_cuda.by_length import rows_with

@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from numba import cuda
-from numba.np.numpy_support import from_dtype
+from numba import cuda, from_dtype
 
 from event_ops.parts.numba_cuda.access import place
 from event_ops.parts.numba_cuda.by_length import rows_with

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numba import types
-from numba.np.numpy_support import as_dtype
 
 from ffi_bridge.emulated.block import WARP, Dim3, current
+from ffi_bridge.numba_cpu.internals import as_dtype
 
 FULL = 0xFFFFFFFF
 # Functions in which a thread waits for others.
