@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
+import llvmlite
+import numba
 from numba import types
 
 from ffi_bridge import debug
+from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
-from ffi_bridge.numba_cpu.layout import Layout
-from ffi_bridge.numba_cpu.parameters import array_type, parameter_names
-from ffi_bridge.numba_cpu.target import ensure_kernel_target
+from ffi_bridge.native.target import ensure_target
+from ffi_bridge.numba_cpu import object_code
+from ffi_bridge.numba_cpu.internals import global_compiler_lock
+from ffi_bridge.numba_cpu.layout import Layout, array_type, parameter_names
+
+_VERSIONS: Final = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
+# Loaded where something is compiled: with the parts of Numba that it needs it takes as long as a cached call.
+_COMPILER: Final = "ffi_bridge.numba_cpu.compile"
 
 
 @dataclass(frozen=True, eq=False)
 class NumbaKernel(NativeKernel):
     """A Numba dispatcher; a call's options are its thread count, or None for Numba's own."""
 
-    dispatcher: Any  # a numba.core.dispatcher.Dispatcher, which has no types of use here
+    dispatcher: Any  # a Dispatcher of Numba, which has no types of use here
 
     toolchain: ClassVar[str] = "Numba"
     for_sizes: ClassVar[bool] = False
@@ -48,10 +58,19 @@ class NumbaKernel(NativeKernel):
         arrays = self.array_types(ins, call, names)
         batched, results = call.batched(len(ins)), tuple(len(ins) + i for i in self.results(call))
         layout = Layout(self.name, names, len(ins), batched, results, debug.is_on())
-        target = ensure_kernel_target(
-            self.dispatcher, arrays, layout, noalias=not self.aliases, num_threads=call.options
-        )
-        return target.name
+        options = {"noalias": not self.aliases, "num_threads": call.options}
+        around = (tuple(map(str, arrays)), repr(layout), *options.values(), _VERSIONS)
+        found = fingerprint(self.dispatcher, *around)
+        name = f"{self.name}.numba_cpu.{found.digest}"
+
+        def build() -> tuple[int, object]:
+            if found.portable and (kept := object_code.find(name)):
+                return kept
+            compile_handler = importlib.import_module(_COMPILER).compile_handler
+            return compile_handler(self.dispatcher, arrays, layout, name, keep=found.portable, **options)
+
+        with global_compiler_lock:
+            return ensure_target(name, build, platform="cpu").name
 
     def array_types(self, ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[types.Array]:
         """Numba's types of the parameters; raises KernelTypeError for a dtype that kernels cannot have."""

@@ -1,8 +1,16 @@
-"""What a handler of a Numba CPU kernel is made for; no compiler is needed to say it."""
+"""What a Numba kernel takes, and how the buffers of a call map to it; no compiler is needed to say it."""
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, types
+
+from ffi_bridge.abi import DTYPES
+from ffi_bridge.errors import KernelTypeError
 
 
 @dataclass(frozen=True)
@@ -35,3 +43,34 @@ class Threading:
 
     slot: str
     num_threads: int | None
+
+
+def parameter_names(function: Any, given: int, num_outs: int) -> tuple[str, ...]:
+    """Names of the kernel's parameters; raises KernelTypeError unless there is one per buffer."""
+    parameters = inspect.signature(function).parameters.values()
+    name = function.__name__
+    for parameter in parameters:
+        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            raise KernelTypeError(
+                f"kernel '{name}' has the parameter '{parameter}'; a kernel takes one positional "
+                "parameter per input, then one per output"
+            )
+    if len(parameters) != given + num_outs:
+        raise KernelTypeError(
+            f"kernel '{name}' takes {len(parameters)} arguments "
+            f"({', '.join(p.name for p in parameters)}), but the call has {given} inputs and {num_outs} "
+            f"outputs = {given + num_outs}; give {len(parameters) - num_outs} inputs, or change outs; "
+            "a constant is not an argument: define the kernel where it can read the constant"
+        )
+    return tuple(p.name for p in parameters)
+
+
+def array_type(kernel: str, name: str, dtype: np.dtype[Any], ndim: int, readonly: bool) -> types.Array:
+    """Numba's type of a C-contiguous buffer; raises KernelTypeError for a dtype that kernels cannot have."""
+    if np.dtype(dtype) not in DTYPES:
+        hint = "cast it to float32 before the call" if "float" in str(dtype) else "cast it before the call"
+        raise KernelTypeError(
+            f"kernel '{kernel}': argument '{name}' has dtype {dtype}, which Numba kernels on CPU cannot "
+            f"have; {hint} (supported: {', '.join(map(str, DTYPES))})"
+        )
+    return types.Array(from_dtype(np.dtype(dtype)), ndim, "C", readonly=readonly)

@@ -15,7 +15,7 @@ from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.buffers import BufferSpec, buffers_of
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.numba_cpu.hints import unwritten_output
-from ffi_bridge.numba_cpu.parameters import parameter_names
+from ffi_bridge.numba_cpu.layout import parameter_names
 from ffi_bridge.numba_cpu.stores import unused_parameters
 from ffi_bridge.numba_cuda.compile import compiler_of
 from ffi_bridge.numba_cuda.program import KernelLaunch, View, program_of
