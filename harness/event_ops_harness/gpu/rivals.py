@@ -12,8 +12,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops_harness.bench.optional import brainevent
-
 Step = Callable[[Any], Any]
 
 
@@ -32,9 +30,7 @@ def launch_rivals(kernel: Any, size: int) -> Mapping[str, Callable[[], Step]]:
     """
 
     def by_brainevent() -> Step:
-        be, reason = brainevent()
-        if be is None:
-            raise ImportError(reason)
+        be = importlib.import_module("brainevent")
         return be.numba_cuda_kernel(kernel, jax.ShapeDtypeStruct((size,), jnp.float32), launch_dims=size)
 
     return {"BrainEvent's bridge": by_brainevent, "Warp's jax_kernel": warp_step}
@@ -55,8 +51,6 @@ def warp_step() -> Step:
 
 def event_rival(parts: Any, n: int) -> Step:
     """BrainEvent's `spikes @ A`, on whichever of its CUDA kernels it chooses."""
-    be, reason = brainevent()
-    if be is None:
-        raise ImportError(reason)
+    be = importlib.import_module("brainevent")
     held = be.CSR(parts, shape=(n, n))
     return jax.jit(lambda spikes: be.BinaryArray(spikes) @ held)
