@@ -13,7 +13,7 @@ from typing import Any
 from operator_tables import Results, backends, conformance, measured
 
 from event_ops.discover import Operator, operators
-from event_ops_harness.families import by_family
+from event_ops_harness.table import by_family
 
 ROOT = Path(__file__).parents[2]
 

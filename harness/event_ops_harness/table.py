@@ -1,4 +1,4 @@
-"""Tables of operators, as registered, not as remembered: by family, and operators x backends.
+"""Write tables of operators, as registered, not as remembered: by family, and operators x backends.
 
 In a file each is between two comments, `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
 """
@@ -8,23 +8,43 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from event_ops.discover import Operator, operators
-from event_ops_harness.families import by_family
 
 BACKENDS: Final = ("reference", "numba_cpu", "warp", "numba_cuda")
+# An operator is of the first family with one of its tags.
+FAMILIES: Final = {
+    "Neurons and synapses": ("neuron", "synapse"),
+    "Traces and plasticity": ("trace", "plasticity"),
+    "Spikes, and products with them": ("event-driven",),
+    "Sparse matrices": ("sparse", "structure"),
+    "Scatter and segments": ("scatter", "segment"),
+}
+OTHERS: Final = "Others"
+
+
+def by_family(operators: Iterable[Operator]) -> dict[str, list[Operator]]:
+    """Return each family's operators; families without any are left out."""
+    found: dict[str, list[Operator]] = {family: [] for family in (*FAMILIES, OTHERS)}
+    for operator in operators:
+        found[_family_of(operator)].append(operator)
+    return {family: members for family, members in found.items() if members}
+
+
+def _family_of(operator: Operator) -> str:
+    return next((family for family, tags in FAMILIES.items() if operator.kernel.tags & set(tags)), OTHERS)
 
 
 def by_backend() -> str:
-    """A row per operator, the platforms of each backend in the cells."""
+    """Return a row per operator, with the platforms of each backend in the cells."""
     return _table(["operator", "computes", *BACKENDS], [_row(operator) for operator in operators()])
 
 
 def families() -> str:
-    """A row per family, with the names of its operators."""
+    """Return a row per family, with the names of its operators."""
     rows = [
         [family, ", ".join(f"`{operator.name}`" for operator in members)]
         for family, members in by_family(operators()).items()
@@ -36,7 +56,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {"families": families, "operato
 
 
 def with_tables(text: str) -> str:
-    """`text` with what is between markers replaced; raises ValueError where there are none."""
+    """Return `text` with what is between markers replaced. Raises ValueError where there are none."""
     found = re.findall(r"<!-- (\w+):begin -->", text)
     if not found:
         raise ValueError(f"found no <!-- NAME:begin --> of {', '.join(TABLES)}; put it where a table belongs")
@@ -68,7 +88,7 @@ def _first_sentence(operator: Operator) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the operators and backends, or write tables into files; returns the exit status."""
+    """Print the operators and backends, or write tables into files; return the exit status."""
     parser = argparse.ArgumentParser(prog="table", description=__doc__)
     add = parser.add_argument
     add("--write", type=Path, nargs="+", default=[], metavar="FILE", help="put tables into these files")
