@@ -1,4 +1,4 @@
-"""A revision of the repository in a folder of its own, for as long as it is measured."""
+"""Put a revision of the repository into a folder of its own, for as long as it is measured."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _CHECK: Final = (
 
 
 class RevisionError(RuntimeError):
-    """A revision cannot be had, or not be run; the message says why."""
+    """A revision that cannot be had, or not be run; the message says why."""
 
 
 @contextmanager
 def worktree(repository: Path, revision: str) -> Iterator[Path]:
-    """A folder with this revision's files, compiled to bytecode; removed afterwards, also from git's list."""
+    """Make a folder with this revision's files, compiled to bytecode; remove it afterwards, from git, too."""
     commit = git(repository, "rev-parse", "--verify", f"{revision}^{{commit}}")
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "base"
@@ -38,7 +38,7 @@ def worktree(repository: Path, revision: str) -> Iterator[Path]:
 
 
 def git(repository: Path, *words: str) -> str:
-    """What git says. Raises RevisionError with its complaint."""
+    """Return what git says. Raises RevisionError with its complaint."""
     # Within a hook, git's variables name the repository that the hook is of, whatever -C says.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(["git", "-C", str(repository), *words], capture_output=True, text=True, env=env)
@@ -48,7 +48,7 @@ def git(repository: Path, *words: str) -> str:
 
 
 def environment(tree: Path, harness: Path) -> dict[str, str]:
-    """The environment in which Python imports the libraries from `tree`, and the harness from where it is."""
+    """Return the environment in which Python imports the libraries from `tree`, and this harness."""
     paths = [*(str(tree / folder) for folder in LIBRARIES.values()), str(harness)]
     before = os.environ.get("PYTHONPATH", "")
     return os.environ | {

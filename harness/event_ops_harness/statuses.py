@@ -1,4 +1,4 @@
-"""What can come of a cell of the conformance matrix: words that its files hold, and pages show."""
+"""Name what can come of a cell of the conformance matrix: words that its files hold, and pages show."""
 
 from __future__ import annotations
 
