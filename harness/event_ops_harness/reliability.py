@@ -1,4 +1,4 @@
-"""pytest plugin: what each promise of SECURITY.md was tried by, and what failed.
+"""Count, as a pytest plugin, what each promise of SECURITY.md was tried by, and what failed.
 
 `pytest -p event_ops_harness.reliability -m promise` ends with a table. A test keeps a promise by the mark
 `promise(number)`; where it tries more than once, it says so: `record_property("tried", 2000)`.
@@ -15,6 +15,8 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
+from event_ops_harness.results import new_table
+
 DOCUMENT: Final = "SECURITY.md"
 _HEADING: Final = re.compile(r"^### (\d+)\. (.+)$", re.MULTILINE)
 _TEST: Final = re.compile(r"`([\w./-]+\.py)::(\w+)`")
@@ -24,7 +26,7 @@ _TRIED: Final = "tried"
 
 @dataclass(frozen=True)
 class Promise:
-    """One of the document's: its title, and the tests it names, (file, function)."""
+    """Hold a promise of the document: its title, and the tests it names, (file, function)."""
 
     number: int
     title: str
@@ -41,27 +43,27 @@ class Outcome:
 
 
 def promises(document: str) -> list[Promise]:
-    """Those of a document with a heading `### number. title` each."""
+    """Return the promises of a document, with a heading `### number. title` each."""
     _, *parts = _HEADING.split(document)
     sections = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
     return [Promise(int(number), title, tuple(_TEST.findall(text))) for number, title, text in sections]
 
 
 def kept_by(item: pytest.Item) -> Iterator[int]:
-    """The numbers of the promises that a test keeps."""
+    """Yield the numbers of the promises that a test keeps."""
     for mark in item.iter_markers(_PROMISE):
         yield from mark.args
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Reports cross process boundaries; what is to be known of a test goes with them."""
+    """Note the promises in what reports carry: those cross process boundaries, marks do not."""
     for item in items:
         item.user_properties += [(_PROMISE, number) for number in dict.fromkeys(kept_by(item))]
 
 
 def outcomes(reports: Iterable[tuple[str, pytest.TestReport]]) -> dict[int, Outcome]:
-    """Number of a promise -> what came of its tests, from reports and the categories they are in."""
+    """Return what came of the tests of each promise, from reports and the categories they are in."""
     found: dict[int, Outcome] = {}
     for category, report in reports:
         properties: list[tuple[str, Any]] = report.user_properties
@@ -77,7 +79,7 @@ def outcomes(reports: Iterable[tuple[str, pytest.TestReport]]) -> dict[int, Outc
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """The table."""
+    """Print the table."""
     document = config.rootpath / DOCUMENT
     known = promises(document.read_text(encoding="utf-8")) if document.exists() else []
     stats = terminalreporter.stats
@@ -88,10 +90,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def _table(known: list[Promise], found: dict[int, Outcome]) -> Table:
-    table = Table(title="Promises", title_justify="left")
-    table.add_column("promise")
-    for column in ("tests", "tried", "failed", "skipped", "seconds"):
-        table.add_column(column, justify="right")
+    columns = ("promise", "tests", "tried", "failed", "skipped", "seconds")
+    table = new_table("Promises", columns, text=("promise",))
     for promise in known:
         outcome = found.get(promise.number, Outcome())
         counts = (outcome.tests, outcome.tried, outcome.failed, outcome.skipped)

@@ -1,4 +1,4 @@
-"""Rows of a benchmark: shown as a table, written as JSON with what the figures depend on."""
+"""Show the rows of a benchmark as a table, and write them as JSON with what the figures depend on."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import importlib.metadata
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.revisions import RevisionError, git
 
-# Those that figures depend on, where they are installed.
+RESULTS: Final = Path(__file__).parents[1] / "results"
+
+# Packages that figures depend on, where they are installed.
 _PACKAGES = (
     *("jax", "jaxlib", "numba", "numpy", "scipy", "warp-lang"),
     *("mkl", "sparse-dot-mkl", "python-graphblas", "suitesparse-graphblas", "brainevent"),
@@ -28,7 +30,7 @@ _LOCAL = ("--rivals-python", "--output")  # options whose values are paths
 
 @dataclass(frozen=True)
 class Row:
-    """Seconds of one rival in one group; `baseline` is the rival of the group that ratios refer to.
+    """Hold the seconds of one rival in one group; `baseline` is the rival of the group that ratios refer to.
 
     `more` is written beside the figures.
     """
@@ -41,16 +43,22 @@ class Row:
 
 
 def ratios(rows: Sequence[Row]) -> list[float]:
-    """How many times as long as its group's baseline each row took."""
+    """Return how many times as long as its group's baseline each row took."""
     base = {row.group: row.seconds for row in rows if row.rival == row.baseline}
     return [row.seconds / base[row.group] for row in rows]
 
 
+def new_table(title: str, columns: Sequence[str], text: Container[str], whole: Container[str] = ()) -> Table:
+    """Return a table without rows: columns of figures, but for those in `text`; `whole` ones do not wrap."""
+    table = Table(title=title, title_justify="left")
+    for name in columns:
+        table.add_column(name, justify="left" if name in text else "right", no_wrap=name in whole)
+    return table
+
+
 def show(console: Console, title: str, rows: Sequence[Row]) -> None:
     """Print the rows, group by group, fastest first."""
-    table = Table(title=title, title_justify="left")
-    for column in ("what", "who", "µs", "ratio"):
-        table.add_column(column, justify="left" if column in ("what", "who") else "right")
+    table = new_table(title, ("what", "who", "µs", "ratio"), text=("what", "who"))
     pairs = list(zip(rows, ratios(rows), strict=True))
     for _, group in groupby(pairs, key=lambda pair: pair[0].group):
         for row, ratio in sorted(group, key=lambda pair: pair[1]):
@@ -59,20 +67,12 @@ def show(console: Console, title: str, rows: Sequence[Row]) -> None:
     console.print(table)
 
 
-def write(path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Row], **sections: Any) -> None:
-    """Write the rows, the machine and the command that repeats them, and what else was found."""
-    measured = [
+def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the rows as result files have them: times in microseconds, with their ratios."""
+    return [
         {"group": row.group, "rival": row.rival, "us": row.seconds * 1e6, "ratio": ratio, **row.more}
         for row, ratio in zip(rows, ratios(rows), strict=True)
     ]
-    write_rows(path, benchmark, options, measured, **sections)
-
-
-def write_rows(
-    path: Path, benchmark: str, options: Sequence[str], rows: Sequence[Mapping[str, Any]], **sections: Any
-) -> None:
-    """The same for rows that are not times."""
-    write_found(path, command("bench", [benchmark, *options]), {"rows": rows, **sections})
 
 
 def write_found(path: Path, command: str, found: Mapping[str, Any]) -> None:
@@ -83,7 +83,7 @@ def write_found(path: Path, command: str, found: Mapping[str, Any]) -> None:
 
 
 def command(session: str, options: Sequence[str]) -> str:
-    """The nox command that measures the same again, without the paths of this machine."""
+    """Return the nox command that measures the same again, without the paths of this machine."""
     local = {i + k for i, word in enumerate(options) if word in _LOCAL for k in (0, 1)}
     joined = tuple(f"{name}=" for name in _LOCAL)
     shared = [word for i, word in enumerate(options) if i not in local and not word.startswith(joined)]
@@ -91,7 +91,7 @@ def command(session: str, options: Sequence[str]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on; nothing that names the machine."""
+    """Describe what the figures depend on; nothing that names the machine."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -106,12 +106,12 @@ def machine() -> dict[str, Any]:
 
 
 def when() -> dict[str, str]:
-    """The date, and the commit that is checked out."""
+    """Return the date, and the commit that is checked out."""
     return {"date": datetime.date.today().isoformat(), "commit": commit_of(Path(__file__).parent)}
 
 
 def commit_of(folder: Path) -> str:
-    """The commit that is checked out around `folder`, shortened; empty outside of git."""
+    """Return the commit that is checked out around `folder`, shortened; empty outside of git."""
     try:
         return git(folder, "rev-parse", "--short", "HEAD")
     except (OSError, RevisionError):

@@ -1,7 +1,6 @@
 """`bench --compare` flags a slower revision, leaves an equal one alone, and cleans up."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -40,7 +39,7 @@ def libraries(root: Path, slowdown: float) -> Path:
 def stub(tmp_path: Path) -> list[str]:
     program = tmp_path / "stub.py"
     program.write_text(STUB)
-    return [sys.executable, "-B", str(program)]
+    return ["-B", str(program)]
 
 
 def changes_between(a: Path, b: Path, stub: list[str], harness: Path):
@@ -121,6 +120,22 @@ def test_working_tree_beside_a_commit(
     assert len(revisions.git(root, "worktree", "list").splitlines()) == 1
 
 
+def test_base_may_be_measured_by_its_own_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    root = repository_with(tmp_path / "repository", 1.0)
+    seen: list[str] = []
+    monkeypatch.setattr(
+        compare, "measure_with", lambda words: lambda env: seen.append(env["PYTHONPATH"]) or []
+    )
+    output = str(tmp_path / "compare.json")
+    for words, own in (([], False), (["--own-harness"], True)):
+        seen.clear()
+        assert compare.main(["HEAD", *words, "--output", output], root) == 0
+        base, here = seen[0].split(":"), seen[1].split(":")
+        assert base[0].endswith("base/packages/ffi-bridge") and here[0].startswith(str(root))
+        assert here[2] == str(compare.HARNESS)
+        assert base[2] == (base[0].replace("packages/ffi-bridge", "harness") if own else here[2])
+
+
 def test_git_is_not_led_astray_by_a_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     root = repository_with(tmp_path / "repository", 1.0)
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
@@ -129,7 +144,7 @@ def test_git_is_not_led_astray_by_a_hook(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_worktree_is_removed_where_measuring_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     root = repository_with(tmp_path / "repository", 1.0)
-    failing = [sys.executable, "-c", "raise ImportError('no backend')"]
+    failing = ["-c", "raise ImportError('no backend')"]
     monkeypatch.setattr(compare, "command_of", lambda benchmark, words: failing)
     assert compare.main(["HEAD", "--turns", "2", "--output", str(tmp_path / "x.json")], root) == 2
     assert "cannot compare: the benchmark failed: ImportError: no backend" in capsys.readouterr().out

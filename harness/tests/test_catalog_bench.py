@@ -4,23 +4,24 @@ import dataclasses
 import functools
 import json
 import re
+import shutil
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
+import event_ops.catalog
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
-from event_ops_harness.bench import catalog, catalog_table, gradients, peers, steps, traffic, triad
+from event_ops_harness.bench import catalog, catalog_table, gradients, rivals, steps, traffic
+from event_ops_harness.bench.catalog_table import verdicts
 from event_ops_harness.bench.gradients import Gradient
-from event_ops_harness.bench.jax_peers import JAX_PEERS
 from event_ops_harness.bench.timing import seconds_per_step
-from event_ops_harness.bench.verdicts import verdicts
 from event_ops_harness.results import Row
 
 OPERATORS = {operator.name: operator for operator in operators()}
-TABLES = (traffic.COUNTS, steps.CARRIED, peers.CALLED, peers.STEPPED, JAX_PEERS, gradients.LINEAR)
+ALWAYS = {"by_jax", "by_numpy", "by_scipy"}  # dependencies of the harness
 F4 = np.float32
 
 
@@ -35,8 +36,23 @@ def moved(name: str, *args: object, **kwargs: object) -> int:
     return traffic.bytes_moved(OPERATORS[name], args, kwargs)
 
 
-def test_tables_name_operators_only():
-    assert {name for table in TABLES for name in table} <= set(OPERATORS)
+def test_rivals_are_of_operators_and_skipped_only_where_a_library_is_missing():
+    offers, skipped = rivals.libraries()
+    assert offers.keys() >= ALWAYS and not any("event_ops" in reason for reason in skipped.values())
+    assert {name for offer in offers.values() for name in offer} <= set(OPERATORS)
+
+
+def test_what_an_operator_is_linear_in_and_carries_are_its_floats_and_outputs():
+    for operator in OPERATORS.values():
+        problem = problem_of(operator.name)
+        outs = jax.tree.leaves(
+            jax.eval_shape(functools.partial(operator.function, **problem.kwargs), *problem.args)
+        )
+        for position, out in operator.bench.carried.items():
+            state = problem.args[position]
+            assert (state.shape, state.dtype) == (outs[out].shape, outs[out].dtype)
+        numbers = gradients.with_float_events(problem)
+        assert all(np.asarray(numbers[position]).dtype.kind == "f" for position in operator.bench.linear)
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -107,15 +123,25 @@ def test_loop_does_what_so_many_calls_do(name: str):
 
 
 @pytest.mark.parametrize(
-    "name", ["csr_matmat", "csr_todense", "dense_event_matvec", "ell_matvec", "segment_sum"]
+    "name",
+    [
+        *("csr_matmat", "csr_matvec", "csr_todense", "dense_event_matvec"),
+        *("ell_matvec", "scatter_add", "segment_sum"),
+    ],
 )
-def test_peers_compute_the_same(name: str):
+def test_rivals_compute_the_same(name: str):
     problem = problem_of(name)
     expected = problem.operator.function(*problem.args, backend="reference", **problem.kwargs)
-    for peer, work in peers.CALLED[name](problem).items():
-        result = work()
+    found = rivals.rivals_of(dataclasses.replace(problem, varying=None))
+    assert found
+    for rival, run in found.items():
+        result = run(1)
         dense = result.to_dense(fill_value=0) if hasattr(result, "to_dense") else result
-        np.testing.assert_allclose(dense, expected, rtol=1e-3, atol=1e-4, err_msg=peer)
+        np.testing.assert_allclose(dense, expected, rtol=1e-3, atol=1e-4, err_msg=rival)
+
+
+def test_no_rival_takes_spike_ids():
+    assert rivals.rivals_of(problem_of("csr_event_matvec", "spike-ids")) == {}
 
 
 def test_gradients_are_by_all_floats_and_events_count_as_such():
@@ -147,12 +173,10 @@ def test_slow_work_is_timed_once_and_short_work_fills_its_share():
     calls: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("time.perf_counter", lambda: clock[0])
-        assert seconds_per_step({"slow": slow}, rounds=5, budget=1, at_least=0) == {"slow": 10}
+        assert seconds_per_step({"slow": slow}, rounds=5, budget=5, at_least=0) == {"slow": 10}
         assert calls == [1, 1]
         calls.clear()
-        assert (
-            seconds_per_step({"slow": slow}, rounds=5, budget=1, at_least=0, compiled=["slow"])["slow"] == 10
-        )
+        assert seconds_per_step({"slow": slow}, rounds=5, budget=1, at_least=0) == {"slow": 10}
         assert calls == [1]
         calls.clear()
         assert seconds_per_step({"slow": slow}, rounds=2, budget=100)["slow"] == 10
@@ -192,7 +216,7 @@ def test_table_shows_the_best_peer_beside_the_default(capsys: pytest.CaptureFixt
 
 def test_result_file(tmp_path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("numba", reason="the triad is a Numba kernel")
-    monkeypatch.setattr(triad, "beyond_cache", lambda: 3 << 20)
+    monkeypatch.setattr(traffic, "beyond_cache", lambda: 3 << 20)
     output = tmp_path / "catalog.json"
     words = ["--only", "trace_decay", "--backends", "reference", "--budget", "0.01", "--rounds", "1"]
     assert catalog.main([*words, "--output", str(output)]) == 0
@@ -205,7 +229,7 @@ def test_result_file(tmp_path, monkeypatch: pytest.MonkeyPatch):
 
 def test_operators_of_another_package(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys):
     pytest.importorskip("numba", reason="the triad is a Numba kernel")
-    monkeypatch.setattr(triad, "beyond_cache", lambda: 3 << 20)
+    monkeypatch.setattr(traffic, "beyond_cache", lambda: 3 << 20)
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "examples" / "outside"))
     output = tmp_path / "leaky.json"
     words = ["--operators", "leaky_ops.conformance", "--budget", "0.01", "--rounds", "1"]
@@ -214,6 +238,22 @@ def test_operators_of_another_package(tmp_path, monkeypatch: pytest.MonkeyPatch,
     assert {row["operator"] for row in rows} == {"leaky_sum"}
     assert {row["rival"] for row in rows} == {"numba_cpu", "reference"}
     assert "leaky_sum 100000" in capsys.readouterr().out
+
+
+def test_a_new_folder_needs_no_line_in_the_benchmarks(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("numba", reason="the triad is a Numba kernel")
+    monkeypatch.setattr(traffic, "beyond_cache", lambda: 3 << 20)
+    folder = Path(__file__).parents[1] / "conformance" / "axpy"
+    shutil.copytree(folder, tmp_path / "axpy", ignore=shutil.ignore_patterns("bench.py", "__pycache__"))
+    monkeypatch.setattr(event_ops.catalog, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(catalog, "operators", operators.__wrapped__)
+    output = tmp_path / "axpy.json"
+    assert catalog.main(["--budget", "0.01", "--rounds", "1", "--output", str(output)]) == 0
+    result = json.loads(output.read_text())
+    assert {row["rival"] for row in result["rows"]} >= {"numba_cpu", "reference"}
+    for row in result["rows"]:
+        assert (row["operator"], row["per"], row["bytes"]) == ("axpy", "call", 4 + 3 * 4_000_000)
+    assert result["gradients"] == []
 
 
 def test_an_operator_without_a_case_to_measure_is_an_error(monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from event_ops_harness.bench import microcircuit as bench_microcircuit
-from event_ops_harness.bench.microcircuit_growth import add_efficiencies, exponents
+from event_ops_harness.bench.microcircuit import add_efficiencies, exponents
 from event_ops_harness.bench.microcircuit_parts import shares
 
 

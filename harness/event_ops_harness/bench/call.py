@@ -1,14 +1,12 @@
-"""What one call costs: a kernel that adds 8 floats, behind every way into JAX, beside XLA's own add."""
+"""Time one call: a kernel that adds 8 floats, behind every way into JAX, beside XLA's own add."""
 
 # Warp's annotations are calls.
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import jax
@@ -19,8 +17,9 @@ import warp as wp
 from rich.console import Console
 
 from event_ops_harness.bench.python_handler import register_python_handler
-from event_ops_harness.bench.timing import Work, seconds_per_call
-from event_ops_harness.results import Row, show, write
+from event_ops_harness.bench.suite import Parser, amount, count, write
+from event_ops_harness.bench.timing import Work, repeated, seconds_per_step
+from event_ops_harness.results import Row, as_json, show
 from ffi_bridge import numba_kernel, warp_kernel
 
 _OUT: Final = jax.ShapeDtypeStruct((8,), jnp.float32)
@@ -29,7 +28,6 @@ _DEFAULT_STEPS: Final = 5000
 
 XLA: Final = "XLA a + b"
 OURS: Final = ("numba_kernel", "warp_kernel")
-OUTPUT: Final = Path(__file__).parents[2] / "results" / "call.json"
 
 Operation = Callable[[Any, Any], Any]
 
@@ -51,7 +49,7 @@ def add_in_warp(
 
 
 def operations() -> dict[str, Operation]:
-    """Name -> the same sum of two vectors."""
+    """Return the same sum of two vectors, by name."""
     register_python_handler("harness_ctypes_add", add, 2, 1, np.float32)
     through_warp = wp.jax_kernel(add_in_warp)
     through_ctypes = jax.ffi.ffi_call("harness_ctypes_add", _OUT)
@@ -66,7 +64,7 @@ def operations() -> dict[str, Operation]:
 
 
 def measure(rounds: int, budget: float) -> list[Row]:
-    """Per step inside `lax.fori_loop`, per jitted call, per eager call."""
+    """Time a step inside `lax.fori_loop`, a jitted call and an eager call."""
     x = jnp.arange(8, dtype=jnp.float32)
     ways = operations()
     steps = {name: _STEPS.get(name, _DEFAULT_STEPS) for name in ways}
@@ -79,8 +77,15 @@ def measure(rounds: int, budget: float) -> list[Row]:
     return [
         Row(group, name, seconds / counts[name], XLA, {"ours": name in OURS})
         for group, (works, counts) in groups.items()
-        for name, seconds in seconds_per_call(works, rounds=rounds, budget=budget).items()
+        for name, seconds in _seconds(works, rounds, budget).items()
     ]
+
+
+def _seconds(works: Mapping[str, Work], rounds: int, budget: float) -> dict[str, float]:
+    for work in works.values():
+        work()  # compiles
+    runs = {name: repeated(work) for name, work in works.items()}
+    return seconds_per_step(runs, rounds=rounds, budget=budget)
 
 
 def _loop(operation: Operation, steps: int, x: jax.Array) -> Work:
@@ -93,17 +98,15 @@ def _blocking(operation: Operation, x: jax.Array) -> Work:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, show and write; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="bench call", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--budget", type=float, default=3.0, help="seconds per rival and way")
-    parser.add_argument("--output", type=Path, default=OUTPUT, metavar="FILE")
-    options = parser.parse_args(argv)
-    console = Console()
+    """Measure, show and write; return the exit status."""
+    parser = Parser("call", __doc__)
+    parser.add_argument("--rounds", type=count, default=15)
+    parser.add_argument("--budget", type=amount, default=3.0, help="seconds per rival and way")
+    options, console = parser.parse(argv), Console()
     with console.status("measuring"):
         rows = measure(options.rounds, options.budget)
     show(console, "What one call costs", rows)
-    write(options.output, "call", sys.argv[1:] if argv is None else argv, rows)
+    write(options, as_json(rows))
     return 0
 
 

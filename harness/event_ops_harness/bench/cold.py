@@ -1,4 +1,4 @@
-"""What a fresh process waits for: imports, and the first product of `csr_matvec`, called eagerly.
+"""Time what a fresh process waits for: imports, and the first product of `csr_matvec`, called eagerly.
 
 Figures are medians of processes that take turns. Imports: on top of `import jax`, which NumPy is a part of.
 A first call is from arrays on the device to y, after the imports and after JAX has compiled another
@@ -10,24 +10,23 @@ Not measured: a disk whose files the system has not read before, the start of Py
 
 from __future__ import annotations
 
-import argparse
 import functools
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
-import numpy as np
 import scipy.sparse
 from rich.console import Console
 
-from event_ops_harness.bench.fresh import Found, ProcessError, ask, median, spread, take_turns
+from event_ops_harness.bench.fresh import Found, ProcessError, ask, row_of, take_turns
+from event_ops_harness.bench.suite import Parser, count, print_skipped, write
 from event_ops_harness.bench.workers.cold import WAYS
 from event_ops_harness.bench.workers.matrix import norm, square_csr, vector
-from event_ops_harness.results import Row, show, write
+from event_ops_harness.results import Row, as_json, show
 
-OUTPUT: Final = Path(__file__).parents[2] / "results" / "cold.json"
 BASELINE: Final = "event_ops, reference"
 
 # What is imported on top of `import jax`.
@@ -41,24 +40,24 @@ SETTINGS: Final = ("", ", JAX's cache on")  # of each first call, by what is add
 
 
 def measure_imports(rounds: int, say: Callable[[str], None]) -> tuple[list[Row], dict[str, str]]:
-    """JAX by itself, and each module after it."""
+    """Time the import of JAX by itself, and of each module after it."""
     jobs = {
         name: functools.partial(ask, "cold", {"modules": ["jax", module]})
         for name, module in IMPORTED.items()
     }
     found, failed = take_turns(jobs, rounds, say)
     alone = [each["imports"]["jax"] for results in found.values() for each in results]
-    rows = [_row("import", "jax", alone, "jax", {"ours": False})] if alone else []
+    rows = [row_of("import", "jax", alone, "jax", ours=False)] if alone else []
     for name, results in found.items():
         seconds = [each["imports"][IMPORTED[name]] for each in results]
-        rows.append(_row("import", f"{name}, after jax", seconds, "jax", {"ours": name == "event_ops"}))
+        rows.append(row_of("import", f"{name}, after jax", seconds, "jax", ours=name == "event_ops"))
     return rows, failed
 
 
 def measure_calls(
     ways: Sequence[str], rows: int, per_row: int, rounds: int, say: Callable[[str], None]
 ) -> tuple[list[Row], dict[str, str]]:
-    """First calls in a first and in a second process, without and with JAX's cache."""
+    """Time first calls in a first and in a second process, without and with JAX's cache."""
     request, expected = {"rows": rows, "per_row": per_row}, _expected(rows, per_row)
     jobs = {
         way + setting: functools.partial(two_processes, request | {"way": way}, bool(setting), expected)
@@ -77,7 +76,7 @@ def measure_calls(
 
 
 def two_processes(request: Mapping[str, Any], jax_cache: bool, expected: float) -> Found:
-    """The same in two processes; what the first one leaves on disk is there for the second."""
+    """Ask the same of two processes; what the first one leaves on disk is there for the second."""
     with tempfile.TemporaryDirectory() as folder:
         env = caches(Path(folder), jax_cache)
         first = ask("cold", request, env)
@@ -91,7 +90,7 @@ def two_processes(request: Mapping[str, Any], jax_cache: bool, expected: float) 
 
 
 def caches(folder: Path, jax_cache: bool) -> dict[str, str | None]:
-    """The environment in which everything that is kept on disk is kept in `folder`."""
+    """Return the environment in which everything that is kept on disk is kept in `folder`."""
     in_folder = {
         **{"XDG_CACHE_HOME": "cache", "FFI_BRIDGE_CACHE_DIR": "kernels"},
         **{"NUMBA_CACHE_DIR": "numba", "WARP_CACHE_PATH": "warp"},
@@ -113,11 +112,7 @@ def _first_call(way: str, found: Sequence[Found], process: str, setting: str) ->
     if "start" in answers[0]:
         more["jax_start_us"] = median([each["start"] for each in answers]) * 1e6
     group = f"first call, {process} process{setting}"
-    return _row(group, way, [each["first"] for each in answers], BASELINE, more)
-
-
-def _row(group: str, rival: str, seconds: Sequence[float], baseline: str, more: Mapping[str, Any]) -> Row:
-    return Row(group, rival, median(seconds), baseline, {**spread(seconds), **more})
+    return row_of(group, way, [each["first"] for each in answers], BASELINE, **more)
 
 
 def _expected(rows: int, per_row: int) -> float:
@@ -125,25 +120,15 @@ def _expected(rows: int, per_row: int) -> float:
     return norm(matrix @ vector(rows))
 
 
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench cold", description=__doc__, allow_abbrev=False)
-    add = parser.add_argument
-    add("--rounds", type=int, default=5, help="processes of each kind; default: 5")
-    add("--rows", type=int, default=1000, help="of the square matrix; default: 1000")
-    add("--per-row", type=int, default=100, help="entries; default: 100")
-    add(
-        "--only", nargs="+", default=[], metavar="WORD", help="ways whose name contains it, and the reference"
-    )
-    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
-    options = parser.parse_args(argv)
-    if min(options.rounds, options.rows, options.per_row) < 1:
-        parser.error("--rounds, --rows and --per-row are at least 1")
-    return options
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, show and write; returns the exit status."""
-    options, console = _parse(argv), Console()
+    """Measure, show and write; return the exit status."""
+    parser = Parser("cold", __doc__)
+    add = parser.add_argument
+    add("--rounds", type=count, default=5, help="processes of each kind; default: 5")
+    add("--rows", type=count, default=1000, help="of the square matrix; default: 1000")
+    add("--per-row", type=count, default=100, help="entries; default: 100")
+    add("--only", nargs="+", metavar="WORD", help="ways whose name contains it, and the reference")
+    options, console = parser.parse(argv), Console()
     wanted = [*options.only, BASELINE] if options.only else [""]
     ways = [way for way in WAYS if any(word in way for word in wanted)]
     with console.status("measuring") as status:
@@ -151,11 +136,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         calls, more_failed = measure_calls(ways, options.rows, options.per_row, options.rounds, status.update)
     failed |= more_failed
     show(console, "Cold start", rows + calls)
-    for name, reason in failed.items():
-        console.print(f"skipped: {name}: {reason}", markup=False, soft_wrap=True)
-    problem = {"rows": options.rows, "per_row": options.per_row, "dtype": str(np.dtype(np.float32))}
-    asked = sys.argv[1:] if argv is None else argv
-    write(options.output, "cold", asked, rows + calls, problem=problem, skipped=failed)
+    print_skipped(console, failed)
+    problem = {"rows": options.rows, "per_row": options.per_row, "dtype": "float32"}
+    write(options, as_json(rows + calls), problem=problem, skipped=failed)
     return 0
 
 

@@ -8,19 +8,22 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from event_ops_harness.results import Row
+
 Found = dict[str, Any]
+T = TypeVar("T")
 
 
 class ProcessError(RuntimeError):
-    """A process ended without a result, or with a wrong one; the message is the reason."""
+    """A process that ended without a result, or with a wrong one; the message is the reason."""
 
 
 def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] | None = None) -> Found:
-    """What `workers.<worker>` answers to a request, from a process of its own.
+    """Return what `workers.<worker>` answers to a request, from a process of its own.
 
     Args:
         worker: name of a module in `workers`.
@@ -31,24 +34,28 @@ def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] |
         ProcessError: the process failed; the text is the last line of its error.
     """
     changed = os.environ | (env or {})
-    done = subprocess.run(
-        [sys.executable, "-m", f"{__package__}.workers.{worker}", json.dumps(request)],
-        capture_output=True,
-        text=True,
-        env={name: value for name, value in changed.items() if value is not None},
-    )
-    answers = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or not answers:
-        said = done.stderr.strip().splitlines()
-        raise ProcessError(said[-1] if said else f"exit status {done.returncode}, and no result")
+    words = ["-m", f"{__package__}.workers.{worker}", json.dumps(request)]
+    said = run_python(words, {name: value for name, value in changed.items() if value is not None})
+    answers = [line for line in said.splitlines() if line.startswith("{")]
+    if not answers:
+        raise ProcessError("the process ended without a result")
     return json.loads(answers[-1])
 
 
+def run_python(words: Sequence[str], env: Mapping[str, str]) -> str:
+    """Run this Python in an environment and return what it prints. Raises ProcessError with its last line."""
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=dict(env))
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise ProcessError(said[-1] if said else f"exit status {done.returncode}")
+    return done.stdout
+
+
 def take_turns(
-    jobs: Mapping[str, Callable[[], Found]], rounds: int, say: Callable[[str], None] = lambda _: None
-) -> tuple[dict[str, list[Found]], dict[str, str]]:
-    """What each job found in each round, A B C C B A ...; and why the others, which are left out, failed."""
-    found: dict[str, list[Found]] = {name: [] for name in jobs}
+    jobs: Mapping[str, Callable[[], T]], rounds: int, say: Callable[[str], None] = lambda _: None
+) -> tuple[dict[str, list[T]], dict[str, str]]:
+    """Return what each job found in each round, A B C C B A ...; and why others, left out, failed."""
+    found: dict[str, list[T]] = {name: [] for name in jobs}
     failed: dict[str, str] = {}
     for turn in range(rounds):
         for name in list(jobs)[:: -1 if turn % 2 else 1]:
@@ -62,12 +69,8 @@ def take_turns(
     return {name: results for name, results in found.items() if name not in failed}, failed
 
 
-def median(values: Sequence[float]) -> float:
-    """The middle one."""
-    return statistics.median(values)
-
-
-def spread(seconds: Sequence[float]) -> dict[str, Any]:
-    """For JSON: the quartiles, in microseconds, and of how many processes."""
+def row_of(group: str, rival: str, seconds: Sequence[float], baseline: str, **more: Any) -> Row:
+    """Return the row of the median, with the quartiles, in microseconds, and the number of processes."""
     low, high = np.percentile(np.asarray(seconds) * 1e6, [25, 75])
-    return {"quartiles_us": [float(low), float(high)], "processes": len(seconds)}
+    spread = {"quartiles_us": [float(low), float(high)], "processes": len(seconds)}
+    return Row(group, rival, statistics.median(seconds), baseline, {**spread, **more})

@@ -1,4 +1,4 @@
-"""What a gradient costs: value_and_grad beside value, for operators linear in each float argument."""
+"""Time gradients: value_and_grad beside value, by the arguments in which an operator is linear."""
 
 from __future__ import annotations
 
@@ -13,24 +13,12 @@ import numpy as np
 from event_ops_harness.bench.steps import Problem, called
 from event_ops_harness.bench.timing import seconds_per_step
 
-LINEAR: Final = (
-    "csr_event_matmat",
-    "csr_event_matvec",
-    "csr_matmat",
-    "csr_matvec",
-    "csr_sddmm",
-    "dense_event_matvec",
-    "ell_event_matvec",
-    "ell_matvec",
-    "scatter_add",
-    "segment_sum",
-)
 TARGET: Final = 3.5
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """Seconds of one value, and of the value with the gradient by the arguments at `positions`."""
+    """Hold the seconds of one value, and of the value with the gradient by the arguments at `positions`."""
 
     name: str
     positions: tuple[int, ...]
@@ -39,24 +27,24 @@ class Gradient:
 
     @property
     def ratio(self) -> float:
-        """How many times as long as the value alone."""
+        """Return how many times as long as the value alone both take."""
         return self.value_and_grad / self.value
 
     def as_row(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return it as JSON has it."""
         times = {"value_us": self.value * 1e6, "value_and_grad_us": self.value_and_grad * 1e6}
         return {"group": self.name, "by": self.positions, **times, "ratio": self.ratio}
 
 
 class Largest:
-    """The largest problem seen of each orientation, transposed or not, if the operator is linear."""
+    """Keep the largest problem of each orientation, transposed or not, if the operator is linear."""
 
     def __init__(self) -> None:
         self.problems: dict[bool, Problem] = {}
 
     def see(self, problem: Problem) -> None:
-        """Keep it where it is as large as what was kept."""
-        if problem.operator.name not in LINEAR:
+        """Keep the problem where it is as large as what was kept."""
+        if not problem.operator.bench.linear:
             return
         orientation = bool(problem.kwargs.get("transpose"))
         held = self.problems.get(orientation)
@@ -65,11 +53,11 @@ class Largest:
 
 
 def measure(problem: Problem, rounds: int, budget: float) -> Gradient:
-    """On the default backend, called from Python."""
+    """Time the default backend, called from Python."""
     positions, value, both = functions(problem)
     args = tuple(map(jnp.asarray, with_float_events(problem)))
     runs = {"value": called(value, args), "value_and_grad": called(both, args)}
-    best = seconds_per_step(runs, rounds=rounds, budget=budget, at_least=0, compiled=runs)
+    best = seconds_per_step(runs, rounds=rounds, budget=budget, at_least=0)
     return Gradient(problem.name, positions, best["value"], best["value_and_grad"])
 
 
@@ -78,9 +66,8 @@ def _nbytes(problem: Problem) -> int:
 
 
 def functions(problem: Problem) -> tuple[tuple[int, ...], Callable[..., Any], Callable[..., Any]]:
-    """The positions of float arguments, half the squared norm of the outputs, and that with its gradient."""
-    args = with_float_events(problem)
-    positions = tuple(i for i, x in enumerate(args) if np.asarray(x).dtype.kind == "f")
+    """Return the positions, half the squared norm of the outputs, and that with its gradient."""
+    positions = problem.operator.bench.linear
 
     def value(*args: Any) -> Any:
         y = problem.operator.function(*args, **problem.kwargs)
@@ -90,6 +77,6 @@ def functions(problem: Problem) -> tuple[tuple[int, ...], Callable[..., Any], Ca
 
 
 def with_float_events(problem: Problem) -> list[Any]:
-    """The arguments, flags as numbers: only those have a derivative."""
+    """Return the arguments, flags as numbers: only those have a derivative."""
     dtype = problem.operator.dtypes[0]
     return [x.astype(dtype) if np.asarray(x).dtype == bool else x for x in problem.args]

@@ -1,4 +1,4 @@
-"""Memory per synapse: what a matrix keeps resident, and the peak while it is built and multiplied.
+"""Measure memory per synapse: what a matrix keeps resident, and the peak while it is built and multiplied.
 
 Each figure is the slope, by least squares, of a fresh process's resident memory over the number of synapses,
 so that what every process needs (Python, libraries, compiled programs) is not in it. Peaks count the matrix
@@ -16,17 +16,18 @@ import functools
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
+from scipy.stats import linregress
 
-from event_ops_harness.bench.fits import line
-from event_ops_harness.bench.fresh import Found, ProcessError, ask, median, take_turns
+from event_ops_harness.bench.fresh import Found, ProcessError, ask, take_turns
+from event_ops_harness.bench.suite import Parser, count, print_skipped, write
 from event_ops_harness.bench.workers.memory import KINDS
-from event_ops_harness.results import write_rows
+from event_ops_harness.results import new_table
 
-OUTPUT: Final = Path(__file__).parents[2] / "results" / "memory.json"
 BASELINE: Final = "SciPy CSR"
 STAGES: Final = ("kept", "building", "product", "event product")
 SYNAPSES: Final = (2_000_000, 8_000_000, 16_000_000, 32_000_000)
@@ -38,7 +39,7 @@ _ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
 def measure(
     kinds: Sequence[str], options: argparse.Namespace, status: Any
 ) -> tuple[list[Any], dict[str, str]]:
-    """One row per stage and kind; and why kinds were left out."""
+    """Return one row per stage and kind; and why kinds were left out."""
     jobs = {kind: functools.partial(_sizes, kind, options) for kind in kinds}
     found, failed = take_turns(jobs, options.rounds, status.update)
     if BASELINE not in found:
@@ -56,7 +57,7 @@ def measure(
 
 
 def _sizes(kind: str, options: argparse.Namespace) -> Found:
-    """One process per size, after one that fills the kernel cache: compiling leaves memory behind."""
+    """Ask one process per size, after one that fills the kernel cache: compiling leaves memory behind."""
     sizes = [{"rows": n // options.per_row, "per_row": options.per_row} for n in options.synapses]
     _, *found = [ask("memory", {"kind": kind, **size}, _ENVIRONMENT) for size in (sizes[0], *sizes)]
     return {"sizes": found}
@@ -64,12 +65,12 @@ def _sizes(kind: str, options: argparse.Namespace) -> Found:
 
 def _row(stage: str, kind: str, rounds: Sequence[Found], synapses: Sequence[int]) -> dict[str, Any]:
     resident = [median([each["sizes"][i][stage] for each in rounds]) for i in range(len(synapses))]
-    fit = line(synapses, resident)
+    fit: Any = linregress(synapses, resident)
     return {
         "group": stage,
         "rival": kind,
         "bytes_per_synapse": fit.slope,
-        "error": fit.error,
+        "error": fit.stderr,
         "fixed_MiB": fit.intercept / 2**20,
         "synapses": list(synapses),
         "resident_MiB": [size / 2**20 for size in resident],
@@ -77,7 +78,7 @@ def _row(stage: str, kind: str, rounds: Sequence[Found], synapses: Sequence[int]
 
 
 def _wrong(found: Mapping[str, Sequence[Found]]) -> dict[str, str]:
-    """Kinds whose products are not those of the same matrix in SciPy."""
+    """Return the kinds whose products are not those of the same matrix in SciPy, and why."""
     expected = found[BASELINE][0]["sizes"]
     wrong: dict[str, str] = {}
     for kind, (first, *_) in found.items():
@@ -90,10 +91,8 @@ def _wrong(found: Mapping[str, Sequence[Found]]) -> dict[str, str]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(title="Bytes per synapse, ± standard error", title_justify="left")
-    table.add_column("matrix", no_wrap=True)
-    for stage in STAGES:
-        table.add_column(stage if stage == "kept" else f"peak, {stage}", justify="right")
+    columns = ("matrix", *(stage if stage == "kept" else f"peak, {stage}" for stage in STAGES))
+    table = new_table("Bytes per synapse, ± standard error", columns, text=("matrix",), whole=("matrix",))
     for kind in dict.fromkeys(row["rival"] for row in rows):
         cells = [
             f"{row['bytes_per_synapse']:.2f} ± {row['error']:.2f}" for row in rows if row["rival"] == kind
@@ -103,17 +102,14 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench memory", description=__doc__, allow_abbrev=False)
+    parser = Parser("memory", __doc__)
     add = parser.add_argument
-    add("--rounds", type=int, default=3, help="processes of each kind and size; default: 3")
-    add("--synapses", type=int, nargs="+", default=SYNAPSES, metavar="N", help="at least three sizes")
-    add("--per-row", type=int, default=1000, metavar="N", help="synapses in a row; default: 1000")
+    add("--rounds", type=count, default=3, help="processes of each kind and size; default: 3")
+    add("--synapses", type=count, nargs="+", default=SYNAPSES, metavar="N", help="at least three sizes")
+    add("--per-row", type=count, default=1000, metavar="N", help="synapses in a row; default: 1000")
     add("--only", nargs="+", default=[], metavar="WORD", help="kinds whose name contains it, and SciPy")
-    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
-    options = parser.parse_args(argv)
-    if options.rounds < 1 or options.per_row < 1:
-        parser.error("--rounds and --per-row are at least 1")
-    if len(set(options.synapses)) < 3 or any(n % options.per_row or n < 1 for n in options.synapses):
+    options = parser.parse(argv)
+    if len(set(options.synapses)) < 3 or any(n % options.per_row for n in options.synapses):
         parser.error(f"--synapses: at least three different multiples of --per-row, {options.per_row}")
     if any(n < options.per_row**2 for n in options.synapses):
         parser.error(
@@ -125,16 +121,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, show and write; returns the exit status."""
+    """Measure, show and write; return the exit status."""
     options, console = _parse(argv), Console()
     kinds = [kind for kind in KINDS if any(word in kind for word in (*options.only, BASELINE))]
     with console.status("measuring") as status:
         rows, failed = measure(kinds if options.only else list(KINDS), options, status)
     console.print(_table(rows))
-    for name, reason in failed.items():
-        console.print(f"skipped: {name}: {reason}", markup=False, soft_wrap=True)
-    asked = sys.argv[1:] if argv is None else argv
-    write_rows(options.output, "memory", asked, rows, skipped=failed)
+    print_skipped(console, failed)
+    write(options, rows, skipped=failed)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Benchmark: the cortical microcircuit on our operators beside NEST.
+"""Time the cortical microcircuit on our operators beside NEST.
 
 Each simulator runs in a process of its own on as many cores, with as many threads, builds its network once,
 simulates one stretch that is not measured, and then one stretch after the other in turns with the other.
@@ -11,93 +11,70 @@ more. With --parts also where the time of our step goes, and how far each part i
 
 import argparse
 import math
-import statistics
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
+from itertools import groupby
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
+from scipy.stats import linregress
 
-from event_ops_harness.bench.microcircuit_growth import add_efficiencies, exponents
 from event_ops_harness.bench.microcircuit_parts import measure_parts, parts_table
 from event_ops_harness.bench.simulators import (
     Job,
     Row,
     add_rivals_python,
+    cells_of,
+    chosen,
     measure_in_turns,
-    median_ratio,
-    print_skipped,
+    print_skipped_rows,
+    summarize,
 )
+from event_ops_harness.bench.suite import Parser, amount, count, write
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.rivals import NEST, OURS
 from event_ops_harness.networks.microcircuit.rivals.request import nest_request
 from event_ops_harness.networks.shared.rivals import Rival
-from event_ops_harness.results import write_rows
+from event_ops_harness.results import new_table
 
 MAX_CONNECTIONS_PER_THREAD = 134_217_726  # of NEST
-OUTPUT = Path(__file__).parents[2] / "results" / "microcircuit.json"
-
-
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="bench microcircuit", description=__doc__, allow_abbrev=False)
-    add = parser.add_argument
-    add("--scales", type=float, nargs="+", default=(0.1,), metavar="X", help="default: 0.1")
-    add("--cores", type=int, nargs="+", default=(2,), metavar="N", help="for each simulator; default: 2")
-    add("--seconds", type=float, default=1.0, metavar="S", help="model time of a stretch; default: 1")
-    add("--rounds", type=int, default=5, help="default: 5")
-    add("--drive", choices=("poisson", "dc"), default="poisson")
-    add("--parts", action="store_true", help="measure the parts of our step, too")
-    add("--only", nargs="+", default=[], metavar="WORD", help="simulators whose name contains it")
-    add_rivals_python(parser, "nest-simulator")
-    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
-    return parser
 
 
 def threads_of(rival: Rival, model: Microcircuit, cores: int) -> int:
-    """As many as cores, but for NEST as many as it asks for."""
+    """Return as many as cores, but for NEST as many as it asks for."""
     needed = math.ceil(int(model.synapses.sum()) / MAX_CONNECTIONS_PER_THREAD)
     return cores if rival.ours or needed <= cores else cores * math.ceil(needed / cores)
 
 
 def asked_of(scale: float, options: argparse.Namespace) -> tuple[Microcircuit, dict[str, Any]]:
-    """The model, and what a worker is told of it."""
+    """Return the model, and what a worker is told of it."""
     sizes = {"N_scaling": scale, "K_scaling": scale, "drive": options.drive}
     model = Microcircuit(**sizes)
-    steps = model.steps(options.seconds)
-    return model, {
-        "model": sizes,
-        "network": nest_request(model),
-        "steps": steps,
-        "seed": 1,
-        "record": None,
-    }
+    request = {"model": sizes, "network": nest_request(model), "steps": model.steps(options.seconds)}
+    return model, request | {"seed": 1, "record": None}
 
 
 def parts_of(scale: float, cores: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Where the time of our step goes, on so many cores."""
+    """Measure where the time of our step goes, on so many cores."""
     _, request = asked_of(scale, options)
     return {"scale": scale, "cores": cores, **measure_parts(request, cores, options.rounds)}
 
 
 def measure(scale: float, cores: int, options: argparse.Namespace) -> list[Row]:
-    """One row per simulator, skipped ones with their reason."""
+    """Return one row per simulator, skipped ones with their reason."""
     model, request = asked_of(scale, options)
     jobs: list[Job] = []
-    for rival in (OURS, NEST):
-        if options.only and not any(word in rival.name for word in options.only):
-            continue
+    for rival in chosen((OURS, NEST), options.only):
         threads = {"threads": threads_of(rival, model, cores)}
         row: Row = {"simulator": rival.name, "scale": scale, "cores": cores, "neurons": model.neurons}
         row |= {"synapses": int(model.synapses.sum()), "drive": options.drive, **threads}
         jobs.append((rival, row, request | threads))
-    for row in measure_in_turns(jobs, options.rivals_python, options.rounds, partial(keep, options.seconds)):
-        row["min"], row["median"] = min(row["real_time_factors"]), statistics.median(row["real_time_factors"])
-    rows = [row for _, row, _ in jobs]
-    compare(rows)
-    return rows
+    measured = measure_in_turns(jobs, options.rivals_python, options.rounds, partial(keep, options.seconds))
+    summarize(measured, "real_time_factors", NEST.name)
+    return [row for _, row, _ in jobs]
 
 
 def keep(seconds: float, row: Row, result: dict[str, Any]) -> None:
@@ -106,36 +83,66 @@ def keep(seconds: float, row: Row, result: dict[str, Any]) -> None:
         row["peak_bytes"] = result["peak_bytes"]
 
 
-def compare(rows: Sequence[Row]) -> None:
-    """Ratios to NEST in the same rounds."""
-    base = next((r for r in rows if r["simulator"] == NEST.name and "min" in r), None)
-    for row in rows:
-        if base is None or "min" not in row:
+def add_efficiencies(rows: Sequence[Row]) -> None:
+    """Add efficiency = t1 / (n * tn) where the same was measured on one core; t is the best round."""
+    measured = [row for row in rows if "min" in row]
+    alone = {(row["simulator"], row["scale"]): row["min"] for row in measured if row["cores"] == 1}
+    for row in measured:
+        one = alone.get((row["simulator"], row["scale"]))
+        if one is not None and row["cores"] > 1:
+            row["efficiency"] = one / (row["cores"] * row["min"])
+
+
+def exponents(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Fit time = factor * synapses ** exponent to the best rounds, where there are three scales or more."""
+
+    def series(row: dict[str, Any]) -> tuple[str, int]:
+        return row["simulator"], row["cores"]
+
+    found = []
+    for (simulator, cores), own in groupby(sorted((r for r in rows if "min" in r), key=series), key=series):
+        points = sorted({row["synapses"]: row["min"] for row in own}.items())
+        if len(points) < 3:
             continue
-        row["ratio_median"] = median_ratio(row, base, "real_time_factors")
+        sizes, times = zip(*points, strict=True)
+        fit: Any = linregress(np.log(sizes), np.log(times))
+        figures = {"exponent": float(fit.slope), "error": float(fit.stderr)}
+        span = {"from": sizes[0], "to": sizes[-1]}
+        found.append({"simulator": simulator, "cores": cores, **figures, **span})
+    return found
 
 
 def table_of(rows: Sequence[Row]) -> Table:
-    table = Table(title="Microcircuit, wall clock over model time", title_justify="left")
-    for column in ("scale", "cores", "simulator", "min", "median", "÷ NEST", "efficiency", "build s"):
-        table.add_column(column, justify="left" if column == "simulator" else "right")
+    columns = ("scale", "cores", "simulator", "min", "median", "÷ NEST", "efficiency", "build s")
+    table = new_table("Microcircuit, wall clock over model time", columns, text=("simulator",))
     for row in rows:
-        shown = ("min", "median", "ratio_median", "efficiency")
-        cells = [f"{row[name]:.3g}" if name in row else "" for name in shown]
+        cells = cells_of(row, "min", "median", "ratio_median", "efficiency")
         built = f"{row['versions']['build_seconds']:.1f}" if "versions" in row else ""
         table.add_row(f"{row['scale']:g}", str(row["cores"]), row["simulator"], *cells, built)
     return table
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    asked = sys.argv[1:] if argv is None else argv
-    parser = make_parser()
-    options = parser.parse_args(asked)
-    if min(options.rounds, *options.cores) < 1:
-        parser.error("--rounds and --cores are at least 1")
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = Parser("microcircuit", __doc__)
+    add = parser.add_argument
+    add("--scales", type=amount, nargs="+", default=(0.1,), metavar="X", help="default: 0.1")
+    add("--cores", type=count, nargs="+", default=(2,), metavar="N", help="for each simulator; default: 2")
+    add("--seconds", type=amount, default=1.0, metavar="S", help="model time of a stretch; default: 1")
+    add("--rounds", type=count, default=5, help="default: 5")
+    add("--drive", choices=("poisson", "dc"), default="poisson")
+    add("--parts", action="store_true", help="measure the parts of our step, too")
+    add("--only", nargs="+", default=[], metavar="WORD", help="simulators whose name contains it")
+    add_rivals_python(parser, "nest-simulator")
+    options = parser.parse(argv)
     if options.parts and options.drive == "dc":
         parser.error("--parts: with the constant drive there is no background to measure")
-    console, rows, parts = Console(), list[Row](), list[dict[str, Any]]()
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, show and write; return the exit status."""
+    options, console = _parse(argv), Console()
+    rows, parts = list[Row](), list[dict[str, Any]]()
     for scale in options.scales:
         for cores in options.cores:
             with console.status(f"scale {scale:g}, {cores} cores"):
@@ -150,8 +157,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     if parts:
         console.print(parts_table(parts))
-    print_skipped(console, rows)
-    write_rows(options.output, "microcircuit", asked, rows, fits=fits, parts=parts)
+    print_skipped_rows(console, rows)
+    write(options, rows, fits=fits, parts=parts)
     console.print(f"Written: {options.output.name}")
     return 0
 

@@ -1,4 +1,4 @@
-"""Where the time of a step of the microcircuit goes, and how far each part is from memory bandwidth."""
+"""Measure where the time of a step of the microcircuit goes, and how far each part is from bandwidth."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 from rich.table import Table
 
 from event_ops_harness.networks.shared.rivals import Rival, Worker
+from event_ops_harness.results import new_table
 
 PARTS = Rival("parts", ("-m", "event_ops_harness.bench.workers.microcircuit_parts"), ours=True)
 NAMES = ("neurons", "delivery", "background")
 
 
 def measure_parts(request: Mapping[str, Any], threads: int, rounds: int) -> dict[str, Any]:
-    """The best of `rounds` turns of the step and of its parts, after one that is not measured.
+    """Return the best of `rounds` turns of the step and of its parts, after one that is not measured.
 
     Delivery, with the lists of spikes that it reads, and background are measured alone; neurons is what is
     left of the step: `lif_expsyn_step`. Raises WorkerError.
@@ -28,7 +29,7 @@ def measure_parts(request: Mapping[str, Any], threads: int, rounds: int) -> dict
 
 
 def shares(seconds: Mapping[str, float], moved: Mapping[str, float], triad: float) -> dict[str, Any]:
-    """Of the step's time; and bytes that must move over those that the triad moves in the same time."""
+    """Return each part's share of the step, and of the bytes that the triad moves in the part's time."""
     step, alone = seconds["step"], {name: seconds[name] for name in ("delivery", "background")}
     parts = {"neurons": step - sum(alone.values()), **alone}
     return {
@@ -47,19 +48,13 @@ def shares(seconds: Mapping[str, float], moved: Mapping[str, float], triad: floa
 
 
 def parts_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """One line per scale, number of cores and part."""
-    table = Table(title="Where the time of a step goes", title_justify="left")
-    for column in ("scale", "cores", "part", "µs", "share", "KB", "of triad"):
-        table.add_column(column, justify="left" if column == "part" else "right")
+    """Show a line for each scale, number of cores and part."""
+    columns = ("scale", "cores", "part", "µs", "share", "KB", "of triad")
+    table = new_table("Where the time of a step goes", columns, text=("part",))
     for row in rows:
         where = f"{row['scale']:g}", str(row["cores"])
         for name, part in row["parts"].items():
-            cells = (
-                f"{part['us']:.4g}",
-                f"{part['share']:.0%}",
-                f"{part['KB']:.4g}",
-                f"{part['of_triad']:.2f}",
-            )
-            table.add_row(*where, name, *cells)
+            times = f"{part['us']:.4g}", f"{part['share']:.0%}"
+            table.add_row(*where, name, *times, f"{part['KB']:.4g}", f"{part['of_triad']:.2f}")
         table.add_section()
     return table

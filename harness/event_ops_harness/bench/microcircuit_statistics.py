@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.bench.simulators import add_rivals_python
+from event_ops_harness.bench.suite import Parser, amount, count
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
 from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, wiring_of
@@ -28,31 +29,29 @@ from event_ops_harness.networks.microcircuit.rivals.request import nest_request
 from event_ops_harness.networks.microcircuit.simulation import simulate
 from event_ops_harness.networks.microcircuit.statistics import QUANTITIES, Spikes, distributions, ks_distance
 from event_ops_harness.networks.shared.rivals import Worker
-from event_ops_harness.results import write_found
+from event_ops_harness.results import new_table, write_found
 
-OUTPUT = Path(__file__).parents[2] / "results" / "microcircuit_statistics.json"
 DISCARDED = 0.5  # s
 PROGRAM = "event_ops_harness.bench.microcircuit_statistics"
 
 Distributions = dict[str, dict[str, np.ndarray]]
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="microcircuit compare", description=__doc__, allow_abbrev=False)
+def make_parser() -> Parser:
+    parser = Parser("microcircuit_statistics", __doc__)
     add = parser.add_argument
-    add("--scale", type=float, default=0.1, metavar="X", help="default: 0.1")
-    add("--seconds", type=float, default=10.0, metavar="S", help="model time that counts; default: 10")
-    add("--seeds", type=int, default=3, metavar="N", help="so many of each simulator; default: 3")
+    add("--scale", type=amount, default=0.1, metavar="X", help="default: 0.1")
+    add("--seconds", type=amount, default=10.0, metavar="S", help="model time that counts; default: 10")
+    add("--seeds", type=count, default=3, metavar="N", help="so many of each simulator; default: 3")
     add("--drive", choices=("poisson", "dc"), default="poisson")
-    add("--threads", type=int, default=1, help="of NEST; default: 1")
+    add("--threads", type=count, default=1, help="of NEST; default: 1")
     add_rivals_python(parser, "nest-simulator")
     add("--keep", type=Path, metavar="FOLDER", help="keep NEST's spikes there, and use those that are")
-    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
     return parser
 
 
 def ours(model: Microcircuit, seed: int, steps: int) -> Spikes:
-    """One run of ours."""
+    """Simulate one run of ours."""
     wiring = wiring_of(recurrent_connectivity(model, seed), seed)
     state = initial_state(model, seed)
     _, recording = simulate(model, catalog_step(model, None), state, wiring, steps=steps)
@@ -60,7 +59,7 @@ def ours(model: Microcircuit, seed: int, steps: int) -> Spikes:
 
 
 def theirs(model: Microcircuit, seed: int, steps: int, options: argparse.Namespace) -> Spikes:
-    """One run of NEST, or one that was kept."""
+    """Read a run of NEST that was kept, or simulate it."""
     with tempfile.TemporaryDirectory() as folder:
         name = f"nest-{options.scale:g}-{options.drive}-{steps}-{seed}.npz"
         path = (options.keep or Path(folder)) / name
@@ -71,7 +70,7 @@ def theirs(model: Microcircuit, seed: int, steps: int, options: argparse.Namespa
 
 
 def run_nest(model: Microcircuit, seed: int, steps: int, options: argparse.Namespace, path: Path) -> None:
-    """Simulate, and write the spikes."""
+    """Let NEST simulate, and write the spikes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     request = {"network": nest_request(model), "seed": seed, "steps": steps, "record": str(path)}
     worker = Worker(NEST, options.rivals_python, {**request, "threads": options.threads})
@@ -80,7 +79,7 @@ def run_nest(model: Microcircuit, seed: int, steps: int, options: argparse.Names
 
 
 def distances(runs: Sequence[Distributions], name: str, quantity: str) -> np.ndarray:
-    """(runs, runs), between the distributions of a quantity in a population."""
+    """Return (runs, runs), the distances between the distributions of a quantity in a population."""
     found = np.zeros((len(runs), len(runs)))
     for (i, a), (j, b) in itertools.combinations(enumerate(runs), 2):
         found[i, j] = found[j, i] = ks_distance(a[name][quantity], b[name][quantity])
@@ -88,7 +87,7 @@ def distances(runs: Sequence[Distributions], name: str, quantity: str) -> np.nda
 
 
 def verdicts(runs: Sequence[Distributions], nests: Sequence[Distributions]) -> list[dict[str, Any]]:
-    """One row per population and quantity: distances of all pairs of runs, and the p-values."""
+    """Return one row per population and quantity: distances of all pairs of runs, and the p-values."""
     asked = [(name, quantity) for name in POPULATIONS for quantity in QUANTITIES]
     matrices = np.array([distances([*runs, *nests], *each) for each in asked])
     upper = np.triu_indices(len(runs), 1)
@@ -107,7 +106,7 @@ def verdicts(runs: Sequence[Distributions], nests: Sequence[Distributions]) -> l
 
 
 def means(runs: Sequence[Distributions]) -> dict[str, dict[str, list[float]]]:
-    """By population and quantity, one mean per run."""
+    """Return one mean per run, by population and quantity."""
     return {
         name: {
             q: [float(run[name][q].mean()) if run[name][q].size else 0.0 for run in runs] for q in QUANTITIES
@@ -117,9 +116,9 @@ def means(runs: Sequence[Distributions]) -> dict[str, dict[str, list[float]]]:
 
 
 def table_of(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table(title="Kolmogorov-Smirnov distance: to NEST, and from seed to seed", title_justify="left")
-    for heading in ("population", "quantity", "to NEST", "NEST", "ours", "p", "adjusted"):
-        table.add_column(heading, justify="left" if heading in ("population", "quantity") else "right")
+    title = "Kolmogorov-Smirnov distance: to NEST, and from seed to seed"
+    columns = ("population", "quantity", "to NEST", "NEST", "ours", "p", "adjusted")
+    table = new_table(title, columns, text=("population", "quantity"))
     for row in rows:
         ks = (f"{np.mean(row[f'ks_{name}']):.4f}" for name in ("to_nest", "within_nest", "within_ours"))
         table.add_row(row["population"], row["quantity"], *ks, f"{row['p']:.3f}", f"{row['p_adjusted']:.3f}")
@@ -127,9 +126,8 @@ def table_of(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    asked = sys.argv[1:] if argv is None else argv
     parser = make_parser()
-    options = parser.parse_args(asked)
+    options = parser.parse(argv)
     if not 2 <= options.seeds <= MAX_RUNS:
         parser.error(f"--seeds {options.seeds}: NEST is compared with itself, so from 2 to {MAX_RUNS}")
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)

@@ -1,4 +1,4 @@
-"""How much two samples of times differ, and how much of that may be noise, from ranks alone."""
+"""Say how much two samples of times differ, and how much of that may be noise, from ranks alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Change:
-    """The ratio of medians, after / before, and what it may be by noise: an interval from `low` to `high`."""
+    """Hold the ratio of medians, after / before, and what noise may make of it: from `low` to `high`."""
 
     ratio: float
     low: float
@@ -19,14 +19,14 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """Which way the change goes beyond noise, or "same"."""
+        """Say which way the change goes beyond noise, or "same"."""
         if self.low > 1:
             return "slower"
         return "faster" if self.high < 1 else "same"
 
 
 def change(before: Sequence[float], after: Sequence[float], alpha: float) -> Change:
-    """The change, and the interval that misses the true ratio with probability `alpha` at most.
+    """Return the change, with the interval that misses the true ratio with probability `alpha` at most.
 
     Its ends are the k-th smallest and the k-th largest ratio of a time after to one before: it is that of the
     Mann-Whitney test, and assumes no distribution. Where even k = 1 misses more often than `alpha`, it stays
@@ -41,7 +41,7 @@ def change(before: Sequence[float], after: Sequence[float], alpha: float) -> Cha
 
 
 def _order(m: int, n: int, alpha: float) -> int:
-    """The largest k with P(U < k) <= alpha / 2 where nothing has changed; at least 1."""
+    """Return the largest k with P(U < k) <= alpha / 2 where nothing has changed; at least 1."""
     arrangements, below, k = math.comb(m + n, m), 0, 0
     while (below := below + _count(m, n, k)) / arrangements <= alpha / 2:
         k += 1
@@ -50,7 +50,7 @@ def _order(m: int, n: int, alpha: float) -> int:
 
 @functools.cache
 def _count(m: int, n: int, u: int) -> int:
-    """In how many arrangements of m and n times exactly u pairs are out of order."""
+    """Count the arrangements of m and n times in which exactly u pairs are out of order."""
     if u < 0:
         return 0
     if m == 0 or n == 0:

@@ -1,4 +1,4 @@
-"""The baseline that other bridges use: an XLA FFI handler that is a Python function behind a ctypes callback.
+"""Register the baseline of other bridges: an XLA FFI handler that is Python behind a ctypes callback.
 
 Here to be measured beside native handlers, and for nothing else.
 """

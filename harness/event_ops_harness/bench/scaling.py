@@ -1,4 +1,4 @@
-"""How cost grows: `csr_matvec` with entries, `csr_event_matvec` with spikes, `lif_step` with neurons.
+"""Time how cost grows: `csr_matvec` with entries, `csr_event_matvec` with spikes, `lif_step` with neurons.
 
 At every size our default backend, the reference and the peers are timed as in `bench catalog`. The exponent
 of time = factor * size ** exponent is fitted to the upper half of the sizes, by least squares in logarithms,
@@ -15,30 +15,28 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from scipy.stats import linregress
 
 from event_ops.cases import BENCHMARK, Arguments, Case
 from event_ops.cases.matrices import fixed_degree_csr, numbers
 from event_ops.catalog.lif_step.cases import CUBA
 from event_ops.discover import operators
-from event_ops_harness.bench import catalog, triad
-from event_ops_harness.bench.fits import power_law
-from event_ops_harness.bench.scaling_rivals import by_hand
+from event_ops_harness.bench import catalog, traffic
 from event_ops_harness.bench.steps import make_problem
-from event_ops_harness.results import Row, show, write
+from event_ops_harness.bench.suite import Parser, amount, count, write
+from event_ops_harness.results import Row, as_json, new_table, show
 
-OUTPUT: Final = Path(__file__).parents[2] / "results" / "scaling.json"
 PER_ROW: Final = 100
 
 
 @dataclass(frozen=True)
 class Series:
-    """An operator at several sizes; `case(size, neurons)` makes arguments, `unit` says what is counted."""
+    """Hold an operator at several sizes: `case(size, neurons)` makes arguments, sizes count `unit`s."""
 
     operator: str
     unit: str
@@ -47,13 +45,13 @@ class Series:
 
     @property
     def name(self) -> str:
-        """What grows with what."""
+        """Say what grows with what."""
         return f"{self.operator} by {self.unit}"
 
 
 @dataclass(frozen=True)
 class Fit:
-    """time = factor * size ** exponent, from size `first` to `last`; `error`: standard error of exponent."""
+    """Hold time = factor * size ** exponent, from size `first` to `last`, with the standard error."""
 
     series: str
     rival: str
@@ -100,7 +98,7 @@ SERIES: Final = {
 
 
 def measure(series: Series, options: argparse.Namespace, bandwidth: float, say: Any) -> list[Row]:
-    """The rows of `bench catalog` at every size."""
+    """Return the rows of `bench catalog` at every size."""
     operator = next(x for x in operators() if x.name == series.operator)
     rows: list[Row] = []
     for size in sorted(options.sizes or series.sizes):
@@ -108,28 +106,28 @@ def measure(series: Series, options: argparse.Namespace, bandwidth: float, say: 
         case = Case(f"{size} {series.unit}", series.case(size, options.neurons), frozenset({BENCHMARK}))
         problem = make_problem(operator, case)
         more = {"series": series.name, "size": size}
-        measured = catalog.measure(problem, options, bandwidth, by_hand(problem))
+        measured = catalog.measure(problem, options, bandwidth)
         rows += [replace(row, more={**more, **row.more}) for row in measured]
     return rows
 
 
 def fits(rows: Sequence[Row]) -> list[Fit]:
-    """One per series and rival, over the upper half of its sizes: at least three of them."""
+    """Fit each rival of each series, over the upper half of its sizes: at least three of them."""
     found: list[Fit] = []
     for series, own in groupby(rows, key=lambda row: row.more["series"]):
         points = list(own)
         for rival in dict.fromkeys(row.rival for row in points):
             curve = sorted((row.more["size"], row.seconds) for row in points if row.rival == rival)
             sizes, seconds = zip(*curve[-max(3, (len(curve) + 1) // 2) :], strict=True)
-            fit = power_law(sizes, seconds)
-            found.append(Fit(series, rival, fit.slope, fit.error, seconds[-1] * 1e6, sizes[0], sizes[-1]))
+            fit: Any = linregress(np.log(sizes), np.log(seconds))
+            ends = seconds[-1] * 1e6, sizes[0], sizes[-1]
+            found.append(Fit(series, rival, float(fit.slope), float(fit.stderr), *ends))
     return found
 
 
 def _table(found: Sequence[Fit]) -> Table:
-    table = Table(title="time = factor * size ** exponent", title_justify="left")
-    for column in ("what", "who", "exponent", "from", "to", "µs at the last"):
-        table.add_column(column, justify="left" if column in ("what", "who") else "right")
+    columns = ("what", "who", "exponent", "from", "to", "µs at the last")
+    table = new_table("time = factor * size ** exponent", columns, text=("what", "who"))
     for _, group in groupby(found, key=lambda fit: fit.series):
         for fit in group:
             exponent = f"{fit.exponent:.2f} ± {fit.error:.2f}"
@@ -141,18 +139,17 @@ def _table(found: Sequence[Fit]) -> Table:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench scaling", description=__doc__, allow_abbrev=False)
+    parser = Parser("scaling", __doc__)
     add = parser.add_argument
     add("--only", nargs="+", default=list(SERIES), choices=list(SERIES), help="what grows; default: all")
-    add("--sizes", type=int, nargs="+", default=[], metavar="N", help="at least five; default: each its own")
-    add("--neurons", type=int, default=100_000, help="of the matrix that spikes meet; default: 100,000")
+    add(
+        "--sizes", type=count, nargs="+", default=[], metavar="N", help="at least five; default: each its own"
+    )
+    add("--neurons", type=count, default=100_000, help="of the matrix that spikes meet; default: 100,000")
     add("--backends", nargs="+", default=["reference"], metavar="BACKEND", help="beside the default")
-    add("--rounds", type=int, default=5, help="turns of each; default: 5")
-    add("--budget", type=float, default=0.3, help="seconds per backend or peer and size; default: 0.3")
-    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
-    options = parser.parse_args(argv)
-    if options.rounds < 1 or options.budget <= 0 or min([options.neurons, *options.sizes]) < 1:
-        parser.error("--rounds, --neurons and --sizes are at least 1, --budget more than 0")
+    add("--rounds", type=count, default=5, help="turns of each; default: 5")
+    add("--budget", type=amount, default=0.3, help="seconds per backend or peer and size; default: 0.3")
+    options = parser.parse(argv)
     if options.sizes and len(set(options.sizes)) < 5:
         parser.error(f"--sizes: got {len(set(options.sizes))} different ones; expected at least 5")
     if "spikes" in options.only and max(options.sizes or SERIES["spikes"].sizes) > options.neurons:
@@ -161,10 +158,10 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, show and write; returns the exit status."""
+    """Measure, show and write; return the exit status."""
     options, console = _parse(argv), Console()
     with console.status("measuring the memory") as status:
-        bandwidth = triad.bytes_per_second(triad.beyond_cache())
+        bandwidth = traffic.bytes_per_second(traffic.beyond_cache())
         rows = [
             row for name in options.only for row in measure(SERIES[name], options, bandwidth, status.update)
         ]
@@ -172,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     show(console, "Times at every size", rows)
     console.print(_table(found))
     sections: dict[str, Any] = {"fits": [asdict(fit) for fit in found], "triad_GB/s": bandwidth / 1e9}
-    write(options.output, "scaling", sys.argv[1:] if argv is None else argv, rows, **sections)
+    write(options, as_json(rows), **sections)
     return 0
 
 

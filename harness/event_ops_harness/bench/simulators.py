@@ -1,4 +1,4 @@
-"""Simulators that are measured beside each other: each in a process of its own, in turns."""
+"""Measure simulators beside each other: each in a process of its own, in turns."""
 
 import argparse
 import os
@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from event_ops_harness.bench.suite import print_skipped
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 Row = dict[str, Any]
@@ -17,13 +18,18 @@ Job = tuple[Rival, Row, dict[str, Any]]  # who, what is written about it, what i
 
 
 def add_rivals_python(parser: argparse.ArgumentParser, needed: str) -> None:
-    """The option that says which Python has the rivals."""
+    """Add the option that says which Python has the rivals."""
     parser.add_argument(
         "--rivals-python",
         default=os.environ.get("CUBA_RIVALS_PYTHON", sys.executable),
         metavar="PYTHON",
         help=f"has {needed}; default: $CUBA_RIVALS_PYTHON, else this one",
     )
+
+
+def chosen(rivals: Sequence[Rival], words: Sequence[str]) -> list[Rival]:
+    """Return the rivals whose name contains one of the words; all, if there are none."""
+    return [rival for rival in rivals if not words or any(word in rival.name for word in words)]
 
 
 def measure_in_turns(
@@ -57,12 +63,25 @@ def measure_in_turns(
         return [row for _, row in running]
 
 
-def median_ratio(row: Row, base: Row, quantity: str) -> float:
-    """The median of the ratios of what both took in the same rounds."""
-    return statistics.median(a / b for a, b in zip(row[quantity], base[quantity], strict=True))
+def summarize(measured: Sequence[Row], quantity: str, baseline: str, unit: str = "") -> None:
+    """Add the minimum and median of each row's figures, and their ratios to the baseline's.
+
+    The ratio of medians is the median of the ratios in the same rounds. Keys begin with `unit`.
+    """
+    base = next((row[quantity] for row in measured if row["simulator"] == baseline), None)
+    for row in measured:
+        own = row[quantity]
+        row[f"{unit}min"], row[f"{unit}median"] = min(own), statistics.median(own)
+        if base is not None:
+            row["ratio_min"] = min(own) / min(base)
+            row["ratio_median"] = statistics.median(a / b for a, b in zip(own, base, strict=True))
 
 
-def print_skipped(console: Console, rows: Sequence[Row]) -> None:
-    """Why some rows are empty."""
-    for simulator, reason in sorted({(r["simulator"], r["skipped"]) for r in rows if "skipped" in r}):
-        console.print(f"skipped: {simulator}: {reason}", soft_wrap=True)
+def cells_of(row: Row, *names: str) -> list[str]:
+    """Return the row's figures with these names, empty where it has none."""
+    return [f"{row[name]:.3g}" if name in row else "" for name in names]
+
+
+def print_skipped_rows(console: Console, rows: Sequence[Row]) -> None:
+    """Print why some rows are empty."""
+    print_skipped(console, {row["simulator"]: row["skipped"] for row in rows if "skipped" in row})

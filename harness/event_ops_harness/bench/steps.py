@@ -1,4 +1,4 @@
-"""Cases of operators as work to time: calls from Python, or steps of a loop in machine code.
+"""Make work to time out of operators' cases: calls from Python, or steps of a loop in machine code.
 
 An operator that updates its input in place is timed in `lax.fori_loop`, where nothing has to be copied; so is
 one that takes a vector of events, with other events at each step, so that no branch predictor learns them and
@@ -20,22 +20,9 @@ import numpy as np
 
 from event_ops.cases import Case
 from event_ops.discover import Operator
-from event_ops_harness.bench.rivals import EVENT_BANK
 from event_ops_harness.bench.timing import Run, repeated
 
-# Input (by position) -> the output that is its new value: state that a step updates in place.
-CARRIED: Final[Mapping[str, Mapping[int, int]]] = {
-    "alif_step": {0: 0, 1: 1, 2: 2},
-    "csr_event_deliver": {0: 0},
-    "expsyn_step": {0: 0},
-    "lif_expsyn_step": {0: 0, 1: 1, 2: 2},
-    "lif_step": {0: 0, 1: 1},
-    "read_slot": {0: 1},
-    "spike_detect_reset": {0: 0},
-    "stdp_on_post": {0: 0},
-    "stdp_on_pre": {0: 0},
-    "trace_decay": {0: 0},
-}
+EVENT_BANK: Final = 16  # how many different event vectors a loop over steps goes through
 EVENTS: Final = ("events", "spikes", "spikes_pre", "spikes_post", "words")
 LARGE: Final = 1 << 18  # bytes of events; copying them takes longer than the call that the loop saves
 # State starts anew after so many steps, before what decays gets denormal, which some code is slow with.
@@ -44,7 +31,7 @@ LIFETIME: Final = 1000
 
 @dataclass(frozen=True)
 class Problem:
-    """One case of one operator, with its arrays in NumPy.
+    """Hold one case of one operator, with its arrays in NumPy.
 
     `varying` is the position of the events that differ from step to step, `carried` that of state.
     """
@@ -58,54 +45,49 @@ class Problem:
 
     @property
     def name(self) -> str:
-        """Row and group name."""
+        """Return the name of its rows and group."""
         return f"{self.operator.name} {self.case.name}"
 
     @property
     def per(self) -> str:
-        """What one figure is the time of: "call" from Python, or "step" of a loop."""
+        """Say what is timed: a "call" from Python, or a "step" of a loop."""
         return "call" if self.varying is None and not self.carried else "step"
 
     @functools.cached_property
     def on_device(self) -> tuple[Any, ...]:
-        """The arguments as JAX arrays, the same ones for all who are timed."""
+        """Return the arguments as JAX arrays, the same ones for all who are timed."""
         return tuple(map(jnp.asarray, self.args))
 
     @functools.cached_property
     def bank(self) -> np.ndarray:
-        """The events of `EVENT_BANK` steps."""
+        """Return the events of `EVENT_BANK` steps."""
         rng = np.random.default_rng(1)
         events = self.args[_position(self.varying)]
         return np.stack([rng.permutation(events) for _ in range(EVENT_BANK)])
 
 
 def make_problem(operator: Operator, case: Case) -> Problem:
-    """The case in the first of the operator's dtypes, with 32-bit indices."""
+    """Make the case in the first of the operator's dtypes, with 32-bit indices."""
     args, kwargs = case.make(np.random.default_rng(0), operator.dtypes[0], "int32")
     place = event_place(operator, args)
-    carried = CARRIED.get(operator.name, {})
+    carried = operator.bench.carried
     varying = place if place is not None and (args[place].nbytes <= LARGE or carried) else None
     return Problem(operator, case, args, kwargs, varying, carried)
 
 
 def event_place(operator: Operator, args: tuple[Any, ...]) -> int | None:
-    """The position of the events among the arguments."""
+    """Return the position of the events among the arguments, if there are any."""
     names = list(inspect.signature(operator.function).parameters)[: len(args)]
     return next((i for i, name in enumerate(names) if name in EVENTS), None)
 
 
-def takes_flags(problem: Problem) -> bool:
-    """Whether events are flags or numbers: no peer takes spike ids or packed bits."""
-    return problem.kwargs.get("encoding", "flags") == "flags"
-
-
 def run_of(problem: Problem, function: Callable[..., Any]) -> Run:
-    """`function`, of the operator's positional arguments, compiled: called, or in a loop."""
+    """Compile `function`, of the operator's positional arguments, to be called or to run in a loop."""
     return _looped(problem, function) if problem.per == "step" else called(function, problem.on_device)
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...]) -> Run:
-    """`function`, compiled for these arguments and called from Python."""
+    """Compile `function` for these arguments, to be called from Python."""
     compiled = jax.jit(function).lower(*args).compile()
     return repeated(lambda: jax.block_until_ready(compiled(*args)))
 
@@ -132,7 +114,7 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Run:
 
 
 def loop_of(problem: Problem, function: Callable[..., Any]) -> Any:
-    """`(state, fixed, bank, first, steps) -> state` under jit; state, as `start` makes it, is donated."""
+    """Return `(state, fixed, bank, first, steps) -> state` under jit, which donates the state of `start`."""
     carried, varying = problem.carried, problem.varying
 
     def step(fixed: Any, bank: Any, t: Any, state: Any) -> Any:
@@ -151,7 +133,7 @@ def loop_of(problem: Problem, function: Callable[..., Any]) -> Any:
 
 
 def start(problem: Problem, shapes: list[Any]) -> Any:
-    """The state before the first step: the inputs that are carried, and zeros for the other outputs."""
+    """Return the state before the first step: the carried inputs, and zeros for the other outputs."""
     held = {i: jnp.array(problem.args[i]) for i in problem.carried}
     others = [jnp.zeros(x.shape, x.dtype) for i, x in enumerate(shapes) if i not in problem.carried.values()]
     return held, others

@@ -1,4 +1,4 @@
-"""What more threads give: every operator whose kernel is parallel, at its largest size, beside the triad.
+"""Time what more threads give: each operator whose kernel is parallel, at its largest size, beside the triad.
 
 The default backend on the CPU, numba_cpu, in fresh processes that Numba starts with 1 thread and with all, in
 turns; medians of processes. Efficiency is t1 / (n * tn): 1 where n threads take the n-th part of the time.
@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 import functools
 import os
+import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console
@@ -22,21 +22,21 @@ from rich.table import Table
 
 from event_ops.cases import BENCHMARK
 from event_ops.discover import Operator, operators
-from event_ops_harness.bench import triad
-from event_ops_harness.bench.fresh import Found, ProcessError, ask, median, spread, take_turns
-from event_ops_harness.results import Row, write
+from event_ops_harness.bench import traffic
+from event_ops_harness.bench.fresh import Found, ProcessError, ask, row_of, take_turns
+from event_ops_harness.bench.suite import Parser, amount, count, print_skipped, write
+from event_ops_harness.results import Row, as_json, new_table
 
-OUTPUT: Final = Path(__file__).parents[2] / "results" / "threads.json"
 TRIAD: Final = "STREAM triad"
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def requests(names: Sequence[str], budget: float, footprint: int) -> dict[str, dict[str, Any]]:
-    """What to ask of a process: the triad, and the last case of each orientation, which is the largest."""
+    """Return what to ask of processes: the triad, and the last case of each orientation, the largest."""
     asked: dict[str, dict[str, Any]] = {TRIAD: {"footprint": footprint}}
     for operator in operators():
         if (names and operator.name not in names) or "numba_cpu" not in operator.kernel.available_backends(
@@ -56,7 +56,7 @@ def _largest(operator: Operator) -> list[str]:
 
 
 def measure(what: str, request: Mapping[str, Any], threads: int, rounds: int, say: Any) -> list[Row]:
-    """Rows for 1 thread and for all; none where the kernel has no threads."""
+    """Return rows for 1 thread and for all; none where the kernel has no threads."""
     counts = {_named(n): n for n in (1, threads)}
     jobs = {name: functools.partial(_ask, request, n) for name, n in counts.items()}
     found, failed = take_turns(jobs, rounds, lambda text: say(f"{what}, {text}"))
@@ -65,18 +65,15 @@ def measure(what: str, request: Mapping[str, Any], threads: int, rounds: int, sa
     if not all(each["parallel"] for results in found.values() for each in results):
         return []
     times = {name: [each["seconds"] for each in results] for name, results in found.items()}
-    alone = median(times[_named(1)])
+    alone = statistics.median(times[_named(1)])
     return [
-        Row(
+        row_of(
             what,
             name,
-            median(seconds),
+            seconds,
             _named(1),
-            {
-                "threads": counts[name],
-                "efficiency": alone / (counts[name] * median(seconds)),
-                **spread(seconds),
-            },
+            threads=counts[name],
+            efficiency=alone / (counts[name] * statistics.median(seconds)),
         )
         for name, seconds in times.items()
     ]
@@ -94,10 +91,8 @@ def _named(threads: int) -> str:
 
 
 def _table(rows: Sequence[Row]) -> Table:
-    table = Table(title="Parallel operators", title_justify="left")
-    table.add_column("what", no_wrap=True)
-    for column in ("1 thread, µs", "all threads, µs", "speedup", "efficiency"):
-        table.add_column(column, justify="right")
+    columns = ("what", "1 thread, µs", "all threads, µs", "speedup", "efficiency")
+    table = new_table("Parallel operators", columns, text=("what",), whole=("what",))
     for one, every in zip(rows[::2], rows[1::2], strict=True):
         times = (f"{row.seconds * 1e6:.4g}" for row in (one, every))
         speedup = one.seconds / every.seconds
@@ -106,25 +101,28 @@ def _table(rows: Sequence[Row]) -> Table:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench threads", description=__doc__, allow_abbrev=False)
+    parser = Parser("threads", __doc__)
     add = parser.add_argument
     names = [operator.name for operator in operators()]
     add("--only", nargs="+", default=[], metavar="OPERATOR", choices=names, help="these operators")
-    add("--threads", type=int, default=cores(), help="beside one; default: as many as cores")
-    add("--rounds", type=int, default=2, help="processes of each count; default: 2")
-    add("--budget", type=float, default=0.3, help="seconds of measuring per process; default: 0.3")
-    add("--footprint", type=int, default=triad.beyond_cache(), metavar="BYTES", help="of the triad's arrays")
-    add("--output", type=Path, default=OUTPUT, metavar="FILE", help="JSON; default: %(default)s")
-    options = parser.parse_args(argv)
-    if options.rounds < 1 or options.budget <= 0:
-        parser.error("--rounds is at least 1, --budget more than 0")
+    add("--threads", type=count, default=cores(), help="beside one; default: as many as cores")
+    add("--rounds", type=count, default=2, help="processes of each count; default: 2")
+    add("--budget", type=amount, default=0.3, help="seconds of measuring per process; default: 0.3")
+    add(
+        "--footprint",
+        type=count,
+        default=traffic.beyond_cache(),
+        metavar="BYTES",
+        help="of the triad's arrays",
+    )
+    options = parser.parse(argv)
     if options.threads < 2:
         parser.error(f"--threads is {options.threads}, on {cores()} cores; expected 2 or more beside the one")
     return options
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, show and write; returns the exit status."""
+    """Measure, show and write; return the exit status."""
     options, console = _parse(argv), Console()
     rows: list[Row] = []
     serial: list[str] = []
@@ -139,12 +137,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             rows += measured
             serial += [] if measured else [what]
     console.print(_table(rows))
-    for what in serial:
-        console.print(f"left out: {what}: its kernel runs on one thread", markup=False, soft_wrap=True)
-    for what, reason in failed.items():
-        console.print(f"skipped: {what}: {reason}", markup=False, soft_wrap=True)
-    asked = sys.argv[1:] if argv is None else argv
-    write(options.output, "threads", asked, rows, serial=serial, skipped=failed)
+    print_skipped(console, dict.fromkeys(serial, "its kernel runs on one thread"), "left out")
+    print_skipped(console, failed)
+    write(options, as_json(rows), serial=serial, skipped=failed)
     return 0
 
 

@@ -3,57 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 
 Work = Callable[[], object]
-Run = Callable[[int], object]  # does its work as often as it is told
-SLOW = 4  # budgets that a first step takes of which no second one is worth the wait
-
-
-def seconds_per_call(
-    rivals: Mapping[str, Work], *, rounds: int = 15, budget: float = 2.0
-) -> dict[str, float]:
-    """Best time of one call of each rival, in seconds, over interleaved rounds.
-
-    Args:
-        rivals: name -> a function that does its work to the end (blocks until ready); called once to warm up.
-        rounds: how often each rival's turn comes.
-        budget: seconds for one rival over all rounds; a turn repeats short work until it fills its share.
-    """
-    runs = {name: repeated(work) for name, work in rivals.items()}
-    return seconds_per_step(runs, rounds=rounds, budget=budget)
+Run = Callable[[int], object]  # does its work as often as it is told, and returns the last result
+SLOW = 4  # a first step that takes so many budgets counts: a second one is not worth the wait
 
 
 def seconds_per_step(
-    runs: Mapping[str, Run],
-    *,
-    rounds: int = 15,
-    budget: float = 2.0,
-    at_least: int | None = None,
-    compiled: Container[str] = (),
+    runs: Mapping[str, Run], *, rounds: int = 15, budget: float = 2.0, at_least: int | None = None
 ) -> dict[str, float]:
-    """Best time of one step of each rival, in seconds: the smallest of `times_per_step`."""
-    times = times_per_step(runs, rounds=rounds, budget=budget, at_least=at_least, compiled=compiled)
+    """Return the best time of one step of each rival, in seconds: the smallest of `times_per_step`."""
+    times = times_per_step(runs, rounds=rounds, budget=budget, at_least=at_least)
     return {name: min(each) for name, each in times.items()}
 
 
 def times_per_step(
-    runs: Mapping[str, Run],
-    *,
-    rounds: int,
-    budget: float,
-    at_least: int | None = None,
-    compiled: Container[str] = (),
+    runs: Mapping[str, Run], *, rounds: int, budget: float, at_least: int | None = None
 ) -> dict[str, list[float]]:
-    """Times of one step of each rival, in seconds, over interleaved rounds.
+    """Return times of one step of each rival, in seconds, over interleaved rounds.
 
     Args:
-        runs: name -> a function that does so many steps to the end; called for one step to warm up.
+        runs: name -> a function that does so many steps to the end, and is compiled; called for one step to
+            warm up.
         rounds: how often each rival's turn comes.
         budget: seconds for one rival over all rounds; a turn takes as many steps as fill its share.
         at_least: how many turns a rival gets of which one step outlasts its share; default: all. With 0,
             what outlasts the budget is timed once.
-        compiled: rivals that compile nothing in their first step: where it takes `SLOW` budgets, it counts.
     """
     steps: dict[str, int] = {}
     turns: dict[str, int] = {}
@@ -61,10 +37,7 @@ def times_per_step(
     least = rounds if at_least is None else at_least
     for name, run in runs.items():
         first = _time(run, 1)
-        if name in compiled and first > SLOW * budget:
-            steps[name], each = 1, first
-        else:
-            steps[name], each = _calibrated(run, budget / rounds)
+        steps[name], each = (1, first) if first > SLOW * budget else _calibrated(run, budget / rounds)
         times[name] = [each]
         turns[name] = min(rounds, max(least, int(budget / max(steps[name] * each, 1e-9))))
     for turn in range(rounds):
@@ -75,17 +48,19 @@ def times_per_step(
 
 
 def repeated(work: Work) -> Run:
-    """Work that is done once per call of Python, as a run."""
+    """Return a run that does `work` once per call of Python."""
 
-    def run(times: int) -> None:
+    def run(times: int) -> object:
+        result = None
         for _ in range(times):
-            work()
+            result = work()
+        return result
 
     return run
 
 
 def _calibrated(run: Run, seconds: float) -> tuple[int, float]:
-    """How many steps fill so many seconds, and how long one takes; a single step is mostly the call."""
+    """Return how many steps fill so many seconds, and how long one takes; one alone is mostly the call."""
     steps = 1
     while True:
         each = max(_time(run, steps), 1e-7)

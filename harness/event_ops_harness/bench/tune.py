@@ -30,11 +30,12 @@ from rich.table import Table
 import event_ops
 from event_ops.discover import operators
 from event_ops_harness.bench.steps import Problem, make_problem, run_of
+from event_ops_harness.bench.suite import amount, count
 from event_ops_harness.bench.timing import times_per_step
 from event_ops_harness.bench.tuned_cases import at_densities, cases, signature_of
 from event_ops_harness.bench.tuned_rows import Measured, lead, rows_of
 from event_ops_harness.conformance.compare import Mismatch, assert_same
-from event_ops_harness.results import command, write_found
+from event_ops_harness.results import command, new_table, write_found
 from ffi_bridge.operators.backends import platform_of
 from ffi_bridge.operators.tuning import FORMAT, slug
 
@@ -46,7 +47,7 @@ Say = Callable[[str], None]
 
 
 def measure(problem: Problem, platform: str, options: argparse.Namespace, say: Say) -> Measured:
-    """Which backends of the operator lead its first one in this case."""
+    """Return which backends of the operator lead its first one in this case."""
     operator, kwargs = problem.operator, problem.kwargs
     first, *others = operator.kernel.available_backends(platform)
     calls = {
@@ -65,7 +66,7 @@ def measure(problem: Problem, platform: str, options: argparse.Namespace, say: S
 
 
 def _able(problem: Problem, calls: dict[str, Call], names: Sequence[str], say: Say) -> list[str]:
-    """Those of `names` that give what the reference gives, and do not take far longer than the first."""
+    """Return those of `names` that give what the reference gives, not far slower than the first."""
     rtol = 2 * problem.case.relative_tolerance(problem.operator.dtypes[0])
     expected = jax.tree.map(np.asarray, calls["reference"](*problem.on_device))
     able: list[str] = []
@@ -85,7 +86,7 @@ def _able(problem: Problem, calls: dict[str, Call], names: Sequence[str], say: S
 
 
 def _seconds(call: Call) -> float:
-    """Of one call; of the best of three, where it is so short that the machine may have been away."""
+    """Time one call; the best of three, where it is so short that the machine may have been away."""
     found: list[float] = []
     while len(found) < 3 and sum(found) < 0.1:
         started = time.perf_counter()
@@ -96,7 +97,7 @@ def _seconds(call: Call) -> float:
 
 def _times(problem: Problem, calls: dict[str, Call], options: argparse.Namespace) -> dict[str, list[float]]:
     runs = {name: run_of(problem, call) for name, call in calls.items()}
-    return times_per_step(runs, rounds=options.rounds, budget=options.budget, at_least=3, compiled=runs)
+    return times_per_step(runs, rounds=options.rounds, budget=options.budget, at_least=3)
 
 
 def _measured(options: argparse.Namespace, platform: str, say: Say, status: Say) -> list[Measured]:
@@ -111,9 +112,9 @@ def _measured(options: argparse.Namespace, platform: str, say: Say, status: Say)
 
 
 def _table(rows: Sequence[dict[str, Any]], kind: str) -> Table:
-    table = Table(title=f"Rows measured on {kind}", title_justify="left")
-    for column in ("operator", "dtypes", "flags", "above", "up to", "backend", "times as fast as"):
-        table.add_column(column, justify="right" if column in ("above", "up to") else "left")
+    text = {"operator", "dtypes", "flags", "backend", "times as fast as"}
+    columns = ("operator", "dtypes", "flags", "above", "up to", "backend", "times as fast as")
+    table = new_table(f"Rows measured on {kind}", columns, text)
     for row in rows:
         size, faster = (str(row["above"]), str(row["up_to"])), f"{row['ratio']:.2f} {row['over']}"
         table.add_row(row["operator"], row["dtypes"], ", ".join(row["flags"]), *size, row["backend"], faster)
@@ -125,12 +126,12 @@ def _parse(argv: Sequence[str] | None, kind: str) -> argparse.Namespace:
     names = [operator.name for operator in operators()]
     add = parser.add_argument
     add("--only", nargs="+", default=[], metavar="OPERATOR", choices=names, help="these operators")
-    add("--rounds", type=int, default=8, help="turns of each backend; default: 8")
-    add("--budget", type=float, default=0.1, help="seconds per backend, case and density; default: 0.1")
+    add("--rounds", type=count, default=8, help="turns of each backend; default: 8")
+    add("--budget", type=amount, default=0.1, help="seconds per backend, case and density; default: 0.1")
     add("--output", type=Path, metavar="FILE", help="JSON; default: that of this device in event_ops/tuning")
     options = parser.parse_args(argv)
-    if options.rounds < 4 or options.budget <= 0:
-        parser.error("--rounds is at least 4: fewer tell no lead from noise; --budget more than 0")
+    if options.rounds < 4:
+        parser.error("--rounds is at least 4: fewer tell no lead from noise")
     if options.output is None:
         if options.only or not (PACKAGE.parent / "pyproject.toml").exists():
             parser.error(
@@ -141,7 +142,7 @@ def _parse(argv: Sequence[str] | None, kind: str) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, show and write; returns the exit status."""
+    """Measure, show and write; return the exit status."""
     kind = jax.local_devices()[0].device_kind
     options = _parse(argv, kind)
     console = Console(width=max(Console().width, 165))

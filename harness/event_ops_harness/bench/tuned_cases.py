@@ -1,4 +1,4 @@
-"""What tuning measures: cases over all sizes, each at several densities of events, and their signatures."""
+"""Choose what tuning measures: cases over all sizes, each at several densities of events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ APART: Final = 4  # the factor in elements between two cases of one signature
 
 
 def cases(operator: Operator) -> Iterator[Case]:
-    """The benchmark cases, and of the others the first of each size, where a benchmark has their signature.
+    """Yield the benchmark cases, and the first other one of each size, where a benchmark has its signature.
 
     Sizes count as one within a factor of `APART`. Without a benchmark there would be nothing but small sizes.
     """
@@ -40,7 +40,7 @@ def cases(operator: Operator) -> Iterator[Case]:
 
 
 def signature_of(problem: Problem) -> Signature:
-    """What the bridge sees of the call that the operator makes of its own kernel."""
+    """Return what the bridge sees of the call that the operator makes of its own kernel."""
     name = problem.operator.name
     jaxpr = jax.make_jaxpr(functools.partial(problem.operator.function, **problem.kwargs))(*problem.args)
     equation = next(_equations(jaxpr.jaxpr, name), None)
@@ -53,7 +53,7 @@ def signature_of(problem: Problem) -> Signature:
 
 
 def at_densities(problem: Problem) -> Iterator[tuple[str, Problem]]:
-    """The problem as it is made; then at each density, where its events can be made anew."""
+    """Yield the problem as it is made; then at each density, where its events can be made anew."""
     yield "", problem
     place = event_place(problem.operator, problem.args)
     if place is None:

@@ -1,4 +1,4 @@
-"""From measured cases to the rows of a tuning table.
+"""Make the rows of a tuning table out of measured cases.
 
 Of two measured sizes of one signature the nearer one decides, by ratio: rows meet at the geometric mean. But
 where nothing that was measured lies on the other side, or something else is faster there, a row reaches no
@@ -23,7 +23,7 @@ REACH: Final = 4
 
 @dataclass(frozen=True)
 class Measured:
-    """One case. `leads`: backend -> density -> how many times as fast as `over`; it has who leads at all."""
+    """Hold one case. `leads`: backend -> density -> how many times as fast as `over`, if faster at all."""
 
     operator: str
     platform: str
@@ -34,13 +34,13 @@ class Measured:
 
 
 def lead(first: Sequence[float], other: Sequence[float]) -> float | None:
-    """How many times as fast `other` is, from times of both; None unless by `MARGIN` beyond noise."""
+    """Return how many times as fast `other` is, from times of both; None unless by `MARGIN` beyond noise."""
     found = change(first, other, ALPHA)
     return 1 / found.ratio if found.high * MARGIN < 1 else None
 
 
 def rows_of(measured: Iterable[Measured]) -> list[dict[str, Any]]:
-    """The rows, in the form of a table's file."""
+    """Return the rows, in the form of a table's file."""
     groups: dict[tuple[Any, ...], list[Measured]] = {}
     for one in measured:
         key = one.operator, one.platform, one.signature.dtypes, one.signature.flags, one.over
@@ -78,7 +78,7 @@ def _upper(sizes: Sequence[int], i: int) -> int:
 
 
 def _winner(cases: Sequence[Measured]) -> tuple[str | None, dict[str, float]]:
-    """The backend that leads in every case, and by how much in each."""
+    """Return the backend that leads in every case, and by how much in each."""
     able = set.intersection(*(set(case.leads) for case in cases))
     leads = {
         backend: {

@@ -1,1 +1,1 @@
-"""What the benchmarks start in processes of their own; each prints what it found as one line of JSON."""
+"""Modules that benchmarks start in processes of their own; each prints what it found as one line of JSON."""

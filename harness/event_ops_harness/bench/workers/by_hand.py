@@ -1,4 +1,4 @@
-"""The product that one writes in five minutes, with Numba's own cache on disk."""
+"""Multiply as one writes it in five minutes, with Numba's own cache on disk."""
 
 from __future__ import annotations
 

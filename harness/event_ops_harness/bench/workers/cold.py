@@ -1,4 +1,4 @@
-"""One process of `bench cold`: imports, the start of JAX, the first product and the second.
+"""Run one process of `bench cold`: imports, the start of JAX, the first product and the second.
 
 What is timed here is imported by name when its turn comes; so is NumPy, which JAX would find loaded.
 """
@@ -20,7 +20,7 @@ Make = Callable[[Any, Any, tuple[int, int]], Product]
 
 @dataclass(frozen=True)
 class Way:
-    """A way to y = A @ v: modules to import first, one after the other, and who makes the product.
+    """Hold a way to y = A @ v: modules to import first, one after the other, and who makes the product.
 
     `make(parts, v, shape)` puts arrays where the library wants them; what it returns is timed.
     """
@@ -30,7 +30,7 @@ class Way:
 
 
 def seconds_of(work: Product) -> float:
-    """How long it took."""
+    """Time it."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
@@ -91,13 +91,13 @@ def _imports(modules: tuple[str, ...]) -> dict[str, float]:
 
 
 def _start_jax() -> float:
-    """JAX's device and compiler, which whoever comes first pays for."""
+    """Time the start of JAX's device and compiler, which whoever comes first pays for."""
     jax = import_module("jax")
     return seconds_of(lambda: jax.block_until_ready(jax.jit(lambda x: x + 1)(jax.numpy.float32(0))))
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Seconds of every import, and where a way is asked for, of its first two products."""
+    """Return the seconds of every import and, where a way is asked for, of its first two products."""
     if "way" not in request:
         return {"imports": _imports(tuple(request["modules"]))}
     way, rows = WAYS[request["way"]], request["rows"]

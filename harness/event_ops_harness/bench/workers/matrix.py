@@ -1,4 +1,4 @@
-"""The matrix that workers multiply: a function of its sizes alone, made by NumPy without temporary copies."""
+"""Make the matrix that workers multiply: a function of its sizes alone, without temporary copies."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 
 
 def square_csr(rows: int, per_row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """data (float32), indices and indptr (int32): random numbers in sorted random columns."""
+    """Return data (float32), indices and indptr (int32): random numbers in sorted random columns."""
     return vector(rows * per_row), *structure(rows, per_row)
 
 
 def structure(rows: int, per_row: int) -> tuple[np.ndarray, np.ndarray]:
-    """Its indices and indptr."""
+    """Return its indices and indptr."""
     rng = np.random.default_rng(0)
     indices = rng.integers(0, rows, (rows, per_row), dtype=np.int32)
     indices.sort(axis=1)
@@ -20,16 +20,16 @@ def structure(rows: int, per_row: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def vector(size: int) -> np.ndarray:
-    """Random numbers, float32."""
+    """Return random numbers, float32."""
     return np.random.default_rng(1).standard_normal(size, dtype=np.float32)
 
 
 def flags(size: int, rate: float = 0.01) -> np.ndarray:
-    """Events, bool: exactly `rate` of them active, at least one."""
+    """Return events, bool: exactly `rate` of them active, at least one."""
     active = np.arange(size) < max(1, int(rate * size))
     return np.random.default_rng(2).permutation(active)
 
 
 def norm(y: object) -> float:
-    """The length of a vector, to compare results by."""
+    """Return the length of a vector, to compare results by."""
     return float(np.linalg.norm(np.asarray(y, np.float64)))

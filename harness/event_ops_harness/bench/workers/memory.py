@@ -1,4 +1,4 @@
-"""One process of `bench memory`: what is resident while a matrix is built, multiplied, and met by events."""
+"""Run one process of `bench memory`: build a matrix, multiply it, and look at what is resident."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,6 @@ import scipy.sparse
 from jax.experimental import sparse
 
 import event_ops
-from event_ops_harness.bench.optional import brainevent
 from event_ops_harness.bench.workers.matrix import flags, norm, square_csr, structure, vector
 
 Build = Callable[[int, int], Any]
@@ -31,7 +31,7 @@ _WRITE_TO_RESET: Final = "5"  # the high-water mark of resident memory, see proc
 
 @dataclass(frozen=True)
 class Kind:
-    """A matrix: how to build it, its product with a dense vector, and the one with events.
+    """Hold how to build a matrix, its product with a dense vector, and the one with events.
 
     `compared`: which of them must be those of SciPy; none where the matrix is another one.
     """
@@ -44,14 +44,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Procedural:
-    """A matrix that is a probability: it has `per_row` entries in a row of `rows`, on average."""
+    """Hold a matrix that is a probability: it has `per_row` entries in a row of `rows`, on average."""
 
     rows: int
     per_row: int
 
     @property
     def how(self) -> dict[str, Any]:
-        """Its probability and shape, as keywords."""
+        """Return its probability and shape, as keywords."""
         return {"prob": self.per_row / self.rows, "shape": (self.rows, self.rows)}
 
 
@@ -76,20 +76,15 @@ def _bcsr(rows: int, per_row: int) -> Any:
     return sparse.BCSR((data, indices, indptr), shape=(rows, rows))
 
 
-def _library() -> Any:
-    library, reason = brainevent()
-    if library is None:
-        raise ImportError(reason)
-    return library
-
-
 def _brainevent(rows: int, per_row: int) -> Any:
     arrays = tuple(map(jnp.asarray, square_csr(rows, per_row)))
-    return _library().CSR(arrays, shape=(rows, rows))
+    return import_module("brainevent").CSR(arrays, shape=(rows, rows))
 
 
 def _brainevent_generated(rows: int, per_row: int) -> Any:
-    return _library().JITCScalarR((float(_WEIGHT), per_row / rows, _SEED), shape=(rows, rows))
+    return import_module("brainevent").JITCScalarR(
+        (float(_WEIGHT), per_row / rows, _SEED), shape=(rows, rows)
+    )
 
 
 def _times(A: Any, v: Any) -> Any:
@@ -112,7 +107,7 @@ def _generated_events(A: Procedural, e: Any) -> Any:
 
 
 def _brainevent_events(A: Any, e: Any) -> Any:
-    return _library().BinaryArray(e) @ A
+    return import_module("brainevent").BinaryArray(e) @ A
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -128,7 +123,7 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 
 def resident() -> dict[str, int]:
-    """Bytes: "now", and "peak" since the last reset."""
+    """Return bytes: "now", and "peak" since the last reset."""
     lines = Path("/proc/self/status").read_text().splitlines()
     status = {name: words for name, _, words in (line.partition(":") for line in lines)}
     return {
@@ -137,7 +132,7 @@ def resident() -> dict[str, int]:
 
 
 def peak_of(work: Callable[[], Any]) -> tuple[int, Any]:
-    """The most that was resident while it ran, and its result."""
+    """Return the most that was resident while it ran, and its result."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text(_WRITE_TO_RESET)
     result = work()
@@ -149,7 +144,7 @@ def _done(product: Product, A: Any, x: Any) -> Any:
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Bytes at each stage, and the norms of both products."""
+    """Return bytes at each stage, and the norms of both products."""
     kind, rows = KINDS[request["kind"]], request["rows"]
     vectors = [vector(rows), flags(rows)]
     v, e = vectors if request["kind"].startswith("SciPy") else map(jnp.asarray, vectors)

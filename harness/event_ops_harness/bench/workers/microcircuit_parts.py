@@ -1,4 +1,4 @@
-"""Where the time of a step of the microcircuit goes; the protocol is that of ``networks/cuba/rivals``.
+"""Time a step of the microcircuit and its parts; the protocol is that of ``networks/cuba/rivals``.
 
 One line of stdin asks for one turn: the whole step, then its delivery alone, of the spikes of a recorded
 stretch, then its background alone, each in a scan of STEPS steps.
@@ -18,8 +18,7 @@ import numpy as np
 
 import event_ops
 from event_ops.discover import operators
-from event_ops_harness.bench import triad
-from event_ops_harness.bench.traffic import bytes_moved
+from event_ops_harness.bench.traffic import beyond_cache, bytes_moved, bytes_per_second
 from event_ops_harness.networks.microcircuit.delivery import Synapses, arriving, sent
 from event_ops_harness.networks.microcircuit.inputs import background_of
 from event_ops_harness.networks.microcircuit.model import Microcircuit
@@ -40,7 +39,7 @@ Turn = Callable[[], float]
 
 
 def recorded(model: Microcircuit, state: State, wiring: Wiring) -> tuple[State, jax.Array]:
-    """The state after STEPS steps, and (STEPS, neurons), bool, who spiked in each."""
+    """Return the state after STEPS steps, and (STEPS, neurons), bool, who spiked in each."""
     move = dynamics(model, None)
 
     def run(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
@@ -50,7 +49,7 @@ def recorded(model: Microcircuit, state: State, wiring: Wiring) -> tuple[State, 
 
 
 def turns_of(step: Callable[..., Any], carry: Any, wiring: Wiring, *each: Any) -> Turn:
-    """Seconds per step of a scan of `carry = step(carry, wiring, *each)`, which goes on where it ended."""
+    """Return what times a step in a scan of `carry = step(carry, wiring, *each)`, on from where it ended."""
 
     def run(carry: Any, wiring: Wiring, each: Any) -> Any:
         return jax.lax.scan(lambda carry, x: (step(carry, wiring, *x), None), carry, each, length=STEPS)[0]
@@ -67,7 +66,7 @@ def turns_of(step: Callable[..., Any], carry: Any, wiring: Wiring, *each: Any) -
 
 
 def programs(model: Microcircuit, state: State, wiring: Wiring, raster: jax.Array) -> dict[str, Turn]:
-    """The whole step, and its parts."""
+    """Compile the whole step, and its parts."""
     times, zeros = jnp.arange(STEPS, dtype=jnp.int32), jnp.zeros(model.neurons, jnp.float32)
     step, background = counting(catalog_step(model, None)), background_of(model, None)
 
@@ -88,7 +87,7 @@ def programs(model: Microcircuit, state: State, wiring: Wiring, raster: jax.Arra
 
 
 def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str, float]:
-    """Bytes that each part of a step must move, on average."""
+    """Count the bytes that each part of a step must move, on average."""
     moved = {x.name: lambda *args, x=x, **kwargs: bytes_moved(x, args, kwargs) for x in operators()}
     numbers, flags, slot = np.zeros(model.neurons, np.float32), raster[0], np.int32(0)
     assert isinstance(wiring.recurrent, Synapses)
@@ -121,7 +120,7 @@ def serve(request: dict[str, Any]) -> None:
     ready = {
         "build_seconds": built,
         "bytes": traffic(model, wiring, np.asarray(raster)),
-        "triad": triad.bytes_per_second(triad.beyond_cache()),
+        "triad": bytes_per_second(beyond_cache()),
     }
     print(json.dumps({"ready": ready}), flush=True)
     for _ in sys.stdin:

@@ -1,4 +1,4 @@
-"""One process of `bench threads`: one case, or the triad, with the thread count that Numba started with."""
+"""Run one process of `bench threads`: one case, or the triad, with the threads that Numba started with."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 import numba
 
 from event_ops.discover import operators
-from event_ops_harness.bench import triad
+from event_ops_harness.bench import traffic
 from event_ops_harness.bench.steps import make_problem, run_of
 from event_ops_harness.bench.timing import seconds_per_step
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Seconds of a call or step; whether its kernel has a thread pool; how many threads that has."""
+    """Return the seconds of a call or step, whether its kernel has a thread pool and its threads."""
     found = _triad(request["footprint"]) if "footprint" in request else _case(request)
     # In this order: to ask for the count starts the threads.
     return found | {"parallel": _has_threads(), "threads": numba.get_num_threads()}
 
 
 def _triad(footprint: int) -> dict[str, Any]:
-    return {"seconds": footprint / triad.bytes_per_second(footprint)}
+    return {"seconds": footprint / traffic.bytes_per_second(footprint)}
 
 
 def _case(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,12 +33,12 @@ def _case(request: Mapping[str, Any]) -> dict[str, Any]:
     problem = make_problem(operator, case)
     function = functools.partial(operator.function, backend="numba_cpu", **problem.kwargs)
     runs = {"": run_of(problem, function)}
-    best = seconds_per_step(runs, rounds=3, budget=request["budget"], compiled=runs)
+    best = seconds_per_step(runs, rounds=3, budget=request["budget"])
     return {"seconds": best[""], "per": problem.per}
 
 
 def _has_threads() -> bool:
-    """Numba starts its threads with the first parallel kernel, which in this process can only be ours."""
+    """Say whether Numba has started threads: the first parallel kernel does, which can only be ours here."""
     try:
         numba.threading_layer()
     except ValueError:

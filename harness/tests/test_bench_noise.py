@@ -1,4 +1,4 @@
-"""Fits, noise intervals and fresh processes say what they should of made-up figures."""
+"""Noise intervals and fresh processes say what they should of made-up figures."""
 
 import itertools
 
@@ -7,29 +7,7 @@ import pytest
 import scipy.stats
 
 from event_ops_harness.bench import fresh, noise
-from event_ops_harness.bench.fits import line, power_law
 from event_ops_harness.bench.noise import change
-
-
-def test_line_is_the_one_of_scipy():
-    x, y = [1.0, 2.0, 4.0, 7.0], [3.1, 4.9, 9.2, 14.8]
-    ours, theirs = line(x, y), scipy.stats.linregress(x, y)
-    assert (ours.slope, ours.intercept, ours.error) == pytest.approx(
-        (theirs.slope, theirs.intercept, theirs.stderr)
-    )
-
-
-def test_power_law_finds_its_exponent():
-    sizes = [10, 100, 1000, 10_000]
-    fit = power_law(sizes, [3 * n**1.5 for n in sizes])
-    assert (fit.slope, np.exp(fit.intercept)) == pytest.approx((1.5, 3)) and fit.error < 1e-9
-
-
-def test_line_refuses_what_has_no_error():
-    with pytest.raises(ValueError, match="got 2 points; expected at least 3"):
-        line([1, 2], [1, 2])
-    with pytest.raises(ValueError, match="all 3 points have x = 5"):
-        line([5, 5, 5], [1, 2, 3])
 
 
 @pytest.mark.parametrize(("m", "n"), [(3, 4), (6, 6), (5, 2)])
@@ -96,8 +74,7 @@ def test_environment_of_a_process_is_what_was_asked_for(monkeypatch: pytest.Monk
     assert seen["TO_COME"] == "2" and "TO_GO" not in seen
 
 
-def test_spread_has_quartiles():
-    assert fresh.spread([1e-6, 2e-6, 3e-6, 4e-6, 5e-6]) == {
-        "quartiles_us": pytest.approx([2, 4]),
-        "processes": 5,
-    }
+def test_a_row_of_processes_has_quartiles():
+    row = fresh.row_of("what", "who", [1e-6, 2e-6, 9e-6, 4e-6, 5e-6], "base", ours=True)
+    assert (row.group, row.rival, row.seconds, row.baseline) == ("what", "who", 4e-6, "base")
+    assert row.more == {"quartiles_us": pytest.approx([2, 5]), "processes": 5, "ours": True}

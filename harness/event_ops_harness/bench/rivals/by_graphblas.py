@@ -1,0 +1,30 @@
+"""SuiteSparse:GraphBLAS, through python-graphblas: sparse products."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import graphblas
+
+from event_ops_harness.bench.rivals.by_scipy import PRODUCTS, as_multiplied, operands
+from event_ops_harness.bench.steps import Problem
+from event_ops_harness.bench.timing import Run, repeated
+
+_GB: Any = graphblas  # its annotations say that its names may be None
+
+
+def _product(problem: Problem) -> dict[str, Run]:
+    matrix, x = operands(problem)
+    unique = matrix.copy()
+    unique.sum_duplicates()  # GraphBLAS takes none
+    rows, columns = unique.shape
+    held = _GB.Matrix.from_csr(unique.indptr, unique.indices, unique.data, nrows=rows, ncols=columns)
+    view = as_multiplied(problem, held)
+    if x.ndim == 1:
+        vector = _GB.Vector.from_dense(x)
+        return {"GraphBLAS": repeated(lambda: view.mxv(vector).new())}
+    dense = _GB.Matrix.from_dense(x)
+    return {"GraphBLAS": repeated(lambda: view.mxm(dense).new())}
+
+
+OFFERS: Final = dict.fromkeys(PRODUCTS, _product)

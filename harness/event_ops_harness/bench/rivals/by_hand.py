@@ -1,0 +1,132 @@
+"""Numba by hand: the loops that one writes in five minutes, serial and without checks."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numba
+import numpy as np
+
+from event_ops_harness.bench.steps import LIFETIME, Problem
+from event_ops_harness.bench.timing import Run, repeated
+from event_ops_harness.bench.workers.by_hand import matvec
+
+NAME: Final = "Numba by hand"
+
+
+@numba.njit
+def scatter_rows(weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, y: Any) -> None:
+    """`steps` times y = A.T @ events."""
+    homogeneous = weights.size == 1
+    for step in range(steps):
+        events = bank[step % bank.shape[0]]
+        y[:] = 0
+        for i in range(events.size):
+            if events[i]:
+                for k in range(indptr[i], indptr[i + 1]):
+                    y[indices[k]] += weights[0] if homogeneous else weights[k]
+
+
+@numba.njit
+def gather_rows(weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, y: Any) -> None:
+    """`steps` times y = A @ events."""
+    homogeneous = weights.size == 1
+    for step in range(steps):
+        events = bank[step % bank.shape[0]]
+        for i in range(y.size):
+            total = y.dtype.type(0)
+            for k in range(indptr[i], indptr[i + 1]):
+                if events[indices[k]]:
+                    total += weights[0] if homogeneous else weights[k]
+            y[i] = total
+
+
+@numba.njit
+def expsyn(decays: Any, weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, g: Any) -> None:
+    """`steps` times g = g * decay + A.T @ spikes."""
+    homogeneous = weights.size == 1
+    flat = g.reshape(-1)
+    for step in range(steps):
+        spikes = bank[step % bank.shape[0]]
+        for channel in range(g.shape[0]):
+            for j in range(g.shape[1]):
+                g[channel, j] *= decays[channel]
+        for i in range(spikes.size):
+            if spikes[i]:
+                for k in range(indptr[i], indptr[i + 1]):
+                    flat[indices[k]] += weights[0] if homogeneous else weights[k]
+
+
+@numba.njit
+def lif(V: Any, held: Any, I_syn: Any, spikes: Any, parameters: Any, steps: int) -> None:
+    """`steps` steps of `lif_step`; parameters are decay, E_L, V_th, V_reset, t_ref, dt."""
+    decay, E_L, V_th, V_reset, t_ref, dt = parameters
+    for _ in range(steps):
+        for i in range(V.size):
+            spikes[i] = False
+            if held[i] > dt / 2:
+                held[i] = max(held[i] - dt, 0)
+                continue
+            held[i] = 0
+            V_inf = E_L + I_syn[i]
+            V[i] = V_inf + (V[i] - V_inf) * decay
+            if V[i] > V_th:
+                V[i], held[i], spikes[i] = V_reset, t_ref, True
+
+
+def _matvec(problem: Problem) -> dict[str, Run]:
+    matvec(*problem.args)
+    return {NAME: repeated(lambda: matvec(*problem.args))}
+
+
+def _event_matvec(problem: Problem) -> dict[str, Run]:
+    if problem.per == "call":
+        return {}
+    data, indices, indptr, _ = problem.args
+    rows, columns = problem.kwargs["shape"]
+    transpose = problem.kwargs.get("transpose")
+    weights, y = np.atleast_1d(data), np.empty(columns if transpose else rows, data.dtype)
+    kernel = scatter_rows if transpose else gather_rows
+    return _compiled(lambda steps: kernel(weights, indices, indptr, problem.bank, steps, y))
+
+
+def _expsyn(problem: Problem) -> dict[str, Run]:
+    g, data, indices, indptr, _ = problem.args
+    decays = np.exp(-problem.kwargs["dt"] / problem.kwargs["tau"]).reshape(-1).astype(g.dtype)
+    matrix = np.atleast_1d(data), indices, indptr
+    return _compiled(lambda steps: expsyn(decays, *matrix, problem.bank, steps, g.copy()))
+
+
+def _lif(problem: Problem) -> dict[str, Run]:
+    V_m, refractory, I_syn = problem.args
+    values = problem.kwargs
+    decay = np.exp(-values["dt"] / values["tau_m"])
+    names = ("E_L", "V_th", "V_reset", "t_ref", "dt")
+    parameters = tuple(V_m.dtype.type(x) for x in (decay, *(values[name] for name in names)))
+    V, held, spikes = V_m.copy(), refractory.copy(), np.zeros(V_m.shape, bool)
+    age = 0
+
+    def run(steps: int) -> None:
+        nonlocal age
+        while steps:
+            if age == LIFETIME:
+                V[:], held[:], age = V_m, refractory, 0
+            chunk = min(steps, LIFETIME - age)
+            lif(V, held, I_syn, spikes, parameters, chunk)
+            age, steps = age + chunk, steps - chunk
+
+    lif(V, held, I_syn, spikes, parameters, 0)
+    return {NAME: run}
+
+
+def _compiled(run: Run) -> dict[str, Run]:
+    run(0)
+    return {NAME: run}
+
+
+OFFERS: Final = {
+    "csr_event_matvec": _event_matvec,
+    "csr_matvec": _matvec,
+    "expsyn_step": _expsyn,
+    "lif_step": _lif,
+}

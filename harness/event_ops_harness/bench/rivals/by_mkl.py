@@ -1,0 +1,20 @@
+"""MKL's sparse products, of SciPy's matrices."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sparse_dot_mkl import dot_product_mkl
+
+from event_ops_harness.bench.rivals.by_scipy import PRODUCTS, as_multiplied, operands
+from event_ops_harness.bench.steps import Problem
+from event_ops_harness.bench.timing import Run, repeated
+
+
+def _product(problem: Problem) -> dict[str, Run]:
+    matrix, x = operands(problem)
+    view = as_multiplied(problem, matrix)
+    return {"MKL": repeated(lambda: dot_product_mkl(view, x))}
+
+
+OFFERS: Final = dict.fromkeys(PRODUCTS, _product)
