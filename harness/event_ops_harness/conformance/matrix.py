@@ -17,11 +17,11 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.conformance.properties import PROPERTIES
-from event_ops_harness.results import machine, when
+from event_ops_harness.results import RESULTS, machine, when
 from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 from ffi_bridge.operators.backends import PREFERENCE
 
-OUTPUT: Final = Path(__file__).parents[2] / "results" / "matrix.json"
+OUTPUT: Final = RESULTS / "matrix.json"
 
 
 def merged(rows: Path, cells: Path) -> dict[str, Any]:

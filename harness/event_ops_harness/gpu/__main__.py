@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.gpu.device import gpu
-from event_ops_harness.results import write_found
+from event_ops_harness.results import RESULTS, write_found
 
 ROOT: Final = Path(__file__).parents[3]
-OUTPUT: Final = ROOT / "harness" / "results" / "gpu.json"
+OUTPUT: Final = RESULTS / "gpu.json"
 SKIPPED: Final = 77
 PYTEST: Final = ("-m", "pytest", "-q", "--maxfail=20", "-p", "no:cacheprovider", "--no-header")
 

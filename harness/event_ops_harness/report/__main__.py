@@ -7,14 +7,11 @@ import datetime
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from event_ops_harness.report.inputs import read
 from event_ops_harness.report.markdown import markdown
 from event_ops_harness.report.page import page
-from event_ops_harness.results import commit_of
-
-RESULTS: Final = Path(__file__).parents[2] / "results"
+from event_ops_harness.results import RESULTS, commit_of
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
