@@ -1,7 +1,5 @@
 """Describe `csr_event_matvec` to benchmarks."""
 
-from __future__ import annotations
-
 from event_ops.cases.bench import Bench, csr_event_product
 
 BENCH = Bench(linear=(0, 3), moved=csr_event_product)

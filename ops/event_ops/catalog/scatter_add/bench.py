@@ -1,7 +1,5 @@
 """Describe `scatter_add` to benchmarks."""
 
-from __future__ import annotations
-
 from event_ops.cases.bench import Bench
 
 BENCH = Bench(linear=(0, 2))

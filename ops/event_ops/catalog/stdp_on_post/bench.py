@@ -1,7 +1,5 @@
 """Describe `stdp_on_post` to benchmarks."""
 
-from __future__ import annotations
-
 from event_ops.cases.bench import Bench, stdp
 
 BENCH = Bench(carried={0: 0}, moved=stdp("spikes_post", "x_pre", "A_plus", "rows", "permutation"))

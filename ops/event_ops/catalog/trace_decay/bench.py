@@ -1,7 +1,5 @@
 """Describe `trace_decay` to benchmarks."""
 
-from __future__ import annotations
-
 from event_ops.cases.bench import Bench
 
 BENCH = Bench(carried={0: 0})
