@@ -7,7 +7,6 @@ import jax
 import numpy as np
 import pytest
 
-from event_ops.cases import Case
 from event_ops.discover import operators
 from event_ops_harness.bench import scaling, traffic
 from event_ops_harness.bench.steps import Problem, make_problem
@@ -18,7 +17,7 @@ OPERATORS = {operator.name: operator for operator in operators()}
 
 def problem_of(name: str, size: int, neurons: int = 200) -> Problem:
     series = scaling.SERIES[name]
-    return make_problem(OPERATORS[series.operator], Case(str(size), series.case(size, neurons)))
+    return make_problem(OPERATORS[series.operator], series.case(size, neurons))
 
 
 def test_sizes_are_what_they_say():

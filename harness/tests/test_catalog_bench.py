@@ -156,11 +156,11 @@ def test_gradients_are_by_all_floats_and_events_count_as_such():
 
 def test_gradients_take_the_largest_case_of_each_orientation():
     names = ("random", "random-transposed", "threads", "threads-transposed", "random-transposed-float-one")
-    largest = gradients.Largest()
+    largest: dict[bool, steps.Problem] = {}
     for name in names:
-        largest.see(problem_of("csr_event_matmat", name))
-    largest.see(problem_of("trace_decay"))
-    assert {x.case.name for x in largest.problems.values()} == {"threads", "threads-transposed"}
+        gradients.keep_largest(largest, problem_of("csr_event_matmat", name))
+    gradients.keep_largest(largest, problem_of("trace_decay"))
+    assert {x.case.name for x in largest.values()} == {"threads", "threads-transposed"}
 
 
 def test_slow_work_is_timed_once_and_short_work_fills_its_share():

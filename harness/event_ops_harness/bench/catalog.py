@@ -90,14 +90,14 @@ def _measured(
     rows: list[Row] = []
     slopes: list[Gradient] = []
     for operator in options.chosen:
-        largest = gradients.Largest()
+        largest: dict[bool, Problem] = {}
         for case in operator.tagged(BENCHMARK):
             say(f"measuring {operator.name} {case.name}")
             problem = make_problem(operator, case)
             rows += measure(problem, options, bandwidth)
-            largest.see(problem)
+            gradients.keep_largest(largest, problem)
         say(f"measuring the gradient of {operator.name}")
-        slopes += [gradients.measure(x, options.rounds, options.budget) for x in largest.problems.values()]
+        slopes += [gradients.measure(x, options.rounds, options.budget) for x in largest.values()]
     return rows, slopes
 
 

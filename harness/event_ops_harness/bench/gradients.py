@@ -36,20 +36,12 @@ class Gradient:
         return {"group": self.name, "by": self.positions, **times, "ratio": self.ratio}
 
 
-class Largest:
-    """Keep the largest problem of each orientation, transposed or not, if the operator is linear."""
-
-    def __init__(self) -> None:
-        self.problems: dict[bool, Problem] = {}
-
-    def see(self, problem: Problem) -> None:
-        """Keep the problem where it is as large as what was kept."""
-        if not problem.operator.bench.linear:
-            return
-        orientation = bool(problem.kwargs.get("transpose"))
-        held = self.problems.get(orientation)
-        if held is None or _nbytes(problem) >= _nbytes(held):
-            self.problems[orientation] = problem
+def keep_largest(held: dict[bool, Problem], problem: Problem) -> None:
+    """Keep the problem if it is the largest of its orientation, transposed or not, and has a gradient."""
+    orientation = bool(problem.kwargs.get("transpose"))
+    size = _nbytes(held[orientation]) if orientation in held else 0
+    if problem.operator.bench.linear and _nbytes(problem) >= size:
+        held[orientation] = problem
 
 
 def measure(problem: Problem, rounds: int, budget: float) -> Gradient:

@@ -14,6 +14,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -36,17 +37,21 @@ PER_ROW: Final = 100
 
 @dataclass(frozen=True)
 class Series:
-    """Hold an operator at several sizes: `case(size, neurons)` makes arguments, sizes count `unit`s."""
+    """Hold an operator at several sizes, which count `unit`; `make(size, neurons, rng, ...)` as cases do."""
 
     operator: str
     unit: str
     sizes: tuple[int, ...]
-    case: Callable[[int, int], Callable[[np.random.Generator, str, str], Arguments]]
+    make: Callable[..., Arguments]
 
     @property
     def name(self) -> str:
         """Say what grows with what."""
         return f"{self.operator} by {self.unit}"
+
+    def case(self, size: int, neurons: int) -> Case:
+        """Return the case of this size; `neurons` are those of a matrix that spikes meet."""
+        return Case(f"{size} {self.unit}", partial(self.make, size, neurons), frozenset({BENCHMARK}))
 
 
 @dataclass(frozen=True)
@@ -62,31 +67,22 @@ class Fit:
     last: int
 
 
-def _entries(size: int, neurons: int) -> Callable[[np.random.Generator, str, str], Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        rows = max(1, size // PER_ROW)
-        arrays = fixed_degree_csr(rng, (rows, rows), size // rows, dtype, index_dtype)
-        return (*arrays, numbers(rng, rows, dtype)), {"shape": (rows, rows)}
-
-    return make
+def _entries(size: int, _: int, rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    rows = max(1, size // PER_ROW)
+    arrays = fixed_degree_csr(rng, (rows, rows), size // rows, dtype, index_dtype)
+    return (*arrays, numbers(rng, rows, dtype)), {"shape": (rows, rows)}
 
 
-def _spikes(size: int, neurons: int) -> Callable[[np.random.Generator, str, str], Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        arrays = fixed_degree_csr(rng, (neurons, neurons), PER_ROW, dtype, index_dtype)
-        events = rng.permutation(np.arange(neurons) < size)
-        return (*arrays, events), {"shape": (neurons, neurons), "transpose": True}
-
-    return make
+def _spikes(size: int, neurons: int, rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    arrays = fixed_degree_csr(rng, (neurons, neurons), PER_ROW, dtype, index_dtype)
+    events = rng.permutation(np.arange(neurons) < size)
+    return (*arrays, events), {"shape": (neurons, neurons), "transpose": True}
 
 
-def _neurons(size: int, neurons: int) -> Callable[[np.random.Generator, str, str], Arguments]:
-    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        V_m = rng.uniform(CUBA["V_reset"], CUBA["V_th"], size)
-        state = V_m, np.zeros(size), rng.normal(0, 20, size)
-        return tuple(x.astype(dtype) for x in state), CUBA
-
-    return make
+def _neurons(size: int, _: int, rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
+    V_m = rng.uniform(CUBA["V_reset"], CUBA["V_th"], size)
+    state = V_m, np.zeros(size), rng.normal(0, 20, size)
+    return tuple(x.astype(dtype) for x in state), CUBA
 
 
 _DECADES: Final = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
@@ -103,8 +99,7 @@ def measure(series: Series, options: argparse.Namespace, bandwidth: float, say: 
     rows: list[Row] = []
     for size in sorted(options.sizes or series.sizes):
         say(f"measuring {series.name}: {size:,}")
-        case = Case(f"{size} {series.unit}", series.case(size, options.neurons), frozenset({BENCHMARK}))
-        problem = make_problem(operator, case)
+        problem = make_problem(operator, series.case(size, options.neurons))
         more = {"series": series.name, "size": size}
         measured = catalog.measure(problem, options, bandwidth)
         rows += [replace(row, more={**more, **row.more}) for row in measured]
