@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 import event_ops_harness.report
-from event_ops_harness.report.curves import curves
+from event_ops_harness.report.charts import curves
 from event_ops_harness.report.figures import count, duration, percent, ratio, short, span
 from event_ops_harness.report.rows import Group, Timing
-from event_ops_harness.report.svg.bars import Amount, amount_bars, ratio_bars, ratio_scale
-from event_ops_harness.report.svg.lines import style
-from event_ops_harness.report.svg.scale import LogScale
+from event_ops_harness.report.svg import Amount, LogScale, amount_bars, ratio_bars, ratio_scale, style
 
 STYLE = (Path(event_ops_harness.report.__file__).parent / "templates" / "style.css").read_text()
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from event_ops_harness.report import comparisons, tables
+from event_ops_harness.report import rows, tables
 from event_ops_harness.report.conformance import Ids, Matrix
 from event_ops_harness.report.figures import span
 from event_ops_harness.report.inputs import MATRIX, Inputs
-from event_ops_harness.report.page import benchmarks, matrix_of
+from event_ops_harness.report.page import benchmarks, groups_of, matrix_of
 from event_ops_harness.report.rows import Group
-from event_ops_harness.report.sections import groups_of
 from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 
 
@@ -32,8 +31,8 @@ def _benchmark(name: str, files: Mapping[str, Mapping[str, Any]]) -> list[str]:
     compared = _ratios(groups_of(name, files))
     if compared:
         return [*parts, compared]
-    rows = [row for content in files.values() for row in content.get("rows", [])]
-    found = [tables.table("", rows)] if rows else []
+    measured = [row for content in files.values() for row in content.get("rows", [])]
+    found = [tables.table("", measured)] if measured else []
     found += [
         t for content in files.values() if "steps" in content for t in tables.of_steps(content["steps"])
     ]
@@ -42,21 +41,26 @@ def _benchmark(name: str, files: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _ratios(groups: Sequence[Group]) -> str:
     """What, how many cases, ours, and how many times as long each rival took: from, to."""
-    cases = comparisons.cases(groups)
-    rows = [
-        [operator, str(cases[operator]), ours, "; ".join(f"{who}: {span(x)}" for who, x in rivals.items())]
-        for (operator, ours), rivals in comparisons.against(groups).items()
+    cases = rows.by_operator(groups)
+    lines = [
+        [
+            operator,
+            str(len(cases[operator])),
+            ours,
+            "; ".join(f"{who}: {span(x)}" for who, x in rivals.items()),
+        ]
+        for (operator, ours), rivals in rows.against(groups).items()
     ]
-    return _table(("what", "cases", "ours", "rival: times as long"), rows) if rows else ""
+    return _table(("what", "cases", "ours", "rival: times as long"), lines) if lines else ""
 
 
 def _matrix(matrix: Matrix, command: str) -> list[str]:
-    rows = [
+    lines = [
         [line.operator, line.backend, *(f"{line.totals[s]:,}" for s in (PASSED, FAILED, SKIPPED))]
         for line in matrix.lines
     ]
     heading = ["## conformance", *([f"`{command}`"] if command else [])]
-    return [*heading, _table(("operator", "backend", PASSED, FAILED, SKIPPED), rows)]
+    return [*heading, _table(("operator", "backend", PASSED, FAILED, SKIPPED), lines)]
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

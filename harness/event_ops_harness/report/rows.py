@@ -37,11 +37,24 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Point:
+    """A figure of one case, and the words that say what it is."""
+
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
 class Group:
     """Rivals that did the same work."""
 
     name: str
     timings: tuple[Timing, ...]
+
+    @property
+    def case(self) -> str:
+        """The name without that of the operator."""
+        return self.name.removeprefix(self.timings[0].operator).strip(" ,") or self.name
 
     @property
     def baseline(self) -> Timing:
@@ -73,6 +86,54 @@ def groups(found: Iterable[Timing]) -> list[Group]:
     for timing in found:
         by_name.setdefault(timing.group, []).append(timing)
     return [Group(name, tuple(members)) for name, members in by_name.items() if len(members) > 1]
+
+
+def by_operator(groups: Iterable[Group]) -> dict[str, list[Group]]:
+    """Operator -> its groups, in the order in which they come."""
+    found: dict[str, list[Group]] = {}
+    for group in groups:
+        found.setdefault(group.timings[0].operator, []).append(group)
+    return found
+
+
+def fastest_rivals(groups: Iterable[Group]) -> dict[str, list[Point]]:
+    """Operator -> how many times as long as ours the fastest rival took in each case."""
+    found = {name: [_fastest(group) for group in members] for name, members in by_operator(groups).items()}
+    return {name: points for name, maybe in found.items() if (points := [p for p in maybe if p])}
+
+
+def shares(groups: Iterable[Group]) -> dict[str, list[Point]]:
+    """Operator -> the share of the memory's bandwidth that ours reached in each case."""
+    found = {
+        name: [
+            Point(ours.share, f"{group.case}: {ours.share:.0%}")
+            for group in members
+            for ours in group.ours
+            if ours.share
+        ]
+        for name, members in by_operator(groups).items()
+    }
+    return {name: points for name, points in found.items() if points}
+
+
+def against(groups: Iterable[Group]) -> dict[tuple[str, str], dict[str, list[float]]]:
+    """(operator, ours) -> rival -> how many times as long it took in each case."""
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for group in groups:
+        for ours in group.ours:
+            rivals = found.setdefault((ours.operator, ours.rival), {})
+            for rival in group.rivals:
+                rivals.setdefault(rival.rival, []).append(rival.ratio / ours.ratio)
+    return {key: rivals for key, rivals in found.items() if rivals}
+
+
+def _fastest(group: Group) -> Point | None:
+    ours = min(group.ours, key=lambda t: t.ratio, default=None)
+    rival = min(group.rivals, key=lambda t: t.ratio, default=None)
+    if ours is None or rival is None:
+        return None
+    ratio = rival.ratio / ours.ratio
+    return Point(ratio, f"{group.case}: {rival.rival} takes {ratio:.2f} times as long as {ours.rival}")
 
 
 def skipped(content: Mapping[str, Any]) -> list[str]:
