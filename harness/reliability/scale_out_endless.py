@@ -4,11 +4,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from event_ops_harness.networks.cuba import cli, simulation
+from event_ops_harness.networks.cuba import cli
+from event_ops_harness.networks.shared import simulation
 
 
 @contextmanager
-def printed(what: str, total: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
+def printed(what: str, total: int, options: object) -> Iterator[Callable[[int], None]]:
     """In the place of the progress bar."""
     yield lambda done: print(f"{done} of {total}", flush=True)
 

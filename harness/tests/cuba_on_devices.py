@@ -6,6 +6,7 @@ python cuba_on_devices.py prints, as JSON, what was the same for each number of 
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,11 +14,12 @@ import numpy as np
 
 from event_ops_harness.networks.cuba.connectivity import Connectivity, random_connectivity
 from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.cuba.network import catalog_step, initial_state
-from event_ops_harness.networks.cuba.sharded import Blocks, network, sharded_chunk, simulate_sharded
-from event_ops_harness.networks.cuba.simulation import Recording, compiled, simulate
+from event_ops_harness.networks.cuba.network import catalog_step, initial_state, on_device
+from event_ops_harness.networks.cuba.sharded import Blocks
+from event_ops_harness.networks.cuba.simulation import recorder_of, simulate
 from event_ops_harness.networks.shared.blocks import mesh_of
 from event_ops_harness.networks.shared.processes import prepare_devices
+from event_ops_harness.networks.shared.simulation import Recording, compile_chunk
 
 MODEL, NEURONS, SEED, STEPS = CubaParameters(), 403, 3, 1200
 DEVICES = (1, 3, 8)
@@ -32,19 +34,21 @@ def with_weights(connectivity: Connectivity) -> Connectivity:
 
 def same(found: Recording, expected: Recording) -> dict[str, bool]:
     """Which parts of two recordings are equal, bit by bit."""
-    traces = np.concatenate(found.V_m)
+    traces = found.traces
     return {
         "spikes": found.spikes == expected.spikes > 100,
-        "per step": all(map(np.array_equal, found.num_spikes, expected.num_spikes)),
-        "ids": all(map(np.array_equal, found.spike_ids, expected.spike_ids)),
-        "traces": np.array_equal(traces, np.concatenate(expected.V_m)[:, : traces.shape[1]]),
+        "per step": np.array_equal(found.counts, expected.counts),
+        "ids": np.array_equal(found.ids, expected.ids),
+        "traces": np.array_equal(traces, expected.traces[:, : traces.shape[1]]),
     }
 
 
 def collectives(connectivity: Connectivity, blocks: Blocks) -> list[str]:
     """Every collective of the compiled chunk: its result's type and its name."""
-    arguments = network(connectivity, MODEL, blocks, SEED)
-    text = compiled(sharded_chunk(connectivity, MODEL, blocks, None), *arguments).as_text()
+    step, recorder = catalog_step(connectivity, MODEL, None, blocks), recorder_of(NEURONS, MODEL)
+    state = initial_state(connectivity, MODEL, SEED)
+    arguments = blocks.place(state, recorder.buffer(), blocks.connect(connectivity))
+    text = compile_chunk(step, 1000, recorder, arguments, blocks).as_text()
     names = r"all-gather|all-reduce|all-to-all|collective-\w+|reduce-scatter"
     return sorted(re.findall(rf"= (\w+\[[\d,]*\])\S* (?:{names})(?:-start)?\(", text))
 
@@ -54,14 +58,14 @@ def measure() -> dict[str, Any]:
     report: dict[str, Any] = {}
     homogeneous = random_connectivity(NEURONS, MODEL, SEED)
     for name, connectivity in (("one weight", homogeneous), ("weights", with_weights(homogeneous))):
-        step, state = catalog_step(connectivity, MODEL, None), initial_state(connectivity, MODEL, SEED)
-        expected = simulate(connectivity, MODEL, step, state, steps=STEPS)
+        begin = partial(initial_state, connectivity, MODEL, SEED)
+        step, synapses = catalog_step(connectivity, MODEL, None), on_device(connectivity)
+        _, expected = simulate(MODEL, step, begin(), synapses, steps=STEPS)
         for devices in DEVICES:
             blocks = Blocks(NEURONS, mesh_of(devices, 1))
-            asked = {"seed": SEED, "backend": None, "steps": STEPS}
-            report[f"{name}, {devices}"] = same(
-                simulate_sharded(connectivity, MODEL, blocks, **asked), expected
-            )
+            step, synapses = catalog_step(connectivity, MODEL, None, blocks), blocks.connect(connectivity)
+            _, found = simulate(MODEL, step, begin(), synapses, steps=STEPS, placement=blocks)
+            report[f"{name}, {devices}"] = same(found, expected)
     blocks = Blocks(NEURONS, mesh_of(8, 1))
     return {"same": report, "collectives": collectives(homogeneous, blocks), "bytes": blocks.exchanged_bytes}
 

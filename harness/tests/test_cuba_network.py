@@ -8,10 +8,11 @@ import jax
 import numpy as np
 import pytest
 
-from event_ops_harness.networks.cuba import simulation
 from event_ops_harness.networks.cuba.connectivity import Connectivity, random_connectivity
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import State, Step, catalog_step, initial_state, on_device
+from event_ops_harness.networks.cuba.simulation import TRACED_NEURONS, simulate
+from event_ops_harness.networks.shared import simulation
 
 MODEL = CubaParameters()
 
@@ -100,12 +101,11 @@ def test_recording_is_what_happened_whatever_the_chunks(monkeypatch: pytest.Monk
     for chunk in (1000, 400, 7):
         monkeypatch.setattr(simulation, "CHUNK_STEPS", chunk)
         step, state = network("catalog", connectivity)
-        recording = simulation.simulate(connectivity, MODEL, step, state, steps=950)
-        steps, ids = map(np.concatenate, (recording.spike_steps, recording.spike_ids))
-        assert np.array_equal(np.stack([steps, ids], axis=1), np.argwhere(spikes))
-        assert np.array_equal(np.concatenate(recording.num_spikes), spikes.sum(axis=1))
+        _, recording = simulate(MODEL, step, state, on_device(connectivity), steps=950)
+        assert np.array_equal(np.stack([recording.times, recording.ids], axis=1), np.argwhere(spikes))
+        assert np.array_equal(recording.counts, spikes.sum(axis=1))
         assert recording.spikes == spikes.sum() and recording.lost == 0
-        assert np.concatenate(recording.V_m).shape == (950, simulation.TRACED_NEURONS)
+        assert recording.traces.shape == (950, TRACED_NEURONS)
 
 
 @pytest.mark.parametrize("kind", ["catalog", "fused"])
@@ -113,10 +113,9 @@ def test_crowded_steps_are_counted_in_full(kind: str):
     crowded = replace(MODEL, E_L=1000.0)
     connectivity = random_connectivity(3000, MODEL, seed=2)
     step, state = network(kind, connectivity, crowded)
-    recording = simulation.simulate(connectivity, crowded, step, state, steps=300)
-    named = sum(map(len, recording.spike_ids))
+    _, recording = simulate(crowded, step, state, on_device(connectivity), steps=300)
     assert recording.lost > 0
-    assert recording.spikes == named + recording.lost >= 3000 * 300 // 52
+    assert recording.spikes == recording.ids.size + recording.lost >= 3000 * 300 // 52
 
 
 def test_state_is_updated_in_place_by_the_fused_kernel():

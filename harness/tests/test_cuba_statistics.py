@@ -9,8 +9,9 @@ import pytest
 from event_ops_harness.networks.cuba.analysis import binned_rate, interval_cv, mean_rate
 from event_ops_harness.networks.cuba.connectivity import random_connectivity
 from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.cuba.network import catalog_step, initial_state
-from event_ops_harness.networks.cuba.simulation import Recording, simulate
+from event_ops_harness.networks.cuba.network import catalog_step, initial_state, on_device
+from event_ops_harness.networks.cuba.simulation import simulate
+from event_ops_harness.networks.shared.simulation import Recording
 
 BRIAN2 = json.loads((Path(__file__).parents[1] / "reference_data" / "cuba_brian2.json").read_text())
 
@@ -42,7 +43,8 @@ def record(seed: int) -> Recording:
     model, neurons = CubaParameters(**BRIAN2["model"]), BRIAN2["neurons"]
     connectivity = random_connectivity(neurons, model, seed)
     step, state = catalog_step(connectivity, model, None), initial_state(connectivity, model, seed)
-    return simulate(connectivity, model, step, state, steps=model.steps(BRIAN2["seconds"]))
+    steps = model.steps(BRIAN2["seconds"])
+    return simulate(model, step, state, on_device(connectivity), steps=steps)[1]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +53,7 @@ def ours() -> dict[str, list[float]]:
     rates, cvs = [], []
     for recording in map(record, range(1, 5)):
         rates.append(mean_rate(recording.spikes, BRIAN2["neurons"], BRIAN2["seconds"]))
-        times, ids = np.concatenate(recording.spike_steps), np.concatenate(recording.spike_ids)
-        cvs.append(interval_cv(times, ids))
+        cvs.append(interval_cv(recording.times, recording.ids))
     return {"rate": rates, "cv": cvs}
 
 

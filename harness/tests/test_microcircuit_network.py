@@ -36,19 +36,14 @@ from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import (
     OPERATORS,
     State,
-    capacity_of,
     catalog_step,
     initial_state,
     wiring_of,
 )
 from event_ops_harness.networks.microcircuit.procedural import MIN_PARALLEL
 from event_ops_harness.networks.microcircuit.rows import SLOTS
-from event_ops_harness.networks.microcircuit.simulation import (
-    SpikesLostError,
-    compile_chunk,
-    make_buffer,
-    simulate,
-)
+from event_ops_harness.networks.microcircuit.simulation import recorder_of, simulate
+from event_ops_harness.networks.shared.simulation import SpikesLostError, compile_chunk
 
 # No background: nothing happens unless a test makes it happen.
 SILENT = Microcircuit(N_scaling=0.001, drive="dc", bg_rate=0.0)
@@ -223,8 +218,9 @@ def test_a_step_copies_no_array():
     """XLA copies what it sees no order between the reading and the writing of."""
     model = Microcircuit(N_scaling=0.01, K_scaling=0.01)
     state, wiring = initial_state(model, 1), wiring_of(recurrent_connectivity(model, 1), 1)
-    buffer = make_buffer(model.neurons, capacity_of(model.neurons), model)
-    text = compile_chunk(catalog_step(model, None), 10, state, buffer, wiring).as_text()
+    recorder = recorder_of(model)
+    arguments = state, recorder.buffer(), wiring
+    text = compile_chunk(catalog_step(model, None), 10, recorder, arguments).as_text()
     assert text.count(" custom-call(") == len(OPERATORS)  # spikes are listed once, to be sent and recorded
     copied = set(re.findall(r"(\w+\[[\d,]*\])\S* copy\(", text))
     assert copied <= {"s32[]"}, copied

@@ -3,13 +3,20 @@
 import numpy as np
 import pytest
 
-from event_ops_harness.networks.microcircuit.permutation import excesses, labellings, p_values
-from event_ops_harness.networks.microcircuit.statistics import ks_distance
+from event_ops_harness.networks.microcircuit.permutation import excesses, ks_distance, labellings, p_values
 
 
 def apart(places: list[float]) -> np.ndarray:
     """Distances of runs that lie at these places on a line."""
     return np.abs(np.subtract.outer(places, places))
+
+
+def test_ks_distance_by_hand():
+    """Below 3 lies half of the first sample and nothing of the second; ties count once."""
+    a, b = np.array([1.0, 2, 3, 3]), np.array([3.0, 4, 5, 6])
+    assert ks_distance(a, b) == ks_distance(b, a) == 0.75
+    assert ks_distance(a, a[::-1]) == 0
+    assert np.isnan(ks_distance(a, a[:0]))
 
 
 def test_every_way_to_halve_the_runs():

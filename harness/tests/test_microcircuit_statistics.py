@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.statistics import (
     Spikes,
     count_correlations,
-    interval_cvs,
-    ks_distance,
+    neuron_cvs,
     neuron_rates,
 )
 
@@ -19,7 +17,7 @@ def test_rates_and_cvs_of_known_trains():
     times, ids = np.array([100, 200, 300, 400, 110, 130, 190, 120]), np.array([0, 0, 0, 0, 1, 1, 1, 2])
     spikes = Spikes(times, ids, 0, 1000)
     np.testing.assert_allclose(neuron_rates(spikes, model)[:4], [40, 30, 10, 0])
-    cvs = interval_cvs(spikes, model.neurons)
+    cvs = neuron_cvs(spikes, model)
     assert cvs[0] == 0
     assert cvs[1] == pytest.approx(np.std([20, 60]) / 40)
     assert np.isnan(cvs[2:]).all()
@@ -34,11 +32,3 @@ def test_correlations_of_known_trains():
     found = count_correlations(Spikes(times, ids, 0, 1000), 0, 4, 0.1)
     np.testing.assert_allclose(found, [1, -1, -1], atol=1e-12)
     assert count_correlations(Spikes(times, ids, 0, 1000), 3, 4, 0.1).size == 0
-
-
-def test_ks_distance_is_scipys():
-    rng = np.random.default_rng(0)
-    a, b = rng.poisson(3, 300).astype(float), rng.poisson(4, 200).astype(float)
-    assert ks_distance(a, b) == pytest.approx(scipy.stats.ks_2samp(a, b).statistic)
-    assert ks_distance(a, a) == 0
-    assert np.isnan(ks_distance(a, a[:0]))

@@ -35,8 +35,7 @@ from event_ops_harness.bench.simulators import (
 )
 from event_ops_harness.bench.suite import Parser, amount, count, write
 from event_ops_harness.networks.microcircuit.model import Microcircuit
-from event_ops_harness.networks.microcircuit.rivals import NEST, OURS
-from event_ops_harness.networks.microcircuit.rivals.request import nest_request
+from event_ops_harness.networks.microcircuit.rivals import NEST, OURS, nest_request
 from event_ops_harness.networks.shared.rivals import Rival
 from event_ops_harness.results import new_table
 

@@ -23,11 +23,10 @@ from event_ops_harness.bench.suite import Parser, amount, count
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
 from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, wiring_of
-from event_ops_harness.networks.microcircuit.permutation import MAX_RUNS, p_values
-from event_ops_harness.networks.microcircuit.rivals import NEST
-from event_ops_harness.networks.microcircuit.rivals.request import nest_request
+from event_ops_harness.networks.microcircuit.permutation import MAX_RUNS, ks_distance, p_values
+from event_ops_harness.networks.microcircuit.rivals import NEST, nest_request
 from event_ops_harness.networks.microcircuit.simulation import simulate
-from event_ops_harness.networks.microcircuit.statistics import QUANTITIES, Spikes, distributions, ks_distance
+from event_ops_harness.networks.microcircuit.statistics import QUANTITIES, Spikes, distributions
 from event_ops_harness.networks.shared.rivals import Worker
 from event_ops_harness.results import new_table, write_found
 

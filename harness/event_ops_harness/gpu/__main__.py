@@ -19,7 +19,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.gpu.device import gpu
+from event_ops_harness.gpu.timing import gpu
 from event_ops_harness.results import RESULTS, write_found
 
 ROOT: Final = Path(__file__).parents[3]

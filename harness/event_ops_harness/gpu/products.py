@@ -17,9 +17,8 @@ import numpy as np
 from jax.experimental import sparse
 
 import event_ops
-from event_ops_harness.gpu.device import copy_bandwidth
 from event_ops_harness.gpu.rivals import event_rival, measured
-from event_ops_harness.gpu.timing import us_per_call
+from event_ops_harness.gpu.timing import copy_bandwidth, us_per_call
 
 SHAPES = ((1000, 2000, 100), (100_000, 100_000, 100), (1_000_000, 1_000_000, 10), (20_000, 200_000, 1000))
 ACTIVE = (0.001, 0.01, 0.1)

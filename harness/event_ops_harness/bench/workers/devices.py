@@ -7,18 +7,17 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from event_ops_harness.networks.cuba.cli import blocks_of, connectivity_of, record
+from event_ops_harness.networks.cuba.cli import connectivity_of, cuba_parser, placement_of, record
 from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.shared.options import make_parser
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the wall clock of the loop, without compiling and building, and how many spikes there were."""
     words = [word for name, value in request.items() for word in (f"--{name}", str(value))]
-    options = make_parser().parse_args([*words, "--no-progress"])
+    options = cuba_parser().parse_args([*words, "--no-progress"])
     model = CubaParameters()
     connectivity = connectivity_of(options, model)
-    recording = record(options, connectivity, model, blocks_of(options, connectivity.neurons))
+    recording = record(options, connectivity, model, placement_of(options, connectivity.neurons))
     return {"seconds": recording.seconds, "spikes": recording.spikes, "synapses": len(connectivity.indices)}
 
 

@@ -1,4 +1,4 @@
-"""Time a step of the microcircuit and its parts; the protocol is that of ``networks/cuba/rivals``.
+"""Time a step of the microcircuit and its parts; the protocol is that of ``networks/shared/rivals.py``.
 
 One line of stdin asks for one turn: the whole step, then its delivery alone, of the spikes of a recorded
 stretch, then its background alone, each in a scan of STEPS steps.
@@ -29,8 +29,9 @@ from event_ops_harness.networks.microcircuit.network import (
     catalog_step,
     dynamics,
 )
-from event_ops_harness.networks.microcircuit.rivals.event_ops_worker import build, counting, counting_scan
+from event_ops_harness.networks.microcircuit.rivals.event_ops_worker import build
 from event_ops_harness.networks.microcircuit.rows import SLOTS
+from event_ops_harness.networks.shared.worker import counting, counting_scan
 
 STEPS = 1000
 SAMPLED = 20  # of so many steps one is looked at for what its delivery moves

@@ -8,11 +8,11 @@
 | connectivity.py | who projects to whom: drawn at random, or read from a file        |
 | network.py      | what happens in one time step, built from catalog operators       |
 | fused.py        | the same step as one kernel of the user's own                     |
-| simulation.py   | the jitted loop, in chunks, and what it records                   |
+| simulation.py   | what does a simulation record?                                    |
 | sharded.py      | the same network over several devices                             |
 | analysis.py     | rates and interval statistics from recorded spikes                |
 | figure.py       | raster, population rate, membrane potential                       |
 | report.py       | the table at the end                                              |
-| cli.py          | a run from options to figure, errors, progress bar                |
+| cli.py          | the options, and a run from them to the figure                    |
 | rivals/         | the same network in Brian2 and NEST, for the benchmark            |
 """

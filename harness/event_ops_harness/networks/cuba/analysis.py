@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from event_ops_harness.networks.shared.statistics import interval_cvs
+
 
 def mean_rate(spikes: int, neurons: int, seconds: float) -> float:
     """Spikes per neuron and second, in Hz."""
@@ -14,20 +16,9 @@ def interval_cv(times: np.ndarray, ids: np.ndarray, min_intervals: int = 5) -> f
     times: (spikes,), any unit. ids: (spikes,), who fired. Neurons with fewer than `min_intervals`
     intervals are left out; NaN when none remains. 0 is a clock, 1 a Poisson process.
     """
-    order = np.lexsort((times, ids))
-    times, ids = times[order].astype(np.float64), ids[order]
-    same = np.diff(ids) == 0
-    intervals, owners = np.diff(times)[same], ids[1:][same]
-    if not owners.size:
-        return float("nan")
-    counts = np.bincount(owners)
-    enough = np.flatnonzero(counts >= max(1, min_intervals))
-    if not enough.size:
-        return float("nan")
-    mean = np.bincount(owners, intervals)[enough] / counts[enough]
-    mean_square = np.bincount(owners, intervals**2)[enough] / counts[enough]
-    variance = np.maximum(mean_square - mean**2, 0.0)
-    return float(np.mean(np.sqrt(variance) / mean))
+    cvs = interval_cvs(times, ids, int(ids.max(initial=-1)) + 1, min_intervals)
+    known = cvs[~np.isnan(cvs)]
+    return float(known.mean()) if known.size else float("nan")
 
 
 def binned_rate(num_spikes: np.ndarray, steps_per_bin: int, neurons: int, dt: float) -> np.ndarray:

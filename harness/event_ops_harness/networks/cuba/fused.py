@@ -16,7 +16,6 @@ import numpy as np
 from event_ops_harness.networks.cuba.connectivity import Connectivity
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import (
-    Spikes,
     State,
     Step,
     Synapses,
@@ -24,6 +23,7 @@ from event_ops_harness.networks.cuba.network import (
     drive_gains,
     held_time,
 )
+from event_ops_harness.networks.shared.simulation import Spikes
 from ffi_bridge import numba_kernel
 
 BLOCK = np.uintp(64)  # neurons that are searched for spikes at once

@@ -11,6 +11,8 @@ import numpy as np
 import event_ops
 from event_ops_harness.networks.cuba.connectivity import Connectivity
 from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
+from event_ops_harness.networks.shared.simulation import Spikes
 
 OPERATORS = ("lif_step", "expsyn_step", "spike_compact")
 
@@ -25,11 +27,6 @@ class Synapses(NamedTuple):
     data: jax.Array  # float32, 0-d or (nse,)
     indices: jax.Array  # int32 (nse,)
     indptr: jax.Array  # int32 (N + 1,)
-
-
-class Spikes(NamedTuple):
-    ids: jax.Array  # int32 (capacity,), ascending; the first `count` of them mean something
-    count: jax.Array  # int32 0-d, may exceed the capacity
 
 
 Step = Callable[[State, Synapses], tuple[State, Spikes]]
@@ -68,21 +65,16 @@ def held_time(model: CubaParameters) -> float:
     return max(0.0, model.t_ref - model.dt)
 
 
-def unchanged(spikes: jax.Array) -> jax.Array:
-    """All spikes there are: the neurons are on one device."""
-    return spikes
-
-
 def catalog_step(
     connectivity: Connectivity,
     model: CubaParameters,
     backend: str | None,
-    exchange: Callable[[jax.Array], jax.Array] = unchanged,
+    placement: OneDevice = ONE_DEVICE,
 ) -> Step:
     """Integrate, let the drives decay and deliver the spikes to them, list the spikes.
 
-    The state may be that of a part of the neurons, with the synapses onto them: `exchange` then makes the
-    spikes of all neurons of those of the part.
+    With blocks on several devices, state and synapses are those of one block, and the listed spikes are those
+    of all neurons.
     """
     gain_ex, gain_in = drive_gains(connectivity, model)
     neuron = {k: getattr(model, k) for k in ("tau_m", "E_L", "V_th", "V_reset", "dt")}
@@ -94,7 +86,7 @@ def catalog_step(
     def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
         V_m, refractory, g = state
         V_m, refractory, own = lif_step(V_m, refractory, gain_ex * g[0] + gain_in * g[1])
-        spikes = exchange(own)
+        spikes = placement.exchange(own, backend)
         g = expsyn_step(g, *synapses, spikes, shape=(connectivity.neurons, g.size))
         return State(V_m, refractory, g), Spikes(*compact(spikes))
 

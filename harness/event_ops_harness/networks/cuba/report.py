@@ -11,16 +11,16 @@ from rich.table import Table
 from event_ops_harness.networks.cuba.analysis import interval_cv, mean_rate
 from event_ops_harness.networks.cuba.connectivity import Connectivity
 from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.cuba.network import OPERATORS
 from event_ops_harness.networks.cuba.sharded import Blocks
-from event_ops_harness.networks.cuba.simulation import Recording
-from ffi_bridge import get_operator
+from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
+from event_ops_harness.networks.shared.display import quantities
+from event_ops_harness.networks.shared.simulation import Recording
 from ffi_bridge.operators.backends import Explanation
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of a simulation; times are wall clock unless they say model."""
+    """Hold the figures of a simulation; times are wall clock unless they say model."""
 
     neurons: int
     synapses: int
@@ -35,39 +35,31 @@ class Summary:
     @classmethod
     def of(cls, recording: Recording, connectivity: Connectivity, model: CubaParameters) -> "Summary":
         seconds = recording.steps * model.dt * 1e-3
-        steps, ids = np.concatenate(recording.spike_steps), np.concatenate(recording.spike_ids)
+        ids, spikes = recording.ids, recording.spikes
         return cls(
             neurons=connectivity.neurons,
             synapses=connectivity.synapses,
             model_seconds=seconds,
-            spikes=recording.spikes,
-            rate=mean_rate(recording.spikes, connectivity.neurons, seconds),
-            cv=interval_cv(steps, ids),
+            spikes=spikes,
+            rate=mean_rate(spikes, connectivity.neurons, seconds),
+            cv=interval_cv(recording.times, ids),
             us_per_step=recording.seconds / recording.steps * 1e6,
             real_time_factor=recording.seconds / seconds,
-            events_per_second=synaptic_events(ids, connectivity, recording.spikes) / recording.seconds,
+            events_per_second=synaptic_events(ids, connectivity, spikes) / recording.seconds,
         )
 
 
 def synaptic_events(ids: np.ndarray, connectivity: Connectivity, spikes: int) -> float:
-    """Spikes times the out-degree of those who fired, taken from the recorded spikes."""
+    """Return spikes times the mean out-degree of the neurons that fired, taken from the listed spikes."""
     if not ids.size:
         return 0.0
     return spikes * float(np.diff(connectivity.indptr)[ids].mean())
 
 
-def explanations(backend: str | None) -> list[Explanation]:
-    """What each operator runs on, and why; raises what a call with `backend` would raise."""
-    return [get_operator(name).explain(backend=backend) for name in OPERATORS]
-
-
 def table_of(
-    summary: Summary, connectivity: Connectivity, backends: list[Explanation], blocks: Blocks | None = None
+    summary: Summary, connectivity: Connectivity, ran_on: list[Explanation], placement: OneDevice = ONE_DEVICE
 ) -> Table:
-    """Two columns: quantity and value. No explanations: the step was one kernel of its own."""
-    table = Table(title="CUBA network", show_header=False, title_justify="left")
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(justify="left", overflow="fold")
+    """Return two columns: quantity and value. No explanations: the step was one kernel of its own."""
     rows = {
         "neurons": f"{summary.neurons:,} ({connectivity.excitatory.mean():.0%} excitatory)",
         "synapses": f"{summary.synapses:,} ({connectivity.source})",
@@ -79,23 +71,23 @@ def table_of(
         "real-time factor": f"{summary.real_time_factor:.3f} (wall clock / model time)",
         "synaptic events": f"{summary.events_per_second / 1e6:,.1f} million per second",
     }
-    if blocks:
-        rows["devices"] = f"{blocks.devices} (processes: {jax.process_count()})"
-        rows["exchange per step"] = f"all-gather of spikes, {blocks.exchanged_bytes:,} bytes to each device"
-    for name, value in rows.items():
-        table.add_row(name, value)
+    if isinstance(placement, Blocks):
+        rows["devices"] = f"{placement.devices} (processes: {jax.process_count()})"
+        sent = f"{placement.exchanged_bytes:,} bytes to each device"
+        rows["exchange per step"] = f"all-gather of spikes, {sent}"
+    table = quantities(rows, title="CUBA network")
     table.add_section()
-    for name, value, style in backend_rows(backends):
+    for name, value, style in backend_rows(ran_on):
         table.add_row(name, escape(value), style=style)
     return table
 
 
-def backend_rows(backends: list[Explanation]) -> Iterator[tuple[str, str, str]]:
-    """Operators with the same choice for the same reasons share their rows."""
-    if not backends:
+def backend_rows(ran_on: list[Explanation]) -> Iterator[tuple[str, str, str]]:
+    """Yield name, text and style; operators with the same choice for the same reasons share their rows."""
+    if not ran_on:
         yield "backend", "none: the step is one Numba kernel (cuba/fused.py)", ""
     alike: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[str]] = {}
-    for explanation in backends:
+    for explanation in ran_on:
         key = explanation.backend, explanation.why, explanation.others
         alike.setdefault(key, []).append(explanation.operator)
     for (backend, why, others), operators in alike.items():

@@ -10,14 +10,13 @@
 | procedural.py   | the same without a matrix: rows drawn anew at each spike          |
 | inputs.py       | what comes from outside?                                          |
 | network.py      | what happens in one time step, built from catalog operators       |
-| simulation.py   | the jitted scan, in chunks, and what it records                   |
+| simulation.py   | what does a simulation record?                                    |
 | sharded.py      | the same network over several devices                             |
 | checkpoint.py   | the state in a file, to go on from                                |
 | statistics.py   | rates, interval CVs and correlations of single neurons            |
 | permutation.py  | are these distributions those of NEST, or is it chance?           |
 | figure.py       | raster by layer, distributions of rates and CVs                   |
 | report.py       | the tables at the end                                             |
-| options.py      | the command line                                                  |
-| cli.py          | a run from options to figure, errors, progress bars               |
-| rivals/         | the same network in NEST                                          |
+| cli.py          | the options, and a run from them to the figure                    |
+| rivals/         | the same network in NEST, for the benchmark                       |
 """

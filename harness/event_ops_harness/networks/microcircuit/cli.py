@@ -1,12 +1,11 @@
-"""A run from options to table and figure."""
+"""Simulate the Potjans-Diesmann microcircuit, print tables, draw a figure."""
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
-import jax
 import numpy as np
 from rich.console import Console
 
@@ -24,9 +23,9 @@ from event_ops_harness.networks.microcircuit.connectivity import (
 from event_ops_harness.networks.microcircuit.delivery import empty_buffer
 from event_ops_harness.networks.microcircuit.figure import save_figure
 from event_ops_harness.networks.microcircuit.inputs import pulse_of
-from event_ops_harness.networks.microcircuit.model import Microcircuit, ModelError
+from event_ops_harness.networks.microcircuit.model import DRIVES, Microcircuit, ModelError
 from event_ops_harness.networks.microcircuit.network import (
-    WHOLE,
+    OPERATORS,
     State,
     Step,
     Wiring,
@@ -34,49 +33,72 @@ from event_ops_harness.networks.microcircuit.network import (
     initial_state,
     wiring_of,
 )
-from event_ops_harness.networks.microcircuit.options import make_parser
-from event_ops_harness.networks.microcircuit.report import Costs, backends, costs_table, populations_table
+from event_ops_harness.networks.microcircuit.report import Costs, costs_table, populations_table
 from event_ops_harness.networks.microcircuit.sharded import Blocks
-from event_ops_harness.networks.microcircuit.simulation import HERE, Recording, SpikesLostError, simulate
+from event_ops_harness.networks.microcircuit.simulation import simulate
 from event_ops_harness.networks.microcircuit.statistics import Spikes
-from event_ops_harness.networks.shared.options import check_devices_together
-from event_ops_harness.networks.shared.processes import DevicesError, leave, mesh_asked, start
-from event_ops_harness.networks.shared.progress import progress_bar
-from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
-
-BAD_INPUT = 2
-INTERRUPTED = 130
-WRONG = (
-    ModelError,
-    DevicesError,
-    CheckpointError,
-    SpikesLostError,
-    UnknownBackendError,
-    BackendUnavailableError,
+from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
+from event_ops_harness.networks.shared.cli import (
+    OneLineParser,
+    add_shared_options,
+    positive,
+    progress_bar,
+    run_command,
+    writable,
 )
+from event_ops_harness.networks.shared.display import explanations
+from event_ops_harness.networks.shared.processes import mesh_asked
+from event_ops_harness.networks.shared.simulation import Recording
 
 
-def silent(options: argparse.Namespace) -> bool:
-    """Whether no progress is shown: not asked for, or another process shows it."""
-    return options.no_progress or bool(options.process_id)
+def microcircuit_parser() -> OneLineParser:
+    """Return the parser of `python -m event_ops_harness.networks.microcircuit`."""
+    parser = OneLineParser(prog="microcircuit", description=__doc__, allow_abbrev=False)
+    add, npz = parser.add_argument, {"type": npz_path, "metavar": "FILE"}
+    add("--scale", type=part, default=0.1, metavar="X", help="part of the neurons and inputs; default: 0.1")
+    discarded = "model time to simulate before, and leave out of tables and figure; default: 0.5"
+    add("--discard", type=duration, default=0.5, metavar="S", help=discarded)
+    add("--drive", choices=DRIVES, default="poisson", help="background input; default: poisson")
+    add("--pulse", type=duration, metavar="S", help="a thalamic pulse of 10 ms at this model time")
+    add("--procedural", action="store_true", help="store no synapses: draw them anew at each spike")
+    add("--npz-out", **npz, help="write the spike times and ids of all neurons")
+    add("--checkpoint", **npz, help="write the last state, to go on from")
+    add("--resume", type=Path, metavar="FILE", help="go on from a checkpoint; nothing is discarded")
+    add_shared_options(parser, seconds=1.0)
+    return parser
 
 
-def build(options: argparse.Namespace, drawn: Drawing, model: Microcircuit, blocks: Blocks | None) -> Wiring:
-    """What the step reads: the synapses, or what they are drawn from at each spike."""
-    connected = partial(connect, targets=model.neurons) if blocks is None else blocks.connect
-    pulsed, hidden = options.pulse is not None, silent(options) or options.procedural
-    with progress_bar("building", drawn.synapses, hidden=hidden) as on_progress:
+def part(text: str) -> float:
+    value = positive(text)
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not in (0, 1]")
+    return value
+
+
+def duration(text: str) -> float:
+    return 0.0 if text in ("0", "0.0") else positive(text)
+
+
+def npz_path(text: str) -> Path:
+    return writable(text, (".npz",))
+
+
+def build(options: argparse.Namespace, drawn: Drawing, model: Microcircuit, placement: OneDevice) -> Wiring:
+    """Store the synapses, or, with --procedural, only what they are drawn from at each spike."""
+    split = isinstance(placement, Blocks)
+    connected = placement.connect if split else partial(connect, targets=model.neurons)
+    with progress_bar("building", drawn.synapses, options, hidden=options.procedural) as on_progress:
         recurrent = drawn if options.procedural else connected(drawn, on_progress=on_progress)
+    pulsed = options.pulse is not None
     thalamic = connected(thalamic_drawing(model, options.seed)) if pulsed else None
     return wiring_of(recurrent, options.seed, thalamic)
 
 
-def network_of(options: argparse.Namespace, model: Microcircuit, blocks: Blocks | None) -> tuple[Step, State]:
-    """The step, and the state to begin with."""
+def network_of(options: argparse.Namespace, model: Microcircuit, placement: OneDevice) -> tuple[Step, State]:
+    """Return the step, and the state to begin with."""
     pulsed = options.pulse is not None
     pulse = pulse_of(model, options.seed, options.pulse * 1e3, options.backend) if pulsed else None
-    part = WHOLE if blocks is None else blocks.part
-    step = catalog_step(model, options.backend, pulse=pulse, part=part)
+    step = catalog_step(model, options.backend, pulse=pulse, placement=placement)
     pending = empty_buffer(model.neurons) if options.procedural else None
     state = initial_state(model, options.seed, pending)
     if options.resume is not None:
@@ -88,21 +110,20 @@ def run(options: argparse.Namespace) -> None:
     """Simulate as asked; the first process prints the tables and saves what is to be saved."""
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
     mesh = mesh_asked(options, model.neurons)
-    blocks = None if mesh is None else Blocks(model.neurons, mesh)
+    placement = ONE_DEVICE if mesh is None else Blocks(model.neurons, mesh)
+    delivered = {"csr_event_arrivals": "read_slot"} if options.procedural else {}
     # Before anything is built, since this says what cannot run.
-    ran_on = backends(options.backend, procedural=options.procedural)
-    step, state = network_of(options, model, blocks)
+    ran_on = explanations([delivered.get(name, name) for name in OPERATORS], options.backend)
+    step, state = network_of(options, model, placement)
     start = time.perf_counter()
     drawn = recurrent_drawing(model, options.seed)
-    wiring = build(options, drawn, model, blocks)
+    wiring = build(options, drawn, model, placement)
     build_seconds = time.perf_counter() - start
-    placement = HERE if blocks is None else blocks.placement
     discarded = 0 if options.resume else round(options.discard * 1e3 / model.dt)
     steps = discarded + model.steps(options.seconds)
-    with progress_bar("simulating", steps, hidden=silent(options)) as on_chunk:
-        state, recording = simulate(
-            model, step, state, wiring, steps=steps, placement=placement, on_chunk=on_chunk
-        )
+    with progress_bar("simulating", steps, options) as on_chunk:
+        where = {"placement": placement, "on_chunk": on_chunk}
+        state, recording = simulate(model, step, state, wiring, steps=steps, **where)
     if options.process_id:
         return
     spikes = spikes_of(recording).after(recording.first_step + discarded)
@@ -120,7 +141,7 @@ def spikes_of(recording: Recording) -> Spikes:
 
 
 def save(options: argparse.Namespace, model: Microcircuit, state: State, recording: Recording) -> None:
-    """The files that were asked for."""
+    """Write the files that were asked for."""
     if options.npz_out is not None:
         first = {"first_step": recording.first_step, "steps": recording.steps, "dt": model.dt}
         np.savez(options.npz_out, times=recording.times, ids=recording.ids, sizes=model.sizes, **first)
@@ -129,21 +150,4 @@ def save(options: argparse.Namespace, model: Microcircuit, state: State, recordi
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = make_parser()
-    arguments = sys.argv[1:] if argv is None else argv
-    options = parser.parse_args(arguments)
-    check_devices_together(parser, options)
-    try:
-        if options.processes and options.coordinator is None:
-            return start(parser.prog, arguments, options.processes)
-        run(options)
-    except WRONG as error:
-        print(f"{parser.prog}: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return BAD_INPUT
-    except jax.errors.JaxRuntimeError as error:
-        if options.coordinator is None:
-            raise
-        leave(parser.prog, options.process_id, options.processes, error)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    return 0
+    return run_command(microcircuit_parser(), argv, run, errors=(ModelError, CheckpointError))

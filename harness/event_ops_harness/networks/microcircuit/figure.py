@@ -2,32 +2,22 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from event_ops_harness.networks.microcircuit.model import EXCITATORY, FULL_RATES, POPULATIONS, Microcircuit
 from event_ops_harness.networks.microcircuit.statistics import Spikes, distributions
+from event_ops_harness.networks.shared.display import EXCITATORY_COLOUR, INHIBITORY_COLOUR, saved_figure
 
 SHOWN_SECONDS = 0.4  # the last ones
 SHOWN_NEURONS = 8000
-COLOURS = np.where(EXCITATORY, "#2166ac", "#b2182b")
-STYLE: dict[Any, Any] = {
-    "font.size": 12,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 1.0,
-    "legend.frameon": False,
-}
+COLOURS = np.where(EXCITATORY, EXCITATORY_COLOUR, INHIBITORY_COLOUR)
 
 
 def save_figure(path: Path, spikes: Spikes, model: Microcircuit) -> None:
-    """Draw it into a PNG (or whatever matplotlib writes for this suffix)."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(12, 7), layout="constrained")
+    """Draw raster, rates and CVs into a PNG, or whatever Matplotlib writes for this suffix."""
+    with saved_figure(path, size=(12, 7), font_size=12) as figure:
         grid = figure.add_gridspec(2, 2, width_ratios=[1.7, 1])
         raster = figure.add_subplot(grid[:, 0])
         rates, cvs = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
@@ -45,11 +35,10 @@ def save_figure(path: Path, spikes: Spikes, model: Microcircuit) -> None:
         cvs.set_xlim(0, 1.25)
         for axes, letter in ((raster, "a"), (rates, "b"), (cvs, "c")):
             axes.set_title(letter, loc="left", fontweight="bold")
-        figure.savefig(path, dpi=160)
 
 
 def draw_raster(axes: Axes, spikes: Spikes, model: Microcircuit) -> None:
-    """One row per neuron, layer 2/3 on top; the same part of each population where there are many."""
+    """Draw one row per neuron, layer 2/3 on top; of many neurons the same part of each population."""
     seen = spikes.after(max(spikes.first, spikes.end - model.steps(SHOWN_SECONDS)))
     stride = -(-model.neurons // SHOWN_NEURONS)
     population = model.per_neuron(np.arange(len(POPULATIONS)))
@@ -72,7 +61,7 @@ def draw_raster(axes: Axes, spikes: Spikes, model: Microcircuit) -> None:
 
 
 def draw_boxes(axes: Axes, values: Sequence[np.ndarray]) -> None:
-    """A box per population, from quartile to quartile, whiskers from 5 to 95 %."""
+    """Draw a box per population, from quartile to quartile, whiskers from 5 to 95 %."""
     drawn = axes.boxplot(
         values,
         positions=range(len(values)),

@@ -7,9 +7,8 @@ looks the same later.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +26,8 @@ from event_ops_harness.networks.microcircuit.delivery import (
 )
 from event_ops_harness.networks.microcircuit.inputs import Pulse, background_of
 from event_ops_harness.networks.microcircuit.model import V_MEAN, V_SD, Microcircuit
+from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
+from event_ops_harness.networks.shared.simulation import Spikes
 
 OPERATORS = ("lif_expsyn_step", "csr_event_arrivals", "poisson_input", "spike_compact")
 
@@ -47,11 +48,6 @@ class Wiring(NamedTuple):
     thalamic: Synapses | None
     seed: jax.Array  # uint32 0-d, of the background
     drive: jax.Array  # float32 0-d, times the background's mean: what a gradient is asked for
-
-
-class Spikes(NamedTuple):
-    ids: jax.Array  # int32 (capacity,), ascending; the first `count` of them mean something
-    count: jax.Array  # int32 0-d, may exceed the capacity
 
 
 Step = Callable[[State, Wiring], tuple[State, Spikes]]
@@ -119,36 +115,13 @@ def constant_current(model: Microcircuit) -> np.ndarray:
     return each if np.ptp(each) else each[0]
 
 
-def unchanged(x: Any) -> Any:
-    """What one device does with what belongs to several."""
-    return x
-
-
-def add_to(noise: Callable[[jax.Array], jax.Array], I_syn: jax.Array) -> jax.Array:
-    """The current with the noise of all neurons, which is added where it is."""
-    return noise(I_syn)
-
-
-@dataclass(frozen=True)
-class Part:
-    """The neurons that a device has: `own` takes their values out of those of all; `add` adds to theirs what
-    is drawn for all; `exchange` collects everybody's spikes from those of the parts."""
-
-    own: Callable[[jax.Array], jax.Array] = unchanged
-    add: Callable[[Callable[[jax.Array], jax.Array], jax.Array], jax.Array] = add_to
-    exchange: Callable[[jax.Array], jax.Array] = unchanged
-
-
-WHOLE = Part()
-
-
 def dynamics(
     model: Microcircuit,
     backend: str | None,
     *,
     pulse: Pulse | None = None,
     surrogate: Surrogate | None = None,
-    part: Part = WHOLE,
+    placement: OneDevice = ONE_DEVICE,
 ) -> Callable[[State, Wiring], tuple[State, jax.Array]]:
     """Integrate, add what arrives, send the spikes; returns these, too, one flag per neuron.
 
@@ -160,16 +133,16 @@ def dynamics(
 
     def step(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
         V_m, refractory, I_syn, pending, thalamic, t = state
-        I_e = part.own(jnp.asarray(constant)) if constant.ndim else constant
+        I_e = placement.own(jnp.asarray(constant)) if constant.ndim else constant
         V_m, refractory, I_syn, own = event_ops.lif_expsyn_step(
             V_m, refractory, I_syn, I_e=I_e, **neuron, backend=backend
         )
-        I_syn = part.add(partial(background, wiring.drive, wiring.seed, t), I_syn)
+        I_syn = placement.add(partial(background, wiring.drive, wiring.seed, t), I_syn)
         I_syn, pending = arriving(I_syn, pending, wiring.recurrent, t, backend)
         if pulse is not None and wiring.thalamic is not None:
             I_syn, thalamic = arriving(I_syn, thalamic, wiring.thalamic, t, backend)
             thalamic = sent(thalamic, wiring.thalamic, pulse(t), t, backend)
-        spikes = part.exchange(own)
+        spikes = placement.exchange(own, backend)
         pending = sent(pending, wiring.recurrent, spikes, t, backend)
         return State(V_m, refractory, I_syn, pending, thalamic, t + 1), spikes
 
@@ -191,11 +164,11 @@ def catalog_step(
     *,
     pulse: Pulse | None = None,
     capacity: int | None = None,
-    part: Part = WHOLE,
+    placement: OneDevice = ONE_DEVICE,
 ) -> Step:
     """One step of the dynamics, with the spikes as a list."""
     room = capacity_of(model.neurons) if capacity is None else capacity
-    move = dynamics(model, backend, pulse=pulse, part=part)
+    move = dynamics(model, backend, pulse=pulse, placement=placement)
 
     def step(state: State, wiring: Wiring) -> tuple[State, Spikes]:
         check_room(state.pending, room)

@@ -16,11 +16,21 @@ not be.
 """
 
 import itertools
+from typing import Any
 
 import numpy as np
+import scipy.stats
 
 MAX_RUNS = 10  # of each: 184,756 labellings
 _ROUNDING = 1e-12
+
+
+def ks_distance(a: np.ndarray, b: np.ndarray) -> float:
+    """max |F_a - F_b| of two empirical distributions (Kolmogorov-Smirnov); NaN if a sample is empty."""
+    if not a.size or not b.size:
+        return float("nan")
+    result: Any = scipy.stats.ks_2samp(a, b, method="asymp")
+    return float(result.statistic)
 
 
 def labellings(runs: int) -> np.ndarray:

@@ -9,10 +9,11 @@ from rich.table import Table
 
 from event_ops_harness.networks.microcircuit.connectivity import Drawing
 from event_ops_harness.networks.microcircuit.model import FULL_RATES, POPULATIONS, Microcircuit
-from event_ops_harness.networks.microcircuit.network import OPERATORS, Wiring
-from event_ops_harness.networks.microcircuit.simulation import Recording
-from event_ops_harness.networks.microcircuit.statistics import Spikes, interval_cvs, neuron_rates
-from ffi_bridge import get_operator
+from event_ops_harness.networks.microcircuit.network import Wiring
+from event_ops_harness.networks.microcircuit.statistics import Spikes, neuron_cvs, neuron_rates
+from event_ops_harness.networks.shared.display import quantities
+from event_ops_harness.networks.shared.simulation import Recording
+from ffi_bridge.operators.backends import Explanation
 
 # Hz, of one run of NEST 3.10 of 1 s at scale 0.1 with the Poisson drive.
 TENTH_RATES = np.array([0.517, 2.12, 3.96, 5.01, 6.48, 7.82, 0.838, 7.01])
@@ -20,13 +21,13 @@ TENTH_RATES = np.array([0.517, 2.12, 3.96, 5.01, 6.48, 7.82, 0.838, 7.01])
 
 @dataclass(frozen=True)
 class Costs:
-    """What a run took."""
+    """Hold what a run took."""
 
     model_seconds: float
     seconds: float  # wall clock of the loop
     build_seconds: float
     synapses: int
-    stored_bytes: int  # by which they are kept, on all devices
+    stored_bytes: int  # of the synapses, on all devices
     synaptic_events: int
 
     @classmethod
@@ -44,12 +45,12 @@ class Costs:
 
 
 def populations_table(spikes: Spikes, model: Microcircuit) -> Table:
-    """One row per population: neurons, rate beside the references, regularity."""
+    """Return a row per population: neurons, rate beside the references, regularity."""
     table = Table(title=f"Microcircuit, {model.drive} drive", title_justify="left")
     table.add_column("population")
     for heading in ("neurons", "rate Hz", "NEST, full", "NEST, 0.1", "CV", "spiking"):
         table.add_column(heading, justify="right")
-    rates, cvs = neuron_rates(spikes, model), interval_cvs(spikes, model.neurons)
+    rates, cvs = neuron_rates(spikes, model), neuron_cvs(spikes, model)
     for i, name in enumerate(POPULATIONS):
         own = slice(model.first[i], model.first[i + 1])
         regular = cvs[own][~np.isnan(cvs[own])]
@@ -65,11 +66,8 @@ def populations_table(spikes: Spikes, model: Microcircuit) -> Table:
     return table
 
 
-def costs_table(costs: Costs, ran_on: dict[str, str]) -> Table:
-    """Two columns: quantity and value."""
-    table = Table(show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+def costs_table(costs: Costs, ran_on: list[Explanation]) -> Table:
+    """Return two columns: quantity and value."""
     per_synapse = costs.stored_bytes / max(1, costs.synapses)
     ratio = costs.seconds / costs.model_seconds
     rows = {
@@ -78,20 +76,12 @@ def costs_table(costs: Costs, ran_on: dict[str, str]) -> Table:
         "real-time factor": f"{ratio:.3f} (wall clock / model time, recording included)",
         "synaptic events": f"{costs.synaptic_events / costs.seconds / 1e6:,.1f} million per second",
         "memory": f"{per_synapse:.2f} bytes per synapse; peak of the process {peak_memory() / 1e9:.2f} GB",
-        "backends": ", ".join(f"{name}: {ran}" for name, ran in ran_on.items()),
+        "backends": ", ".join(f"{each.operator}: {each.backend}" for each in ran_on),
     }
-    for name, value in rows.items():
-        table.add_row(name, value)
-    return table
-
-
-def backends(backend: str | None, *, procedural: bool) -> dict[str, str]:
-    """What each operator runs on; raises what a call with `backend` would raise."""
-    names = ["read_slot" if procedural and name == "csr_event_arrivals" else name for name in OPERATORS]
-    return {name: get_operator(name).explain(backend=backend).backend for name in names}
+    return quantities(rows)
 
 
 def peak_memory() -> int:
-    """Bytes that this process had resident at most."""
+    """Return the peak of this process's resident memory, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -1,4 +1,4 @@
-"""Rates, regularity and correlations of single neurons, and how far two samples of them are apart."""
+"""Rates, regularity and correlations of single neurons."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
+from event_ops_harness.networks.shared.statistics import interval_cvs
 
 MIN_INTERVALS = 2
 BIN_MS = 2.0
@@ -34,18 +35,9 @@ def neuron_rates(spikes: Spikes, model: Microcircuit) -> np.ndarray:
     return np.bincount(spikes.ids, minlength=model.neurons) / seconds
 
 
-def interval_cvs(spikes: Spikes, neurons: int) -> np.ndarray:
+def neuron_cvs(spikes: Spikes, model: Microcircuit) -> np.ndarray:
     """(neurons,), std / mean of a neuron's intervals; NaN for those with fewer than MIN_INTERVALS."""
-    order = np.lexsort((spikes.times, spikes.ids))
-    times, ids = spikes.times[order].astype(np.float64), spikes.ids[order]
-    same = np.diff(ids) == 0
-    intervals, owners = np.diff(times)[same], ids[1:][same]
-    counts = np.bincount(owners, minlength=neurons)
-    enough = counts >= MIN_INTERVALS
-    counts = np.maximum(counts, 1)
-    mean = np.bincount(owners, intervals, minlength=neurons) / counts
-    variance = np.bincount(owners, (intervals - mean[owners]) ** 2, minlength=neurons) / counts
-    return np.where(enough, np.sqrt(variance) / np.where(enough, mean, 1), np.nan)
+    return interval_cvs(spikes.times, spikes.ids, model.neurons, MIN_INTERVALS)
 
 
 def count_correlations(spikes: Spikes, first: int, end: int, dt: float) -> np.ndarray:
@@ -70,7 +62,7 @@ def count_correlations(spikes: Spikes, first: int, end: int, dt: float) -> np.nd
 
 def distributions(spikes: Spikes, model: Microcircuit) -> dict[str, dict[str, np.ndarray]]:
     """By population and quantity, one value per neuron, or per pair of them."""
-    rates, cvs = neuron_rates(spikes, model), interval_cvs(spikes, model.neurons)
+    rates, cvs = neuron_rates(spikes, model), neuron_cvs(spikes, model)
     found = {}
     for name, (first, end) in zip(POPULATIONS, pairwise(model.first), strict=True):
         own = cvs[first:end]
@@ -78,12 +70,3 @@ def distributions(spikes: Spikes, model: Microcircuit) -> dict[str, dict[str, np
         values = (rates[first:end], own[~np.isnan(own)], correlations)
         found[name] = dict(zip(QUANTITIES, values, strict=True))
     return found
-
-
-def ks_distance(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference between two empirical distribution functions; NaN if a sample is empty."""
-    if not a.size or not b.size:
-        return float("nan")
-    at = np.concatenate([a, b])
-    below = [np.searchsorted(np.sort(x), at, side="right") / x.size for x in (a, b)]
-    return float(np.abs(below[0] - below[1]).max())

@@ -112,14 +112,8 @@ def start(program: str, arguments: Sequence[str], processes: int) -> int:
     Process 0 writes where this one does. When a process fails, or is killed, the others are ended.
     """
     coordinator = f"{LOOPBACK}:{free_port()}"
-    command = [
-        sys.executable,
-        "-m",
-        f"event_ops_harness.networks.{program}",
-        *arguments,
-        "--coordinator",
-        coordinator,
-    ]
+    module = f"event_ops_harness.networks.{program}"
+    command = [sys.executable, "-m", module, *arguments, "--coordinator", coordinator]
     children: list[subprocess.Popen[Any]] = []
     with tempfile.TemporaryFile() as errors:
         try:

@@ -1,4 +1,15 @@
-"""Start a worker in a process of its own and ask it for measurements."""
+"""Start a simulator in a process (and environment) of its own, and ask it for measurements.
+
+Its program, the worker, builds the network once and then simulates on demand, so that a benchmark can
+interleave the rivals, and no build time is ever measured:
+
+    argument:  one JSON object: the network, steps, seed, threads
+    stdout:    one line {"ready": {...versions and settings...}}
+    stdin:     one line per wish to simulate `steps` time steps
+    stdout:    one line {"seconds": wall clock of the loop alone, "spikes": count}
+
+A worker goes on where it stopped, or, as Brian2 has to, repeats the same stretch.
+"""
 
 import json
 import os
@@ -13,12 +24,12 @@ ERROR = re.compile(r"[A-Za-z_.]*(Error|Exception|Exit)\b")
 
 
 class WorkerError(RuntimeError):
-    """A worker ended early; the message is the reason it gave."""
+    """A worker ended early; the message is the reason that it gave."""
 
 
 @dataclass(frozen=True)
 class Rival:
-    """A simulator of a network, and how to start it."""
+    """Name a simulator of a network, and say how to start it."""
 
     name: str
     program: tuple[str, ...]  # arguments of its Python
@@ -27,14 +38,14 @@ class Rival:
 
 
 def keep_to_cores(process: int, threads: int) -> None:
-    """Keep a process that was just started on so many cores, where the system can."""
+    """Keep a process that has just started on so many cores, where the system can."""
     # From outside, at once: Python code between fork and exec is not safe in a process that runs JAX.
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(process, sorted(os.sched_getaffinity(0))[-threads:])
 
 
 class Worker:
-    """A running rival. Raises WorkerError, with the error it printed, when it cannot start."""
+    """Run a rival. Raises WorkerError, with the error that it printed, when it cannot start."""
 
     def __init__(self, rival: Rival, python: str, request: dict[str, Any]) -> None:
         argument = json.dumps({**request, **rival.settings})
@@ -54,14 +65,14 @@ class Worker:
             raise
 
     def run(self) -> dict[str, float]:
-        """Simulate once: {"seconds": ..., "spikes": ...}."""
+        """Simulate once; return {"seconds": ..., "spikes": ...}."""
         assert self.process.stdin
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return self.reply()
 
     def reply(self) -> dict[str, Any]:
-        """The next line that is JSON; simulators print banners."""
+        """Return the next line that is JSON: simulators print banners, too."""
         assert self.process.stdout
         for line in self.process.stdout:
             if line.startswith("{"):
@@ -72,6 +83,6 @@ class Worker:
         raise WorkerError(errors[-1] if errors else f"exit code {self.process.returncode}")
 
     def close(self) -> None:
-        """End of wishes: the worker leaves by itself."""
+        """End the input, at which the worker ends."""
         self.process.communicate()
         self.stderr.close()

@@ -1,4 +1,4 @@
-"""The CUBA network in Brian2's C++ standalone mode; the protocol is in ``rivals/__init__.py``.
+"""The CUBA network in Brian2's C++ standalone mode; the protocol is in ``shared/rivals.py``.
 
 A standalone program always starts at time 0; every wish repeats the same simulated stretch.
 """

@@ -1,4 +1,4 @@
-"""The CUBA network in NEST; the protocol is in ``rivals/__init__.py``.
+"""The CUBA network in NEST; the protocol is in ``shared/rivals.py``.
 
 ``iaf_psc_exp`` with C_m = tau_m has a resistance of 1, so currents in pA are drives in mV.
 NEST has no zero delay: spikes arrive one time step later, the shortest delay it knows, and it

@@ -1,19 +1,39 @@
-"""The microcircuit in NEST, in a process (and environment) of its own.
+"""The microcircuit as rivals: on our operators, and in NEST; the protocol is in ``shared/rivals.py``.
 
-The worker builds the network once and simulates on demand, by the protocol of ``networks.cuba.rivals``:
-
-    argument:  one JSON object: network (of `nest_request`), steps, seed, threads, record (a path or null)
-    stdout:    one line {"ready": {...versions and settings..., "build_seconds": ...}}
-    stdin:     one line per wish to simulate `steps` time steps (continuing where it stopped)
-    stdout:    one line {"seconds": wall clock of the loop alone, "spikes": count}
-
-At the end of its input it writes the recorded spikes, if it was told to record: steps and ids.
+NEST is asked for the `network` of `nest_request`. With `record`, a path, it writes there the steps and ids of
+the spikes, at the end of its input.
 """
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+
+from event_ops_harness.networks.microcircuit.model import EXCITATORY, V_MEAN, V_SD, Microcircuit
 from event_ops_harness.networks.shared.rivals import Rival
 
 OURS: Final = Rival("event-ops", ("-m", f"{__name__}.event_ops_worker"), ours=True)
 NEST: Final = Rival("NEST", (str(Path(__file__).with_name("nest_worker.py")),))
+
+
+def nest_request(model: Microcircuit) -> dict[str, Any]:
+    """Describe the network to the worker in NEST, in lists of numbers; matrices are target by source."""
+    neuron = {name: getattr(model, name) for name in ("C_m", "tau_m", "E_L", "V_th", "V_reset", "t_ref")}
+    arrays = {
+        "sizes": model.sizes,
+        "synapses": model.synapses,
+        "weights": model.weights,
+        "delays": np.where(EXCITATORY, model.delay_ex, model.delay_in),
+        "external_rates": model.external_rates,
+        "I_dc": model.I_dc,
+        "V_mean": V_MEAN,
+        "V_sd": V_SD,
+    }
+    return {
+        "neuron": {**neuron, "tau_syn_ex": model.tau_syn, "tau_syn_in": model.tau_syn},
+        "dt": model.dt,
+        "weight_ext": model.weight_ext,
+        "weight_rel_sd": model.weight_rel_sd,
+        "delay_rel_sd": model.delay_rel_sd,
+        **{name: array.tolist() for name, array in arrays.items()},
+    }

@@ -1,4 +1,4 @@
-"""The microcircuit in NEST; the protocol is in ``rivals/__init__.py``."""
+"""The microcircuit in NEST; the protocol is in ``shared/rivals.py``."""
 
 import json
 import math

@@ -1,0 +1,46 @@
+"""What a run shows at the end: a table of quantities, and a figure in the style of all networks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from ffi_bridge import get_operator
+from ffi_bridge.operators.backends import Explanation
+
+EXCITATORY_COLOUR, INHIBITORY_COLOUR = "#2166ac", "#b2182b"
+DOTS_PER_INCH = 160
+STYLE: dict[Any, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 1.0,
+    "legend.frameon": False,
+}
+
+
+def quantities(rows: Mapping[str, str], title: str | None = None) -> Table:
+    """Return a table of two columns: quantity and value."""
+    table = Table(title=title, show_header=False, title_justify="left")
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(name, value)
+    return table
+
+
+def explanations(operators: Sequence[str], backend: str | None) -> list[Explanation]:
+    """Say on which backend each operator runs, and why; raise what a call with `backend` would raise."""
+    return [get_operator(name).explain(backend=backend) for name in operators]
+
+
+@contextmanager
+def saved_figure(path: Path, size: tuple[float, float], font_size: float) -> Iterator[Figure]:
+    """Yield a figure, then save it as a PNG, or whatever Matplotlib writes for this suffix."""
+    with mpl.rc_context({**STYLE, "font.size": font_size}):
+        figure = Figure(figsize=size, layout="constrained")
+        yield figure
+        figure.savefig(path, dpi=DOTS_PER_INCH)

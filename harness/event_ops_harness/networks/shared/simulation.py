@@ -1,0 +1,186 @@
+"""The jitted scan over time steps, and the spikes that it records.
+
+The scan runs in chunks. A chunk is one call of one compiled program; between two chunks Python moves a
+progress bar and empties the buffer of spikes, whose size does not depend on the length of the simulation.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
+
+CHUNK_STEPS = 1000
+
+
+class SpikesLostError(RuntimeError):
+    """A step had more spikes than the buffer takes; the message names the step."""
+
+
+class Spikes(NamedTuple):
+    ids: jax.Array  # int32 (capacity,), ascending; only the first `count` are spikes
+    count: jax.Array  # int32 0-d, may exceed the capacity
+
+
+class Buffer(NamedTuple):
+    ids: jax.Array  # int32, filled from the front, step after step
+    filled: jax.Array  # int32 0-d
+
+
+# (state, wiring) -> (state, spikes)
+Step = Callable[[Any, Any], tuple[Any, Spikes]]
+# (state, buffer, wiring) -> (state, buffer, (spikes of each step, traces of each step))
+Loop = Callable[[Any, Buffer, Any], tuple[Any, Buffer, Any]]
+
+
+def no_trace(state: Any) -> Any:
+    """Record nothing but spikes."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Choose what a simulation records.
+
+    `trace(state)` is recorded after every step. A step with more than `capacity` spikes raises
+    SpikesLostError, or, with `lossy`, is counted in full and listed in part.
+    """
+
+    neurons: int
+    capacity: int  # spikes of one step that are listed
+    refractory_steps: int  # between two spikes of a neuron
+    stride: int = 1  # every stride-th neuron is listed
+    lossy: bool = False
+    first_step: int = 0  # its number
+    trace: Callable[[Any], Any] = no_trace
+
+    def buffer(self) -> Buffer:
+        """Return room for the most spikes that refractory neurons can fire in a chunk, and one step more."""
+        each = 1 + CHUNK_STEPS // max(1, self.refractory_steps)
+        size = min(self.neurons * each, CHUNK_STEPS * self.capacity) + self.capacity
+        return Buffer(jnp.zeros(size, jnp.int32), jnp.zeros((), jnp.int32))
+
+
+@dataclass
+class Recording:
+    """Keep what a simulation recorded, chunk by chunk; times are in steps."""
+
+    recorder: Recorder
+    steps: int = 0
+    counts_by_chunk: list[np.ndarray] = field(default_factory=list)
+    times_by_chunk: list[np.ndarray] = field(default_factory=list)
+    ids_by_chunk: list[np.ndarray] = field(default_factory=list)
+    traces_by_chunk: list[Any] = field(default_factory=list)
+    lost: int = 0  # spikes that are counted but not listed
+    seconds: float = 0.0  # wall clock of the loop, recording included
+
+    @property
+    def first_step(self) -> int:
+        return self.recorder.first_step
+
+    @property
+    def counts(self) -> np.ndarray:
+        """(steps,), int32, the spikes of each step, of all neurons."""
+        return np.concatenate([np.zeros(0, np.int32), *self.counts_by_chunk])
+
+    @property
+    def spikes(self) -> int:
+        """The number of spikes of all neurons."""
+        return int(self.counts.sum(dtype=np.int64))
+
+    @property
+    def times(self) -> np.ndarray:
+        """(listed spikes,), int64, the step of each."""
+        return np.concatenate([np.zeros(0, np.int64), *self.times_by_chunk])
+
+    @property
+    def ids(self) -> np.ndarray:
+        """(listed spikes,), int32, the neuron of each."""
+        return np.concatenate([np.zeros(0, np.int32), *self.ids_by_chunk])
+
+    @property
+    def traces(self) -> Any:
+        """(steps, ...), what the recorder's `trace` returned."""
+        return jax.tree.map(lambda *chunks: np.concatenate(chunks), *self.traces_by_chunk)
+
+    def keep(self, buffer: Buffer, counts: np.ndarray, traces: Any) -> None:
+        """Copy one chunk out of the buffers. Raise SpikesLostError if a step was too crowded to be listed."""
+        listed = np.minimum(counts, self.recorder.capacity)
+        begin = self.first_step + self.steps
+        if not self.recorder.lossy and (listed < counts).any():
+            crowded = int(np.argmax(listed < counts))
+            raise SpikesLostError(
+                f"step {begin + crowded} had {counts[crowded]} spikes; the buffer takes "
+                f"{self.recorder.capacity} of one step; raise capacity"
+            )
+        ids = np.asarray(buffer.ids)[: int(buffer.filled)]
+        chosen = ids % self.recorder.stride == 0
+        self.counts_by_chunk.append(np.array(counts))
+        self.times_by_chunk.append(np.repeat(np.arange(begin, begin + counts.size), listed)[chosen])
+        self.ids_by_chunk.append(ids[chosen])
+        self.traces_by_chunk.append(jax.tree.map(np.array, traces))
+        self.lost += int((counts - listed).sum())
+        self.steps += counts.size
+
+
+def simulate(
+    step: Step,
+    state: Any,
+    wiring: Any,
+    recorder: Recorder,
+    *,
+    steps: int,
+    placement: OneDevice = ONE_DEVICE,
+    on_chunk: Callable[[int], None] = lambda done: None,
+) -> tuple[Any, Recording]:
+    """Run so many steps from `state`, whose arrays are donated; call `on_chunk(steps done)` after each chunk.
+
+    Compilation is not part of `Recording.seconds`. Raises SpikesLostError.
+    """
+    recording = Recording(recorder)
+    arguments = placement.place(state, recorder.buffer(), wiring)
+    sizes = {min(CHUNK_STEPS, steps - done) for done in (0, (steps - 1) // CHUNK_STEPS * CHUNK_STEPS)}
+    chunks = {size: compile_chunk(step, size, recorder, arguments, placement) for size in sizes}
+    state, buffer, wiring = arguments
+    start = time.perf_counter()
+    for done in range(0, steps, CHUNK_STEPS):
+        todo = min(CHUNK_STEPS, steps - done)
+        state, buffer, (counts, traces) = chunks[todo](state, buffer, wiring)
+        recording.keep(buffer, np.asarray(counts), traces)
+        on_chunk(done + todo)
+    recording.seconds = time.perf_counter() - start
+    return placement.gather(state), recording
+
+
+def compile_chunk(
+    step: Step,
+    steps: int,
+    recorder: Recorder,
+    arguments: tuple[Any, Buffer, Any],
+    placement: OneDevice = ONE_DEVICE,
+) -> Any:
+    """Compile the scan over so many steps; state and buffer are updated in place."""
+
+    def run(state: Any, buffer: Buffer, wiring: Any) -> tuple[Any, Buffer, Any]:
+        def body(carry: tuple[Any, Buffer], _: None) -> tuple[tuple[Any, Buffer], Any]:
+            state, spikes = step(carry[0], wiring)
+            return (state, append(carry[1], spikes)), (spikes.count, recorder.trace(state))
+
+        empty = buffer._replace(filled=jnp.zeros((), jnp.int32))
+        (state, buffer), seen = jax.lax.scan(body, (state, empty), length=steps)
+        return state, buffer, seen
+
+    return jax.jit(placement.around(run), donate_argnums=(0, 1)).lower(*arguments).compile()
+
+
+def append(buffer: Buffer, spikes: Spikes) -> Buffer:
+    """Write a step's spikes; the next step overwrites what lies behind `filled`."""
+    update = partial(jax.lax.dynamic_update_slice_in_dim, axis=0)
+    kept = jnp.minimum(spikes.count, spikes.ids.size)
+    return Buffer(update(buffer.ids, spikes.ids, buffer.filled), buffer.filled + kept)

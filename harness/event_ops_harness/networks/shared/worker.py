@@ -1,0 +1,56 @@
+"""Answer as a rival with a simulation of ours; the protocol is in ``rivals.py``.
+
+Spikes are counted, not recorded, as other simulators do without a recorder.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from event_ops_harness.networks.shared.simulation import Step
+
+Counted = tuple[Any, jax.Array]  # the state, and the spikes up to it
+
+
+def counting(step: Step) -> Callable[[Counted, Any], Counted]:
+    """Return the step that adds its spikes to those before."""
+
+    def counted(carry: Counted, wiring: Any) -> Counted:
+        state, spikes = step(carry[0], wiring)
+        return state, carry[1] + spikes.count
+
+    return counted
+
+
+def counting_scan(step: Step, steps: int, state: Any, wiring: Any) -> Callable[[Any, Any], Counted]:
+    """Compile the scan over so many steps; the state is updated in place."""
+    move = counting(step)
+
+    def run(state: Any, wiring: Any) -> Counted:
+        carry = state, jnp.zeros((), jnp.int32)
+        return jax.lax.scan(lambda carry, _: (move(carry, wiring), None), carry, length=steps)[0]
+
+    return jax.jit(run, donate_argnums=0).lower(state, wiring).compile()
+
+
+def timed(run: Callable[[Any, Any], Counted], state: Any, wiring: Any) -> tuple[Any, dict[str, float]]:
+    """Run a scan; return the state, and the wall clock and the spikes of the scan."""
+    jax.block_until_ready(state)
+    start = time.perf_counter()
+    state, count = run(state, wiring)
+    spikes = int(count)
+    return state, {"seconds": time.perf_counter() - start, "spikes": spikes}
+
+
+def serve(simulate: Callable[[], dict[str, float]], **ready: Any) -> None:
+    """Say that the network is built and compiled, then simulate once per line of stdin."""
+    versions = {name: version(name) for name in ("jax", "jaxlib", "numba", "numpy")}
+    print(json.dumps({"ready": {**versions, **ready}}), flush=True)
+    for _ in sys.stdin:
+        print(json.dumps(simulate()), flush=True)
