@@ -11,8 +11,8 @@ from catalog_operators import OPERATORS
 from event_ops_harness.conformance.cell import index_dtype_of
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.properties import FULL, PROPERTIES, VALUES, cells
-from event_ops_harness.families import by_family
 from event_ops_harness.statuses import FAILED, SKIPPED
+from event_ops_harness.table import by_family
 
 ROOT = Path(__file__).parents[2]
 ALL = cells(OPERATORS)

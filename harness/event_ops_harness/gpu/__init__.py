@@ -1,1 +1,1 @@
-"""What needs an NVIDIA GPU: tests and figures, each step in a process of its own."""
+"""Tests and measurements that need an NVIDIA GPU, each step in a process of its own."""

@@ -1,6 +1,6 @@
-"""Run every step on this machine's GPU, print what came out, and write it as JSON.
+"""Run every step on this machine's GPU, print the results, and write them as JSON.
 
-Without a GPU nothing is done and the exit status is 77: skipped, not passed.
+Without a GPU nothing runs, and the exit status is 77: skipped, not passed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ PYTEST: Final = ("-m", "pytest", "-q", "--maxfail=20", "-p", "no:cacheprovider",
 
 TUTORIALS: Final = ROOT.parent / "shared" / "tools" / "run_seeds.py"
 SANITIZER: Final = shutil.which("compute-sanitizer")
-# One small case of every kernel that adds to shared places, or that threads meet in.
+# A small case of every kernel in which several threads add to one element.
 VALUES: Final = "harness/conformance/test_gpu_values.py"
 CHECKED: Final = (VALUES, "-k", "numba_cuda and (random or unsorted or some)")
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command, how many seconds it may take, and why it cannot run here, if it cannot."""
+    """Hold a command, the seconds that it may take, and the reason if it cannot run here."""
 
     command: tuple[str, ...]
     seconds: int
@@ -44,7 +44,7 @@ class Step:
 
     @classmethod
     def sanitized(cls, tool: str) -> Step:
-        """The checked cases under a tool of compute-sanitizer."""
+        """Return the step that runs the checked cases under a tool of compute-sanitizer."""
         words = (SANITIZER or "", "--tool", tool, "--error-exitcode", "9", sys.executable, *PYTEST, *CHECKED)
         return cls(words, 300, None if SANITIZER else "compute-sanitizer is not on the path")
 
@@ -66,7 +66,7 @@ STEPS: Final = {
 
 
 def run(step: Step) -> dict[str, Any]:
-    """Its status, how long it took, the last line that is JSON, and the end of what it printed."""
+    """Run a step; return its status, its seconds, its last line of JSON, and the end of its output."""
     if step.obstacle is not None:
         return {"status": "skipped", "seconds": 0.0, "found": None, "tail": step.obstacle}
     started = time.perf_counter()
@@ -90,7 +90,7 @@ def _last_json(text: str) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run, show, write; the number of failed steps, or 77 without a GPU."""
+    """Run, show, write; return the number of failed steps, or 77 without a GPU."""
     parser = argparse.ArgumentParser(prog="ci/gpu.sh", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=STEPS, default=list(STEPS), metavar="STEP")
     parser.add_argument("--output", type=Path, default=OUTPUT, metavar="FILE")

@@ -1,6 +1,6 @@
-"""What a launch costs: ours in a loop, with and without a CUDA graph, beside XLA's own addition.
+"""Time a launch: ours in a loop, with and without a CUDA graph, beside XLA's own addition.
 
-And beside the floor: `cuLaunchKernel` of the same kernel in a loop of machine code.
+The floor is `cuLaunchKernel` of the same kernel in a loop of machine code.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def add_one(x: Any, y: Any) -> None:
 
 @intrinsic
 def launch(typing: Any, function: Any, kernel: Any, parameters: Any) -> Any:
-    """cuLaunchKernel on the default stream; its status."""
+    """Call cuLaunchKernel on the default stream; return its status."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address, kernel, parameters = arguments
@@ -69,7 +69,7 @@ def bare_loop(function: int, kernel: int, parameters: int, times: int) -> int:
 
 
 def bare_us() -> float:
-    """Microseconds of one launch in a loop without XLA, until the device has done them all."""
+    """Time one launch of a loop without XLA, in microseconds, until the device has done them all."""
     driver = cuda_driver()
     array = array_type("add_one", "x", np.dtype(np.float32), 1, readonly=False)
     kernel = driver.load(compile_kernel(add_one, [array, array], driver.capability), 0)
@@ -94,7 +94,7 @@ def bare_us() -> float:
 
 
 def rivals(x: jax.Array) -> dict[str, Any]:
-    """The same kernel by other bridges: a step of a loop, and a jitted call."""
+    """Time the same kernel by other bridges: a step of a loop, and a jitted call."""
     found: dict[str, Any] = {}
     for name, make in launch_rivals(add_one, N).items():
         step = cache(make)  # within `measured`, so that a rival that cannot be made says why in its rows

@@ -26,7 +26,7 @@ CALLS = 20
 
 
 def matrix(rows: int, columns: int, degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """data, indices, indptr of a matrix with so many entries in every row."""
+    """Return data, indices and indptr of a matrix with `degree` entries in every row."""
     rng = np.random.default_rng(0)
     indices = np.sort(rng.integers(0, columns, (rows, degree), np.int32), axis=1).ravel()
     return (
@@ -37,7 +37,7 @@ def matrix(rows: int, columns: int, degree: int) -> tuple[np.ndarray, np.ndarray
 
 
 def queued(work: Callable[[], Any]) -> float:
-    """Microseconds of one of several calls that are queued: the device's time, not the wait for a result."""
+    """Time one of several queued calls, in microseconds: the device's time, not the wait for a result."""
 
     def several() -> Any:
         return [work() for _ in range(CALLS)]
@@ -46,7 +46,7 @@ def queued(work: Callable[[], Any]) -> float:
 
 
 def cupy() -> Any:
-    """CuPy, or None where it is missing."""
+    """Return CuPy, or None where it is not installed."""
     try:
         importlib.import_module("cupyx.scipy.sparse")
         return importlib.import_module("cupy")
@@ -55,7 +55,7 @@ def cupy() -> Any:
 
 
 def cupy_us(xp: Any, work: Callable[[], Any]) -> float:
-    """As `queued`, for CuPy."""
+    """Time as `queued` does, for CuPy."""
 
     def several() -> None:
         for _ in range(CALLS):
@@ -66,7 +66,7 @@ def cupy_us(xp: Any, work: Callable[[], Any]) -> float:
 
 
 def products(bandwidth: float) -> dict[str, Any]:
-    """Both products of every shape, and how much of the copy's bandwidth the first reaches."""
+    """Time both products of every shape; the first also as a share of the copy's bandwidth."""
     found: dict[str, Any] = {}
     xp = cupy()
     for rows, columns, degree in SHAPES:
@@ -102,7 +102,7 @@ def _row_sums(parts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
 
 
 def events() -> dict[str, Any]:
-    """The event product of 100,000 neurons beside cuSPARSE's full one."""
+    """Time the event product of 100,000 neurons beside cuSPARSE's full product."""
     n, degree = 100_000, 100
     parts = matrix(n, n, degree)
     data, indices, indptr = map(jnp.asarray, parts)
@@ -126,7 +126,7 @@ def events() -> dict[str, Any]:
 
 
 def scatter() -> dict[str, Any]:
-    """10 M updates into 1 M places."""
+    """Time 10 M updates of 1 M elements."""
     rng = np.random.default_rng(2)
     places = jnp.asarray(rng.integers(0, 1_000_000, 10_000_000, np.int32))
     target, updates = jnp.zeros(1_000_000, jnp.float32), jnp.ones(10_000_000, jnp.float32)

@@ -16,7 +16,7 @@ Step = Callable[[Any], Any]
 
 
 def measured(name: str, figure: Callable[[], float]) -> dict[str, Any]:
-    """One row: the figure, or why there is none."""
+    """Return one row: the figure, or the error in its place."""
     try:
         return {name: figure()}
     except Exception as error:  # whatever a rival raises, the other rows stand
@@ -24,7 +24,7 @@ def measured(name: str, figure: Callable[[], float]) -> dict[str, Any]:
 
 
 def launch_rivals(kernel: Any, size: int) -> Mapping[str, Callable[[], Step]]:
-    """Name -> maker of `x + 1` for `size` floats by one launch; `kernel` is the one of numba-cuda.
+    """Return, by name, makers of `x + 1` for `size` floats by one launch; `kernel` is that of numba-cuda.
 
     BrainEvent's bridge needs a name that NumPy 2.5 dropped, which ffi_bridge puts back.
     """
@@ -37,7 +37,7 @@ def launch_rivals(kernel: Any, size: int) -> Mapping[str, Callable[[], Step]]:
 
 
 def warp_step() -> Step:
-    """`x + 1` by Warp's own way into JAX."""
+    """Make `x + 1` with Warp's own bridge to JAX."""
     wp = importlib.import_module("warp")
 
     @wp.kernel(enable_backward=False)
@@ -50,7 +50,7 @@ def warp_step() -> Step:
 
 
 def event_rival(parts: Any, n: int) -> Step:
-    """BrainEvent's `spikes @ A`, on whichever of its CUDA kernels it chooses."""
+    """Make BrainEvent's `spikes @ A`, on the CUDA kernel that it chooses."""
     be = importlib.import_module("brainevent")
     held = be.CSR(parts, shape=(n, n))
     return jax.jit(lambda spikes: be.BinaryArray(spikes) @ held)

@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing with its title, a remark, and (mark, name, exponent) of each curve."""
+    """Hold a drawing with its title, a remark, and (mark, name, exponent) of each curve."""
 
     title: str
     remark: str

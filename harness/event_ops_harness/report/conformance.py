@@ -18,7 +18,7 @@ REASONS: Final = 20  # of one square; failures often have one each
 
 @dataclass(frozen=True)
 class Reason:
-    """Why so many cells failed or were skipped, and the names of a few of them."""
+    """Say why so many cells failed or were skipped, and name a few of them."""
 
     status: str
     text: str
@@ -28,7 +28,7 @@ class Reason:
 
 @dataclass
 class Square:
-    """All cells of one operator on one backend that check one property."""
+    """Count the cells of one operator on one backend that check one property."""
 
     id: str
     name: str
@@ -47,7 +47,7 @@ class Square:
 
     @property
     def status(self) -> str:
-        """The worst of its cells; where only some were skipped, that is said."""
+        """The worst status of its cells; PARTIAL if only some were skipped."""
         if self.counts[FAILED]:
             return FAILED
         if self.counts[SKIPPED]:
@@ -76,7 +76,7 @@ class Square:
 
 @dataclass(frozen=True)
 class Line:
-    """One operator on one backend: a line of the heat map. `first` of its operator's lines or not."""
+    """Hold a line of the heat map: one operator on one backend. The operator is named on its `first` line."""
 
     id: str
     operator: str
@@ -96,7 +96,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The heat map: a line per operator and backend, a column per property."""
+    """Hold the heat map: a line per operator and backend, a column per property."""
 
     properties: tuple[str, ...]
     lines: tuple[Line, ...]
@@ -146,7 +146,7 @@ def _lines(
 def _environments(
     rows: Iterable[Mapping[str, Any]], cells: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Each row of the matrix as words, with its cells counted."""
+    """Return each row of the matrix as words, with its cells counted."""
     counts = Counter((cell.get("row"), cell.get("status")) for cell in cells)
     told = ("name", "python", "jax", "platform", "status", "reason")
     return [
@@ -162,13 +162,13 @@ def _name(cell: Mapping[str, Any]) -> str:
 
 
 class Ids:
-    """HTML ids made of names, each once."""
+    """Make HTML ids of names, each once."""
 
     def __init__(self) -> None:
         self._given: Counter[str] = Counter()
 
     def new(self, *names: str) -> str:
-        """`names` joined, without what an address cannot hold, numbered where that has been given before."""
+        """Join `names`, without what an address cannot hold; number an id that was given before."""
         text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(names)).strip("-") or "part"
         self._given[text] += 1
         return text if self._given[text] == 1 else self.new(f"{text}-{self._given[text]}")

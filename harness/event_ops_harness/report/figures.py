@@ -11,7 +11,7 @@ _SCALES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def number(row: Mapping[str, Any], key: str) -> float | None:
-    """`row[key]` where it is a finite number, else None."""
+    """Return `row[key]` if it is a finite number, else None."""
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
@@ -19,43 +19,43 @@ def number(row: Mapping[str, Any], key: str) -> float | None:
 
 
 def positive(row: Mapping[str, Any], key: str) -> float | None:
-    """`row[key]` where a logarithm of it exists, else None."""
+    """Return `row[key]` if it is a finite number above 0, else None."""
     value = number(row, key)
     return value if value is not None and value > 0 else None
 
 
 def short(value: float) -> str:
-    """`value` to three significant digits; from 1000 up to the unit."""
+    """Write `value` to three significant digits; from 1000 on to the unit."""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}" if abs(value) >= 1e-3 or value == 0 else f"{value:.1e}"
 
 
 def ratio(value: float) -> str:
-    """`value` to two significant digits, as a factor."""
+    """Write `value` as a factor, to two significant digits."""
     if value >= 9.95:
         return f"{value:,.0f}×"
     return f"{value:.1f}×" if value >= 0.995 else f"{value:.2f}×" if value >= 0.0995 else f"{value:.2g}×"
 
 
 def percent(value: float) -> str:
-    """A share as a percentage."""
+    """Write a share as a percentage."""
     return f"{value:.0%}" if value >= 0.00995 else f"{value * 100:.1g}%"
 
 
 def duration(us: float) -> str:
-    """Microseconds in the unit that leaves one to three digits before the point."""
+    """Write microseconds in the unit that leaves one to three digits before the point."""
     factor, unit = next(((f, u) for f, u in _UNITS if us >= f * 0.9995), _UNITS[-1])
     return f"{short(us / factor)} {unit}"
 
 
 def count(value: float) -> str:
-    """A size with its decimal prefix: 4k, 1M."""
+    """Write a size with its decimal prefix: 4k, 1M."""
     factor, prefix = next(((f, p) for f, p in _SCALES if value >= f), (1.0, ""))
     return f"{value / factor:.3g}{prefix}"
 
 
 def span(values: list[float]) -> str:
-    """`low to high` of ratios, or the one ratio where both read alike."""
+    """Write ratios as `low to high`, or as one ratio if both read alike."""
     low, high = (ratio(x).removesuffix("×") for x in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"

@@ -27,7 +27,7 @@ _MACHINE: Final = ("cpu", "cores", "system", "device")
 
 @dataclass(frozen=True)
 class Missing:
-    """An input that is not on the page, why, and the command that makes it."""
+    """Hold an input that is not on the page, the reason, and the command that writes it."""
 
     name: str
     reason: str
@@ -36,24 +36,24 @@ class Missing:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Name of a file without `.json` -> what it holds, in the order of the page; and what is not there."""
+    """Hold the files by name, without `.json`, in the order of the page; and those that are missing."""
 
     found: Mapping[str, Mapping[str, Any]]
     missing: tuple[Missing, ...]
 
     def named(self, name: str) -> dict[str, Mapping[str, Any]]:
-        """The inputs of one benchmark: `cuba` and `cuba_400000` are both of `cuba`."""
+        """Return the inputs of one benchmark: `cuba` and `cuba_400000` are both of `cuba`."""
         return {key: value for key, value in self.found.items() if benchmark(key) == name}
 
 
 def benchmark(name: str) -> str:
-    """The benchmark that a file belongs to: the file's name up to an underscore, where that is one."""
+    """Return the benchmark of a file: its name, up to an underscore if that is a known benchmark."""
     stem = name.partition("_")[0]
     return stem if stem in COMMANDS else name
 
 
 def read(folder: Path) -> Inputs:
-    """Everything in `folder`; a file that cannot be used counts as missing, with the reason."""
+    """Read everything in `folder`; a file that cannot be used counts as missing, with the reason."""
     order = {name: position for position, name in enumerate(COMMANDS)}
     paths = sorted(folder.glob("*.json"), key=lambda p: (order.get(benchmark(p.stem), len(order)), p.stem))
     found: dict[str, Mapping[str, Any]] = {}
@@ -70,7 +70,7 @@ def read(folder: Path) -> Inputs:
 
 
 def _content(path: Path) -> Mapping[str, Any] | str:
-    """What the file holds, or why it cannot be used."""
+    """Return what the file holds, or why it cannot be used."""
     try:
         content = json.loads(path.read_text())
     except ValueError as error:
@@ -94,7 +94,7 @@ def _problem(value: Any, key: str) -> str | None:
 
 @dataclass(frozen=True)
 class Source:
-    """One input; `differs` says where its machine or versions are not those at the top."""
+    """Hold one input; `differs` names what of its machine or versions is not as at the top."""
 
     name: str
     command: str
@@ -105,7 +105,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Environment:
-    """The machine and the versions that come first in the inputs, and the inputs."""
+    """Hold the machine and the versions that come first in the inputs, and the inputs."""
 
     machine: Mapping[str, str]
     versions: Mapping[str, str]
@@ -113,7 +113,7 @@ class Environment:
 
 
 def environment(inputs: Inputs) -> Environment:
-    """What every input says of itself."""
+    """Collect what every input says of itself."""
     common: dict[str, str] = {}
     for content in inputs.found.values():
         common = _described(content) | common

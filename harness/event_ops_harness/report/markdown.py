@@ -15,7 +15,7 @@ from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 
 
 def markdown(inputs: Inputs) -> str:
-    """One heading and table per benchmark, and one for the matrix; what is missing at the end."""
+    """Write a heading and a table per benchmark, and for the matrix; then what is missing."""
     parts = [part for name in benchmarks(inputs) for part in _benchmark(name, inputs.named(name))]
     checked = matrix_of(inputs, Ids())
     if checked is not None:
@@ -40,7 +40,7 @@ def _benchmark(name: str, files: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _ratios(groups: Sequence[Group]) -> str:
-    """What, how many cases, ours, and how many times as long each rival took: from, to."""
+    """Write, by operator, the cases, ours, and how many times as long each rival took: from, to."""
     cases = rows.by_operator(groups)
     lines = [
         [
@@ -69,5 +69,5 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that neither ends a cell nor starts HTML."""
+    """Return text that neither ends a cell nor starts HTML."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -23,7 +23,7 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 # The parts of the page that are always there.
 _RESERVED: Final = ("top", "conformance", "heat-map", "sources", "missing")
 FEW: Final = 12  # groups whose charts are shown without being asked for
-# What has a place of its own on the page.
+# Keys that are shown elsewhere on the page.
 _ELSEWHERE: Final = ("command", "machine", "date", "commit", "device", "rows", "steps", "skipped")
 
 # Title and what the reader should know; a benchmark that is not here has its name as the title.
@@ -54,7 +54,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Panel:
-    """The cases of one operator, closed until asked for."""
+    """Hold the cases of one operator, folded until they are asked for."""
 
     id: str
     title: str
@@ -65,7 +65,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Section:
-    """One benchmark; `wide` charts stand beside each other in two columns, `small` ones in three."""
+    """Hold one benchmark; `wide` charts stand in two columns, `small` ones in three."""
 
     id: str
     title: str
@@ -80,12 +80,12 @@ class Section:
 
 
 def groups_of(name: str, files: Files) -> list[Group]:
-    """The groups of one benchmark, from all of its files."""
+    """Return the groups of one benchmark, from all of its files."""
     return rows.groups(timing for content in files.values() for timing in rows.timings(name, content))
 
 
 def section(name: str, files: Files, ids: Ids) -> Section:
-    """One benchmark from its files."""
+    """Make the section of one benchmark from its files."""
     title, lead = _TEXTS.get(name, (name.replace("_", " ").capitalize(), ""))
     measured = [row for content in files.values() for row in content.get("rows", [])]
     groups = groups_of(name, files)
@@ -125,7 +125,7 @@ def _panels(name: str, groups: Sequence[Group], measured: Sequence[Row], ids: Id
 
 
 def _listed(files: Files) -> Iterable[Row]:
-    """The objects of every list beside the rows."""
+    """Yield the objects of every list beside the rows."""
     lists = (value for content in files.values() for key, value in content.items() if key != "rows")
     return (item for value in lists if isinstance(value, list) for item in value if isinstance(item, dict))
 
@@ -138,7 +138,7 @@ def _tables(files: Files, measured: Sequence[Row]) -> list[Table]:
 
 
 def _notes(files: Files) -> list[str]:
-    """What was skipped, lists of texts, and single figures."""
+    """Return what was skipped, lists of texts, and single figures."""
     found: list[str] = []
     for content in files.values():
         found += [f"Not measured: {reason}" for reason in rows.skipped(content)]
@@ -157,7 +157,7 @@ def _notes(files: Files) -> list[str]:
 
 @dataclass(frozen=True)
 class Headline:
-    """A figure, what it is, what to know beside it, and the id of its section."""
+    """Hold a figure, what it is, a note beside it, and the id of its section."""
 
     figure: str
     label: str
@@ -167,7 +167,7 @@ class Headline:
 
 
 def headlines(matrix: Matrix | None, groups: dict[str, list[Group]]) -> list[Headline]:
-    """Those that the inputs allow; `groups` by benchmark."""
+    """Return the headlines that the inputs allow; `groups` by benchmark."""
     found = [
         _conformance(matrix),
         _catalog(groups.get("catalog", [])),
@@ -221,7 +221,7 @@ def _cuba(groups: list[Group]) -> Headline | None:
 
 
 def page(inputs: Inputs, date: str, commit: str) -> str:
-    """HTML; `date` and `commit` are those of the page, inputs say their own."""
+    """Return the HTML; `date` and `commit` are those of the page, each input has its own."""
     ids = Ids()
     for name in _RESERVED:
         ids.new(name)
@@ -245,10 +245,10 @@ def page(inputs: Inputs, date: str, commit: str) -> str:
 
 
 def benchmarks(inputs: Inputs) -> list[str]:
-    """The benchmarks that were found, in the order of the page."""
+    """Return the benchmarks that were found, in the order of the page."""
     return list(dict.fromkeys(benchmark(name) for name in inputs.found if name != MATRIX))
 
 
 def matrix_of(inputs: Inputs, ids: Ids) -> Matrix | None:
-    """The conformance matrix, or None where it is missing."""
+    """Return the conformance matrix, or None if it is missing."""
     return matrix(inputs.found[MATRIX], ids) if MATRIX in inputs.found else None

@@ -1,4 +1,4 @@
-"""Rows of every benchmark in one form: who took how long in which group, and how that compares."""
+"""Rows of every benchmark in one form: who took how long in which group, and how rivals compare."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ REFERENCE: Final = "reference"
 
 @dataclass(frozen=True)
 class Timing:
-    """Microseconds of one rival in one group; `ratio` to the group's baseline, which has 1.
+    """Hold the microseconds of one rival in one group; `ratio` is to the group's baseline, which has 1.
 
-    `default` is the one of ours that a user gets who names none.
+    `default` is true of the backend of ours that a user gets without naming one.
     """
 
     group: str
@@ -38,7 +38,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Point:
-    """A figure of one case, and the words that say what it is."""
+    """Hold a figure of one case, and the words that say what it is."""
 
     value: float
     text: str
@@ -46,7 +46,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Group:
-    """Rivals that did the same work."""
+    """Hold rivals that did the same work."""
 
     name: str
     timings: tuple[Timing, ...]
@@ -73,7 +73,7 @@ class Group:
 
 
 def timings(name: str, content: Mapping[str, Any]) -> list[Timing]:
-    """The rows of a benchmark that have a time and a ratio."""
+    """Return the rows of a benchmark that have a time and a ratio."""
     if name == "gpu":
         return _of_gpu(content["steps"])
     found = (_timing(row) for row in content["rows"])
@@ -81,7 +81,7 @@ def timings(name: str, content: Mapping[str, Any]) -> list[Timing]:
 
 
 def groups(found: Iterable[Timing]) -> list[Group]:
-    """By group, in the order in which they come; a group of one compares nothing and is left out."""
+    """Group the timings, in the order in which they come; a group of one compares nothing and is left out."""
     by_name: dict[str, list[Timing]] = {}
     for timing in found:
         by_name.setdefault(timing.group, []).append(timing)
@@ -89,7 +89,7 @@ def groups(found: Iterable[Timing]) -> list[Group]:
 
 
 def by_operator(groups: Iterable[Group]) -> dict[str, list[Group]]:
-    """Operator -> its groups, in the order in which they come."""
+    """Return the groups of each operator, in the order in which they come."""
     found: dict[str, list[Group]] = {}
     for group in groups:
         found.setdefault(group.timings[0].operator, []).append(group)
@@ -97,13 +97,13 @@ def by_operator(groups: Iterable[Group]) -> dict[str, list[Group]]:
 
 
 def fastest_rivals(groups: Iterable[Group]) -> dict[str, list[Point]]:
-    """Operator -> how many times as long as ours the fastest rival took in each case."""
+    """Return for each operator how many times as long as ours the fastest rival took in each case."""
     found = {name: [_fastest(group) for group in members] for name, members in by_operator(groups).items()}
     return {name: points for name, maybe in found.items() if (points := [p for p in maybe if p])}
 
 
 def shares(groups: Iterable[Group]) -> dict[str, list[Point]]:
-    """Operator -> the share of the memory's bandwidth that ours reached in each case."""
+    """Return for each operator the share of the memory's bandwidth that ours reached in each case."""
     found = {
         name: [
             Point(ours.share, f"{group.case}: {ours.share:.0%}")
@@ -117,7 +117,7 @@ def shares(groups: Iterable[Group]) -> dict[str, list[Point]]:
 
 
 def against(groups: Iterable[Group]) -> dict[tuple[str, str], dict[str, list[float]]]:
-    """(operator, ours) -> rival -> how many times as long it took in each case."""
+    """Return for each (operator, ours) and rival how many times as long it took in each case."""
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     for group in groups:
         for ours in group.ours:
@@ -137,7 +137,7 @@ def _fastest(group: Group) -> Point | None:
 
 
 def skipped(content: Mapping[str, Any]) -> list[str]:
-    """What was not measured, and why."""
+    """Return what was not measured, and why."""
     reasons = [
         (row.get("simulator") or row.get("rival"), row.get("skipped")) for row in content.get("rows", [])
     ]
@@ -162,7 +162,7 @@ def _timing(row: Mapping[str, Any]) -> Timing | None:
 
 
 def _of_gpu(steps: Mapping[str, Mapping[str, Any]]) -> list[Timing]:
-    """Figures are named `what, rival us`, ours `what, us`: those of one `what` are a group."""
+    """Read figures named `what, rival us`, or `what, us` for ours; those of one `what` are a group."""
     found: list[Timing] = []
     for step in steps.values():
         figures: Mapping[str, Any] = step.get("found") or {}
@@ -179,5 +179,5 @@ def _of_gpu(steps: Mapping[str, Mapping[str, Any]]) -> list[Timing]:
 
 
 def is_ours(row: Mapping[str, Any], rival: str) -> bool:
-    """As the row says; by the rival's name where it does not."""
+    """Return what the row says, or, if it does not say, what the rival's name tells."""
     return bool(row.get("ours", rival in _OURS or rival.startswith(_OURS_BEGIN)))

@@ -136,7 +136,7 @@ def strips(
 
 @dataclass(frozen=True)
 class Amount:
-    """A figure from 0 on, in words too."""
+    """Hold a figure from 0 on, in words too."""
 
     name: str
     value: float
@@ -178,7 +178,7 @@ def amount_bars(label: str, amounts: Sequence[Amount], limit: float = 0.0) -> Ma
 
 @dataclass(frozen=True)
 class Series:
-    """One rival: (size, microseconds) by size, and its fitted exponent in words, where there is one."""
+    """Hold (size, microseconds) of one rival, by size, and the fitted exponent in words, if there is one."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -187,7 +187,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Curves:
-    """Rivals that did the same work at several sizes."""
+    """Hold rivals that did the same work at several sizes."""
 
     title: str
     axis: str

@@ -29,7 +29,7 @@ _LEFT_OUT: Final = ("operator", "ours", "versions", "us_per_step", "by", "sample
 
 @dataclass(frozen=True)
 class Cell:
-    """A text, and whether it is a figure."""
+    """Hold a text, and whether it is a figure."""
 
     text: str
     figure: bool
@@ -37,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Heads and rows of equal length."""
+    """Hold heads and rows of equal length."""
 
     title: str
     heads: tuple[str, ...]
@@ -45,14 +45,14 @@ class Table:
 
 
 def table(title: str, rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -> Table:
-    """All keys of the rows, or `columns`; a key that a row lacks stays empty."""
+    """Make a table of all keys of the rows, or of `columns`; a key that a row lacks stays empty."""
     keys = tuple(columns) or tuple(k for k in dict.fromkeys(k for r in rows for k in r) if k not in _LEFT_OUT)
     heads = tuple(_HEADS.get(key, key.replace("_", " ")) for key in keys)
     return Table(title, heads, tuple(tuple(cell(key, row.get(key)) for key in keys) for row in rows))
 
 
 def by_rival(title: str, rows: Sequence[Mapping[str, Any]], heads: Mapping[str, str]) -> Table:
-    """A row per group, named by `heads`, with microseconds per rival; bytes and share are the first one's."""
+    """Make a row per group, named by `heads`, of all rivals' times; bytes and share are the first's."""
     rivals = tuple(dict.fromkeys(str(row["rival"]) for row in rows))
     known = tuple(key for key in ("per", "bytes", "share") if any(key in row for row in rows))
     lines: list[dict[str, Any]] = []
@@ -65,7 +65,7 @@ def by_rival(title: str, rows: Sequence[Mapping[str, Any]], heads: Mapping[str, 
 
 
 def sections(content: Mapping[str, Any]) -> list[Table]:
-    """A table for each list of objects beside the rows."""
+    """Make a table of each list of objects beside the rows."""
     return [
         table(key.replace("_", " ").capitalize(), value)
         for key, value in content.items()
@@ -74,7 +74,7 @@ def sections(content: Mapping[str, Any]) -> list[Table]:
 
 
 def of_steps(steps: Mapping[str, Mapping[str, Any]]) -> list[Table]:
-    """The steps of a run on a GPU: how each ended, and the figures that it found."""
+    """Make tables of a run on a GPU: how each step ended, and the figures that it found."""
     ended = [
         {"step": name, "status": step.get("status"), "seconds": step.get("seconds")}
         | {"why": step.get("tail") if step.get("status") == "skipped" else ""}
@@ -89,7 +89,7 @@ def of_steps(steps: Mapping[str, Mapping[str, Any]]) -> list[Table]:
 
 
 def cell(key: str, value: Any) -> Cell:
-    """A value of the JSON in few digits."""
+    """Write a value of the JSON in few digits."""
     if value is None:
         return Cell("", False)
     if isinstance(value, bool):

@@ -6,7 +6,7 @@ from event_ops_harness.networks.shared.statistics import interval_cvs
 
 
 def mean_rate(spikes: int, neurons: int, seconds: float) -> float:
-    """Spikes per neuron and second, in Hz."""
+    """Return the spikes per neuron and second, in Hz."""
     return spikes / (neurons * seconds)
 
 
@@ -22,7 +22,7 @@ def interval_cv(times: np.ndarray, ids: np.ndarray, min_intervals: int = 5) -> f
 
 
 def binned_rate(num_spikes: np.ndarray, steps_per_bin: int, neurons: int, dt: float) -> np.ndarray:
-    """Population rate in Hz per bin, from spikes per step; an incomplete last bin is left out. dt in ms."""
+    """Return the population rate of each whole bin in Hz, from spikes per step; dt in ms."""
     whole = num_spikes[: num_spikes.size // steps_per_bin * steps_per_bin]
     per_bin = whole.reshape(-1, steps_per_bin).sum(axis=1)
     return per_bin / (neurons * steps_per_bin * dt * 1e-3)

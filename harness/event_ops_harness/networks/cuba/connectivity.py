@@ -27,12 +27,12 @@ MAX_SYNAPSES = np.iinfo(np.int32).max
 
 
 class ConnectivityError(ValueError):
-    """A connectivity that cannot be simulated; the message is one line for the user."""
+    """A connectivity cannot be simulated; the message is one line for the user."""
 
 
 @dataclass(frozen=True)
 class Connectivity:
-    """CSR (data, indices, indptr) of shape (N, 2 N), and what belongs to it."""
+    """Hold a CSR matrix (data, indices, indptr) of shape (N, 2 N), and the meaning of its entries."""
 
     data: np.ndarray  # float32; 0-d: every synapse weighs the same; (nse,): mV
     indices: np.ndarray  # int32 (nse,)
@@ -55,7 +55,7 @@ class Connectivity:
 
 
 def random_connectivity(neurons: int, model: CubaParameters, seed: int) -> Connectivity:
-    """Every ordered pair (self-connections included) is connected with probability p.
+    """Connect every ordered pair, self-connections included, with probability p.
 
     Raises ConnectivityError if there are more synapses than int32 indices can count.
     """
@@ -78,7 +78,7 @@ def random_connectivity(neurons: int, model: CubaParameters, seed: int) -> Conne
 
 
 def bernoulli_cells(cells: int, probability: float, rng: np.random.Generator) -> np.ndarray:
-    """Sorted indices of the successes in so many Bernoulli trials; cost grows with successes only.
+    """Return the sorted indices of the successes in `cells` Bernoulli trials; the cost is that of successes.
 
     The gaps between successes are geometric, so they are drawn instead of the trials.
     """
@@ -112,7 +112,7 @@ def load_connectivity(path: Path, scale: float = 1.0) -> Connectivity:
 
 
 def read_matrix(path: Path) -> scipy.sparse.coo_array:
-    """The matrix in the file as COO; duplicates are not summed yet."""
+    """Read the matrix of a file as COO, without summing duplicates."""
     readers = {".mtx": scipy.io.mmread, ".npz": scipy.sparse.load_npz}
     if path.suffix not in readers:
         raise ConnectivityError(f"{path}: expected a .mtx (Matrix Market) or .npz (scipy.sparse) file")
@@ -131,7 +131,7 @@ def read_matrix(path: Path) -> scipy.sparse.coo_array:
 
 
 def checked(matrix: scipy.sparse.coo_array, path: Path, scale: float) -> scipy.sparse.csr_array:
-    """As scaled float32 CSR with duplicates summed and zeros dropped, if it can be a network."""
+    """Return scaled float32 CSR, duplicates summed, zeros dropped; raise unless it can be a network."""
     shape: tuple[int, ...] = matrix.shape or ()
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
         raise ConnectivityError(

@@ -30,12 +30,12 @@ BLOCK = np.uintp(64)  # neurons that are searched for spikes at once
 
 
 def fused_state(state: State) -> State:
-    """The state as this kernel wants it: refractory counts steps, in a byte where ms take four."""
+    """Return the state for this kernel: `refractory` counts steps, in a byte where ms take four."""
     return state._replace(refractory=jnp.zeros(state.refractory.shape, jnp.uint8))
 
 
 def fused_step(connectivity: Connectivity, model: CubaParameters) -> Step:
-    """The step of `network.catalog_step`, on a `fused_state`."""
+    """Return the step of `network.catalog_step`, on a `fused_state`."""
     n = connectivity.neurons
     vector, channels = (jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((n,), (2, n)))
     refractory = jax.ShapeDtypeStruct((n,), jnp.uint8)
@@ -51,10 +51,10 @@ def fused_step(connectivity: Connectivity, model: CubaParameters) -> Step:
 
 
 def make_kernel(connectivity: Connectivity, model: CubaParameters) -> Any:
-    """The Numba kernel, with the parameters as constants of its machine code.
+    """Return the Numba kernel, with the parameters as constants of its machine code.
 
-    A neuron that spiked in this step has refractory == fired, one more than the steps it is held: so the
-    spikes need no array of their own.
+    A neuron that spiked in this step has refractory == fired, one more than the steps that it is held;
+    so spikes need no array of their own.
     """
     steps_held = round(held_time(model) / model.dt)
     if steps_held >= np.iinfo(np.uint8).max:

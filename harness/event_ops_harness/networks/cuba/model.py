@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CubaParameters:
-    """Times in ms, potentials in mV; g_ex and g_in are drives in mV (resistance times current)."""
+    """Hold the parameters: times in ms, potentials in mV, drives (resistance times current) in mV."""
 
     tau_m: float = 20.0  # ms, membrane
     tau_syn_ex: float = 5.0  # ms, excitatory synapses
@@ -34,15 +34,15 @@ class CubaParameters:
         return min(1.0, self.inputs_per_neuron / neurons)
 
     def excitatory_count(self, neurons: int) -> int:
-        """The first so many neurons are excitatory."""
+        """Return how many neurons are excitatory: the first ones."""
         return round(self.excitatory_fraction * neurons)
 
     def steps(self, seconds: float) -> int:
-        """Time steps in so many seconds of model time."""
+        """Return the number of time steps in so many seconds of model time."""
         return max(1, round(seconds * 1000.0 / self.dt))
 
     def drive_gain(self, tau_syn: float) -> float:
-        """Constant drive that moves V over one step exactly as 1 mV decaying with tau_syn does.
+        """Return the constant drive that moves V over one step exactly as 1 mV decaying with tau_syn does.
 
         gain = tau_syn / (tau_syn - tau_m) * (exp(-dt/tau_syn) - exp(-dt/tau_m)) / (1 - exp(-dt/tau_m)):
         with it an integrator that is exact for constant drive is exact for this model.

@@ -33,12 +33,12 @@ Step = Callable[[State, Synapses], tuple[State, Spikes]]
 
 
 def capacity_of(neurons: int) -> int:
-    """Spikes of one step that are listed by name; 0.0006 per neuron is usual."""
+    """Return how many spikes of one step are listed; 0.0006 per neuron is usual."""
     return min(neurons, max(64, neurons // 64))
 
 
 def initial_state(connectivity: Connectivity, model: CubaParameters, seed: int) -> State:
-    """V_m uniform between V_reset and V_th, nothing refractory, no synaptic drive."""
+    """Draw V_m uniformly between V_reset and V_th; nothing is refractory, and no drive is there."""
     n = connectivity.neurons
     rng = np.random.default_rng([seed, 1])
     V_m = jnp.asarray(rng.uniform(model.V_reset, model.V_th, n), jnp.float32)
@@ -46,13 +46,13 @@ def initial_state(connectivity: Connectivity, model: CubaParameters, seed: int) 
 
 
 def on_device(connectivity: Connectivity) -> Synapses:
-    """The CSR parts as JAX arrays."""
+    """Return the CSR parts as JAX arrays."""
     parts = connectivity.data, connectivity.indices, connectivity.indptr
     return Synapses(*map(jnp.asarray, parts))
 
 
 def drive_gains(connectivity: Connectivity, model: CubaParameters) -> tuple[float, float]:
-    """Drive in mV per unit of g, for each channel."""
+    """Return the drive in mV per unit of g, for each channel."""
     weight_ex, weight_in = connectivity.channel_scale
     return (
         weight_ex * model.drive_gain(model.tau_syn_ex),
@@ -61,7 +61,7 @@ def drive_gains(connectivity: Connectivity, model: CubaParameters) -> tuple[floa
 
 
 def held_time(model: CubaParameters) -> float:
-    """t_ref for `event_ops.lif_step`, in ms: Brian2 counts the step with the spike as the first."""
+    """Return t_ref for `event_ops.lif_step`, in ms: Brian2 counts the step with the spike as the first."""
     return max(0.0, model.t_ref - model.dt)
 
 

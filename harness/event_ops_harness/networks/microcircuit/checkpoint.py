@@ -1,6 +1,6 @@
 """The state of a simulation in a file, so that another run goes on from there, to the same spikes.
 
-The random numbers are functions of seed and step, so that the state of a generator is not part of it.
+Random numbers are functions of seed and step, so that no generator has a state to be saved.
 """
 
 import json
@@ -16,17 +16,17 @@ from event_ops_harness.networks.microcircuit.network import State
 
 
 class CheckpointError(ValueError):
-    """A file that this simulation cannot go on from; the message is one line for the user."""
+    """This simulation cannot go on from a file; the message is one line for the user."""
 
 
 def save_checkpoint(path: Path, state: State, model: Microcircuit, seed: int) -> None:
-    """Write the state beside what it belongs to: an .npz file."""
+    """Write the state, with its model and seed, as an .npz file."""
     arrays: dict[str, Any] = {name: np.asarray(x) for name, x in state._asdict().items()}
     np.savez(path, belongs_to=description(model, seed), **arrays)
 
 
 def load_checkpoint(path: Path, model: Microcircuit, seed: int, start: State) -> State:
-    """The state in the file. Raises CheckpointError unless it is of this model and seed, and like `start`."""
+    """Read a state. Raise CheckpointError unless it is of this model and seed, and like `start`."""
     try:
         with np.load(path) as stored:
             belongs_to = str(stored["belongs_to"])

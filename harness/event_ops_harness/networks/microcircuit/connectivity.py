@@ -21,19 +21,19 @@ ALIGNMENT = 64  # bytes: JAX takes such an array as it is, without a copy
 SYNAPSES_AT_ONCE = 1 << 22  # between two moves of the progress bar
 MAX_SYNAPSES = np.iinfo(np.int32).max
 
-# Names of independent streams of random numbers from one seed.
+# Independent streams of random numbers from one seed.
 RECURRENT, THALAMIC, BACKGROUND, PULSE = range(4)
 
 
 def key_of(seed: int, stream: int) -> int:
-    """The key of a stream, from the seed of the simulation."""
+    """Return the key of a stream of random numbers, from the seed of the simulation."""
     x, y = (np.array([word], np.uint32) for word in (seed & 0xFFFFFFFF, stream))
     return int(philox2x32(x, y, np.array([0], np.uint32))[0][0])
 
 
 @dataclass(frozen=True)
 class Connectivity:
-    """CSR of shape (sources * SLOTS, targets): 8 bytes a synapse, and the rows' ends.
+    """Hold a CSR matrix of shape (sources * SLOTS, targets): 8 bytes a synapse, and the rows' ends.
 
     Row i * SLOTS + d has the synapses of source i with a delay of d steps.
     """
@@ -77,7 +77,7 @@ class Connectivity:
 
 @dataclass(frozen=True)
 class Projections:
-    """What the synapses of a matrix are drawn from: by source population s, and target population t."""
+    """Hold what synapses are drawn from, for each source population s and target population t."""
 
     sources: np.ndarray  # (s,) neurons
     synapses: np.ndarray  # (t, s)
@@ -97,7 +97,7 @@ class Projections:
 
 
 class Drawing(NamedTuple):
-    """What rows are drawn from: a few bytes a neuron, from which the whole matrix follows."""
+    """Hold what rows are drawn from: a few bytes a neuron, from which the whole matrix follows."""
 
     key: np.ndarray  # uint32 0-d
     degrees: np.ndarray  # int32 (sources, t), synapses of each neuron onto each target population
@@ -123,7 +123,7 @@ class Drawing(NamedTuple):
 
 
 def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
-    """The out-degrees and parameters of every row. Raises ModelError if int32 cannot count the synapses."""
+    """Draw the out-degrees of every row. Raise ModelError if int32 cannot count the synapses."""
     total = int(drawn.synapses.sum())
     if total > MAX_SYNAPSES:
         raise ModelError(f"{total} synapses are more than int32 indices can count")
@@ -143,24 +143,24 @@ def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
 
 
 def recurrent_drawing(model: Microcircuit, seed: int) -> Drawing:
-    """What the synapses between the neurons are drawn from."""
+    """Return what the synapses between the neurons are drawn from."""
     return drawing_of(Projections.recurrent(model), model, key_of(seed, RECURRENT))
 
 
 def recurrent_connectivity(
     model: Microcircuit, seed: int, on_progress: Callable[[int], None] = lambda done: None
 ) -> Connectivity:
-    """The synapses between the neurons; `on_progress(synapses done)` now and then."""
+    """Draw the synapses between the neurons; call `on_progress(synapses done)` now and then."""
     return connect(recurrent_drawing(model, seed), model.neurons, on_progress)
 
 
 def thalamic_drawing(model: Microcircuit, seed: int) -> Drawing:
-    """What the synapses of the thalamic neurons are drawn from."""
+    """Return what the synapses of the thalamic neurons are drawn from."""
     return drawing_of(Projections.thalamic(model), model, key_of(seed, THALAMIC))
 
 
 def thalamic_connectivity(model: Microcircuit, seed: int) -> Connectivity:
-    """The synapses of the thalamic neurons."""
+    """Draw the synapses of the thalamic neurons."""
     return connect(thalamic_drawing(model, seed), model.neurons)
 
 
@@ -179,10 +179,10 @@ def connect(
     *,
     room: int | None = None,
 ) -> Connectivity:
-    """Draw the synapses onto so many neurons, the first of which is `drawn.first`; they count from it.
+    """Draw the synapses onto `targets` neurons from `drawn.first` on, which the columns count from.
 
-    The same for one key, whatever the number of threads. With `room` there are so many entries, of which
-    those at the end are in no row.
+    They are functions of the key, whatever the number of threads. `room` is the length of data and indices,
+    if it is to be more than the synapses.
     """
     ends = source_ends(drawn, targets)
     total, rows = int(ends[-1]), (ends.size - 1) * SLOTS
@@ -208,14 +208,14 @@ def out_degrees(drawn: Projections, key: int) -> np.ndarray:
 
 
 def slices(indptr: np.ndarray) -> list[tuple[int, int]]:
-    """Ranges of rows with about as many synapses each."""
+    """Split the rows into ranges with about as many synapses each."""
     goals = np.arange(0, indptr[-1], SYNAPSES_AT_ONCE)
     edges = np.unique([*np.searchsorted(indptr, goals), indptr.size - 1])
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 
 def aligned_empty(size: int, dtype: type) -> np.ndarray:
-    """An array that begins at a multiple of ALIGNMENT."""
+    """Return an array that begins at a multiple of ALIGNMENT."""
     memory = np.empty(size * np.dtype(dtype).itemsize + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + size * np.dtype(dtype).itemsize].view(dtype)

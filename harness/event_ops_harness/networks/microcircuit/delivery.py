@@ -1,9 +1,9 @@
-"""Spikes on their way, by delays.
+"""Spikes on their way: delays.
 
-Where synapses are stored, what is kept is who spiked in the last steps, as lists: in every step the synapses
-whose delay is over are those of some rows, and all add to one vector. Where they are drawn anew that
-would draw each row once for every delay: it is drawn when its neuron spikes, into a ring buffer of what
-arrives in the next steps.
+Where synapses are stored, the spikes of the last steps are kept as lists. In every step the synapses whose
+delay is over are those of some rows, and all add to one vector. Where synapses are drawn anew, that would
+draw each row once for every delay: instead a row is drawn when its neuron spikes, into a ring buffer of the
+currents that arrive in the next steps.
 """
 
 from typing import NamedTuple
@@ -24,12 +24,12 @@ class Synapses(NamedTuple):
 
 
 def no_spikes(neurons: int, capacity: int) -> jax.Array:
-    """(SLOTS, capacity), int32: nobody has spiked yet; as `spike_compact` lists nobody."""
+    """(SLOTS, capacity), int32: lists, as of `spike_compact`, in which nobody has spiked."""
     return jnp.full((SLOTS, capacity), neurons, jnp.int32)
 
 
 def empty_history(neurons: int) -> jax.Array:
-    """(SLOTS, neurons), float32: the same as numbers, through which derivatives go."""
+    """(SLOTS, neurons), float32: nobody has spiked; numbers, through which derivatives go."""
     return jnp.zeros((SLOTS, neurons), jnp.float32)
 
 
@@ -41,7 +41,7 @@ def empty_buffer(neurons: int) -> jax.Array:
 def arriving(
     I_syn: jax.Array, pending: jax.Array, synapses: Synapses | Drawing, t: jax.Array, backend: str | None
 ) -> tuple[jax.Array, jax.Array]:
-    """(targets,), pA, the current with what arrives in step t; and what is pending then."""
+    """Add to I_syn, (targets,) in pA, what arrives in step t; return it, and what is pending then."""
     if isinstance(synapses, Drawing):
         arrivals, pending = event_ops.read_slot(pending, t, backend=backend)
         return I_syn + arrivals, pending
@@ -58,7 +58,7 @@ def arriving(
 def sent(
     pending: jax.Array, synapses: Synapses | Drawing, spikes: jax.Array, t: jax.Array, backend: str | None
 ) -> jax.Array:
-    """What is pending with the spikes of step t."""
+    """Return what is pending with the spikes of step t."""
     if isinstance(synapses, Drawing):
         return deliver_generated(pending, synapses, spikes, t)
     if pending.dtype == jnp.int32:

@@ -1,4 +1,4 @@
-"""What comes from outside: the background's Poisson spikes, and a pulse of thalamic ones."""
+"""Inputs from outside: the Poisson spikes of the background, and a pulse of thalamic spikes."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ Pulse = Callable[[jax.Array], jax.Array]
 
 
 def background_of(model: Microcircuit, backend: str | None) -> Background:
-    """The Poisson drive of every neuron; nothing with the constant drive."""
+    """Return the Poisson drive of every neuron; nothing with the constant drive."""
     rates = model.per_neuron(model.external_rates)
     if not rates.any():
         return lambda drive, seed, t, I_syn: I_syn
@@ -29,7 +29,7 @@ def background_of(model: Microcircuit, backend: str | None) -> Background:
 
 
 def pulse_of(model: Microcircuit, seed: int, start: float | None, backend: str | None) -> Pulse | None:
-    """`thalamic_rate` for `thalamic_duration` ms from `start` on, in ms; None: no pulse."""
+    """Return the spikes at `thalamic_rate` for `thalamic_duration` ms from `start` on; None: no pulse."""
     if start is None:
         return None
     first, last = (round(t / model.dt) for t in (start, start + model.thalamic_duration))

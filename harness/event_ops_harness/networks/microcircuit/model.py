@@ -1,4 +1,4 @@
-"""Parameters of the cortical microcircuit, and what becomes of them in a smaller network.
+"""Parameters of the cortical microcircuit, at full scale and in a smaller network.
 
     membrane    tau_m dV/dt = -(V - E_L) + tau_m / C_m * (I + I_dc)    (V is held while refractory)
     synapses    tau_syn dI/dt = -I,  I += w at each arrival
@@ -48,18 +48,18 @@ DRIVES = ("poisson", "dc")
 
 
 class ModelError(ValueError):
-    """Parameters that make no network; the message is one line for the user."""
+    """Parameters make no network; the message is one line for the user."""
 
 
 def fixed_total_number(probability: np.ndarray, targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
-    """K such that each ordered pair has a synapse with this probability when K are drawn with replacement."""
+    """Return K such that K synapses, drawn with replacement, connect a pair with this probability."""
     pairs = np.multiply.outer(targets, np.asarray(sources, np.float64))
     return np.log1p(-probability) / np.log1p(-1.0 / pairs)
 
 
 @dataclass(frozen=True)
 class Microcircuit:
-    """Times in ms, potentials in mV, currents in pA, rates in Hz."""
+    """Hold the parameters: times in ms, potentials in mV, currents in pA, rates in Hz."""
 
     N_scaling: float = 1.0
     K_scaling: float = 1.0
@@ -174,5 +174,5 @@ class Microcircuit:
         return np.repeat(by_population, self.sizes)
 
     def steps(self, seconds: float) -> int:
-        """Time steps in so many seconds of model time."""
+        """Return the number of time steps in so many seconds of model time."""
         return max(1, round(seconds * 1000.0 / self.dt))

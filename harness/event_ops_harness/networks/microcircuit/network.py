@@ -42,7 +42,7 @@ class State(NamedTuple):
 
 
 class Wiring(NamedTuple):
-    """What a step reads, and does not change."""
+    """Hold what a step reads and does not change."""
 
     recurrent: Synapses | Drawing
     thalamic: Synapses | None
@@ -54,20 +54,20 @@ Step = Callable[[State, Wiring], tuple[State, Spikes]]
 
 
 def capacity_of(neurons: int) -> int:
-    """Spikes of one step that are kept; 0.0004 per neuron is usual."""
+    """Return how many spikes of one step are kept; 0.0004 per neuron is usual."""
     return min(neurons, max(64, neurons // 16))
 
 
 def initial_potentials(model: Microcircuit, seed: int) -> np.ndarray:
-    """(neurons,), float32, mV: normal, by population."""
+    """Draw (neurons,), float32, in mV, from a normal distribution for each population."""
     deviates = np.random.default_rng([seed, 1]).standard_normal(model.neurons)
     return (model.per_neuron(V_MEAN) + model.per_neuron(V_SD) * deviates).astype(np.float32)
 
 
 def initial_state(model: Microcircuit, seed: int, pending: jax.Array | None = None) -> State:
-    """Potentials at random, nothing refractory, no current, nothing on its way.
+    """Draw the potentials; nothing is refractory or on its way, and no current flows.
 
-    `pending` is that of `delivery.py` where synapses are drawn anew, or spikes are numbers.
+    `pending` is needed where synapses are drawn anew, or spikes are numbers: see `delivery.py`.
     """
     n = model.neurons
     return State(
@@ -81,7 +81,7 @@ def initial_state(model: Microcircuit, seed: int, pending: jax.Array | None = No
 
 
 def synapses_of(connectivity: Connectivity | Synapses) -> Synapses:
-    """The CSR parts as JAX arrays, which share the memory of the NumPy ones."""
+    """Return the CSR parts as JAX arrays, which share the memory of the NumPy ones."""
     if isinstance(connectivity, Synapses):
         return connectivity
     parts = connectivity.data, connectivity.indices, connectivity.indptr
@@ -93,7 +93,7 @@ def wiring_of(
     seed: int,
     thalamic: Connectivity | Synapses | None = None,
 ) -> Wiring:
-    """What the step reads, for the background of a seed."""
+    """Return what the step reads, with the background of a seed."""
     return Wiring(
         recurrent=Drawing(*map(jax.device_put, recurrent))
         if isinstance(recurrent, Drawing)
@@ -105,12 +105,12 @@ def wiring_of(
 
 
 def at_or_above(V_th: float) -> np.float32:
-    """The threshold for `lif_expsyn_step`, which asks for V > V_th where NEST asks for V >= V_th."""
+    """Return the threshold for `lif_expsyn_step`, which asks for V > V_th where NEST asks for V >= V_th."""
     return np.nextafter(np.float32(V_th), np.float32(-np.inf))
 
 
 def constant_current(model: Microcircuit) -> np.ndarray:
-    """float32, pA: (neurons,), or one where it is the same for all."""
+    """Return the constant input in pA, float32: (neurons,), or 0-d if it is the same for all."""
     each = model.per_neuron(model.I_dc).astype(np.float32)
     return each if np.ptp(each) else each[0]
 
@@ -123,9 +123,9 @@ def dynamics(
     surrogate: Surrogate | None = None,
     placement: OneDevice = ONE_DEVICE,
 ) -> Callable[[State, Wiring], tuple[State, jax.Array]]:
-    """Integrate, add what arrives, send the spikes; returns these, too, one flag per neuron.
+    """Integrate, add what arrives, send the spikes; return them, too, one flag per neuron.
 
-    With a surrogate they are numbers, 0 and 1, through which derivatives go.
+    With a surrogate, spikes are the numbers 0 and 1, through which derivatives go.
     """
     neuron = {k: getattr(model, k) for k in ("tau_m", "tau_syn", "E_L", "V_reset", "t_ref", "dt")}
     neuron |= {"V_th": at_or_above(model.V_th), "R_m": model.tau_m / model.C_m, "surrogate": surrogate}
@@ -150,7 +150,7 @@ def dynamics(
 
 
 def check_room(pending: jax.Array, room: int) -> None:
-    """Raise ValueError if a step may have spikes that are recorded and not delivered."""
+    """Raise ValueError if a step could record spikes that are not delivered."""
     if pending.dtype == jnp.int32 and pending.shape[1] < room:
         raise ValueError(
             f"capacity is {room}; the history of spikes has room for {pending.shape[1]} in a step: begin "
@@ -166,7 +166,7 @@ def catalog_step(
     capacity: int | None = None,
     placement: OneDevice = ONE_DEVICE,
 ) -> Step:
-    """One step of the dynamics, with the spikes as a list."""
+    """Return one step of the dynamics, with the spikes as a list."""
     room = capacity_of(model.neurons) if capacity is None else capacity
     move = dynamics(model, backend, pulse=pulse, placement=placement)
 

@@ -34,7 +34,7 @@ def ks_distance(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def labellings(runs: int) -> np.ndarray:
-    """(ways, 2 * runs), float: 1 where a run is called ours; the first way calls the first half so."""
+    """Return (ways, 2 * runs), float: 1 for runs that are called ours, in the first way the first half."""
     chosen = np.array(list(itertools.combinations(range(2 * runs), runs)))
     ours = np.zeros((len(chosen), 2 * runs))
     np.put_along_axis(ours, chosen, 1.0, axis=1)
@@ -42,7 +42,7 @@ def labellings(runs: int) -> np.ndarray:
 
 
 def excesses(distances: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """(ways,), of each labelling; distances is symmetric with zeros on its diagonal."""
+    """Return (ways,), the excess of each labelling; distances is symmetric with zeros on its diagonal."""
     runs, nests = ours.shape[1] // 2, 1 - ours
     across = ((ours @ distances) * nests).sum(axis=1) / runs**2
     # Each pair twice.
@@ -51,10 +51,10 @@ def excesses(distances: np.ndarray, ours: np.ndarray) -> np.ndarray:
 
 
 def p_values(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(k,) p-values and (k,) adjusted ones, of k questions.
+    """Return the p-values, (k,), and the adjusted p-values, (k,), of k questions.
 
-    distances: (k, 2 * runs, 2 * runs), the first half of the runs ours, at least two of each. A question of
-    which a distance is NaN has a p-value of 1.
+    distances: (k, 2 * runs, 2 * runs), the first half of the runs ours, at least two of each. A question
+    with a distance that is NaN has a p-value of 1.
     """
     ours = labellings(distances.shape[1] // 2)
     of_ways = np.array([_parts_as_large(excesses(matrix, ours)) for matrix in distances])
@@ -64,6 +64,6 @@ def p_values(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _parts_as_large(values: np.ndarray) -> np.ndarray:
-    """For each value the part of all values that is at least as large."""
+    """Return for each value the part of all values that is at least as large."""
     below = np.searchsorted(np.sort(values), values - _ROUNDING)
     return 1 - below / values.size

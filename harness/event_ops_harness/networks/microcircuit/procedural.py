@@ -21,7 +21,7 @@ MIN_PARALLEL = 1 << 10
 
 @numba.njit
 def places_of(degrees: Any, rows: Any, starts: Any, sizes: Any, low: Any, high: Any) -> Any:
-    """Where the synapses of each of the rows begin, with room for all that its targets' populations get."""
+    """Return where the synapses of each row begin, with room for those onto all its target populations."""
     places = np.zeros(rows.size + 1, np.int64)
     for i in range(rows.size):
         places[i + 1] = places[i]
@@ -36,7 +36,7 @@ def draw_into(
     row: Any, begin: Any, end: Any, word: Any, degrees: Any, populations: Any, starts: Any, sizes: Any,
     means: Any, sds: Any, tables: Any, low: Any, high: Any, targets: Any, steps: Any, weights: Any,
 ) -> Any:  # fmt: skip
-    """Draw the synapses of a row into places begin to end; how many they are."""
+    """Draw the synapses of a row into entries begin to end; return how many they are."""
     source = populations[row]
     return draw_row(
         word, row, degrees[row], starts, sizes, means[source], sds[source], tables[source], low, high,
@@ -77,9 +77,9 @@ def deliver_rows(
 
 
 def deliver_generated(buffer: jax.Array, drawn: Drawing, spikes: jax.Array, slot: jax.Array) -> jax.Array:
-    """`csr_event_deliver` for rows that are drawn anew, each with all its delays.
+    """Deliver as `csr_event_deliver` does, but draw the rows anew, each with all its delays.
 
-    buffer is (SLOTS, targets): those from `drawn.first` on.
+    buffer is (SLOTS, targets), for the targets from `drawn.first` on.
     """
     outs = jax.ShapeDtypeStruct(buffer.shape, buffer.dtype)
     return numba_kernel(deliver_rows, outs, input_output_aliases={0: 0})(buffer, *drawn, spikes, slot)

@@ -34,9 +34,9 @@ _UNIT: Final = 2.0**-32
 
 
 def delay_counts(mean: float, sd: float) -> list[int]:
-    """How many of the 2**32 words choose each delay of 0, 1, ..., 63 steps.
+    """Return how many of the 2**32 words choose each delay of 0, 1, ..., 63 steps.
 
-    round(x) for normal x, drawn again unless 1/2 <= x < 63.5, as NEST rounds and draws again.
+    A delay is round(x) for normal x, drawn again unless 1/2 <= x < 63.5, as in NEST.
     """
     edges = [-math.inf, *(k + 0.5 for k in range(SLOTS))]
     below = [0.5 * (1 + math.erf((edge - mean) / (sd * math.sqrt(2)))) for edge in edges]
@@ -46,13 +46,13 @@ def delay_counts(mean: float, sd: float) -> list[int]:
 
 
 def delay_table(mean: float, sd: float) -> np.ndarray:
-    """(64,), uint32: the alias table of `delay_counts`; mean and sd in steps."""
+    """Return (64,), uint32, the alias table of `delay_counts`; mean and sd in steps."""
     return alias_table(delay_counts(mean, sd))
 
 
 @numba.njit(parallel=True)
 def count_sources(key: Any, projection: Any, synapses: Any, counts: Any) -> None:
-    """counts[part, i] += how many of a part of the synapses of a projection begin at its source i."""
+    """Add to counts[part, i] how many synapses of a part of a projection begin at its source i."""
     parts, sources = counts.shape[0], np.uint64(counts.shape[1])
     pairs = (synapses + 1) // 2
     for part in prange(parts):
@@ -66,7 +66,7 @@ def count_sources(key: Any, projection: Any, synapses: Any, counts: Any) -> None
 
 @numba.njit(inline="always")
 def two_normals(key: Any, row: Any, pair: Any) -> Any:
-    """Two standard normal deviates, by Box and Muller; below 6.7 in size."""
+    """Return two standard normal deviates, by Box and Muller; below 6.7 in size."""
     first, second = philox2x32(NORMALS + pair, row, key)
     radius = math.sqrt(-2.0 * math.log((np.float64(first) + 1.0) * _UNIT))
     angle = 2.0 * math.pi * _UNIT * np.float64(second)
@@ -75,13 +75,13 @@ def two_normals(key: Any, row: Any, pair: Any) -> Any:
 
 @numba.njit
 def meets(start: Any, size: Any, low: Any, high: Any) -> bool:
-    """Whether a population has a neuron of low to high."""
+    """Return whether a population has a neuron of low to high."""
     return start < high and start + size > low
 
 
 @numba.njit(parallel=True)
 def count_rows(key: Any, degrees: Any, starts: Any, sizes: Any, low: Any, high: Any, counts: Any) -> None:
-    """counts[row] = how many of its synapses are onto neurons low to high."""
+    """Write to counts[row] how many synapses of the row are onto neurons low to high."""
     for row in prange(degrees.shape[0]):
         e, kept = np.uint64(0), 0
         for p in range(starts.size):
@@ -102,9 +102,9 @@ def draw_row(
     key: Any, row: Any, degrees: Any, starts: Any, sizes: Any, means: Any, sds: Any, table: Any,
     low: Any, high: Any, targets: Any, steps: Any, weights: Any,
 ) -> int:  # fmt: skip
-    """Target, counted from `low`, delay and weight of the synapses of a row onto neurons low to high.
+    """Draw target, counted from `low`, delay and weight of the synapses of a row onto neurons low to high.
 
-    Returns how many they are. degrees[p] of all have their target in population p; means and sds are by p.
+    Returns how many they are. The row has degrees[p] synapses onto population p; means and sds are by p.
     """
     e, kept = np.uint64(0), 0
     drawn, normals = NO_PAIR, (0.0, 0.0)
@@ -130,7 +130,7 @@ def draw_row(
 
 @numba.njit
 def places_by_delay(steps: Any, places: Any, ends: Any) -> None:
-    """Where each synapse of a source goes in the order of their delays, and where those of a delay end."""
+    """Order the synapses of a source by delay: write the rank of each, and where those of a delay end."""
     next_place = np.zeros(SLOTS + 1, np.int64)
     for e in range(steps.size):
         next_place[steps[e] + 1] += 1
@@ -148,7 +148,7 @@ def fill_rows(
     sizes: Any, means: Any, sds: Any, tables: Any, first: Any, neurons: Any, data: Any, indices: Any,
     indptr: Any,
 ) -> None:  # fmt: skip
-    """The synapses of sources begin to end, those of each in the order of their delays."""
+    """Draw the synapses of sources begin to end, those of each in the order of their delays."""
     low, word = np.int64(first[()]), np.uint64(key[()])
     for row in prange(begin, end):
         at, size, source = source_ends[row], source_ends[row + 1] - source_ends[row], source_population[row]

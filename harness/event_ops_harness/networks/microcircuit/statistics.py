@@ -16,7 +16,7 @@ QUANTITIES = ("rate", "cv", "correlation")
 
 @dataclass(frozen=True)
 class Spikes:
-    """Who fired when, in steps; from `first` up to `end`."""
+    """Hold who fired when, in steps, from `first` up to `end`."""
 
     times: np.ndarray
     ids: np.ndarray
@@ -24,26 +24,26 @@ class Spikes:
     end: int
 
     def after(self, first: int) -> "Spikes":
-        """Without those before step `first`."""
+        """Return the spikes from step `first` on."""
         kept = self.times >= first
         return Spikes(self.times[kept], self.ids[kept], first, self.end)
 
 
 def neuron_rates(spikes: Spikes, model: Microcircuit) -> np.ndarray:
-    """(neurons,), Hz."""
+    """Return (neurons,), in Hz."""
     seconds = (spikes.end - spikes.first) * model.dt * 1e-3
     return np.bincount(spikes.ids, minlength=model.neurons) / seconds
 
 
 def neuron_cvs(spikes: Spikes, model: Microcircuit) -> np.ndarray:
-    """(neurons,), std / mean of a neuron's intervals; NaN for those with fewer than MIN_INTERVALS."""
+    """Return (neurons,), std / mean of a neuron's intervals; NaN for fewer than MIN_INTERVALS."""
     return interval_cvs(spikes.times, spikes.ids, model.neurons, MIN_INTERVALS)
 
 
 def count_correlations(spikes: Spikes, first: int, end: int, dt: float) -> np.ndarray:
-    """Correlation coefficients of spike counts in bins, for all pairs of up to CORRELATED_NEURONS neurons.
+    """Return the correlation coefficients of spike counts in bins, for all pairs of up to CORRELATED_NEURONS.
 
-    Of the neurons from `first` up to `end` the first ones that spike at all.
+    The neurons are the first ones from `first` up to `end` that spike at all.
     """
     per_bin = max(1, round(BIN_MS / dt))
     whole = (spikes.end - spikes.first) // per_bin
@@ -61,7 +61,7 @@ def count_correlations(spikes: Spikes, first: int, end: int, dt: float) -> np.nd
 
 
 def distributions(spikes: Spikes, model: Microcircuit) -> dict[str, dict[str, np.ndarray]]:
-    """By population and quantity, one value per neuron, or per pair of them."""
+    """Return one value per neuron, or per pair of them, by population and quantity."""
     rates, cvs = neuron_rates(spikes, model), neuron_cvs(spikes, model)
     found = {}
     for name, (first, end) in zip(POPULATIONS, pairwise(model.first), strict=True):

@@ -1,4 +1,4 @@
-"""One simulation in several processes: joining the others, and starting those of one host."""
+"""One simulation in several processes: start those of one host, meet the others, end together."""
 
 import argparse
 import os
@@ -16,7 +16,7 @@ from jax.sharding import Mesh
 
 from event_ops_harness.networks.shared.blocks import mesh_of
 
-# A process that is lost is noticed after so many seconds, and the others then end within as many more.
+# A lost process is noticed after so many seconds; the others then end within as many more.
 HEARTBEAT_SECONDS = 10
 START_SECONDS = 60
 LAST_SECONDS = 2
@@ -26,11 +26,11 @@ LOOPBACK = "127.0.0.1"
 
 
 class DevicesError(RuntimeError):
-    """Devices or processes that cannot be had; the message is one line for the user."""
+    """Devices or processes are not available; the message is one line for the user."""
 
 
 def prepare_devices(per_process: int) -> None:
-    """Before JAX starts: let the CPU be so many devices, where it is what JAX runs on."""
+    """Split the CPU into so many devices, if JAX runs on it and has not started yet."""
     with suppress(RuntimeError):  # JAX has started: `check_devices` says whether it found enough
         jax.config.update("jax_num_cpu_devices", per_process)
 
@@ -46,7 +46,7 @@ def check_devices(per_process: int) -> None:
 
 
 def mesh_asked(options: argparse.Namespace, neurons: int) -> Mesh | None:
-    """The devices that share the neurons, of this process and those it joins; None: one device."""
+    """Return the devices of all processes, which share the neurons, or None for one device."""
     processes = options.processes or 1
     devices = options.devices or processes
     if devices == 1 and options.devices is None:
@@ -84,10 +84,10 @@ def join(coordinator: str, processes: int, process_id: int) -> None:
 
 
 def leave(program: str, process_id: int, processes: int, error: Exception) -> NoReturn:
-    """End, after one line, a process whose collective failed, most likely because another one has ended.
+    """Print one line and end this process, whose collective failed, most likely because another has ended.
 
-    Without what JAX does at exit: it would wait for the one that is lost, and then abort. Process 0 leaves
-    last: without its service the others would end by JAX's words, not by their own.
+    What JAX does at exit is skipped: it would wait for the lost process, and then abort. Process 0 leaves
+    last: it runs the service without which JAX would end the others before they print their line.
     """
     reason = str(error).strip().partition("\n")[0]
     lost = f"process {process_id} of {processes} lost another process ({reason})"
@@ -100,14 +100,14 @@ def leave(program: str, process_id: int, processes: int, error: Exception) -> No
 
 
 def free_port() -> int:
-    """A port of this host that nobody listens on."""
+    """Return a port of this host that nobody listens on."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return probe.getsockname()[1]
 
 
 def start(program: str, arguments: Sequence[str], processes: int) -> int:
-    """Run a command line in so many processes of this host; the exit code of the first that fails.
+    """Run a network's command in so many processes of this host; return the first exit code that is not 0.
 
     Process 0 writes where this one does. When a process fails, or is killed, the others are ended.
     """
@@ -128,7 +128,7 @@ def start(program: str, arguments: Sequence[str], processes: int) -> int:
 
 
 def wait(program: str, children: Sequence[subprocess.Popen[Any]], errors: IO[bytes]) -> int:
-    """0 once all have ended well, or the code of the first that did not, after a line that names it."""
+    """Return 0 once all have ended well; else print which failed first, and return its exit code."""
     while True:
         codes = [child.poll() for child in children]
         failed = [k for k, code in enumerate(codes) if code]

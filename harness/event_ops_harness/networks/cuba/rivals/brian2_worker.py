@@ -21,7 +21,7 @@ dgi/dt = -gi / tau_syn_in : volt
 
 
 def build_network(neurons: int, model: dict[str, float], *, record: bool) -> Network:
-    """The network of Brette et al. (2007), benchmark 2, with the model's fields as constants."""
+    """Return the network of Brette et al. (2007), benchmark 2, with the model's fields as constants."""
     unit = {name: value * (ms if name[0] in "td" else mV) for name, value in model.items()}
     constants = {k: unit[k] for k in ("tau_m", "tau_syn_ex", "tau_syn_in", "E_L", "V_th", "V_reset")}
     constants |= {k: unit[k] for k in ("weight_ex", "weight_in")}

@@ -18,7 +18,7 @@ NEURON_FIELDS = ("tau_m", "tau_syn_ex", "tau_syn_in", "E_L", "V_th", "V_reset", 
 
 
 def build_network(neurons: int, model: dict[str, float], seed: int, threads: int) -> None:
-    """Neurons and synapses of Brette et al. (2007), benchmark 2."""
+    """Create the neurons and synapses of Brette et al. (2007), benchmark 2."""
     nest.ResetKernel()
     nest.set(resolution=model["dt"], rng_seed=seed + 1, local_num_threads=threads)
     fields = {name: model[name] for name in NEURON_FIELDS}
