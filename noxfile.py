@@ -226,6 +226,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types with pyright: strictly in the two libraries, basically in the harness."""
+    session.env["UV_COMPILE_BYTECODE"] = "0"  # pyright reads, and nothing is run
     install(session, *workspace("numba", "warp", "test"), *group("types"))
     session.run("pyright")
     session.run("pyright", "-p", "harness")
@@ -252,7 +253,7 @@ def build(session: nox.Session) -> None:
     for built in (dist, again):
         shutil.rmtree(built, ignore_errors=True)
         for folder in DISTRIBUTIONS:
-            session.run("python", "-m", "build", "--outdir", str(built), folder)
+            session.run("python", "-m", "build", "--installer", "uv", "--outdir", str(built), folder)
     session.run("python", "ci/tools/same_builds.py", str(dist), str(again))
     session.run("python", "ci/tools/try_built.py", str(dist), *session.posargs)
 

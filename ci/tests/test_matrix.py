@@ -57,6 +57,25 @@ def test_the_weekly_workflow_names_sessions_of_the_noxfile():
     assert {"newest", "slow"} <= set(listed.split(", ")) <= noxfile_sessions()
 
 
+@pytest.mark.parametrize("session", ["slow", "cudasim", "reliability", "matrix"])
+def test_what_the_quick_tests_leave_out_runs_in_full_and_in_ci(session):
+    """Marks name sessions, and the matrix looks at every property of every operator on every backend."""
+    noxfile = (CI.parent / "noxfile.py").read_text()
+    full = re.search(r"^def full\(.*?(?=^@nox)", noxfile, flags=re.MULTILINE | re.DOTALL)[0]
+    assert f'"{session}"' in full
+    weekly = (CI.parent / ".github" / "workflows" / "weekly.yml").read_text()
+    in_ci = {re.split(r"[-(]", name)[0] for row in matrix.rows() for name in row["sessions"]}
+    in_ci |= set(re.search(r"session: \[(.*)\]", weekly)[1].split(", "))
+    assert ("conformance" if session == "matrix" else session) in in_ci
+
+
+def test_every_mark_that_leaves_tests_out_has_a_session():
+    """A test that `nox -s tests` does not run is marked slow; what `-m` selects is a mark of a session."""
+    noxfile = (CI.parent / "noxfile.py").read_text()
+    selected = re.findall(r"marked\(session, \"(.+)\"\)", noxfile)
+    assert sorted(set(selected)) == ["cudasim", "not slow", "slow"]
+
+
 def test_unknown_row_is_answered_with_the_known_ones():
     with pytest.raises(SystemExit, match=r"no row '2\.7'; it has 3\.11-"):
         matrix.sessions("2.7")
