@@ -7,6 +7,7 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 from catalog_operators import OPERATORS
 from value_cells import value_cells
 
+from event_ops.cases import CONFORMANCE
 from event_ops_harness.conformance.select import small
 
 ON_GPU = [operator for operator in OPERATORS if "numba_cuda" in operator.kernel.backend_names]
@@ -14,10 +15,14 @@ ON_GPU = [operator for operator in OPERATORS if "numba_cuda" in operator.kernel.
 MANY_THREADS = {("csr_tocsc", "empty-columns"), ("csr_tocsc", "unsorted")}
 
 
+QUICK = 2  # cases of an operator
+
+
 def takes_long(cell):
-    """Each dtype is compiled anew: `nox -s tests` has one of them."""
+    """Whether only `nox -s cudasim` looks at the cell: each dtype and each way is compiled anew."""
     operator, case = cell.operator, cell.case
-    return cell.dtype != operator.dtypes[0] or (operator.name, case.name) in MANY_THREADS
+    usual = cell.dtype == operator.dtypes[0] and case in operator.tagged(CONFORMANCE)[:QUICK]
+    return not usual or (operator.name, case.name) in MANY_THREADS
 
 
 CELLS = [

@@ -22,7 +22,7 @@ SORTED = 3  # runs where entries are sorted, which takes seconds in Python; on a
 WITHOUT_SORT = ("csr_todense", "dense_event_matvec")
 # The others sort in the same way, or are made of these.
 OF_EVERY_KIND = ("csr_matvec", *WITHOUT_SORT)
-SORTED_CALLS = [
+EMULATED_CALLS = [
     pytest.param(name, marks=[] if name in OF_EVERY_KIND else [pytest.mark.slow]) for name in CALLS
 ]
 
@@ -33,7 +33,7 @@ def bits(result):
     return np.asarray(result).tobytes()
 
 
-@pytest.mark.parametrize("name", SORTED_CALLS)
+@pytest.mark.parametrize("name", EMULATED_CALLS)
 def test_every_run_gives_the_same_bits(on_gpu, name):
     call = jax.jit(lambda: CALLS[name](deterministic=True, backend="numba_cuda"))
     results = [call() for _ in range(RUNS if name in WITHOUT_SORT else SORTED)]
@@ -49,7 +49,7 @@ def test_one_entry_and_one_weight_for_all(on_gpu):
     np.testing.assert_array_equal(found, [0, 0, 5])
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", EMULATED_CALLS)
 def test_without_it_the_order_shows(on_gpu, name):
     call = jax.jit(lambda: CALLS[name](backend="numba_cuda"))
     first = bits(call())

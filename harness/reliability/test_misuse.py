@@ -41,7 +41,7 @@ NEEDS: Final = {
     "misuse_cuda_callable": "numba_cuda",
     "misuse_no_gpu": "numba_cuda",
 }
-LONG: Final = ("misuse_vmap", "misuse_csr", "misuse_omp")
+QUICK: Final = ("misuse_kernels", "misuse_inputs", "misuse_operators", "misuse_warp", "misuse_cuda")
 QUICKLY_COMPILED: Final = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 pytestmark = pytest.mark.promise(1)
 
@@ -77,7 +77,7 @@ def problems(chapter: str, names: Sequence[str], limit: float) -> dict[str, str]
 
 @pytest.mark.parametrize(
     "chapter",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CHAPTERS],
+    [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in CHAPTERS],
 )
 def test_misuse_ends_in_an_exception_or_a_documented_result(chapter, record_property):
     names = [case.name for case in catalogue(chapter) if not case.slow]

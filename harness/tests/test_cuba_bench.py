@@ -13,7 +13,14 @@ from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 SMALL = {"neurons": 200, "steps": 50, "seed": 1, "threads": 1, "model": {}}
 
 
-@pytest.mark.parametrize("rival", [r for r in RIVALS if r.ours], ids=lambda r: r.name)
+OURS = [rival for rival in RIVALS if rival.ours]
+
+
+@pytest.mark.parametrize(
+    "rival",
+    [OURS[0], *(pytest.param(rival, marks=pytest.mark.slow) for rival in OURS[1:])],
+    ids=lambda rival: rival.name,
+)
 def test_our_worker_repeats_its_stretch(rival: Rival):
     pytest.importorskip("numba", reason="the fused step is a Numba kernel")
     worker = Worker(rival, sys.executable, SMALL)

@@ -59,8 +59,8 @@ def table(figure: Path, *options: object) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("options", "devices"),
     [
-        (("--devices", 3), "3 (processes: 1)"),
-        (("--processes", 2), "2 (processes: 2)"),
+        pytest.param(("--devices", 3), "3 (processes: 1)", marks=pytest.mark.slow),
+        pytest.param(("--processes", 2), "2 (processes: 2)", marks=pytest.mark.slow),
         pytest.param(("--processes", 2, "--devices", 4), "4 (processes: 2)", marks=pytest.mark.slow),
         pytest.param(("--processes", 4), "4 (processes: 4)", marks=pytest.mark.slow),
     ],

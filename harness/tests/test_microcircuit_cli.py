@@ -38,6 +38,7 @@ def test_run_prints_the_tables_and_draws_the_figure(tmp_path, capsys):
     assert main([*TINY, *again]) == 0
 
 
+@pytest.mark.slow
 def test_dc_drive_pulse_and_no_stored_synapses(tmp_path, capsys):
     options = ("--drive", "dc", "--pulse", "0.005", "--procedural", "--seconds", "0.02")
     assert main([*TINY, *options, "--output", str(tmp_path / "a.png")]) == 0

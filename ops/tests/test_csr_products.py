@@ -46,7 +46,7 @@ def test_products_are_those_of_scipy(backend, transpose):
 
 
 @backends("csr_matmat")
-@pytest.mark.parametrize("dtype", ["complex64", "int32", "int8"])
+@pytest.mark.parametrize("dtype", ["complex64", pytest.param("int32", marks=pytest.mark.slow), "int8"])
 def test_other_dtypes(backend, dtype):
     if (backend, dtype) == ("warp", "complex64"):
         pytest.skip("Warp has no complex numbers")

@@ -90,7 +90,7 @@ class Trial:
         self.operator, self.backend, self.case, self.dtype = operator, backend, case, dtype
         self.types = functools.partial(types_of, dtype, index_dtype)
         args, self.kwargs = inputs_of(case, dtype, index_dtype)
-        self.args = tuple(jax.numpy.asarray(x) for x in args)
+        self.args = tuple(jax.device_put(x) for x in args)  # jnp.asarray would compile a program for each
         self.jitted = jax.jit(self.f)  # compiled once for all properties
         self.rtol = case.relative_tolerance(dtype)
 

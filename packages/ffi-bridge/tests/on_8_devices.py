@@ -69,7 +69,7 @@ def define(name: str, builder: Any, declared: bool) -> XLACustomKernel:
         pytest.param(
             (builder, declared),
             id=f"{builder.__name__}-{'rules' if declared else 'reference'}",
-            marks=[pytest.mark.slow] if builder is callback else [],
+            marks=[pytest.mark.slow] if builder is callback or (builder is reference and declared) else [],
         )
         for builder in (reference, callback, numba_cpu)
         for declared in (True, False)

@@ -175,7 +175,7 @@ def kernel(x, y):
 """
 
 
-@pytest.mark.parametrize("cache", [False, True])
+@pytest.mark.parametrize("cache", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_later_processes_find_nothing_outdated(cache, tmp_path):
     (tmp_path / "functions.py").write_text(FUNCTIONS.format(cache=cache))
     (tmp_path / "program.py").write_text(PROGRAM)

@@ -109,7 +109,7 @@ def test_first_compilation_from_many_threads_gives_one_target():
 
 
 @pytest.mark.promise(2)
-@pytest.mark.parametrize("options", ["", "parallel=True"])
+@pytest.mark.parametrize("options", [pytest.param("", marks=pytest.mark.slow), "parallel=True"])
 def test_a_kernel_runs_while_another_thread_keeps_the_gil(options):
     program = f"""
     @numba.njit({options})
