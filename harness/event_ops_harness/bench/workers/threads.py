@@ -40,7 +40,7 @@ def _case(request: Mapping[str, Any]) -> dict[str, Any]:
 def _has_threads() -> bool:
     """Say whether Numba has started threads: the first parallel kernel does, which can only be ours here."""
     try:
-        numba.threading_layer()
+        numba.threading_layer()  # pyright: ignore[reportPrivateImportUsage]
     except ValueError:
         return False
     return True
