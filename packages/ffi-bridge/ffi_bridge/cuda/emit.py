@@ -14,8 +14,9 @@ from typing import Any
 from llvmlite import ir
 
 from ffi_bridge.abi import CODES
+from ffi_bridge.handler.c_code import call_c
 from ffi_bridge.handler.engine import MachineCode, compile_function, new_module
-from ffi_bridge.handler.frame import HANDLER_TYPE, I8, I32, I64, NULL, POINTER, Frame, constant_text
+from ffi_bridge.handler.frame import I8, I32, I64, NULL, POINTER, Frame, begin_handler, constant_text
 from ffi_bridge.handler.launch import LaunchBuffer, checked_addresses, copied, over_batch, write_addresses
 
 # CUresult cuLaunchKernel(f, gridX, gridY, gridZ, blockX, blockY, blockZ, shared, stream, parameters, extra)
@@ -72,11 +73,8 @@ class CudaFunctions:
 def emit_handler(name: str, program: CudaProgram, functions: CudaFunctions) -> MachineCode:
     """Return the machine code of the handler `name`."""
     module = new_module(name)
-    function = ir.Function(module, HANDLER_TYPE, name=name)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    frame = Frame(builder, function.args[0])
-    frame.answer_metadata(CODES["XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE"])
-    frame.return_unless_execute()
+    frame = begin_handler(module, name, CODES["XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE"])
+    builder = frame.builder
     data = checked_addresses(frame, program.buffers, program.num_inputs)
     stream = frame.stream() if functions.has_stream else NULL
     structs = [copied(builder, content) for content in program.structs]
@@ -121,9 +119,8 @@ def _failure(frame: Frame, launch: CudaLaunch, status: Any, functions: CudaFunct
     builder.call(_at(builder, functions.error_name, ERROR_NAME_TYPE.as_pointer()), [status, name])
     sizes = f"grid {launch.grid}, block {launch.block}, {launch.shared} bytes of shared memory"
     pattern = constant_text(module, f"kernel '{launch.name}': cuLaunchKernel failed with %s (%d); {sizes}")
-    kind = ir.FunctionType(I32, [POINTER, I64, POINTER], var_arg=True)
-    snprintf = module.globals.get("snprintf") or ir.Function(module, kind, "snprintf")
-    builder.call(snprintf, [text, ir.Constant(I64, TEXT_SIZE), pattern, builder.load(name), status])
+    arguments = [text, ir.Constant(I64, TEXT_SIZE), pattern, builder.load(name), status]
+    call_c(builder, "snprintf", I32, arguments, variadic_from=3)
     return text
 
 

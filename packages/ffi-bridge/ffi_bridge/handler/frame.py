@@ -182,6 +182,15 @@ class Frame:
         return arguments
 
 
+def begin_handler(module: Any, name: str, traits: int = 0) -> Frame:
+    """Begin the handler `name`: answer XLA's questions, and return the frame where its work is emitted."""
+    function = ir.Function(module, HANDLER_TYPE, name=name)
+    frame = Frame(ir.IRBuilder(function.append_basic_block("entry")), function.args[0])
+    frame.answer_metadata(traits)
+    frame.return_unless_execute()
+    return frame
+
+
 def constant_text(module: Any, content: str) -> Any:
     """Return the address of `content` as a constant NUL-terminated string of the module."""
     data = bytearray(content.encode() + b"\0")

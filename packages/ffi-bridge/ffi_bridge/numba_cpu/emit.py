@@ -18,7 +18,7 @@ from numba import types
 
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.handler.c_code import call_c, count_to
-from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, Buffer, Frame
+from ffi_bridge.handler.frame import I64, NULL, Buffer, Frame, begin_handler
 from ffi_bridge.handler.interruption import return_if_interrupted
 from ffi_bridge.handler.outputs import Canaries, prefer_huge_pages
 from ffi_bridge.numba_cpu.exception import count_recorded, describe_exception, describe_recorded
@@ -39,11 +39,8 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     """Add the handler `name` to the kernel's library, finish it, and return its address."""
     library, context = compiled.library, compiled.target_context
     module = library.create_ir_module(name)
-    function = ir.Function(module, HANDLER_TYPE, name=name)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    frame = Frame(builder, function.args[0])
-    frame.answer_metadata()
-    frame.return_unless_execute()
+    frame = begin_handler(module, name)
+    builder = frame.builder
     return_if_interrupted(frame)
     signature: Signature = compiled.signature
     buffers = _checked_buffers(frame, signature, layout)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from llvmlite import ir
 
 from ffi_bridge.handler.engine import MachineCode, compile_function, new_module
-from ffi_bridge.handler.frame import HANDLER_TYPE, I64, NULL, POINTER, Frame
+from ffi_bridge.handler.frame import I64, NULL, POINTER, begin_handler
 from ffi_bridge.handler.interruption import return_if_interrupted
 from ffi_bridge.handler.launch import LaunchBuffer, checked_addresses, copied, over_batch, write_addresses
 from ffi_bridge.handler.outputs import Canaries, prefer_huge_pages
@@ -43,11 +43,8 @@ class CpuProgram:
 def emit_handler(name: str, program: CpuProgram) -> MachineCode:
     """Machine code of the handler `name`."""
     module = new_module(name)
-    function = ir.Function(module, HANDLER_TYPE, name=name)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    frame = Frame(builder, function.args[0])
-    frame.answer_metadata()
-    frame.return_unless_execute()
+    frame = begin_handler(module, name)
+    builder = frame.builder
     return_if_interrupted(frame)
     data = checked_addresses(frame, program.buffers, program.num_inputs)
     sizes = [ir.Constant(I64, buffer.size) for buffer in program.buffers]
