@@ -141,7 +141,7 @@ def _check_writers(path: Path, status: os.stat_result) -> None:
     if status.st_uid not in (user, _ROOT):
         raise _NotTrustedError(f"{path} belongs to user {status.st_uid}, and this process runs as {user}")
     if status.st_mode & _WRITTEN_BY_OTHERS:
-        private = status.st_uid == user and not status.st_mode & stat.S_ISVTX  # /tmp is meant to be as it is
+        private = status.st_uid == user and not status.st_mode & stat.S_ISVTX  # /tmp is meant to be writable
         advice = f"; run chmod go-w {path}" if private else ""
         raise _NotTrustedError(f"others than its owner can write {path}{advice}")
 

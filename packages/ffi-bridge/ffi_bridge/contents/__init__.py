@@ -1,1 +1,1 @@
-"""What identifies a kernel: its own code, and that of everything it calls."""
+"""The contents by which a kernel is known: its own code, and that of everything it calls."""

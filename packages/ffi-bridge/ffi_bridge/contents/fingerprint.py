@@ -24,7 +24,7 @@ from ffi_bridge.contents import internals
 
 # `operator.mul` and the like have `_operator` as their module.
 _LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
-_ADDRESS: Final = " at 0x"  # in the text of an object that has no other name
+_ADDRESS: Final = " at 0x"  # in the text of an object without a name
 
 # Numba copies smaller arrays into machine code; larger ones, and those with gaps, it reads in place.
 _COPIED_BYTES: Final = 10**6
@@ -60,7 +60,7 @@ def compiled_parts(function: object) -> list[Any]:
 class _Walk:
     def __init__(self) -> None:
         self.portable = True
-        self.compiled: dict[Any, None] = {}  # in the order in which their contents were complete
+        self.compiled: dict[Any, None] = {}  # in the order of completion: callees first
         self._functions: dict[int, int] = {}
         self._modules: set[int] = set()
 
@@ -115,7 +115,7 @@ class _Walk:
         elif isinstance(value, types.ModuleType):
             yield value.__name__
         elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
-            yield type(value).__qualname__  # such as llvmlite's mark of what is undefined
+            yield type(value).__qualname__  # such as llvmlite's Undefined
         elif _is_numba_type(value):
             self.portable &= _ADDRESS not in str(value)
             yield str(value)

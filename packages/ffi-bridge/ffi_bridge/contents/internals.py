@@ -1,8 +1,8 @@
 """Inner names of dispatchers, overloads and intrinsics: those of Numba, and of its two branches for CUDA.
 
-Nothing is imported, since Warp kernels have fingerprints where Numba is not installed: an object is looked
-at whose package is loaded. `numba_cpu.internals`, `numba_cuda.by_llvm` and `numba_cuda.by_mlir` compare
-versions.
+This module imports none of them, since Warp kernels have fingerprints where Numba is not installed: whoever
+has such an object has loaded its package. `numba_cpu.internals`, `numba_cuda.by_llvm` and
+`numba_cuda.by_mlir` compare versions.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final
 
-# Each has a table of its own of what `overload` declares.
+# Each of the three has its own table of the overloads that are declared.
 _TEMPLATES: Final = tuple(
     f"{package}.typing.templates" for package in ("numba.core", "numba.cuda", "numba_cuda_mlir.numba_cuda")
 )
 
 
 def is_dispatcher(value: object) -> bool:
-    """Return whether `value` is a decorated function that keeps what is compiled of it."""
+    """Return whether `value` is a dispatcher: a decorated function that keeps its compiled code."""
     return hasattr(value, "_reset_overloads")
 
 
@@ -37,7 +37,7 @@ def templates_of(function: types.FunctionType) -> list[Any]:
 
 
 def overload_of(part: Any) -> Any:
-    """Return the Python function that chooses an overload, of its template; None for anything else."""
+    """Return the Python function that chooses the overload of a template; None for anything else."""
     return getattr(part, "_overload_func", None)
 
 
@@ -59,7 +59,7 @@ def parts_inside(value: Any) -> tuple[object, object]:
 
 
 def results_of(part: Any) -> list[object]:
-    """Return what was compiled of a dispatcher; or, of a template, the dispatchers that it chose."""
+    """Return the compiled code of a dispatcher, or the dispatchers that a template chose."""
     found = part.overloads if overload_of(part) is None else part._impl_cache
     return list(found.values())
 
@@ -74,13 +74,13 @@ def forget_results(part: Any) -> None:
 
 
 def has_declared_signatures(dispatcher: Any) -> bool:
-    """Return whether a dispatcher is compiled for the signatures of its decorator alone."""
+    """Return whether a dispatcher compiles only the signatures that its decorator names."""
     return not getattr(dispatcher, "_can_compile", True)
 
 
 @contextmanager
 def more_signatures(dispatcher: Any) -> Generator[None]:
-    """Within the block, a dispatcher with signatures of its own is compiled for any."""
+    """Let a dispatcher with declared signatures compile any other within the block."""
     dispatcher._can_compile = True
     try:
         yield
@@ -90,7 +90,7 @@ def more_signatures(dispatcher: Any) -> Generator[None]:
 
 @contextmanager
 def without_files(part: Any) -> Generator[None]:
-    """Within the block, a dispatcher neither reads nor writes Numba's files of it (`cache=True`)."""
+    """Keep a dispatcher from reading and writing its files (`cache=True`) within the block."""
     kept = getattr(part, "_cache", None)
     if kept is None:
         yield
@@ -103,7 +103,7 @@ def without_files(part: Any) -> Generator[None]:
 
 
 class _NoFiles:
-    """Stands in for the files of a dispatcher: there are none, and none are written."""
+    """Stand in for the files of a dispatcher: find none, write none."""
 
     def load_overload(self, *_: Any) -> None:
         """Find nothing."""

@@ -14,7 +14,7 @@ Extents = tuple[int, int, int]
 
 BLOCKS: Final = {2: (16, 16), 3: (8, 8, 4)}  # by the number of launch_dims; for one: threads_per_block
 
-# What every GPU since compute capability 3.0 has.
+# The limits of every GPU since compute capability 3.0.
 MAX_THREADS: Final = 1024
 MAX_BLOCK: Final = (1024, 1024, 64)
 MAX_GRID: Final = ((1 << 31) - 1, 65535, 65535)

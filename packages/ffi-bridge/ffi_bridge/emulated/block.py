@@ -157,9 +157,9 @@ def run_block(block: Block, work: Callable[[], None], *, together: bool, turns: 
 def _run(thread: Thread, work: Callable[[], None], errors: list[BaseException]) -> None:
     _current.thread = thread
     try:
-        with np.errstate(over="ignore"):  # numbers of a GPU wrap around
+        with np.errstate(over="ignore"):  # integers wrap around, as on a GPU
             work()
-    except BaseException as error:  # it is raised again where the block was started
+    except BaseException as error:  # run_block raises it again
         errors.append(error)
     finally:
         thread.leave()

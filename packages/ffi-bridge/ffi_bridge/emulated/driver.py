@@ -21,7 +21,7 @@ from ffi_bridge.emulated.twin import Twin
 from ffi_bridge.numba_cuda.compile import compiler_of
 from ffi_bridge.numba_cuda.toolchain import ArrayType, Compiler, described_array, num_words
 
-MOST_SHARED = 227 * 1024  # bytes for a block, what compute capability 9.0 has
+MOST_SHARED = 227 * 1024  # bytes for a block, as compute capability 9.0 has
 LAUNCH_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED
 
 

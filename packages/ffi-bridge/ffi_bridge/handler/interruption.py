@@ -76,7 +76,7 @@ def watch_signals() -> None:
 @functools.cache
 def _watch() -> Watch:
     file = _new_file()
-    os.set_blocking(file, False)  # Python asks for that
+    os.set_blocking(file, False)  # as Python requires
     os.ftruncate(file, mmap.PAGESIZE)
     memory = mmap.mmap(file, mmap.PAGESIZE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))

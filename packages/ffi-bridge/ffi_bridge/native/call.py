@@ -14,7 +14,7 @@ from ffi_bridge.errors import KernelDefinitionError
 from ffi_bridge.native.levels import Levels, sizes_of
 from ffi_bridge.native.outs import Outs
 
-# JAX's names of what `jax.vmap` does: with calls of a kernel for one element, and of one for a whole batch.
+# JAX's names for `vmap_method`: one call of the kernel for each element, or one for the whole batch.
 BY_ELEMENT: Final = (None, "sequential", "sequential_unrolled")
 IN_KERNEL: Final = ("expand_dims", "broadcast_all", "legacy_vectorized")
 

@@ -123,8 +123,7 @@ def _batch(ins: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tup
 def _batch_natively(
     level: Level, ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
-    # An aliased input is overwritten for every element of the batch, so that it needs an axis of
-    # its own.
+    # Every element of the batch overwrites an aliased input, which so needs the batch axis.
     aliased = dict(kernel.aliases)
     for source in aliased:
         if not level.mapped[source]:

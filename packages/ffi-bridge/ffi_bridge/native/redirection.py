@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, Final
 
-# An owner, the name of a function in it, and what is called in its place.
+# An owner, the name of a function in it, and the function that is called in its place.
 Replacement = tuple[Any, str, Callable[..., Any]]
 
 # One thread at a time: a second one would save our function as the original, and restore that.

@@ -30,8 +30,7 @@ def output_type(shape: tuple[int, ...], dtype: Any, inputs: Sequence[Any]) -> An
     if mesh.empty:
         return ShapedArray(shape, dtype)
     sharding = NamedSharding(mesh, PartitionSpec(*[None] * len(shape)))
-    # Under check_vma=False every type is empty, and some inputs may be literals: the first that
-    # varies counts.
+    # Take the first that varies: under check_vma=False none does, and literals never do.
     types = [x.manual_axis_type for x in inputs if x.manual_axis_type.varying]
     keywords = {"manual_axis_type": types[0]} if types else {}
     return ShapedArray(shape, dtype, sharding=sharding, **keywords)
@@ -40,7 +39,7 @@ def output_type(shape: tuple[int, ...], dtype: Any, inputs: Sequence[Any]) -> An
 def check_whole(operator: str, inputs: Sequence[Any]) -> None:
     """Raise ShardedInputError for an input split over explicit mesh axes.
 
-    Such a call would be given the whole array by a silent all-gather on every device.
+    JAX would otherwise gather the whole array on every device, without a word.
     """
     for i, x in enumerate(inputs):
         if any(axis is not None for axis in x.sharding.spec) or x.manual_axis_type.unreduced:

@@ -1,8 +1,7 @@
 """Native handlers by name: each is compiled and registered with XLA once, and kept for the process.
 
-XLA may call a handler for as long as any compiled program names it, and nobody tells us when the
-last one is gone; neither Numba nor LLVM can be asked to free it safely before that. So targets live
-as long as the process.
+XLA may call a handler as long as any compiled program names it, and nobody tells us when the last one is
+gone; so neither Numba nor LLVM can free it safely, and targets live as long as the process.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ P = ParamSpec("P")
 def describe_as(kernel: Callable[..., Any], surplus: int) -> Callable[[F], F]:
     """Do as `functools.wraps`, but leave the last `surplus` parameters, the outputs, out of the signature.
 
-    Inputs are given by position alone; the options that the function takes by keyword alone stay in it. JAX
-    binds arguments to the signature of what is given to `jax.custom_vjp`, for example.
+    Inputs are positional-only; the function's keyword-only options stay. JAX binds arguments to this
+    signature, in `jax.custom_vjp` for example.
     """
     parameters = list(inspect.signature(kernel).parameters.values())
     inputs = [_by_position(x) for x in parameters[: max(0, len(parameters) - surplus)]]

@@ -40,8 +40,8 @@ _TOOLCHAINS = {
     "triton": _Toolchain(("jax_triton",)),
     "pallas": _Toolchain(("jax.experimental.pallas",)),
 }
-# Modules whose absence makes a backend unavailable, and what brings them; any other failed import is a
-# defect and is raised.
+# Modules without which a backend is unavailable -> the package that installs them; any other failed import
+# is a defect and is raised.
 _INSTALLED_BY = {
     "numba": "ffi-bridge[numba]",
     "llvmlite": "ffi-bridge[warp]",

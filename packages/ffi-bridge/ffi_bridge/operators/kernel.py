@@ -23,8 +23,7 @@ from ffi_bridge.operators.registry import Origin, Registry
 from ffi_bridge.operators.rules import Flat
 from ffi_bridge.operators.tuning import Row, Signature, rows_of
 
-# Calls of one operator that differ in outs, static arguments or backend, whose compiled form is
-# kept.
+# How many calls of one operator, with other outs, static arguments or backend, are kept compiled.
 _KEPT = 4096
 _CONFIG: Any = jax.config  # its attributes are not declared
 _Prepared = tuple[Call, Callable[..., Any]]  # a call, and its compiled form in the structure of outs
@@ -104,7 +103,7 @@ class XLACustomKernel(Definition):
 
     def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
         """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
-        with self._lock:  # a definition that comes later has to reach what is compiled now
+        with self._lock:  # later definitions must reach the functions that are compiled now
             self._lowered = True
         first = self._first(device)
         rows = () if call.backend is not None else self._rows(device)
@@ -173,7 +172,7 @@ class XLACustomKernel(Definition):
                 f"operator {self.name!r} has no backend {backend!r} on {platform}; "
                 f"there are: {listing(self.backends)}"
             )
-        # Where there are tables, to ask for the definition's default is not to ask for nothing.
+        # With tuning tables, the definition's default is a choice too: it goes before their rows.
         undone = (
             self.tuning is None and backend in in_order(here, platform, self._asdefault.get(platform))[:1]
         )
@@ -201,14 +200,13 @@ class XLACustomKernel(Definition):
         leaves, tree = jax.tree.flatten(outs)
         choice = self._scoped_choice() if backend is None else backend
         values = tuple(static.values())
-        # Types, because 1, 1.0 and True are equal; x64, because it decides which dtypes outs may
-        # have.
+        # Types, because 1, 1.0 and True are equal; x64, because it decides which dtypes outs may have.
         rest = choice, tuple(static), values, tuple(map(type, values)), _CONFIG.jax_enable_x64
         try:
             return self._prepare(tree, tuple(leaves), *rest)
         except TypeError:
             check_static(self.name, static)
-            flat = Outs.of(outs)  # leaves that are no ShapeDtypeStruct need not be hashable
+            flat = Outs.of(outs)  # other leaves than ShapeDtypeStruct may be unhashable
             return self._prepare(flat.tree, flat.flat, *rest)
 
     def _make_prepared(

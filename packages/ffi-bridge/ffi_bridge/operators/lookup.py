@@ -26,18 +26,16 @@ def use_backend(backend: str, *operators: XLACustomKernel | str) -> Generator[No
 
     Args:
         backend: name of a backend that some operator has registered.
-        operators: the operators, or their names, that the choice is for; default: every operator
-            that has `backend` registered, on whichever platform. `backend=` in a call goes before
-            the scope.
+        operators: the operators, or their names; default: every operator that has `backend`
+            registered, on whichever platform. `backend=` in a call goes before the block.
 
-    A function under `jax.jit` is traced again for each choice it is called within, once: its caches
-    know about the choice, nothing is cleared. A choice that cannot run raises
-    BackendUnavailableError when compiled.
+    A function under `jax.jit` is traced once for each choice that it is called with: the choice is
+    part of its caches' keys, and no cache is cleared. A backend that cannot run raises
+    BackendUnavailableError when the call is compiled.
 
     Raises:
-        UnknownBackendError: no operator has `backend`, or one that is named has not; lists what
-            exists.
-        UnknownOperatorError: a name that no operator has; lists what exists.
+        UnknownBackendError: no operator, or one of `operators`, lacks `backend`; lists what exists.
+        UnknownOperatorError: no operator has this name; lists what exists.
 
     Example:
         >>> from ffi_bridge import XLACustomKernel, use_backend

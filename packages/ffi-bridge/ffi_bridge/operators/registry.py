@@ -55,10 +55,9 @@ class Registry(Generic[T]):
     def register(self, name: str, operator: T, origin: Origin) -> None:
         """Bind `name` to `operator`, for good or until the same definition is executed again.
 
-        The same definition is the same module and the same enclosing function, on the same line, or in
-        a file that changed meanwhile (`importlib.reload`), or in no file at all (a notebook cell run
-        again): it replaces the operator silently. Anything else that takes an existing name raises
-        DuplicateNameError.
+        A definition is the same if it is in the same module and function, and on the same line, or in a
+        file that has changed since (`importlib.reload`), or in no file at all (a notebook cell): then it
+        replaces the operator. Raises DuplicateNameError if another definition takes an existing name.
         """
         with self._lock:
             known = self._known.get(name)

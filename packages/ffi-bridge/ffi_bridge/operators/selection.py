@@ -54,5 +54,5 @@ def _changes() -> dict[tuple[str, str], str | int | None]:
 
 def _publish(changes: dict[tuple[str, str], str | int | None]) -> None:
     kept = sorted((key, value) for key, value in changes.items() if value is not None)
-    # Equal changes are equal values: what was compiled under them before is found again.
+    # Sorted, so that equal changes are equal keys: code compiled under them before is found again.
     _CHANGES.set_global(tuple(kept) or None)

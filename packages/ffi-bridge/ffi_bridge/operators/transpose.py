@@ -65,7 +65,7 @@ def _transpose_level(fun: Rule, cotangents: Flat, args: Flat, call: Call, batch:
     results = jax.vmap(inner, in_axes=in_axes, axis_size=size)(
         [cotangents[i] for i in nonzero], [args[i] for i in residual]
     )
-    # An input shared by the whole batch gets the sum of what every member gives it.
+    # The cotangent of an input that the whole batch shares is the sum over the batch.
     total = {i: r.sum(0) if axes[i] is None else r for i, r in zip(found, results, strict=True)}
     return [total.get(i) for i in range(len(args))]
 

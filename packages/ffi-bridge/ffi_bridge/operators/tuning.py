@@ -1,10 +1,10 @@
-"""Tuning tables: for which calls another backend than the documented first was measured to be faster.
+"""Tuning tables: calls for which another backend than the first in the documented order was faster.
 
-A folder holds one JSON file per kind of device, `cpu.json` say, named after JAX's `device_kind`: lower case,
-any run of other characters than letters and digits a hyphen. A choice is made when a call is compiled, so a
-row can ask only for what is static: dtypes, bools and strings among the static arguments, and the number of
-elements of all inputs and outputs. How many events are active is data, so a row stands for every density
-measured at its sizes: at each of them its backend was faster, beyond noise.
+A folder holds one JSON file per kind of device, such as `cpu.json`, named after JAX's `device_kind`, in lower
+case and with a hyphen for any other characters than letters and digits. A choice is made when a call is
+compiled, so a row can ask only for what is static: dtypes, bools and strings among the static arguments, and
+the number of elements of all inputs and outputs. How many events are active is data, so a row stands for
+every density measured at its sizes: at each of them its backend was faster, beyond noise.
 
 A file is read once per process, at the first choice that asks for it, and is constant from then on: JAX's
 caches need not know of it. A missing file is passed over; so is one that cannot be read, with one warning.
@@ -30,7 +30,7 @@ import jax
 
 from ffi_bridge.errors import TuningTableWarning
 
-FORMAT: Final = 1  # of the files; another one is not read
+FORMAT: Final = 1  # of the files; those of another format are not read
 SWITCH: Final = "FFI_BRIDGE_TUNING"
 
 Folder = Path | str  # a str is "package:folder"
@@ -117,7 +117,7 @@ def _switched_on() -> bool:
 def _device_kind(device: str) -> str | None:
     try:
         return str(jax.local_devices(backend=device)[0].device_kind)
-    except RuntimeError:  # compiled here for a platform that is elsewhere
+    except RuntimeError:  # compiled here for a platform of another machine
         return None
 
 
@@ -129,7 +129,7 @@ def _table(folder: Folder, kind: str) -> tuple[Row, ...]:
     wrong = ""
     try:
         rows = _read(folder, kind)
-    except Exception as error:  # no table is worth a call that fails
+    except Exception as error:  # a wrong table must not make a call fail
         wrong = f"{type(error).__name__}: {error}"
     with _LOCK:  # not while reading, which may import a package
         first = (folder, kind) not in _TABLES
