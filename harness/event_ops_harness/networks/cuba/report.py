@@ -15,7 +15,7 @@ from event_ops_harness.networks.cuba.sharded import Blocks
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
 from event_ops_harness.networks.shared.display import quantities
 from event_ops_harness.networks.shared.simulation import Recording
-from ffi_bridge.operators.backends import Explanation
+from ffi_bridge.operators.choice import Explanation
 
 
 @dataclass(frozen=True)

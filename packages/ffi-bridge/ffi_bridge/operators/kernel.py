@@ -15,8 +15,9 @@ from ffi_bridge.errors import UnknownBackendError
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.sharding import align_varying
 from ffi_bridge.operators import selection
-from ffi_bridge.operators.backends import Backend, Choice, Explanation, in_order, listing, platform_of
+from ffi_bridge.operators.backends import Backend, in_order, listing, platform_of
 from ffi_bridge.operators.call import Call, check_static, needs_of
+from ffi_bridge.operators.choice import Choice, Explanation
 from ffi_bridge.operators.definition import Definition
 from ffi_bridge.operators.primitive import make_eager, make_primitive
 from ffi_bridge.operators.registry import Origin, Registry
