@@ -25,19 +25,19 @@ from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """A Warp module: the hash of its contents, machine code, and the shared memory that each kernel needs."""
+class BuiltModule:
+    """A Warp module: the hash of its contents, machine code, and Warp's notes on the kernels in it."""
 
     contents: bytes
     code: bytes
-    shared: dict[str, int]
+    notes: dict[str, int]
 
 
-_compiled_modules: Final[dict[tuple[Any, ...], Compiled]] = {}
+_compiled_modules: Final[dict[tuple[Any, ...], BuiltModule]] = {}
 
 
 @dataclass(frozen=True)
-class CudaKernel:
+class BuiltKernel:
     """A kernel as Warp has it and as machine code, and how it is launched."""
 
     concrete: Any
@@ -47,7 +47,7 @@ class CudaKernel:
 
 
 def ensure_cuda_target(call: WarpProgram) -> str:
-    """The target that launches the kernels, or their adjoints, in order; compiled now if it is new."""
+    """Return the target that launches the kernels, or their adjoints, in order; compile it if it is new."""
     driver = cuda_driver()
     with compiling:
         wp.init()
@@ -73,69 +73,47 @@ def ensure_cuda_target(call: WarpProgram) -> str:
     )
 
 
-def _kernel(launch: WarpLaunch, concrete: Any, capability: tuple[int, int]) -> CudaKernel:
-    compiled = _compiled(concrete, capability, launch.block_dim)
+def _kernel(launch: WarpLaunch, concrete: Any, capability: tuple[int, int]) -> BuiltKernel:
+    module = _compiled(concrete, capability, launch.block_dim)
     entry = entry_on_cuda(concrete, adjoint=launch.adjoints is not None)
-    shared = shared_memory(compiled.shared, entry)
+    shared = shared_memory(module.notes, entry)
     if shared is None:
         raise launch.without_adjoint()
-    cubin = Cubin(compiled.code, entry, launch.kernel, launch.types)
+    cubin = Cubin(module.code, entry, launch.kernel, launch.types)
     blocks = _blocks(launch.dims, launch.block_dim)
-    return CudaKernel(
-        concrete, compiled.contents, cubin, LaunchExtents((blocks, 1, 1), (launch.block_dim, 1, 1), shared)
+    return BuiltKernel(
+        concrete, module.contents, cubin, LaunchExtents((blocks, 1, 1), (launch.block_dim, 1, 1), shared)
     )
 
 
 def _blocks(dims: tuple[int, ...], block_dim: int) -> int:
-    """How many blocks: each thread of Warp's takes as many coordinates as there are."""
+    """Return the number of blocks; Warp's threads loop where a grid cannot have enough."""
     return min(-(-math.prod(dims) // block_dim), MAX_GRID[0])
 
 
-def _program(driver: Driver, call: WarpProgram, kernels: Sequence[CudaKernel], at_once: bool) -> CudaProgram:
-    """One launch of each kernel for a whole batch, if all are made for that, or one for every element."""
+def _program(driver: Driver, call: WarpProgram, kernels: Sequence[BuiltKernel], at_once: bool) -> CudaProgram:
+    """Lay out one launch of each kernel, for a whole batch at once or for one element of it."""
     program = ProgramBuilder(call.buffers, call.num_inputs)
-    add = _add_for_batch if at_once else _add
     for launch, kernel in zip(call.launches, kernels, strict=True):
         loaded = driver.load(kernel.cubin, kernel.extents.shared)
         bounds = program.struct(launch.bounds(kernel.concrete, launch.block_dim))
-        add(program, call, launch, kernel.extents, loaded, bounds)
+        given, adjoints = _numbers(program, launch.arguments), launch.adjoints or ()
+        if not at_once:
+            parameters = [bounds, *given, *_numbers(program, adjoints)]
+            program.launch(launch.kernel.key, loaded, kernel.extents, parameters)
+            continue
+        unread = _numbers(program, [argument.unread() for argument in adjoints])
+        strides = launch.batch_strides(call.buffers, call.sizes)
+        for first, extents in launches_of_batch(kernel.extents, call.sizes):
+            batch = [program.struct(bytes(x)) for x in batch_parameters(first, call.sizes, strides)]
+            again = [] if launch.adjoints is None else batch  # an adjoint has every parameter twice
+            parameters = [bounds, *given, *batch, *unread, *again]
+            program.launch(launch.kernel.key, loaded, extents, parameters)
     return program.finish(call.sizes, loop=not at_once)
 
 
-def _add(
-    program: ProgramBuilder,
-    call: WarpProgram,
-    launch: WarpLaunch,
-    extents: LaunchExtents,
-    kernel: int,
-    bounds: int,
-) -> None:
-    """Parameters are the bounds and every argument, each by value."""
-    given = [number for arguments in launch.parameters for number in _numbers(program, arguments)]
-    program.launch(launch.kernel.key, kernel, extents, [bounds, *given])
-
-
-def _add_for_batch(
-    program: ProgramBuilder,
-    call: WarpProgram,
-    launch: WarpLaunch,
-    extents: LaunchExtents,
-    kernel: int,
-    bounds: int,
-) -> None:
-    """Pack a launch of a kernel that `batched_kernel` made; an adjoint has every parameter twice."""
-    given, unread = _numbers(program, launch.arguments), list[int]()
-    if launch.adjoints is not None:
-        unread = _numbers(program, [argument.unread() for argument in launch.adjoints])
-    strides = launch.batch_strides(call.buffers, call.sizes)
-    for first, of_launch in launches_of_batch(extents, call.sizes):
-        batch = [program.struct(bytes(x)) for x in batch_parameters(first, call.sizes, strides)]
-        again = batch if launch.adjoints is not None else []
-        program.launch(launch.kernel.key, kernel, of_launch, [bounds, *given, *batch, *unread, *again])
-
-
 def _numbers(program: ProgramBuilder, arguments: Sequence[Argument]) -> list[int]:
-    """The numbers of the parameters that hold these arguments."""
+    """Add parameters that hold these arguments, and return their numbers."""
     numbers = [program.struct(argument.content) for argument in arguments]
     for number, argument in zip(numbers, arguments, strict=True):
         for buffer, offset, displacement in argument.pointers:
@@ -143,8 +121,8 @@ def _numbers(program: ProgramBuilder, arguments: Sequence[Argument]) -> list[int
     return numbers
 
 
-def _compiled(kernel: Any, capability: tuple[int, int], block_dim: int) -> Compiled:
-    """The machine code of the kernel's module; compiled again where that has changed."""
+def _compiled(kernel: Any, capability: tuple[int, int], block_dim: int) -> BuiltModule:
+    """Compile a kernel's module, unless that was done and its contents are the same."""
     contents = contents_of(kernel, block_dim)
     key = (kernel.module.name, contents, capability)
     if key not in _compiled_modules:
@@ -152,7 +130,7 @@ def _compiled(kernel: Any, capability: tuple[int, int], block_dim: int) -> Compi
     return _compiled_modules[key]
 
 
-def _compile(kernel: Any, capability: tuple[int, int], contents: bytes) -> Compiled:
+def _compile(kernel: Any, capability: tuple[int, int], contents: bytes) -> BuiltModule:
     arch = 10 * capability[0] + capability[1]
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -161,4 +139,4 @@ def _compile(kernel: Any, capability: tuple[int, int], contents: bytes) -> Compi
             raise KernelTypeError(f"kernel '{kernel.key}' does not compile: {error}") from error
         (code,) = Path(folder).glob("*.cubin")
         (notes,) = Path(folder).glob("*.meta")
-        return Compiled(contents, code.read_bytes(), json.loads(notes.read_text()))
+        return BuiltModule(contents, code.read_bytes(), json.loads(notes.read_text()))
