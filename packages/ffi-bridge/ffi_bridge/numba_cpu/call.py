@@ -21,7 +21,7 @@ from ffi_bridge.numba_cpu.internals import global_compiler_lock
 from ffi_bridge.numba_cpu.layout import Layout, array_type, parameter_names
 
 _VERSIONS: Final = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
-# Loaded where something is compiled: with the parts of Numba that it needs it takes as long as a cached call.
+# Imported when something is compiled: that, with what it needs of Numba, takes as long as a cached call.
 _COMPILER: Final = "ffi_bridge.numba_cpu.compile"
 
 
@@ -46,7 +46,7 @@ class NumbaKernel(NativeKernel):
 
     @property
     def is_parallel(self) -> bool:
-        """Whether it may have parallel regions."""
+        """Return whether the kernel may have parallel regions."""
         return bool(self.dispatcher.targetoptions.get("parallel"))
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class NumbaKernel(NativeKernel):
             return ensure_target(name, build, platform="cpu").name
 
     def array_types(self, ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[types.Array]:
-        """Numba's types of the parameters; raises KernelTypeError for a dtype that kernels cannot have."""
+        """Return Numba's types of the parameters; raise KernelTypeError for a dtype that Numba lacks."""
         aliased = dict(self.aliases)
         specs = [(x.dtype, x.ndim - sum(axes)) for x, axes in zip(ins, call.batched(len(ins)), strict=False)]
         specs += [(out.dtype, len(out.shape)) for out in call.outs]

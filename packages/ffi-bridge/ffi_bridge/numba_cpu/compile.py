@@ -33,9 +33,9 @@ def compile_handler(
     num_threads: int | None,
     keep: bool,
 ) -> tuple[int, object]:
-    """The address of the handler `name` of the kernel, and what keeps it alive; `keep`: on disk, too.
+    """Compile a kernel with its handler `name`; return the handler's address, and what keeps it alive.
 
-    The caller holds Numba's compiler lock.
+    `keep`: store it in the kernel cache, if other processes can use it. The caller holds Numba's lock.
     """
     slot = ExceptionSlot(f"{name}.exceptions")
     with compiled_now(dispatcher):
@@ -48,8 +48,8 @@ def compile_handler(
     entry = object_code.pack(compiled, threading)
     if keep and object_code.is_portable(compiled, entry):
         object_code.keep(name, entry)
-    # Numba's own engine links functions of earlier modules, which may round otherwise, or enter Numba's pool
-    # of threads: what runs here is what a later process reads.
+    # Run the object file, as a later process will: Numba's own engine may link functions of earlier modules,
+    # which round differently, or enter Numba's thread pool.
     own, loaded = object_code.unpack(entry, name) or (address, slot)
     return own, (compiled, loaded)
 
@@ -57,7 +57,7 @@ def compile_handler(
 def _compile(
     dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, noalias: bool, slot: ExceptionSlot
 ) -> tuple[CompileResult, Exception | None]:
-    """The kernel for these arrays; or, with the reason, for some inputs as arrays that it could write to."""
+    """Compile the kernel for these arrays, or, with the error, for inputs that it may write to."""
     kernel = dispatcher.__name__
     _refuse_imports(kernel, dispatcher.py_func.__code__)
     _refuse_object_mode(dispatcher)
@@ -85,7 +85,7 @@ def _compile(
 def _with_writable_inputs(
     compile_for: Callable[[Sequence[types.Array]], CompileResult | Exception], arrays: Sequence[types.Array]
 ) -> CompileResult | None:
-    """The kernel with as few writable inputs as it compiles with; None where that is not what it lacks."""
+    """Compile the kernel with as few writable inputs as possible; None where it fails with all."""
     candidate = [array.copy(readonly=False) for array in arrays]
     found = compile_for(candidate)
     if isinstance(found, Exception):
@@ -133,7 +133,7 @@ def _refuse_object_mode(dispatcher: Any) -> None:
 
 
 def _threading(compiled: CompileResult, slot: ExceptionSlot, num_threads: int | None) -> Threading | None:
-    """None unless the machine code enters Numba's thread pool, itself or in a function it calls."""
+    """Return what parallel regions need; None where neither the kernel nor a callee enters Numba's pool."""
     if not any(function.name == PARALLEL_FOR for function in linked_functions(compiled)):
         return None
     start_threads()

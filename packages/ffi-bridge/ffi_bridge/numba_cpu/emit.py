@@ -75,7 +75,7 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
 
 
 def _checked_buffers(frame: Frame, signature: Signature, layout: Layout) -> list[Buffer]:
-    """All buffers, inputs first, with their rank, dtype and batch extents checked."""
+    """Emit checks of every buffer's rank, dtype and batch extents; return the buffers, inputs first."""
     count = layout.num_inputs
     pointers = frame.buffers("args", count) + frame.buffers("rets", len(layout.names) - count)
     buffers = [
@@ -93,7 +93,7 @@ def _checked_buffers(frame: Frame, signature: Signature, layout: Layout) -> list
 
 
 def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
-    """How many bytes an array of this shape takes."""
+    """Emit the bytes that an array of this shape takes."""
     size: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
     for extent in shape:
         size = builder.mul(size, extent)
@@ -103,7 +103,7 @@ def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
 def _watched(
     builder: Any, signature: Signature, layout: Layout, buffers: Sequence[Buffer], sizes: Sequence[Any]
 ) -> Watched:
-    """The outputs in which the shares of parallel regions are isolated."""
+    """Emit the table of outputs in which the shares of parallel regions are isolated."""
     found = list(zip(layout.names, signature.args, buffers, sizes, strict=True))[layout.num_inputs :]
     places = [(buffer.data, size, as_dtype(array.dtype).itemsize) for _, array, buffer, size in found]
     return Watched.of(builder, [name for name, *_ in found], places)
@@ -171,7 +171,7 @@ def _advance(
     argument: int,
     level: int,
 ) -> Any:
-    """The address of element `index` along a batch level; unchanged where there is no such axis."""
+    """Emit the address of element `index` along a batch level; `pointer` where there is no such axis."""
     batched = layout.batched[argument]
     if not batched[level]:
         return pointer
@@ -181,7 +181,7 @@ def _advance(
 
 
 def _array(context: Any, builder: Any, array: types.Array, data: Any, shape: tuple[Any, ...]) -> Any:
-    """Numba's struct for a C-contiguous array over `data`."""
+    """Emit Numba's struct of a C-contiguous array over `data`."""
     strides: list[Any] = []
     stride: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
     for extent in reversed(shape):

@@ -22,7 +22,7 @@ _MESSAGE: Final = 1
 
 
 class ExceptionSlot:
-    """Two words: how many exceptions were recorded, and the last one's text (a Python string).
+    """Two words: the number of exceptions recorded, and the text of the last, a Python string.
 
     LLVM knows their address as `symbol`.
     """
@@ -34,7 +34,7 @@ class ExceptionSlot:
 
 
 def describe_exception(frame: Frame, context: Any, status: Any, kernel: str) -> Any:
-    """An error `kernel 'f' raised ValueError: text` from Numba's `status`."""
+    """Emit an XLA error `kernel 'f' raised ValueError: text` from Numba's `status`."""
     builder = frame.builder
     api = context.get_python_api(builder)
     gil = api.gil_ensure()
@@ -47,7 +47,7 @@ def describe_exception(frame: Frame, context: Any, status: Any, kernel: str) -> 
 
 
 def record_exception(builder: Any, api: Any, kernel: str, slot: str) -> None:
-    """Move the pending Python exception of this thread into the slot; the GIL is held."""
+    """Emit the move of this thread's pending exception into the slot, under the GIL."""
     message = _take_message(builder, api, kernel)
     place = _word(builder, slot, _MESSAGE, POINTER)
     before = builder.load(place)
@@ -58,12 +58,12 @@ def record_exception(builder: Any, api: Any, kernel: str, slot: str) -> None:
 
 
 def count_recorded(builder: Any, slot: str) -> Any:
-    """How many exceptions were recorded so far."""
+    """Emit the number of exceptions that were recorded so far."""
     return builder.load_atomic(_word(builder, slot, _COUNTER, I64), "seq_cst", 8)
 
 
 def describe_recorded(frame: Frame, context: Any, slot: str) -> Any:
-    """An error with the text in the slot."""
+    """Emit an XLA error with the text in the slot."""
     builder = frame.builder
     api = context.get_python_api(builder)
     gil = api.gil_ensure()
@@ -73,7 +73,7 @@ def describe_recorded(frame: Frame, context: Any, slot: str) -> Any:
 
 
 def _take_message(builder: Any, api: Any, kernel: str) -> Any:
-    """The pending exception as a new Python string, or NULL; nothing is pending afterwards."""
+    """Emit the pending exception as a new Python string, or NULL; nothing is pending afterwards."""
     slots = [variable(builder, NULL, part) for part in ("kind", "value", "trace")]
     api.err_fetch(*slots)
     call_c(builder, "PyErr_NormalizeException", ir.VoidType(), slots)

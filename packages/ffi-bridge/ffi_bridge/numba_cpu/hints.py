@@ -33,7 +33,7 @@ def not_compiled(kernel: str, names: Sequence[str], arrays: Sequence[Any], error
 def writable_input(kernel: str, names: Sequence[str], error: Exception) -> str:
     """Describe why inputs do not serve, which are read-only: written to, or typed as if they were."""
     listed, text = ", ".join(f"'{name}'" for name in names), str(error)
-    # A compiler says so of a store; `x += ...` makes it fail with an error that is none of its own.
+    # Numba's text for a store to a read-only array; for `x += ...` it fails with an AttributeError.
     if "Cannot modify" in text or "is read-only" in text or isinstance(error, AttributeError):
         return (
             f"kernel '{kernel}' writes into its input {listed}; inputs are read-only: write into an "
@@ -63,5 +63,5 @@ def _hint_at_numbers(names: Sequence[str], arrays: Sequence[Any], error: str) ->
 
 
 def _whole(ndim: int) -> str:
-    """The subscript of all elements of an array."""
+    """Return the subscript of all elements of an array."""
     return {0: "[()]", 1: "[:]"}.get(ndim, "[...]")

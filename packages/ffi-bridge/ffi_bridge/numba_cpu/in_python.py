@@ -53,7 +53,7 @@ class NumbaPython(NumbaKernel):
 
 def _array(place: ElementBuffer, writeable: bool) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any] = np.empty(place.shape, place.dtype)
-    if array.size:  # XLA gives no address for nothing
+    if array.size:  # an empty buffer may have no address
         memory = (ctypes.c_ubyte * array.nbytes).from_address(place.address)
         array = np.ctypeslib.as_array(memory).view(place.dtype).reshape(place.shape)
     array.flags.writeable = writeable

@@ -28,7 +28,7 @@ OUTPUTS: Final = ir.LiteralStructType((I64, OUTPUT.as_pointer()))
 COUNT, FIRST = range(2)
 
 NONE: Final = ir.VoidType()
-# Run one share of what the threads in a region share.
+# run(shared, share): do one share of a region; `shared` is what its threads have in common.
 RUN: Final = ir.FunctionType(NONE, (POINTER, I64))
 ISOLATED: Final = ir.FunctionType(NONE, (OUTPUTS.as_pointer(), RUN.as_pointer(), POINTER, I64))
 
@@ -72,7 +72,7 @@ class Watched:
 
 
 def emit_isolated(module: Any) -> Any:
-    """The function `isolated(outputs, run, shared, shares)`: calls `run(shared, share)` for every share."""
+    """Emit `isolated(outputs, run, shared, shares)`, which calls `run(shared, share)` for every share."""
     builder, (outputs, run, shared, shares) = begin_function(module, "isolated", ISOLATED)
     merge = _emit_merge(module)
     turned = _order(builder, module, shares)
@@ -119,7 +119,10 @@ def _emit_merge(module: Any) -> Any:
 
 
 def _order(builder: Any, module: Any, shares: Any) -> Any:
-    """The share whose turn it is, of its number: they begin anywhere, and go up or down."""
+    """Emit the order of this region's shares, which begins anywhere and goes up or down.
+
+    Returns a function: turn number -> share.
+    """
     turns: Any = ir.GlobalVariable(module, I64, "turns")
     turns.initializer = ir.Constant(I64, 0)
     turn = builder.atomic_rmw("add", turns, ir.Constant(I64, 1), "monotonic")
@@ -146,7 +149,7 @@ def _bytes(builder: Any, outputs: Any) -> Any:
 
 @contextmanager
 def _each(builder: Any, outputs: Any, block: Any) -> Generator[tuple[Any, Any, Any]]:
-    """Every output, and the addresses of its two copies in the block."""
+    """Emit a loop over the outputs; yields an output, and the addresses of its two copies in the block."""
     next_copy = variable(builder, block, "next_copy")
     with count_to(builder, load_member(builder, outputs, COUNT)) as i:
         item = builder.gep(load_member(builder, outputs, FIRST), [i])

@@ -114,7 +114,7 @@ def _jitted(spec: NumbaKernel, outs: Outs, num_threads: int | None) -> Callable[
 
 
 def _parallel(spec: NumbaKernel, outs: Outs) -> Callable[..., Any]:
-    """One jitted function per thread count in force, since a count is baked into the handler."""
+    """Return a function that has a jitted one for each thread count, which is a constant of the handler."""
     for_count = functools.cache(functools.partial(_jitted, spec, outs))
 
     @describe_as(spec.function, len(outs.flat))

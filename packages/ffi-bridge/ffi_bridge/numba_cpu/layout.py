@@ -46,7 +46,7 @@ class Threading:
 
 
 def parameter_names(function: Any, given: int, num_outs: int) -> tuple[str, ...]:
-    """Names of the kernel's parameters; raises KernelTypeError unless there is one per buffer."""
+    """Return the names of a kernel's parameters; raise KernelTypeError unless there is one per buffer."""
     parameters = inspect.signature(function).parameters.values()
     name = function.__name__
     for parameter in parameters:
@@ -66,7 +66,7 @@ def parameter_names(function: Any, given: int, num_outs: int) -> tuple[str, ...]
 
 
 def array_type(kernel: str, name: str, dtype: np.dtype[Any], ndim: int, readonly: bool) -> types.Array:
-    """Numba's type of a C-contiguous buffer; raises KernelTypeError for a dtype that kernels cannot have."""
+    """Return Numba's type of a C-contiguous buffer; raise KernelTypeError for a dtype that it cannot have."""
     if np.dtype(dtype) not in DTYPES:
         hint = "cast it to float32 before the call" if "float" in str(dtype) else "cast it before the call"
         raise KernelTypeError(

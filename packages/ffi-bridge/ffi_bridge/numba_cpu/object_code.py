@@ -1,8 +1,8 @@
 """A compiled Numba kernel with its handler as an object file, and back: what runs, and what is kept.
 
-An object file refers to what lies outside by name: C functions, Numba's runtime, an exception slot.
-What it cannot say by name runs in this process, and stays out of the cache: pointers that Numba took from
-ctypes, large arrays that it refers to by address, Python objects that a kernel's exceptions hold.
+An object file refers by name to what lies outside: C functions, Numba's runtime, an exception slot. A kernel
+that refers to something by address runs in this process, and stays out of the cache: pointers that Numba took
+from ctypes, large arrays, Python objects in the kernel's exceptions.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Loaded:
 
 
 def find(name: str) -> tuple[int, Loaded] | None:
-    """The address of the handler `name`, from the kernel cache, and what keeps it alive."""
+    """Return the address of the handler `name` in the kernel cache, and what keeps it alive."""
     key = key_of(name)
     entry = None if key is None else kernel_cache.load(key)
     return None if entry is None else unpack(entry, name)
@@ -65,7 +65,7 @@ def keep(name: str, entry: Entry) -> None:
 
 
 def key_of(name: str) -> str | None:
-    """The key of a target in the kernel cache: its name stands for the kernel; None: not to be kept."""
+    """Return the key of a target in the kernel cache; None where its name is not enough for one."""
     versions = (numba.__version__, llvmlite.__version__, np.__version__)
     machine = target_context().codegen().magic_tuple()
     # numba-cuda adds settings of its own, once it is loaded.
@@ -76,13 +76,13 @@ def key_of(name: str) -> str | None:
 
 
 def is_portable(compiled: CompileResult, entry: Entry) -> bool:
-    """Whether another process can run the library's code."""
+    """Return whether another process can run the library's code."""
     library: Any = compiled.library
     return not (library.has_dynamic_globals or any(map(_constants_of, entry.facts["environments"])))
 
 
 def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
-    """A finished library whose object was kept (`enable_object_caching`)."""
+    """Return the object file of a finished library, and the names that it refers to."""
     module = finished_module(compiled)
     variables = [x for x in module.global_variables if not x.is_declaration]
     environments = [x.name for x in variables if x.name.startswith(ENVIRONMENT)]
@@ -96,7 +96,7 @@ def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
 
 
 def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
-    """The address of the handler `name`; None where this process lacks what it refers to."""
+    """Load an object file; return the address of its handler, or None where this process lacks a name."""
     facts = entry.facts
     slot = None
     if facts["slot"] is not None:
@@ -114,7 +114,7 @@ def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
 
 
 def _has(symbols: Iterable[str]) -> bool:
-    """Whether LLVM would find every symbol: it ends the process where it does not."""
+    """Return whether LLVM would find every symbol; one that it does not find would end the process."""
     _name_runtime()
     return all(llvm.address_of_symbol(symbol) for symbol in symbols)
 
@@ -133,7 +133,7 @@ def _constants_of(environment: str) -> list[object]:
 
 
 def _provide(engine: Any, name: str) -> Environment:
-    """What Numba's code wants to see before it raises: empty, unless it was compiled in this process."""
+    """Give machine code the environment that it looks at before it raises; empty if of another process."""
     environment = lookup_environment(name) or Environment({})
     if place := engine.get_global_value_address(name):  # none, where nothing refers to it
         ctypes.c_void_p.from_address(place).value = id(environment)
@@ -141,9 +141,9 @@ def _provide(engine: Any, name: str) -> Environment:
 
 
 def _overloads_of_others() -> list[object]:
-    """Overloads of library functions, methods and attributes that were declared outside Numba.
+    """Return the overloads of library functions, methods and attributes that were declared outside Numba.
 
-    Those of a kernel's own functions are a part of the kernel's fingerprint.
+    The fingerprint of a kernel covers overloads of its own functions.
     """
     templates = [*builtin_registry.functions, *builtin_registry.attributes]
     declared = [(template.key, internals.overload_of(template)) for template in templates]
@@ -155,5 +155,5 @@ def _overloads_of_others() -> list[object]:
 
 
 def _is_numbas(function: Any) -> bool:
-    # What Numba makes of text belongs to no module.
+    # Functions that Numba compiles from text belong to no module.
     return (function.__module__ or "numba").partition(".")[0] == "numba"

@@ -2,9 +2,9 @@
 
 Numba compiles a parallel loop into a call that enters its thread pool. Within a call from XLA that is `enter`
 below: it divides the region into shares, one for each thread, asks XLA's pool for help, and takes shares
-itself until none is left. It waits for shares that somebody has begun, and for nobody to come: a thread that
-is late, asleep or busy holds nothing up. A region inside a share runs in that share's thread. In the debug
-mode the shares run as `isolation` says.
+itself until none is left. It waits only for shares that have begun: a thread of the pool that comes late, or
+never, holds nothing up. A region inside a share runs in that share's thread. In the debug mode `isolation`
+runs the shares.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LOOKS: Final = 1 << 14
 
 
 def emit_pool(key: int, enter: int, thread_id: int) -> Any:
-    """A module of `enter` and `thread_id`, and of what `arrive` calls.
+    """Emit a module with `enter`, `thread_id`, and what `arrive` calls.
 
     `key`: under it POSIX threads keep where each thread is. One that is not in a call from XLA is served by
     Numba's own functions, at the addresses `enter` and `thread_id`.
@@ -66,7 +66,7 @@ def emit_pool(key: int, enter: int, thread_id: int) -> Any:
 
 
 def arrive(frame: Frame, watched: Any) -> Callable[[], object]:
-    """Emit, in a handler, that its kernel is entered; returns what emits that the kernel was left.
+    """Emit, in a handler, that its kernel is entered; return a function that emits that it was left.
 
     `watched`: the address of the outputs that its shares are to be isolated in, or NULL.
     """
@@ -132,14 +132,14 @@ def _emit_enter(module: Any, key: int, otherwise: int) -> None:
 
 
 def _unless(builder: Any, alone: Any, arguments: Any) -> None:
-    """Go on, unless this thread has to do the whole region."""
+    """Emit the whole region, and the return, for a thread that does it alone."""
     with builder.if_then(alone, likely=False):
         builder.call(arguments[BODY_OF], arguments[ARRAYS:INNER])
         builder.ret_void()
 
 
 def _emit_help(module: Any) -> None:
-    """What a thread of XLA's pool runs."""
+    """Emit what a thread of XLA's pool runs: shares until none is left."""
     builder, (data,) = begin_function(module, "help", TASK)
     shared = builder.bitcast(data, SHARED.as_pointer())
     builder.call(module.globals["take"], (shared,))
@@ -148,7 +148,7 @@ def _emit_help(module: Any) -> None:
 
 
 def _emit_take(module: Any) -> None:
-    """Do one share after the other, until all are taken."""
+    """Emit `take`, which does one share after the other until all are taken."""
     builder, (shared,) = begin_function(module, "take", ir.FunctionType(NONE, (SHARED.as_pointer(),)))
     function, one = builder.function, ir.Constant(I64, 1)
     following, run, done = (function.append_basic_block(name) for name in ("next", "run", "done"))
@@ -166,7 +166,7 @@ def _emit_take(module: Any) -> None:
 
 
 def _emit_run(module: Any, key: int) -> None:
-    """Do one share in this thread."""
+    """Emit `run`, which does one share in the calling thread."""
     builder, (data, share) = begin_function(module, "run", RUN)
     shared = builder.bitcast(data, SHARED.as_pointer())
     place = builder.alloca(PLACE)
@@ -185,7 +185,7 @@ def _emit_run(module: Any, key: int) -> None:
 
 
 def _cut(builder: Any, shared: Any, share: Any, extents: Any, arrays: Any) -> None:
-    """The extents of a share, and where its arrays begin: the outermost extent is divided."""
+    """Emit the extents of a share, a part of the outermost one, and where its arrays begin."""
     one, whole = ir.Constant(I64, 1), load_member(builder, shared, EXTENTS)
     with count_to(builder, builder.add(load_member(builder, shared, INNER), one)) as i:
         builder.store(builder.load(builder.gep(whole, [i])), builder.gep(extents, [i]))
@@ -201,7 +201,7 @@ def _cut(builder: Any, shared: Any, share: Any, extents: Any, arrays: Any) -> No
 
 
 def _wait(builder: Any, count: Any) -> None:
-    """Until the count is 0."""
+    """Emit a wait until the count at an address is 0."""
     function, looks = builder.function, variable(builder, ir.Constant(I64, 0), "looks")
     look, again, offer, done = (function.append_basic_block(x) for x in ("look", "again", "offer", "done"))
     builder.branch(look)
@@ -219,7 +219,7 @@ def _wait(builder: Any, count: Any) -> None:
 
 
 def _release(builder: Any, shared: Any) -> None:
-    """One thread fewer may look at it; none: free it."""
+    """Emit that this thread is done with what is shared, which the last one frees."""
     one = ir.Constant(I64, 1)
     holders = builder.atomic_rmw("sub", member(builder, shared, HOLDERS), one, "seq_cst")
     with builder.if_then(builder.icmp_unsigned("==", holders, one)):
@@ -227,7 +227,7 @@ def _release(builder: Any, shared: Any) -> None:
 
 
 def _place(builder: Any, key: int) -> Any:
-    """Where this thread is, or NULL."""
+    """Emit the address of what this thread is in, or NULL."""
     found = call_c(builder, "pthread_getspecific", POINTER, (ir.Constant(I64, key),))
     return builder.bitcast(found, PLACE.as_pointer())
 

@@ -41,8 +41,8 @@ def always_raises(compiled: CompileResult) -> bool:
 
 @functools.cache
 def unused_parameters(function: Any) -> frozenset[str]:
-    """Parameters whose arrays a kernel never refers to, though it may give their names to other values."""
-    with contextlib.suppress(NumbaError):  # of code that another compiler may know
+    """Return the parameters whose arrays a kernel never refers to, though it may reuse their names."""
+    with contextlib.suppress(NumbaError):  # a kernel for another compiler may be none for Numba's
         found = reconstruct_ssa(run_frontend(function))
         statements = [x for block in found.blocks.values() for x in block.body]
         used = {variable.name for x in statements for variable in _read(x)}
@@ -56,7 +56,7 @@ def _is_error(status: Any) -> bool:
 
 
 def _read(statement: Any) -> list[Any]:
-    """The variables that a statement reads; the one that an assignment makes is none of them."""
+    """Return the variables that a statement reads; not the one that it assigns to."""
     if not isinstance(statement, numba_ir.Assign):
         return statement.list_vars()
     value = statement.value

@@ -1,7 +1,7 @@
 """Where the parallel regions of Numba kernels run: on XLA's threads, when XLA calls them.
 
-Numba reaches its thread pool by names that LLVM resolves. Under them LLVM is given functions that use XLA's
-pool within a call from XLA, and Numba's own for everybody else.
+Numba's machine code calls its thread pool by names, which LLVM resolves. LLVM is given other functions under
+these names: within a call from XLA they use XLA's pool, and Numba's own otherwise.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _FUNCTIONS: Final = {PARALLEL_FOR: "enter", THREAD_ID: "thread_id", ARRIVE: ARRI
 
 @functools.cache
 def start_threads() -> object:
-    """Name them to LLVM, for all that is loaded from here on; returns what keeps them alive."""
-    numba.get_num_threads()  # names Numba's own
+    """Name our functions to LLVM for all that is loaded from here on; return what keeps them alive."""
+    numba.get_num_threads()  # has Numba name its own functions
     module = emit_pool(_new_key(), *map(llvm.address_of_symbol, (PARALLEL_FOR, THREAD_ID)))
-    engine = compile_module(module, opt=0)  # in a third of the time; what it does takes none
+    engine = compile_module(module, opt=0)  # compiles in a third of the time, and nothing here is slow
     for symbol, function in _FUNCTIONS.items():
         llvm.add_symbol(symbol, engine.get_function_address(function))
     return engine
 
 
 def _new_key() -> int:
-    """A key of POSIX threads: each keeps a value of its own under it, NULL to begin with."""
+    """Return a new key, under which each POSIX thread keeps a value of its own, NULL to begin with."""
     key = ctypes.c_ulong()  # as wide as the widest of any system
     if error := ctypes.CDLL(None).pthread_key_create(ctypes.byref(key), None):
         raise OSError(error, "no key for values of threads was left")

@@ -14,12 +14,12 @@ from ffi_bridge.numba_cuda.compile import compiler_of
 
 
 def batch_blocks(sizes: Sequence[int]) -> int:
-    """How many blocks along the third axis a batch of these extents takes; each takes several if need be."""
+    """Return the number of blocks along the third axis for a batch; each may take several elements."""
     return min(math.prod(sizes), MAX_GRID[2])
 
 
 def uses_third_axis(function: Any) -> bool:
-    """Whether a kernel, or what it calls, may ask for its place along the third axis."""
+    """Return whether a kernel, or what it calls, may ask for its place along the third axis."""
     seen: set[int] = set()
 
     def search(function: FunctionType) -> bool:
@@ -41,7 +41,7 @@ def batched_kernel(
     steps: tuple[tuple[int | None, ...], ...],
     ranks: tuple[int, ...],
 ) -> Any:
-    """The kernel that does what `kernel` does for each element of a batch.
+    """Return the kernel that does what `kernel` does for each element of a batch.
 
     `sizes`: extents of the batch levels; `steps[i][l]`: how far argument i moves on from one index of level l
     to the next, in elements; None if it has no axis for that level, in front of the `ranks[i]` of its own.
@@ -58,7 +58,7 @@ def batched_kernel(
     lines += [f"        kernel({', '.join(arguments)})"]
     if count > MAX_GRID[2]:  # a block takes several elements, in the same shared memory
         lines += ["        cuda.syncthreads()"]
-    # Numba compiles functions, so that one of another number of arguments has to be made from text.
+    # Numba compiles only functions of a fixed number of arguments, so that this one is made from text.
     compiler = compiler_of(kernel)
     inner = compiler.device_function(kernel)
     names: dict[str, Any] = {"cuda": compiler.cuda, "kernel": inner, "element_of": compiler.element}
@@ -67,7 +67,7 @@ def batched_kernel(
 
 
 def _argument(parameter: str, steps: tuple[int | None, ...], rank: int) -> str:
-    """The source text that takes one element of a batch out of a parameter."""
+    """Return source text that takes one element of a batch out of a parameter."""
     levels = [level for level, step in enumerate(steps) if step is not None]
     if not levels:
         return parameter

@@ -34,17 +34,17 @@ with inner_names("numba-cuda", numba_cuda.__version__, TESTED):
 if not hasattr(np, "row_stack"):
     np.row_stack = np.vstack  # pyright: ignore[reportAttributeAccessIssue]
 
-# Modules whose names are replaced below, and whose inside is used.
+# Modules without declared types; some of their names are replaced below.
 codegen: Any = _codegen
 dispatcher: Any = _dispatcher
 
-# Options of a kernel that mean the same for a device function made of its body.
+# Options of a kernel that a device function with its body has, too.
 _DEVICE_OPTIONS: Final = ("debug", "lineinfo", "opt", "fastmath", "lto", "link")
 
 
 @intrinsic
 def element(context: Any, array: Any, i: Any) -> Any:
-    """What is i elements behind the first of an array, as a 0-d array: indexing would give its value."""
+    """Return element i of an array as a 0-d array, which `array[i]` would read."""
     single = types.Array(array.dtype, 0, "C", readonly=not array.mutable)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -64,12 +64,12 @@ class NumbaCuda:
     config: Any = config
     cuda: Any = cuda
     dispatcher: type = dispatcher.CUDADispatcher
-    # Beside its own are those that it fails with at `x += ...`.
+    # It raises the last two at `x += ...` of a read-only array.
     errors: tuple[type[Exception], ...] = (NumbaError, AttributeError, KeyError)
     element: Any = element
 
     def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:
-        """Machine code, by parts of `kernel.compile`, which would ask the current device what it is."""
+        """Compile by parts of `kernel.compile`, which as a whole would ask for the current device."""
         with _for_device(capability):
             compiled = dispatcher._Kernel(
                 kernel.py_func, tuple(map(_numba_type, arguments)), **kernel.targetoptions
@@ -80,7 +80,7 @@ class NumbaCuda:
         return Compiled(code, compiled.entry_name, False)
 
     def device_function(self, kernel: Any) -> Any:
-        """Without the options of an entry point."""
+        """Return the body as a function, without the options of an entry point."""
         options = {
             name: kernel.targetoptions[name] for name in _DEVICE_OPTIONS if name in kernel.targetoptions
         }
@@ -92,11 +92,11 @@ class NumbaCuda:
         return cuda.jit(**options)(function)
 
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
-        """Numba's array: memory info, parent, size, size of an element, address."""
+        """Return memory info, parent, size, size of an element, address."""
         return 0, 0, size, itemsize, None
 
     def stride_unit(self, itemsize: int) -> int:
-        """Bytes."""
+        """Return 1: strides are in bytes."""
         return 1
 
 
@@ -109,7 +109,7 @@ def _numba_type(argument: ArgumentType) -> types.Type:
 
 @contextlib.contextmanager
 def _for_device(capability: Capability) -> Generator[None]:
-    """Numba compiles for this compute capability, and asks no driver for the current device."""
+    """Within the block, compile for this compute capability, and ask no driver for the device."""
     current, ensure = dispatcher.get_current_device, codegen.CUDACodeLibrary._ensure_cc
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
     codegen.CUDACodeLibrary._ensure_cc = lambda self, cc: cc or capability

@@ -4,7 +4,7 @@ Imported once a process has kernels of it: no other module names the package.
 """
 
 # pyright: reportMissingImports=false
-# Types are checked without the package, too.
+# Types are checked also where the package is not installed.
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ with inner_names("numba-cuda-mlir", numba_cuda_mlir.__version__, TESTED):
 
     look_up(_tools, "_cached_cc", "format_arch")
 
-# Modules whose names are made when they run, or are replaced below.
+# Modules whose names are not declared; one of the names is replaced below.
 tools: Any = _tools
 types: Any = _types
 ir: Any = _ir
 
-# Options that only an entry point has, or that are steps of a launch which no handler takes.
+# Options of an entry point alone.
 _OF_A_KERNEL: Final = ("launch_bounds", "max_registers", "ptxas_options", "shared_memory_carveout")
 
 
 @intrinsic
 def element(context: Any, array: Any, i: Any) -> Any:
-    """What is i elements behind the first of an array, as a 0-d array: indexing would give its value."""
+    """Return element i of an array as a 0-d array, which `array[i]` would read."""
     single = types.Array(array.dtype, 0, "C", readonly=not array.mutable)
 
     def emit(builder: Any, target: Any, arguments: Any, _: Any) -> None:
@@ -66,7 +66,7 @@ def element(context: Any, array: Any, i: Any) -> Any:
     return single(array, i), emit
 
 
-# A compiler that has run before learns of `element` now.
+# A compiler that has run before would not know `element`.
 refresh_registries(target=False, include_uninitialized_cuda=False)
 
 
@@ -77,13 +77,13 @@ class NumbaCudaMlir:
     config: Any = config
     cuda: Any = cuda
     dispatcher: type = MLIRDispatcher
-    # Beside what its type checker finds there is what it asserts, reports as gaps of its own, and fails with
-    # at `x += ...`.
+    # Its type checker's, those for what it does not support, its assertions, and the one at `x += ...` of a
+    # read-only array.
     errors: tuple[type[Exception], ...] = (NumbaError, RuntimeError, AssertionError, AttributeError)
     element: Any = element
 
     def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:
-        """By a dispatcher of its own: the kernel's keeps what it compiled for the current device."""
+        """Compile by another dispatcher: the kernel's own keeps what it compiled for the current device."""
         options = {**kernel.targetoptions, **_device(kernel, capability), "shared_memory_carveout": None}
         dispatcher: Any = MLIRDispatcher(kernel.py_func, options)
         with _for_device(capability):
@@ -96,27 +96,27 @@ class NumbaCudaMlir:
         return Compiled(bytes(found["cubin"]), found["func_name"], bool(found.get("use_cooperative")))
 
     def device_function(self, kernel: Any) -> Any:
-        """Without the options of an entry point."""
+        """Return the body as a function, without the options of an entry point."""
         options = {**kernel.targetoptions, **dict.fromkeys(_OF_A_KERNEL), "device": True}
         # numba-cuda-mlir 0.6 loses the shared memory of functions that it inlines later.
         options["inline"] = "always"
         return MLIRDispatcher(kernel.py_func, options)
 
     def like(self, kernel: Any, function: Callable[..., None]) -> Any:
-        """With the same options, which were checked when its decorator ran."""
+        """Give `function` the options of `kernel`, which were checked when its decorator ran."""
         return MLIRDispatcher(function, dict(kernel.targetoptions))
 
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
-        """MLIR's memref: address of its memory, address of its elements, offset."""
+        """Return the head of MLIR's memref: address of its memory, address of its elements, offset."""
         return None, None, 0
 
     def stride_unit(self, itemsize: int) -> int:
-        """Elements."""
+        """Return the size of an element: strides count elements."""
         return itemsize
 
 
 def _device(kernel: Any, capability: Capability) -> dict[str, Any]:
-    """Options for this compute capability; `sm_90a`, where the kernel says so and it is the same."""
+    """Return options for this compute capability; that of a kernel's own `sm_90a`, if it is the same."""
     chip, asked = tools.format_arch(capability), kernel.targetoptions.get("chip") or ""
     return {"chip": asked if asked.rstrip("af") == chip else chip, "cc": None}
 
@@ -130,7 +130,7 @@ def _numba_type(argument: ArgumentType) -> Any:
 
 @contextlib.contextmanager
 def _for_device(capability: Capability) -> Generator[None]:
-    """The package takes this for the compute capability of the current device, and asks no driver."""
+    """Within the block, compile for this compute capability, and ask no driver for the device."""
     current, tools._cached_cc = tools._cached_cc, capability
     try:
         yield

@@ -23,7 +23,7 @@ from ffi_bridge.numba_cuda.program import KernelLaunch, View, program_of
 
 @dataclass(frozen=True, eq=False)
 class CudaKernel(NativeKernel):
-    """What runs on a GPU, of numba-cuda or numba-cuda-mlir."""
+    """Kernels of numba-cuda or numba-cuda-mlir, on a GPU."""
 
     toolchain: ClassVar[str] = "numba-cuda"
 
@@ -50,11 +50,11 @@ class FunctionKernel(CudaKernel):
 
 @dataclass(frozen=True, eq=False)
 class LaunchedKernel(CudaKernel):
-    """What is a sequence of launches, known when traced."""
+    """A sequence of launches that is known when traced."""
 
     @abstractmethod
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
-        """The launches of a call, in order."""
+        """Return the launches of a call, in order."""
 
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str

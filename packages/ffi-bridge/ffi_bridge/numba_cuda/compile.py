@@ -1,4 +1,4 @@
-"""Compile a CUDA kernel, by the package that it is written for, whether or not this machine has a GPU."""
+"""Compile a CUDA kernel by the package that it is written for; no GPU is needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ffi_bridge.numba_cpu import hints
 from ffi_bridge.numba_cuda import by_llvm
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled, Compiler
 
-# A compiler is asked for another device than the current one, which is state of its modules.
+# Compilers keep the device that they compile for in their modules, where it is replaced for a while.
 _compiling: Final = threading.RLock()
 
 _cubins: Final[dict[object, Cubin]] = {}
@@ -35,14 +35,14 @@ _TOOLCHAIN: Final = ("cuda-", "nvidia-", "numba")  # how the names of the packag
 
 
 def compilers() -> Iterator[Compiler]:
-    """numba-cuda, and numba-cuda-mlir as soon as a kernel can be one of its."""
+    """Yield numba-cuda, and numba-cuda-mlir once a program has imported it."""
     yield by_llvm.COMPILER
     if "numba_cuda_mlir" in sys.modules:
         yield importlib.import_module("ffi_bridge.numba_cuda.by_mlir").COMPILER
 
 
 def compiler_of(kernel: Any) -> Compiler:
-    """The package whose `@cuda.jit` made a kernel; raises KernelTypeError for what is none."""
+    """Return the package whose `@cuda.jit` made a kernel; raise KernelTypeError for anything else."""
     for compiler in compilers():
         if isinstance(kernel, compiler.dispatcher):
             return compiler
@@ -50,13 +50,13 @@ def compiler_of(kernel: Any) -> Compiler:
 
 
 def is_dispatcher(kernel: Any) -> bool:
-    """Whether `kernel` is a function decorated with `@cuda.jit`, not a device function."""
+    """Return whether `kernel` is a function decorated with `@cuda.jit`, and no device function."""
     known = any(isinstance(kernel, compiler.dispatcher) for compiler in compilers())
     return known and not kernel.targetoptions.get("device")
 
 
 def array_type(kernel: str, name: str, dtype: Any, ndim: int, readonly: bool) -> ArrayType:
-    """The type of a C-contiguous buffer; raises KernelTypeError for a dtype that kernels cannot have."""
+    """Return the type of a C-contiguous buffer; raise KernelTypeError for a dtype that CUDA kernels lack."""
     known = [*DTYPES, np.dtype(np.float16)]
     if np.dtype(dtype) not in known:
         raise KernelTypeError(
@@ -67,7 +67,7 @@ def array_type(kernel: str, name: str, dtype: Any, ndim: int, readonly: bool) ->
 
 
 def compile_kernel(kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Cubin:
-    """Machine code of a kernel for these arguments, with the options of its `@cuda.jit`."""
+    """Compile a kernel for these arguments, with the options of its `@cuda.jit`."""
     compiler = compiler_of(kernel)
     key = (compiler.version, fingerprint(kernel), tuple(arguments), capability)
     with _compiling:
@@ -80,7 +80,7 @@ def compile_kernel(kernel: Any, arguments: Sequence[ArgumentType], capability: C
 def _kept_or_compiled(
     compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
 ) -> Compiled:
-    """From the kernel cache, where it can be told that what is there is the same."""
+    """Read a kernel from the kernel cache, or compile it, and keep it where a key can stand for it."""
     settings = kernel_cache.settings_of(compiler.config)
     around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings)
     found = fingerprint(around, kernel, repr(tuple(arguments)), capability)
@@ -95,7 +95,7 @@ def _kept_or_compiled(
 
 @functools.cache
 def _toolchain() -> list[tuple[str, str]]:
-    """Names and versions of the installed packages that compile for CUDA."""
+    """Return names and versions of the installed packages that compile for CUDA."""
     names = ((package.name, package.version) for package in distributions())
     return sorted(item for item in names if item[0].lower().startswith(_TOOLCHAIN))
 
@@ -117,7 +117,7 @@ def _compiled(
 
 
 def _errors(compiler: Compiler) -> tuple[type[Exception], ...]:
-    """What is wrong with a kernel, for the compiler or for the linker that both have."""
+    """Return the errors of a compiler for a wrong kernel, and those of the linker of both packages."""
     return (*compiler.errors, nvJitLinkError)
 
 

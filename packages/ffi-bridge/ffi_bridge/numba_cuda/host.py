@@ -1,4 +1,4 @@
-"""The host side of the compilers, `kernel[grid, block](...)` and `cuda.device_array`, led somewhere else."""
+"""Replace the functions that launch kernels and allocate arrays on a GPU, for one thread and a while."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ffi_bridge.errors import KernelDefinitionError
 from ffi_bridge.native.redirection import Replacement, in_this_thread
 from ffi_bridge.numba_cuda.compile import compilers
 
-THREADS_FOR_ALL: Final = 256  # of `kernel.forall`, which asks the driver for the best occupancy otherwise
+THREADS_FOR_ALL: Final = 256  # of `kernel.forall`, which would ask the driver for the best occupancy
 
 
 class Session(Protocol):
-    """Who takes launches, and the functions of the module `cuda` that have something to do with a device."""
+    """Takes launches, and stands in for those functions of the module `cuda` that need a device."""
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """Functions of `cuda` by name."""
+        """Return the stand-ins for functions of `cuda`, by name."""
         ...
 
     def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
-        """In place of a launch."""
+        """Take a launch."""
         ...
 
 
 class _Configured:
-    """`kernel[grid, block, stream, shared, cluster]`."""
+    """The result of `kernel[grid, block, stream, shared, cluster]`."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class _Configured:
 
 
 def redirected(session: Session) -> AbstractContextManager[None]:
-    """Within this thread launches and allocations go to the session."""
+    """Within the block, for this thread, send launches and allocations to the session."""
     return in_this_thread(_replacements(session))
 
 

@@ -1,4 +1,4 @@
-"""A Python function that XLA calls at every execution, on its stream: for what cannot be recorded."""
+"""Functions that cannot be recorded: XLA calls them in Python, on its stream, at every execution."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ class NumbaHost:
 
     @classmethod
     def of(cls, function: Any) -> NumbaHost:
-        """That of the kernels which a function names; numba-cuda's if it names none."""
+        """Return the host of the kernels that a function names; numba-cuda's if it names none."""
         code = getattr(function, "__code__", None)
         named = [value for _, value in references(function, code) if is_dispatcher(value)] if code else []
         return cls((compiler_of(named[0]) if named else next(compilers())).cuda)
 
     def array(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """A device array over memory of XLA's."""
+        """Return a device array over memory of XLA's."""
         memory = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
         holder = type("Memory", (), {"__cuda_array_interface__": memory})()
         return self.cuda.as_cuda_array(holder, sync=False)
 
     def stream(self, handle: int) -> Any:
-        """XLA's stream as one of the compiler's."""
+        """Return XLA's stream as one of the compiler's."""
         return self.cuda.external_stream(handle)
 
     def session(self) -> AbstractContextManager[None]:
-        """Nothing to be changed."""
+        """Return a context that changes nothing."""
         return contextlib.nullcontext()
 
 

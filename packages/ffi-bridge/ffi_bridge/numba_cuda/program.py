@@ -30,7 +30,7 @@ class View:
 
     @classmethod
     def whole(cls, buffer: int, spec: BufferSpec) -> View:
-        """All of a buffer."""
+        """Return the view of all of a buffer."""
         return cls(buffer, spec.shape, contiguous(spec.shape, np.dtype(spec.dtype).itemsize))
 
 
@@ -93,7 +93,7 @@ def _add(
 
 
 def _steps(argument: Any, buffers: Sequence[BufferSpec], sizes: tuple[int, ...]) -> tuple[int | None, ...]:
-    """For every batch level: how far an argument moves on with it, in elements; None: it has no such axis."""
+    """Return, for every batch level, an argument's stride in elements; None where it has no such axis."""
     if not isinstance(argument, View):
         return (None,) * len(sizes)
     spec = buffers[argument.buffer]
@@ -102,7 +102,7 @@ def _steps(argument: Any, buffers: Sequence[BufferSpec], sizes: tuple[int, ...])
 
 
 def _with_batch(view: View, spec: BufferSpec, sizes: tuple[int, ...]) -> View:
-    """The view of all elements of a batch, whose axes come first."""
+    """Return the view of all elements of a batch, whose axes come first."""
     if not sizes:
         return view
     shape, strides = spec.batch_shape(sizes), spec.batch_strides(sizes)
@@ -112,7 +112,7 @@ def _with_batch(view: View, spec: BufferSpec, sizes: tuple[int, ...]) -> View:
 def _kind(
     kernel: str, argument: Any, buffers: Sequence[BufferSpec], writable: frozenset[int]
 ) -> ArgumentType:
-    """The type of an argument."""
+    """Return the type of an argument."""
     if not isinstance(argument, View):
         return argument.dtype
     spec = buffers[argument.buffer]
@@ -126,7 +126,7 @@ def _kind(
 def _parameters(
     compiler: Compiler, program: ProgramBuilder, argument: Any, buffers: Sequence[BufferSpec]
 ) -> list[int]:
-    """The numbers of an argument's parameters: of an array eight bytes each, of a number its own."""
+    """Add an argument's parameters, several of eight bytes for an array, and return their numbers."""
     if not isinstance(argument, View):
         return [program.struct(argument.tobytes())]
     itemsize = np.dtype(buffers[argument.buffer].dtype).itemsize

@@ -1,7 +1,7 @@
 """Run a Python function that launches CUDA kernels once, on stand-ins, and note what it launches.
 
-JAX knows the shapes of all arrays when it traces, and a function that only launches kernels depends on
-nothing else: its launches and temporaries are the same in every call.
+JAX knows the shapes of all arrays when it traces. A function that only launches kernels depends on nothing
+else, so that its launches and temporaries are the same in every call.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ REFUSED: Final = ("to_device", "as_cuda_array", "pinned_array", "mapped_array", 
 
 
 class NotRecordableError(KernelTypeError):
-    """A function does what depends on more than shapes and dtypes."""
+    """A function does something that depends on more than shapes and dtypes."""
 
 
 class RecordedArray:
-    """A device array of which shape, dtype and place are known, and not the contents."""
+    """A stand-in for a device array: it has shape, dtype and place, and no contents."""
 
     def __init__(self, recorder: Recorder, view: View, dtype: np.dtype[Any]) -> None:
         self._recorder = recorder
@@ -56,7 +56,7 @@ class RecordedArray:
         return RecordedArray(self._recorder, view, self.dtype)
 
     def reshape(self, *shape: Any) -> RecordedArray:
-        """A C-contiguous array in another shape."""
+        """Return a C-contiguous array in another shape."""
         if self.strides != contiguous(self.shape, self.itemsize):
             self._recorder.refuse("it reshapes a device array that is not C-contiguous")
         wanted = np.broadcast_to(np.uint8(0), self.shape).reshape(*shape).shape
@@ -64,7 +64,7 @@ class RecordedArray:
         return RecordedArray(self._recorder, view, self.dtype)
 
     def ravel(self) -> RecordedArray:
-        """The elements of a C-contiguous array as one axis."""
+        """Return the elements of a C-contiguous array as one axis."""
         return self.reshape(-1)
 
     def _refuse_contents(self, *_: Any, **__: Any) -> NoReturn:
@@ -80,7 +80,7 @@ class RecordedArray:
 
 
 def sliced(view: View, key: tuple[Any, ...]) -> View:
-    """What a basic index takes of an array; raises IndexError or TypeError for what is none."""
+    """Return what a basic index takes of an array; raise IndexError or TypeError for another index."""
     if Ellipsis in key:
         at = key.index(Ellipsis)
         key = (*key[:at], *[slice(None)] * (len(view.shape) - len(key) + 1), *key[at + 1 :])
@@ -114,7 +114,7 @@ class Recorder:
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """What functions of the module `cuda` do while this records."""
+        """Return the stand-ins for functions of the module `cuda` while this records."""
         refused = {name: self._refusal(name) for name in REFUSED}
         ours = {"device_array": self.device_array, "device_array_like": self.device_array_like}
         return {**ours, "synchronize": lambda: None, **refused}
@@ -123,7 +123,7 @@ class Recorder:
         return lambda *_, **__: self.refuse(f"it calls cuda.{name}")
 
     def device_array(self, shape: Any, dtype: Any = np.float64, **options: Any) -> RecordedArray:
-        """In place of `cuda.device_array`: memory that XLA allocates."""
+        """Note a temporary, which XLA allocates, in place of `cuda.device_array`."""
         if options.get("strides") is not None or options.get("order", "C") != "C":
             self.refuse(f"it allocates an array with {options}; only C-contiguous ones are known")
         wanted = tuple(np.atleast_1d(np.asarray(shape, np.int64)).tolist())
@@ -135,7 +135,7 @@ class Recorder:
         return RecordedArray(self, View(buffer, wanted, contiguous(wanted, kind.itemsize)), kind)
 
     def device_array_like(self, array: Any, **_: Any) -> RecordedArray:
-        """In place of `cuda.device_array_like`."""
+        """Note a temporary, in place of `cuda.device_array_like`."""
         return self.device_array(array.shape, array.dtype)
 
     def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
@@ -161,7 +161,7 @@ class RecordedStream:
     """XLA's stream: launches are in order on it, so that there is nothing to wait for."""
 
     def synchronize(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def record(

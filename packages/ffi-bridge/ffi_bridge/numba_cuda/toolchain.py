@@ -1,4 +1,4 @@
-"""What a package that compiles Python functions to CUDA kernels offers, in words of NumPy."""
+"""The interface of a package that compiles Python functions to CUDA kernels, with dtypes of NumPy."""
 
 from __future__ import annotations
 
@@ -39,53 +39,53 @@ class Compiled:
 
 
 class Compiler(Protocol):
-    """One such package; its kernels are instances of a type of its own."""
+    """A package that compiles CUDA kernels, which are instances of its `dispatcher`."""
 
-    version: str  # with the package's name: it is a part of fingerprints
+    version: str  # and the package's name, for fingerprints
     config: Any  # the module of its settings
     cuda: Any  # the module that kernels import
     dispatcher: type  # of its kernels and device functions
     errors: tuple[type[Exception], ...]  # of kernels that it cannot compile
-    element: Any  # in kernels: element(x, i), a 0-d array, is i elements behind the first of x
+    element: Any  # in kernels: element(x, i) is element i of x as a 0-d array
 
     def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:
         """Compile for a GPU of this compute capability, which this machine need not have."""
         ...
 
     def device_function(self, kernel: Any) -> Any:
-        """The body of a kernel as a function that another kernel can call."""
+        """Return the body of a kernel as a function that another kernel can call."""
         ...
 
     def like(self, kernel: Any, function: Callable[..., None]) -> Any:
-        """A kernel of another function, with the options of this one."""
+        """Return a kernel of another function, with the options of this one."""
         ...
 
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
-        """The parameters of an array in front of its shape and strides; None: its address goes there."""
+        """Return an array's parameters in front of shape and strides, with None for its address."""
         ...
 
     def stride_unit(self, itemsize: int) -> int:
-        """The bytes that strides among the parameters count."""
+        """Return how many bytes one step of a stride among the parameters is."""
         ...
 
 
 def array_words(
     compiler: Compiler, shape: Sequence[int], strides: Sequence[int], itemsize: int
 ) -> list[int | None]:
-    """The parameters that describe an array, eight bytes each; `strides` in bytes."""
+    """Return the parameters that describe an array, eight bytes each; `strides` in bytes."""
     unit, size = compiler.stride_unit(itemsize), math.prod(shape)
     return [*compiler.array_head(size, itemsize), *shape, *(stride // unit for stride in strides)]
 
 
 def num_words(compiler: Compiler, ndim: int) -> int:
-    """How many parameters an array has."""
+    """Return the number of parameters that an array has."""
     return len(compiler.array_head(0, 1)) + 2 * ndim
 
 
 def described_array(
     compiler: Compiler, words: Sequence[int], ndim: int, itemsize: int
 ) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Address, shape and strides of what such parameters describe; raises ValueError if they are none."""
+    """Return address, shape and strides of an array by its parameters; raise ValueError for others."""
     head, unit = len(words) - 2 * ndim, compiler.stride_unit(itemsize)
     shape = tuple(words[head : head + ndim])
     strides = tuple(unit * stride for stride in words[head + ndim :])

@@ -15,7 +15,7 @@ from ffi_bridge.warp.call import AdjointKernel, ForwardKernel
 
 
 def differentiable_call(kernel: ForwardKernel, call: NativeCall, ins: Sequence[Any]) -> Sequence[Any]:
-    """`call_kernel`, with Warp's adjoint for reverse-mode differentiation."""
+    """Call a kernel, with Warp's adjoint for reverse-mode differentiation."""
 
     @jax.custom_vjp
     def run(*arrays: Any) -> Any:
@@ -40,7 +40,7 @@ def _cotangents(
     results: Sequence[Any],
     cotangents: Sequence[Any],
 ) -> tuple[Any, ...]:
-    """Of every input; float0 for integers, which have none."""
+    """Return the cotangent of every input; float0 for integers, which have none."""
     # Like Warp's tape: the adjoint sees arrays as the kernel left them.
     inputs, outputs = kernel.signature.inputs, kernel.signature.outputs
     arrays = dict(zip(inputs, ins, strict=True)) | dict(zip(outputs, results, strict=True))

@@ -20,7 +20,7 @@ from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.cuda.extents import MAX_GRID, LaunchExtents
 from ffi_bridge.warp.internals import array_annotation, body_of, call_of, parameters_of, transformed
 
-# A launch on the CPU, which has no blocks, is of element `first` alone.
+# On the CPU, which has no blocks, a launch is for element `first` alone.
 _MOVE: Final = """
     unsigned element = first;
 #if defined(__CUDA_ARCH__)
@@ -43,14 +43,14 @@ _FIRST, _SIZES = "first__", "sizes__"
 _CONTENTS: Final = fingerprint(Path(__file__).read_bytes())
 
 
-# What reads the adjoint of an array by itself, and not through `grad`: adjoints that a user wrote.
+# Adjoints that a user wrote read the adjoint of an array by itself, and not through `grad`.
 @wp.func_native("", adj_snippet="adj_x = x; adj_x.data = x.grad; adj_x.grad = nullptr;")
 def _place_adjoint(x: Any): ...
 
 
 @functools.cache
 def _move(dtype: Any, ndim: int, levels: int) -> Any:
-    """The function that gives a kernel the array of one element: of one type, for so many batch levels."""
+    """Return the Warp function that moves an array of a batch to one element, for so many batch levels."""
     array: Any = wp.array(dtype=dtype, ndim=ndim)
     extents: Any = wp.types.vector(levels, wp.uint32)
     bytes_: Any = wp.types.vector(levels, wp.int64)
@@ -65,7 +65,7 @@ def _move(dtype: Any, ndim: int, levels: int) -> Any:
 
 @dataclass(frozen=True)
 class _Names:
-    """Of the parameters that a kernel for a batch has for one array; no name that a user would give."""
+    """The names of the parameters that a kernel for a batch has for one array; no user would give such."""
 
     array: str
 
@@ -107,13 +107,13 @@ class _OfElement(ast.NodeTransformer):
 
 
 def _arrays_of(kernel: Any) -> dict[str, Any]:
-    """The parameters that are arrays, with their types."""
+    """Return the parameters that are arrays, with their types."""
     found = ((name, array_annotation(kind)) for name, kind in parameters_of(kernel))
     return {name: of_type for name, of_type in found if of_type is not None}
 
 
 def takes_batch(kernel: Any) -> bool:
-    """Whether `batched_kernel` can make one of it: not where the body assigns to the name of an array."""
+    """Return whether `batched_kernel` takes a kernel, which must not assign to the name of an array."""
     arrays = _arrays_of(kernel)
     names = (node for node in ast.walk(body_of(kernel)) if isinstance(node, ast.Name))
     return not any(name.id in arrays and isinstance(name.ctx, ast.Store) for name in names)
@@ -121,7 +121,7 @@ def takes_batch(kernel: Any) -> bool:
 
 @functools.cache
 def batched_kernel(kernel: Any, levels: int) -> Any:
-    """The kernel that does what `kernel` does, for the element of a batch that its block takes.
+    """Return the kernel that does what `kernel` does, for the element of a batch that its block takes.
 
     Parameters are those of `kernel`, then those of `batch_parameters`. Gradients of arrays are where their
     `grad` points, and adjoint arguments are not read.
@@ -142,15 +142,15 @@ def batched_kernel(kernel: Any, levels: int) -> Any:
 def batch_parameters(
     first: int, sizes: Sequence[int], strides: Sequence[tuple[Sequence[int], Sequence[int]]]
 ) -> list[Any]:
-    """C values: the first element of a launch, extents of the batch levels, and for each array in order its
-    strides in bytes and those of its adjoint."""
+    """Return C values: the first element of a launch, the extents of the batch levels, and for each array in
+    order its strides in bytes and those of its adjoint."""
     vector = wp.types.vector(len(sizes), wp.int64)
     values = [vector(*of_one) for of_array in strides for of_one in of_array]
     return [ctypes.c_uint32(first), wp.types.vector(len(sizes), wp.uint32)(*sizes), *values]
 
 
 def launches_of_batch(extents: LaunchExtents, sizes: Sequence[int]) -> Iterator[tuple[int, LaunchExtents]]:
-    """The first element and the grid of each launch: one, or two where an axis has too few blocks."""
+    """Yield the first element and the extents of one launch, or of two where an axis has too few blocks."""
     count = math.prod(sizes)
     rows, rest = divmod(count, MAX_GRID[1])
     for first, y, z in ((0, MAX_GRID[1], rows), (count - rest, rest, 1)):

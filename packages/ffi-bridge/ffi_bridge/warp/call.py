@@ -58,7 +58,7 @@ class WarpOperation(NativeKernel):
 
     @abstractmethod
     def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
-        """The launches on these buffers; raises KernelTypeError where what is given does not fit."""
+        """Return the launches on these buffers; raise KernelTypeError where an argument does not fit."""
 
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
@@ -111,7 +111,7 @@ class WarpKernel(WarpOperation):
     @property
     @abstractmethod
     def roles(self) -> Roles:
-        """Which parameter each buffer belongs to."""
+        """Return which parameter each buffer belongs to."""
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
         return tuple(self.signature.parameters[i].name for i in self.roles.buffers)
@@ -136,7 +136,7 @@ class WarpKernel(WarpOperation):
         )
 
         def passed(i: int, *pointers: tuple[int | None, int]) -> Argument:
-            """Parameter i, with pointers to those buffers that it has."""
+            """Return parameter i, with pointers to those buffers that it has."""
             if not parameters[i].is_array:
                 return Argument.of(scalar_value(subject, self.kernel, parameters[i], types[i], statics[i]))
             known = [(buffer, offset, 0) for buffer, offset in pointers if buffer is not None]
@@ -156,7 +156,7 @@ class WarpKernel(WarpOperation):
 
 
 def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The first two axes as one."""
+    """Return a shape whose first two axes are one."""
     return (math.prod(shape[:2]), *shape[2:])
 
 
@@ -164,7 +164,7 @@ class ForwardKernel(WarpKernel):
     """Buffers: the inputs, then the outputs; an in-out array is its output, which shares its memory."""
 
     def default_dims(self, outs: Outs) -> tuple[int, ...]:
-        """The extents of the first output, in elements of Warp's."""
+        """Return the extents of the first output, in elements of Warp's."""
         first = self.signature.parameters[self.signature.outputs[0]]
         shape, inner = outs.flat[0].shape, first.inner
         return shape[: len(shape) - len(inner)] or (1,)

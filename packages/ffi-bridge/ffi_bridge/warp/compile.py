@@ -24,14 +24,14 @@ from ffi_bridge.warp.internals import (
 )
 from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
-# Warp's compiler and its caches are not made for several threads.
+# Warp's compiler and its caches are not thread-safe.
 compiling: Final = threading.RLock()
 
 _specialisations: Final[dict[Any, Any]] = {}
 
 
 def ensure_cpu_target(call: WarpProgram) -> str:
-    """The target that launches the kernels, or their adjoints, in order; compiled now if it is new."""
+    """Return the target that launches the kernels, or their adjoints, in order; compile it if it is new."""
     with compiling:
         modules = [_compiled(launch.kernel, launch.types) for launch in call.launches]
         program = _program(call, modules)
@@ -67,7 +67,7 @@ def _program(call: WarpProgram, modules: Sequence[tuple[Any, Any]]) -> CpuProgra
 
 
 def _packed(arguments: Sequence[Argument]) -> tuple[bytes, list[int]]:
-    """The arguments as one C struct, and the offset of each."""
+    """Return the arguments as one C struct, and the offset of each."""
     fields = [(f"field{i}", argument.ctype) for i, argument in enumerate(arguments)]
     struct: Any = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
     filled = struct(*(argument.value() for argument in arguments))
@@ -75,7 +75,7 @@ def _packed(arguments: Sequence[Argument]) -> tuple[bytes, list[int]]:
 
 
 def _entry(launch: WarpLaunch, concrete: Any, module: Any) -> int:
-    """The address of the C function of a kernel, or of its adjoint."""
+    """Return the address of the C function of a kernel, or of its adjoint."""
     entry = entry_on_cpu(module, concrete, adjoint=launch.adjoints is not None)
     if entry is None:
         raise launch.without_adjoint()
@@ -83,7 +83,7 @@ def _entry(launch: WarpLaunch, concrete: Any, module: Any) -> int:
 
 
 def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
-    """The kernel, its type parameters resolved, and its loaded CPU module."""
+    """Return the kernel with its type parameters resolved, and its loaded CPU module."""
     wp.init()
     try:
         concrete = specialised(kernel, types)
@@ -99,7 +99,7 @@ def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def specialised(kernel: Any, types: Sequence[Any]) -> Any:
-    """A generic kernel for these types, in a module of its own; any other kernel as it is.
+    """Return a generic kernel for these types, in a module of its own, or any other kernel as it is.
 
     As an overload in the module of its file it would make Warp compile that file again for every new set of
     types, and in an order that differs from process to process, so that Warp's cache on disk would not help.

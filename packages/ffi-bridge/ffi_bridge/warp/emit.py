@@ -41,7 +41,7 @@ class CpuProgram:
 
 
 def emit_handler(name: str, program: CpuProgram) -> MachineCode:
-    """Machine code of the handler `name`."""
+    """Compile the handler `name`."""
     module = new_module(name)
     frame = begin_handler(module, name)
     builder = frame.builder

@@ -34,15 +34,15 @@ with inner_names("warp-lang", wp.__version__, TESTED):
 
 __all__ = ["array_t", "get_full_arg_spec", "pack_arg"]
 
-# Functions of Warp's native library for single values, and what the garbage collector calls at any time: how
-# they are named.
+# Parts of the names of native functions that follow no address of an array: functions of single values, and
+# what the garbage collector calls at any time.
 HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy", "unregister", "wp_cuda_context_")
 
 
 def array_annotation(kind: Any) -> Any:
-    """`wp.array(dtype=..., ndim=...)` for that and for `wp.array[...]`; None for any other annotation."""
+    """Return `wp.array(dtype=..., ndim=...)` for that and for `wp.array[...]`; None for other annotations."""
     is_array = isinstance(kind, wp.array) or getattr(kind, "_concrete_cls", None) is wp.array
-    if not is_array or kind.ndim is Any:  # which Warp launches for no array
+    if not is_array or kind.ndim is Any:  # Warp takes no array for such a parameter
         return None
     return wp.array(dtype=kind.dtype, ndim=kind.ndim)
 

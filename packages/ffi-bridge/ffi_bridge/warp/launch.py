@@ -22,12 +22,12 @@ Strides = tuple[int, ...]
 
 
 def launch_dims(name: str, given: Any) -> tuple[int, ...]:
-    """Launch dimensions as Warp takes them; raises KernelDefinitionError."""
+    """Return launch dimensions as Warp takes them; raise KernelDefinitionError for others."""
     return integers(name, given, "one to four integers", 0, most=4)
 
 
 def threads_of_block(given: Any) -> int:
-    """`block_dim`, or the default for None; raises KernelDefinitionError."""
+    """Return `block_dim`, or the default for None; raise KernelDefinitionError for what no GPU has."""
     if given is None:
         return BLOCK_DIM
     (threads,) = integers("block_dim", given, "a number of threads", 1, most=1)
@@ -36,7 +36,7 @@ def threads_of_block(given: Any) -> int:
 
 @dataclass(frozen=True)
 class Argument:
-    """A C value, and the pointers in it: an array has one to its data, and one to its adjoint if need be."""
+    """A C value, and the pointers in it: an array has one to its data, and may have one to its adjoint."""
 
     ctype: Any = field(repr=False)
     content: bytes
@@ -44,7 +44,7 @@ class Argument:
 
     @classmethod
     def of(cls, value: Any, *pointers: Pointer) -> Argument:
-        """The argument that is this C value."""
+        """Return the argument that is this C value."""
         return cls(type(value), bytes(value), pointers)
 
     @property
@@ -52,17 +52,17 @@ class Argument:
         return self.ctype is array_t
 
     def value(self) -> Any:
-        """The C value, with no address in it."""
+        """Return the C value, with no address in it."""
         return self.ctype.from_buffer_copy(self.content)
 
     def unread(self) -> Argument:
-        """Return what takes its place where a kernel does not read it."""
+        """Return an argument to pass in its place where a kernel does not read it."""
         return Argument.of(array_t()) if self.is_array else self
 
 
 @dataclass(frozen=True)
 class WarpLaunch:
-    """A launch: the kernel, Warp's types of its parameters, its arguments; of an adjoint those of it, too."""
+    """A launch of a kernel, or of its adjoint: Warp's types of the parameters, and the arguments."""
 
     kernel: Any  # a warp.Kernel
     types: tuple[Any, ...]
@@ -73,11 +73,11 @@ class WarpLaunch:
 
     @property
     def parameters(self) -> tuple[tuple[Argument, ...], ...]:
-        """The arguments; in a launch of the adjoint those of the adjoint behind them."""
+        """Return the arguments; in a launch of the adjoint those of the adjoint, too."""
         return (self.arguments,) if self.adjoints is None else (self.arguments, self.adjoints)
 
     def bounds(self, concrete: Any, block_dim: int) -> bytes:
-        """Warp's struct for the dimensions; raises KernelTypeError for those beyond `wp.tid()`."""
+        """Return Warp's struct for the dimensions; raise KernelTypeError for those beyond `wp.tid()`."""
         try:
             return launch_bounds(self.dims, concrete, block_dim)
         except ValueError as error:
@@ -100,7 +100,7 @@ class WarpLaunch:
         return [(s, strides(a, GRAD_OFFSET) or s) for s, a in zip(own, of_arrays, strict=True)]
 
     def without_adjoint(self) -> KernelDefinitionError:
-        """The error of a kernel that has none."""
+        """Return the error of a kernel without an adjoint."""
         return KernelDefinitionError(
             f"kernel '{self.kernel.key}' has no adjoint; remove enable_backward=False from it or its module"
         )

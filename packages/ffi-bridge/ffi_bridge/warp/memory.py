@@ -1,4 +1,4 @@
-"""Copying and filling arrays of Warp by kernels, as launches in a sequence of others."""
+"""Copy and fill arrays of Warp by kernels, as launches in a recorded sequence."""
 
 # pyright: reportInvalidTypeForm=false, reportAssignmentType=false, reportGeneralTypeIssues=false
 
@@ -80,7 +80,7 @@ def copy(
 
 
 def _line(array: Any, offset: int = 0, count: int | None = None) -> Any:
-    """Elements of a contiguous array as one axis, all of them unless told; raises KernelTypeError."""
+    """Return `count` elements of a contiguous array, or all, as one axis; raise KernelTypeError for more."""
     size: int = array.size if count is None else count
     if min(offset, size) < 0 or offset + size > array.size:
         raise KernelTypeError(
@@ -92,7 +92,7 @@ def _line(array: Any, offset: int = 0, count: int | None = None) -> Any:
 
 
 def _in_4d(array: Any) -> Any:
-    """The array with as many axes of extent 1 in front as it lacks."""
+    """Return the array with axes of extent 1 in front, four axes in all."""
     lacks = 4 - array.ndim
     return wp.array(
         ptr=array.ptr,

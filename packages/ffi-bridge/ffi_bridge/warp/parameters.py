@@ -1,4 +1,4 @@
-"""The parameters of a Warp kernel, and the C structs that pass them."""
+"""The parameters of a Warp kernel: their types, and the C values that are passed for them."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Parameter:
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """The axes that a vector or matrix element takes at the end of a JAX shape; 0 for one of any size."""
+        """Return the axes that a vector or matrix element takes at the end of a JAX shape; 0 for any size."""
         return element_shape(self.type.dtype)
 
     def scalar_dtype(self) -> Any:
-        """Warp's scalar type of the elements, or None where the kernel is generic in it."""
+        """Return Warp's scalar type of the elements, or None where the kernel is generic in it."""
         scalar = scalar_of(self.type.dtype)
         return None if scalar is Any else scalar
 
@@ -56,18 +56,18 @@ class StructValue:
 
     @classmethod
     def of(cls, kind: Any, instance: Any) -> StructValue:
-        """A copy of an instance of this struct."""
+        """Copy an instance of this struct."""
         copy = kind()
         copy.assign(instance)
         return cls(bytes(copy.__ctype__()), copy)
 
     def __ctype__(self) -> Any:
-        """The C struct, by the method that Warp asks for it."""
+        """Return the C struct, by the method that Warp calls."""
         return self.instance.__ctype__()
 
 
 def annotations_of(subject: str, function: Any) -> list[tuple[str, Any]]:
-    """Names and annotations of a Python function; raises KernelDefinitionError for one without any."""
+    """Return a function's parameters and annotations; raise KernelDefinitionError where one lacks."""
     spec = get_full_arg_spec(function)
     for name in spec.args:
         if name not in spec.annotations:
@@ -79,7 +79,7 @@ def annotations_of(subject: str, function: Any) -> list[tuple[str, Any]]:
 
 
 def parameter_of(subject: str, name: str, kind: Any) -> Parameter:
-    """The parameter of this annotation; raises KernelDefinitionError for a kind that JAX lacks."""
+    """Return the parameter of this annotation; raise KernelDefinitionError for a kind that JAX lacks."""
     array = array_annotation(kind)
     if array is not None:
         fits = array.dtype is Any or wp.types.type_is_value(array.dtype)
@@ -107,7 +107,7 @@ def _described(kind: Any) -> str:
 
 
 def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int, ...]) -> Any:
-    """Warp's type for a JAX array of this dtype and shape; raises KernelTypeError where it does not fit."""
+    """Return Warp's type for a JAX array; raise KernelTypeError where its dtype or shape does not fit."""
     expected, given = parameter.scalar_dtype(), jaxtype_to_warptype(dtype)
     rank = parameter.type.ndim + len(parameter.inner)
     inner = shape[len(shape) - len(parameter.inner) :]
@@ -130,12 +130,12 @@ def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int,
 
 
 def warp_shape(of_type: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The extents in Warp of an array of JAX."""
+    """Return the extents in Warp of an array of JAX."""
     return shape[: len(shape) - len(element_shape(of_type.dtype))] or (1,)
 
 
 def array_value(of_type: Any, shape: tuple[int, ...]) -> Any:
-    """Warp's C value of a C-contiguous array, without an address."""
+    """Return Warp's C value of a C-contiguous array, without an address."""
     own = warp_shape(of_type, shape)
     if max(own) > _MAX_EXTENT:
         raise KernelTypeError(
@@ -156,7 +156,7 @@ def _name(of_type: Any) -> str:
 
 
 def static_value(subject: str, parameter: Parameter, value: Any) -> Any:
-    """A hashable value of a static parameter; raises KernelTypeError for a traced one."""
+    """Return a hashable value of a static parameter; raise KernelTypeError for a traced one."""
     if isinstance(value, Tracer):
         raise KernelTypeError(
             f"{subject}: parameter '{parameter.name}' is {_name(parameter.type)}, which is static, "
@@ -190,7 +190,7 @@ def python_value(parameter: Parameter, value: Any) -> Any:
 
 
 def scalar_type(subject: str, parameter: Parameter, value: Any) -> Any:
-    """Warp's type of a static parameter; raises KernelTypeError where a generic one takes no such value."""
+    """Return Warp's type of a static parameter; raise KernelTypeError where a generic one has none."""
     if parameter.type is not Any:
         return parameter.type
     if type(value) not in _GENERIC_SCALARS:
@@ -202,7 +202,7 @@ def scalar_type(subject: str, parameter: Parameter, value: Any) -> Any:
 
 
 def scalar_value(subject: str, kernel: Any, parameter: Parameter, of_type: Any, value: Any) -> Any:
-    """Warp's C value of a static parameter."""
+    """Return Warp's C value of a static parameter."""
     try:
         return pack_arg(kernel, of_type, parameter.name, value, "cpu")
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Run a Python function that launches Warp kernels once, on arrays without memory, and note what it launches.
+"""Run a Python function that launches Warp kernels once, on arrays without memory, and note its launches.
 
 The arrays are Warp's own, so that Warp itself slices and reshapes them; their addresses stand for buffers.
 """
@@ -52,15 +52,15 @@ class RecordedDevice:
         self._recorder = recorder
 
     def get_allocator(self, pinned: bool = False) -> RecordedDevice:
-        """Itself."""
+        """Return itself."""
         return self
 
     def allocate(self, size: int) -> int:
-        """The address of a temporary of so many bytes."""
+        """Return the address of a temporary of so many bytes."""
         return self._recorder.temporary(size)
 
     def deallocate(self, *_: Any) -> None:
-        """Nothing: XLA frees temporaries when the call is over."""
+        """Do nothing: XLA frees temporaries when the call is over."""
 
     def __str__(self) -> str:
         return "the device of the call"
@@ -90,19 +90,19 @@ class Recorder:
         )
 
     def temporary(self, size: int) -> int:
-        """The address of a new buffer of so many bytes."""
+        """Return the address of a new buffer of so many bytes."""
         self.temporaries.append(jax.ShapeDtypeStruct((size,), np.uint8))
         return _FIRST + _APART * (self._first + len(self.temporaries) - 1)
 
     def array(self, buffer: int, of_type: Any, shape: tuple[int, ...]) -> Any:
-        """The array that stands for all of a buffer."""
+        """Return the array that stands for all of a buffer."""
         address = _FIRST + _APART * buffer
         place: Any = self.device
         return wp.array(ptr=address, dtype=of_type.dtype, shape=shape, device=place)
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """Functions that replace those of Warp, by name, while this records."""
+        """Return the functions that replace those of Warp while this records, by name."""
         refused = {name: self._refusal(name) for name in _REFUSED}
         memory = {
             "copy": functools.partial(copy, self.launch),
@@ -167,7 +167,7 @@ class Recorder:
             ]
         except KernelTypeError:
             raise
-        except Exception as error:  # Warp raises several
+        except Exception as error:  # Warp raises several types
             raise KernelTypeError(f"'{self._name}' launches kernel '{kernel.key}': {error}") from error
         for argument in arguments[len(inputs) :]:
             self._check_writable(kernel, argument)

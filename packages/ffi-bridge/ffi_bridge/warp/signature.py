@@ -1,4 +1,4 @@
-"""The parameters of a Warp kernel, or of a function that launches some: which are given, which returned."""
+"""The parameters of a Warp kernel, or of a function that launches some: which are inputs, which outputs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ffi_bridge.warp.parameters import Parameter, static_value
 
 @dataclass(frozen=True)
 class Signature:
-    """`outputs`: positions of the parameters that are outputs; `in_out`: of those that are inputs, too.
+    """Which parameters are inputs and outputs.
 
-    `subject`: what has them, for errors.
+    `outputs`: positions of the outputs; `in_out`: positions of those that are inputs, too; `subject`: the
+    kernel or function, for errors.
     """
 
     subject: str
@@ -28,7 +29,7 @@ class Signature:
     def of(
         cls, subject: str, parameters: Sequence[Parameter], outs: Outs, in_out: Sequence[str]
     ) -> Signature:
-        """The last parameters are outputs; raises KernelDefinitionError where `outs` or a name do not fit."""
+        """Take the last parameters for outputs; raise KernelDefinitionError where `outs` do not fit."""
         names = [p.name for p in parameters]
         inputs = len(parameters) - len(outs.flat) + len(in_out)
         known = [name for name in in_out if name in names[: max(0, inputs)]]
@@ -47,31 +48,31 @@ class Signature:
 
     @cached_property
     def given(self) -> range:
-        """Positions of the parameters that a caller gives."""
+        """Return the positions of the parameters that a caller gives."""
         return range(len(self.parameters) - len(self.outputs) + len(self.in_out))
 
     @cached_property
     def static(self) -> tuple[int, ...]:
-        """Positions of those that are static."""
+        """Return the positions of those that are static."""
         return tuple(i for i in self.given if not self.parameters[i].is_array)
 
     @cached_property
     def arrays(self) -> tuple[int, ...]:
-        """Positions of the parameters that are buffers."""
+        """Return the positions of the parameters that are buffers."""
         return tuple(i for i, p in enumerate(self.parameters) if p.is_array)
 
     @cached_property
     def inputs(self) -> tuple[int, ...]:
-        """Positions of the arrays that a caller gives."""
+        """Return the positions of the arrays that a caller gives."""
         return tuple(i for i in self.given if self.parameters[i].is_array)
 
     @property
     def aliases(self) -> tuple[tuple[int, int], ...]:
-        """Which input array is updated to which output."""
+        """Return pairs: an input array, and the output that it is updated to."""
         return tuple((self.inputs.index(p), out) for out, p in enumerate(self.in_out))
 
     def outs_of_call(self, outs: Any) -> Outs:
-        """The outputs of one call; raises KernelDefinitionError unless there are as many as parameters."""
+        """Return the outputs of one call; raise KernelDefinitionError for another number of them."""
         found = Outs.of(outs)
         if len(found.flat) != len(self.outputs):
             names = ", ".join(self.parameters[i].name for i in self.outputs)
