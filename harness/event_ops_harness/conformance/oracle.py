@@ -1,4 +1,4 @@
-"""What an operator must give on the inputs of a trial."""
+"""The right result on the inputs of a trial."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDER: Final = {"f": "float64", "c": "complex128"}
 
 
 def oracle(trial: Trial, change: Callable[[Any], Any] = lambda x: x) -> Any:
-    """By its oracle, or by its reference in 64 bits; `change(x)` is in the place of an inexact input x."""
+    """Return the oracle's result, or else the reference's in 64 bits; `change` changes inexact inputs."""
     operator, arrays = trial.operator, list(map(np.asarray, trial.args))
     arrays = [change(x) if x.dtype.kind in _WIDER else x for x in arrays]
     if operator.oracle is not None:
