@@ -16,12 +16,12 @@ SHAPE = (ROWS, COLUMNS)
 
 
 def wide_numbers(rng: np.random.Generator, *shape: int) -> Any:
-    """Numbers of many magnitudes: their sum depends on the order."""
+    """Return numbers of many magnitudes: their sum depends on the order."""
     return jnp.asarray(rng.normal(size=shape) * 10.0 ** rng.integers(-3, 4, shape), jnp.float32)
 
 
 def made() -> dict[str, Callable[..., Any]]:
-    """name -> the operator as a function of its keywords, where many entries meet at each place."""
+    """Return name -> the operator as a function of its keywords, on inputs that meet at few places."""
     rng = np.random.default_rng(3)
     nse = ROWS * PER_ROW
     _, indices, indptr = map(jnp.asarray, random_csr(rng, SHAPE, nse, "float32", "int32"))

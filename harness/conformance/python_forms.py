@@ -1,7 +1,7 @@
 """The catalog's Numba kernels as functions of Python: `NUMBA_DISABLE_JIT=1 python python_forms.py [threads]`.
 
-Prints how many small cells each operator has, all of which gave what its oracle gives; with `threads`, of the
-kernels that share their work between threads.
+Prints how many small cells each operator has, all of which gave what its oracle gives. With `threads`
+kernels share the work between threads on inputs of any size.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The README's four steps to add an operator: one folder, one line; done in a copy of ops."""
+"""An operator is one folder and one line: the README's four steps, done in a copy of ops."""
 
 import os
 import re
@@ -21,7 +21,7 @@ PROPERTIES = ("values", "jit", "vmap", "scan", "vjp")
 
 @pytest.fixture
 def copy(tmp_path):
-    """The operators and their tests with axpy among them, all but the line that exports it."""
+    """Copy the operators and their tests, with axpy among them but for the line that exports it."""
     root = tmp_path / "copy"
     unwanted = shutil.ignore_patterns("__pycache__")
     for part in ("ops/event_ops", "ops/tests"):
@@ -42,7 +42,7 @@ def export(root):
 
 
 def python(root, *arguments):
-    """Python with the copied operators in front of the installed ones."""
+    """Run Python with the copied operators in front of the installed ones."""
     path = os.pathsep.join([str(root / "ops"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     command = [sys.executable, "-m", *arguments]
     options = {"cwd": root, "env": os.environ | {"PYTHONPATH": path}, "timeout": 300}

@@ -11,7 +11,7 @@ from event_ops.cases import CONFORMANCE
 from event_ops_harness.conformance.select import small
 
 ON_GPU = [operator for operator in OPERATORS if "numba_cuda" in operator.kernel.backend_names]
-# A block for each digit of the sort: half a minute in Python for 128 of them.
+# The sort starts 128 blocks, one for each digit, which take half a minute in Python.
 MANY_THREADS = {("csr_tocsc", "empty-columns"), ("csr_tocsc", "unsorted")}
 
 

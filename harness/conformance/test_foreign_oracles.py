@@ -15,7 +15,7 @@ import event_ops as eo
 from event_ops.cases.matrices import random_csr
 from event_ops_harness.conformance.compare import assert_same
 
-# Few shapes, and one number of stored entries: every new one would be compiled.
+# Few shapes, and one number of stored entries: each other one would be compiled.
 SHAPES = ((0, 3), (4, 0), (1, 9), (12, 7))
 STORED = 90
 WIDTH = 2
@@ -24,7 +24,7 @@ SMALL = st.integers(-3, 3)
 
 @st.composite
 def matrices(draw):
-    """A matrix with rows of none, and whether to transpose it; small integers, so that any order is exact."""
+    """Draw a matrix of small integers, so that any order of sums is exact, and whether to transpose it."""
     shape = draw(st.sampled_from(SHAPES))
     dense = draw(hnp.arrays(np.int64, shape, elements=st.sampled_from([0, 0, 0, 1, -2, 5])))
     return scipy.sparse.csr_matrix(dense.astype(np.float32)), draw(st.booleans())
@@ -36,7 +36,7 @@ def operands(draw, size, *trailing):
 
 
 def stored(A):
-    """data, indices, indptr with places that indptr leaves out behind the entries."""
+    """Return data, indices, indptr with unused places behind the entries."""
     unused = STORED - A.nnz
     return np.pad(A.data, (0, unused)), np.pad(A.indices, (0, unused)), A.indptr
 

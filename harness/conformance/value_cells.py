@@ -1,4 +1,4 @@
-"""Which cells say whether a backend's values are right, where not all cells can be looked at."""
+"""The cells that show whether a backend's values are right, where there is no time for all."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from event_ops_harness.conformance.properties import VALUES
 
 
 def value_cells(operator: Operator, backend: str) -> Iterator[Cell]:
-    """Every case in the operator's first dtype, its first case in all of them."""
+    """Yield every case in the operator's first dtype, and its first case in the others, too."""
     for case in operator.tagged(CONFORMANCE):
         for dtype in operator.dtypes if case is operator.cases[0] else operator.dtypes[:1]:
             yield Cell(operator, backend, case, dtype, index_dtype_of(dtype), VALUES)
