@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from event_ops.checks.arrays import reaches
@@ -13,23 +14,23 @@ from event_ops.parts.numba_cpu.ring_buffer import slot_now
 from ffi_bridge import numba_kernel
 
 
-# initial and y are the same memory; XLA copies initial first where it is needed again.
-@njit
-def csr_event_arrivals(
-    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any
-) -> None:
-    now = slot_now(slot, history.shape[0])
-    rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
-    add_rows(data, indices, indptr, Recent(history, now), rows, y)
+@cache
+def kernel(large: bool) -> Any:
+    """Return the kernel for one thread, or for all threads.
 
+    initial and y are the same memory; XLA copies initial first where it is needed again.
+    """
+    add = add_rows_parallel if large else add_rows
 
-@njit(parallel=True)
-def csr_event_arrivals_parallel(
-    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any
-) -> None:
-    now = slot_now(slot, history.shape[0])
-    rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
-    add_rows_parallel(data, indices, indptr, Recent(history, now), rows, y)
+    @njit(parallel=large)
+    def csr_event_arrivals(
+        history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any
+    ) -> None:
+        now = slot_now(slot, history.shape[0])
+        rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
+        add(data, indices, indptr, Recent(history, now), rows, y)
+
+    return csr_event_arrivals
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -37,7 +38,6 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
 
     def call(history: Any, data: Any, indices: Any, *rest: Any) -> Any:
         large = reaches(indices.size, MIN_ENTRIES_PARALLEL)
-        kernel = csr_event_arrivals_parallel if large else csr_event_arrivals
-        return numba_kernel(kernel, outs, input_output_aliases={5: 0})(history, data, indices, *rest)
+        return numba_kernel(kernel(large), outs, input_output_aliases={5: 0})(history, data, indices, *rest)
 
     return call

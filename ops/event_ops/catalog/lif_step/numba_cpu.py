@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist, spike_slots
+from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
 from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from ffi_bridge import numba_kernel
 
@@ -44,32 +45,26 @@ def step_range(
         spikes[i] = spike
 
 
-@njit
-def lif_step(
-    V_m: Any, refractory: Any, I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
-    jump: Any, V: Any, held_for: Any, spikes: Any,
-) -> None:  # fmt: skip
-    step_range(
-        I_syn, decay, E_L, V_th, V_reset, t_ref, dt, jump,
-        V, held_for, spike_slots(spikes), 0, V.size,
-    )  # fmt: skip
+@cache
+def kernel(large: bool) -> Any:
+    """Return the kernel for one thread, or for all threads."""
 
+    @njit(parallel=large)
+    def lif_step(
+        V_m: Any, refractory: Any, I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any,
+        dt: Any, jump: Any, V: Any, held_for: Any, spikes: Any,
+    ) -> None:  # fmt: skip
+        stored, parts = stored_spikes(spikes), num_threads() if large else 1
+        for part in prange(parts):
+            step_range(
+                I_syn, decay, E_L, V_th, V_reset, t_ref, dt, jump,
+                V, held_for, stored, V.size * part // parts, V.size * (part + 1) // parts,
+            )  # fmt: skip
 
-@njit(parallel=True)
-def lif_step_parallel(
-    V_m: Any, refractory: Any, I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
-    jump: Any, V: Any, held_for: Any, spikes: Any,
-) -> None:  # fmt: skip
-    slots = spike_slots(spikes)
-    parts = num_threads()
-    for part in prange(parts):
-        step_range(
-            I_syn, decay, E_L, V_th, V_reset, t_ref, dt, jump,
-            V, held_for, slots, V.size * part // parts, V.size * (part + 1) // parts,
-        )  # fmt: skip
+    return lif_step
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many neurons."""
-    kernel = lif_step_parallel if reaches(outs[0].size, MIN_PARALLEL) else lif_step
-    return numba_kernel(kernel, outs, input_output_aliases={0: 0, 1: 1})
+    large = reaches(outs[0].size, MIN_PARALLEL)
+    return numba_kernel(kernel(large), outs, input_output_aliases={0: 0, 1: 1})

@@ -114,28 +114,22 @@ def draw_blocks_of_data(
 
 
 @cache
-def kernels_with(draw: Any) -> tuple[Any, Any]:
-    """Return the kernels for one thread and for all threads; `draw` is `draw_blocks` or its variant for data.
+def kernel_with(draw: Any, large: bool) -> Any:
+    """Return the kernel for one thread, or for all; `draw` is `draw_blocks` or its variant for data.
 
     initial and y are the same memory; XLA copies initial first where it is needed again.
     """
 
-    @njit
+    @njit(parallel=large)
     def poisson_input(
         weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any
     ) -> None:
-        draw(weight, seed, step, tables, which, y, 0, (y.size + 63) // 64, new_buffer())
-
-    @njit(parallel=True)
-    def poisson_input_parallel(
-        weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any
-    ) -> None:
-        blocks, parts = (y.size + 63) // 64, num_threads()
+        blocks, parts = (y.size + 63) // 64, num_threads() if large else 1
         for part in prange(parts):
             low, high = blocks * part // parts, blocks * (part + 1) // parts
             draw(weight, seed, step, tables, which, y, low, high, new_buffer())
 
-    return poisson_input, poisson_input_parallel
+    return poisson_input
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -143,8 +137,8 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     large = reaches(outs.size, MIN_PARALLEL)
 
     def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
-        kernel = kernels_with(draw_blocks_of_data if which.dtype.kind == "f" else draw_blocks)[large]
-        run = numba_kernel(kernel, outs, input_output_aliases={5: 0})
+        draw = draw_blocks_of_data if which.dtype.kind == "f" else draw_blocks
+        run = numba_kernel(kernel_with(draw, large), outs, input_output_aliases={5: 0})
         return run(weight, seed, step, tables, which, initial)
 
     return call

@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist, spike_slots
+from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from ffi_bridge import numba_kernel
 
@@ -34,15 +34,14 @@ def detect_range(V_th: Any, V_reset: Any, V: Any, spikes: Any, low: int, high: i
 
 @njit
 def spike_detect_reset(V_m: Any, V_th: Any, V_reset: Any, V: Any, spikes: Any) -> None:
-    detect_range(V_th, V_reset, V, spike_slots(spikes), 0, V.size)
+    detect_range(V_th, V_reset, V, stored_spikes(spikes), 0, V.size)
 
 
 @njit(parallel=True)
 def spike_detect_reset_parallel(V_m: Any, V_th: Any, V_reset: Any, V: Any, spikes: Any) -> None:
-    slots = spike_slots(spikes)
-    parts = num_threads()
+    stored, parts = stored_spikes(spikes), num_threads()
     for part in prange(parts):
-        detect_range(V_th, V_reset, V, slots, V.size * part // parts, V.size * (part + 1) // parts)
+        detect_range(V_th, V_reset, V, stored, V.size * part // parts, V.size * (part + 1) // parts)
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from event_ops.checks.arrays import reaches
@@ -12,30 +13,30 @@ from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.plasticity import move, move_parallel
 from ffi_bridge import numba_kernel
 
-# w and y are the same memory; XLA copies w first where it is needed again.
 
+@cache
+def kernel(large: bool) -> Any:
+    """Return the kernel for one thread, or for all threads.
 
-@njit
-def stdp_on_post(
-    w: Any, rows: Any, indptr: Any, permutation: Any, spikes: Any, x: Any,
-    amount: Any, w_min: Any, w_max: Any, y: Any,
-) -> None:  # fmt: skip
-    move(y, rows, indptr, permutation, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
+    w and y are the same memory; XLA copies w first where it is needed again.
+    """
+    move_weights = move_parallel if large else move
 
+    @njit(parallel=large)
+    def stdp_on_post(
+        w: Any, rows: Any, indptr: Any, permutation: Any, spikes: Any, x: Any,
+        amount: Any, w_min: Any, w_max: Any, y: Any,
+    ) -> None:  # fmt: skip
+        move_weights(y, rows, indptr, permutation, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
 
-@njit(parallel=True)
-def stdp_on_post_parallel(
-    w: Any, rows: Any, indptr: Any, permutation: Any, spikes: Any, x: Any,
-    amount: Any, w_min: Any, w_max: Any, y: Any,
-) -> None:  # fmt: skip
-    move_parallel(y, rows, indptr, permutation, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
+    return stdp_on_post
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many entries."""
 
     def call(w: Any, *others: Any) -> Any:
-        kernel = stdp_on_post_parallel if reaches(w.size, MIN_ENTRIES_PARALLEL) else stdp_on_post
-        return numba_kernel(kernel, outs, input_output_aliases={0: 0})(w, *others)
+        large = reaches(w.size, MIN_ENTRIES_PARALLEL)
+        return numba_kernel(kernel(large), outs, input_output_aliases={0: 0})(w, *others)
 
     return call

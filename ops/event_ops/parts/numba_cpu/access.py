@@ -50,13 +50,13 @@ def _weighted(weight: Any, event: Any) -> Any:
     return lambda weight, event: weight * event if event else type(weight)(0)
 
 
-def spike_slots(spikes: Any) -> Any:
+def stored_spikes(spikes: Any) -> Any:
     """Return the array in which a loop stores spikes: bytes for bools, whose stores do not vectorise."""
     return spikes.view(np.uint8) if spikes.dtype == bool else spikes
 
 
-@overload(spike_slots, strict=False)
-def _spike_slots(spikes: Any) -> Any:
+@overload(stored_spikes, strict=False)
+def _stored_spikes(spikes: Any) -> Any:
     if isinstance(spikes.dtype, types.Boolean):
         return lambda spikes: spikes.view(np.uint8)
     return lambda spikes: spikes

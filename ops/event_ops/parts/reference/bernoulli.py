@@ -23,7 +23,7 @@ from event_ops.parts.reference.random_numbers import alias_table, outcome, philo
 GAP_BITS = 12
 CUT_BITS = 32 - GAP_BITS
 
-# The last outcome means "no entry here, draw again", which is exact, since Bernoulli rows have no memory.
+# The last outcome skips so many columns without an entry: exact, since a Bernoulli row has no memory.
 NO_ENTRY = (1 << GAP_BITS) - 1
 
 # Counters of draws are below this number, those of normal deviates above it.
