@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import event_at, place
+from event_ops.parts.numba_cuda.access import event_at_for, place
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.deliver import deliver
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
@@ -44,7 +44,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         if events.dtype == np.int32:
             events = counted(events, columns, y.dtype, stream)
         lanes = lanes_of(indices.size, rows)
-        kernel = gather_rows_with(lanes, csr_row, of_event(event_at(events.dtype)), y.dtype)
+        kernel = gather_rows_with(lanes, csr_row, of_event(event_at_for(events.dtype)), y.dtype)
         grid = blocks_of(rows * lanes)
         kernel[grid, BLOCK, stream](data, indices, indptr, events, np.int64(columns), y)
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.keywords import places, refuse_error
-from event_ops.parts.numba_cuda.fixed_order import rounds, summed_at_places
+from event_ops.parts.numba_cuda.fixed_order import depends_on_order, summed_at_places
 from event_ops.parts.numba_cuda.scatter import atomic_dtype, launch_add_rows
 from ffi_bridge import numba_cuda_callable
 
@@ -28,7 +28,7 @@ def build(*, outs: Any, mode: str, deterministic: bool = False, **_: Any) -> Cal
 
     def call(target: Any, indices: Any, updates: Any) -> Any:
         rows = updates.reshape(indices.size, width) if updates.ndim else jnp.full((1, width), updates)
-        if deterministic and rounds(outs):
+        if deterministic and depends_on_order(outs):
             each = jnp.broadcast_to(rows, (indices.size, width))
             at = places(indices, outs.shape[0], mode, from_end=True)
             return target + summed_at_places(at, each, matrix).reshape(outs.shape)

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from event_ops.checks.keywords import places, refuse_error
-from event_ops.parts.numba_cuda.fixed_order import rounds, summed_at_places
+from event_ops.parts.numba_cuda.fixed_order import depends_on_order, summed_at_places
 from event_ops.parts.numba_cuda.scatter import adding_callable, atomic_dtype, launch_add_rows
 from event_ops.parts.numba_cuda.threads import clear
 
@@ -30,7 +30,7 @@ def build(
 
     def call(data: Any, segment_ids: Any) -> Any:
         rows = data.reshape(segment_ids.size, width).astype(matrix.dtype)
-        if deterministic and rounds(outs):
+        if deterministic and depends_on_order(outs):
             return summed_at_places(places(segment_ids, outs.shape[0], mode), rows, matrix).reshape(
                 outs.shape
             )

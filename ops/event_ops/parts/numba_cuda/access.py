@@ -78,17 +78,17 @@ def one_at(_events: Any, _i: Any) -> Any:
     return 1
 
 
-def row_at(dtype: Any) -> Any:
+def row_of_event_for(dtype: Any) -> Any:
     """Return the device function `f(events, position, rows)` that gives the row of an active event, or -1."""
     return {np.dtype(np.int32): row_of_id, np.dtype(np.uint32): row_of_bit}.get(np.dtype(dtype), row_of_flag)
 
 
-def active_event_at(dtype: Any) -> Any:
+def active_value_for(dtype: Any) -> Any:
     """Return the device function `f(events, i)` that gives the value of the active event of row i."""
     return number_at if np.dtype(dtype).kind == "f" else one_at
 
 
-def event_at(dtype: Any) -> Any:
+def event_at_for(dtype: Any) -> Any:
     """Return the device function `f(events, i)` that gives event i, active or not; not for spike ids."""
     return bit_at if np.dtype(dtype) == np.uint32 else number_at
 

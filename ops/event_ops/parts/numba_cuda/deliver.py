@@ -12,7 +12,14 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import active_event_at, at, bounded, place, positions_in, row_at
+from event_ops.parts.numba_cuda.access import (
+    active_value_for,
+    at,
+    bounded,
+    place,
+    positions_in,
+    row_of_event_for,
+)
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, next_power_of_two
 
 BLOCKS = 512  # enough to keep a large GPU busy: about four for each multiprocessor
@@ -79,5 +86,5 @@ def deliver(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: A
     """Launch `y += A.T @ events` for a flat y; within a function for `numba_cuda_callable`."""
     rows = indptr.size - 1
     grid, span, team = Delivery.of(positions_in(events, rows), rows, indices.size)
-    kernel = deliver_rows_with(team, row_at(events.dtype), active_event_at(events.dtype))
+    kernel = deliver_rows_with(team, row_of_event_for(events.dtype), active_value_for(events.dtype))
     kernel[grid, BLOCK, stream](data, indices, indptr, events, np.int32(span), y)

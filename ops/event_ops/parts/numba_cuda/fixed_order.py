@@ -75,7 +75,7 @@ def event_sums(
     return get_operator("csr_event_matvec")(data, indices, indptr, events, outs=outs, **static)
 
 
-def rounds(outs: jax.ShapeDtypeStruct) -> bool:
+def depends_on_order(outs: jax.ShapeDtypeStruct) -> bool:
     """Return whether sums depend on their order: those of integers do not, and empty ones do not."""
     return outs.dtype.kind in "fc" and outs.size > 0
 
