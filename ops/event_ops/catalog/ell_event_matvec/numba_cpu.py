@@ -12,7 +12,7 @@ from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import weighted
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.parts.numba_cpu.ell import add_rows, gather_rows_with
-from event_ops.parts.numba_cpu.events import active_ids, event_at, flags_of, lookup_of
+from event_ops.parts.numba_cpu.events import event_at, listed_ids, lookup_of
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
 from ffi_bridge import numba_kernel
@@ -36,15 +36,13 @@ def matvec_parallel(data: Any, indices: Any, events: Any, y: Any) -> None:
 @njit
 def matvec_transposed(data: Any, indices: Any, events: Any, y: Any) -> None:
     clear(y)
-    ids = np.empty(events.size, np.uint32)
-    add_rows(data, indices, events, ids[: active_ids(flags_of(events), ids)], y)
+    add_rows(data, indices, events, listed_ids(events), y)
 
 
 @njit(parallel=True)
 def matvec_transposed_parallel(data: Any, indices: Any, events: Any, y: Any) -> None:
     clear(y)
-    scratch = np.empty(events.size, np.uint32)
-    ids = scratch[: active_ids(flags_of(events), scratch)]
+    ids = listed_ids(events)
     work = ids.size * indices.shape[1]
     parts = parts_for(work, y.size)
     if work < MIN_PARALLEL or parts == 1:

@@ -17,7 +17,7 @@ from event_ops.parts.numba_cpu.bernoulli import (
     product,
     scatter_row,
 )
-from event_ops.parts.numba_cpu.events import active_ids, event_at, flags_of
+from event_ops.parts.numba_cpu.events import event_at, listed_ids
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.split import add_up, clear, parts_for, private
 
@@ -34,15 +34,13 @@ def scatter_rows(weight: Any, seed: Any, table: Any, events: Any, ids: Any, y: A
 @njit
 def matvec_transposed(weight: Any, seed: Any, table: Any, per_row: Any, events: Any, y: Any) -> None:
     clear(y)
-    ids = np.empty(events.size, np.uint32)
-    scatter_rows(weight, seed, table, events, ids[: active_ids(flags_of(events), ids)], y)
+    scatter_rows(weight, seed, table, events, listed_ids(events), y)
 
 
 @njit(parallel=True)
 def matvec_transposed_parallel(weight: Any, seed: Any, table: Any, per_row: Any, events: Any, y: Any) -> None:
     clear(y)
-    scratch = np.empty(events.size, np.uint32)
-    ids = scratch[: active_ids(flags_of(events), scratch)]
+    ids = listed_ids(events)
     work = ids.size * per_row[0]
     parts = parts_for(work, y.size)
     if work < MIN_DRAWS_PARALLEL or parts == 1:

@@ -9,7 +9,7 @@ from numba import prange
 
 from event_ops.parts.numba_cpu.access import at, weighted
 from event_ops.parts.numba_cpu.deliver import entries_up_to
-from event_ops.parts.numba_cpu.events import active_ids, flags_of
+from event_ops.parts.numba_cpu.events import listed_ids
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.prefetch import ROWS_AHEAD, prefetch, prefetch_row
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
@@ -67,8 +67,7 @@ def move_rows(
 @njit
 def move(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, rule: Any) -> None:
     """Apply `move_rows` to the rows whose events are active, on one thread."""
-    scratch = np.empty(events.size, np.uint32)
-    ids = scratch[: active_ids(flags_of(events), scratch)]
+    ids = listed_ids(events)
     move_rows(w, indices, indptr, places, events, x, rule, ids)
 
 
@@ -76,8 +75,7 @@ def move(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, ru
 @njit(inline="always")
 def move_parallel(w: Any, indices: Any, indptr: Any, places: Any, events: Any, x: Any, rule: Any) -> None:
     """Apply `move` on all threads, if there are entries enough: no two rows share a weight."""
-    scratch = np.empty(events.size, np.uint32)
-    ids = scratch[: active_ids(flags_of(events), scratch)]
+    ids = listed_ids(events)
     ends = entries_up_to(indptr, ids)
     work = ends[ids.size]
     if work < MIN_PARALLEL:
