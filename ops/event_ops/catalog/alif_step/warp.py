@@ -5,27 +5,15 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import at
+from event_ops.parts.warp.access import Array, at
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
 def alif_step(
-    V: wp.array(dtype=Any),
-    held_for: wp.array(dtype=Any),
-    a: wp.array(dtype=Any),
-    I_syn: wp.array(dtype=Any),
-    decay: wp.array(dtype=Any),
-    decay_a: wp.array(dtype=Any),
-    beta: wp.array(dtype=Any),
-    E_L: wp.array(dtype=Any),
-    V_th: wp.array(dtype=Any),
-    V_reset: wp.array(dtype=Any),
-    t_ref: wp.array(dtype=Any),
-    dt: wp.array(dtype=Any),
-    jump: wp.array(dtype=Any),
-    spikes: wp.array(dtype=Any),
-):
+    V: Array, held_for: Array, a: Array, I_syn: Array, decay: Array, decay_a: Array, beta: Array,
+    E_L: Array, V_th: Array, V_reset: Array, t_ref: Array, dt: Array, jump: Array, spikes: Array,
+):  # fmt: skip
     i = wp.tid()
     old = V[i]
     left = held_for[i]

@@ -5,19 +5,13 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import at, bounded, is_active, place, slot_now
+from event_ops.parts.warp.access import Array, Array2d, at, bounded, is_active, place, slot_now
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
 def deliver(
-    buffer: wp.array2d(dtype=Any),
-    data: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    delays: wp.array(dtype=Any),
-    spikes: wp.array(dtype=Any),
-    slot: wp.array(dtype=Any),
+    buffer: Array2d, data: Array, indices: Array, indptr: Array, delays: Array, spikes: Array, slot: Array
 ):
     i = wp.tid()
     nse, slots = indices.shape[0], buffer.shape[0]

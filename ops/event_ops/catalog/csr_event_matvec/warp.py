@@ -7,19 +7,13 @@ import jax.numpy as jnp
 import warp as wp
 
 from event_ops.parts.reference.entries import one_each
-from event_ops.parts.warp.access import at, bounded, is_active, place
+from event_ops.parts.warp.access import Array, at, bounded, is_active, place
 from event_ops.parts.warp.scatter import add_rows, sums_of
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
-def gather_rows(
-    data: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    events: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
+def gather_rows(data: Array, indices: Array, indptr: Array, events: Array, y: Array):
     i = wp.tid()
     nse = indices.shape[0]
     total = y.dtype(0)
@@ -32,13 +26,7 @@ def gather_rows(
 
 
 @wp.kernel(enable_backward=False)
-def scatter_ids(
-    data: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    ids: wp.array(dtype=wp.int32),
-    y: wp.array(dtype=Any),
-):
+def scatter_ids(data: Array, indices: Array, indptr: Array, ids: wp.array(dtype=wp.int32), y: Array):
     i = place(ids[wp.tid()], indptr.shape[0] - 1)
     nse = indices.shape[0]
     if i >= 0:

@@ -5,19 +5,13 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import bounded, place
+from event_ops.parts.warp.access import Array, bounded, place
 from event_ops.parts.warp.scatter import sums_of
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
-def gather_rows(
-    data: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    v: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
+def gather_rows(data: Array, indices: Array, indptr: Array, v: Array, y: Array):
     i = wp.tid()
     nse = indices.shape[0]
     total = y.dtype(0)
@@ -29,13 +23,7 @@ def gather_rows(
 
 
 @wp.kernel(enable_backward=False)
-def scatter_rows(
-    data: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    v: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
+def scatter_rows(data: Array, indices: Array, indptr: Array, v: Array, y: Array):
     i = wp.tid()
     nse = indices.shape[0]
     for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):

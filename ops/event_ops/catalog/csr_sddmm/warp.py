@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.parts.warp.access import bounded, place
+from event_ops.parts.warp.access import Array, Array2d, bounded, place
 from ffi_bridge import warp_kernel
 
 NONE, OF_X, OF_Y = 0, 1, 2  # which factor is events: 0 there hides the other factor, even NaN
@@ -22,14 +22,7 @@ def term(x: Any, y: Any, events: wp.int32) -> Any:
 
 
 @wp.kernel(enable_backward=False)
-def sddmm(
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    X: wp.array2d(dtype=Any),
-    Y: wp.array2d(dtype=Any),
-    events: wp.int32,
-    out: wp.array(dtype=Any),
-):
+def sddmm(indices: Array, indptr: Array, X: Array2d, Y: Array2d, events: wp.int32, out: Array):
     i = wp.tid()
     nse = indices.shape[0]
     for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):

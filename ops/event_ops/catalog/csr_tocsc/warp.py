@@ -7,14 +7,14 @@ import jax
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.parts.warp.access import bounded, place
+from event_ops.parts.warp.access import Array, bounded, place
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
 def places_of_entries(
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
+    indices: Array,
+    indptr: Array,
     columns: wp.int32,
     row: wp.array(dtype=wp.int32),
     column: wp.array(dtype=wp.int32),

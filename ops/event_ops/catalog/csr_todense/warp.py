@@ -6,17 +6,12 @@ from typing import Any
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.parts.warp.access import at, bounded, place
+from event_ops.parts.warp.access import Array, Array2d, at, bounded, place
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
-def todense(
-    data: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    D: wp.array2d(dtype=Any),
-):
+def todense(data: Array, indices: Array, indptr: Array, D: Array2d):
     i = wp.tid()
     nse = indices.shape[0]
     for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):

@@ -5,12 +5,12 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import is_active
+from event_ops.parts.warp.access import Array, Array2d, is_active
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
-def along_rows(weights: wp.array2d(dtype=Any), events: wp.array(dtype=Any), y: wp.array(dtype=Any)):
+def along_rows(weights: Array2d, events: Array, y: Array):
     i = wp.tid()
     total = y.dtype(0)
     for j in range(events.shape[0]):
@@ -20,7 +20,7 @@ def along_rows(weights: wp.array2d(dtype=Any), events: wp.array(dtype=Any), y: w
 
 
 @wp.kernel(enable_backward=False)
-def along_columns(weights: wp.array2d(dtype=Any), events: wp.array(dtype=Any), y: wp.array(dtype=Any)):
+def along_columns(weights: Array2d, events: Array, y: Array):
     j = wp.tid()
     total = y.dtype(0)
     for i in range(events.shape[0]):

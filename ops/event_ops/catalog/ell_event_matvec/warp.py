@@ -5,24 +5,19 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import is_active, place
+from event_ops.parts.warp.access import Array, Array2d, is_active, place
 from event_ops.parts.warp.scatter import sums_of
 from ffi_bridge import warp_kernel
 
 
 @wp.func
-def weight_at(data: wp.array2d(dtype=Any), i: wp.int32, k: wp.int32) -> Any:
+def weight_at(data: Array2d, i: wp.int32, k: wp.int32) -> Any:
     """Return the weight of entry k of row i; an array of one element holds it for all."""
     return data[wp.min(i, data.shape[0] - 1), wp.min(k, data.shape[1] - 1)]
 
 
 @wp.kernel(enable_backward=False)
-def gather_rows(
-    data: wp.array2d(dtype=Any),
-    indices: wp.array2d(dtype=Any),
-    events: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
+def gather_rows(data: Array2d, indices: Array2d, events: Array, y: Array):
     i = wp.tid()
     total = y.dtype(0)
     for k in range(indices.shape[1]):
@@ -34,12 +29,7 @@ def gather_rows(
 
 
 @wp.kernel(enable_backward=False)
-def scatter_rows(
-    data: wp.array2d(dtype=Any),
-    indices: wp.array2d(dtype=Any),
-    events: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
+def scatter_rows(data: Array2d, indices: Array2d, events: Array, y: Array):
     i = wp.tid()
     if is_active(events[i]):
         event = y.dtype(events[i])

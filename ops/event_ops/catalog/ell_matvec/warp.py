@@ -5,18 +5,13 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import place
+from event_ops.parts.warp.access import Array, Array2d, place
 from event_ops.parts.warp.scatter import sums_of
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
-def gather_rows(
-    data: wp.array2d(dtype=Any),
-    indices: wp.array2d(dtype=Any),
-    v: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
+def gather_rows(data: Array2d, indices: Array2d, v: Array, y: Array):
     i = wp.tid()
     total = y.dtype(0)
     for k in range(indices.shape[1]):
@@ -27,12 +22,7 @@ def gather_rows(
 
 
 @wp.kernel(enable_backward=False)
-def scatter_rows(
-    data: wp.array2d(dtype=Any),
-    indices: wp.array2d(dtype=Any),
-    v: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
+def scatter_rows(data: Array2d, indices: Array2d, v: Array, y: Array):
     i = wp.tid()
     for k in range(indices.shape[1]):
         j = place(indices[i, k], y.shape[0])

@@ -7,7 +7,7 @@ import warp as wp
 
 from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.reference import poisson
-from event_ops.parts.warp.access import at
+from event_ops.parts.warp.access import Array, at
 from event_ops.parts.warp.random_numbers import outcome, philox2x32
 from ffi_bridge import warp_kernel
 
@@ -42,13 +42,9 @@ def rest_number(rest: wp.uint32, word: wp.uint32) -> wp.uint32:
 
 @wp.kernel(enable_backward=False)
 def poisson_input(
-    weight: wp.array(dtype=Any),
-    seed: wp.array(dtype=wp.uint32),
-    step: wp.array(dtype=wp.uint32),
-    tables: wp.array(dtype=wp.uint32),
-    which: wp.array(dtype=wp.int32),
-    y: wp.array(dtype=Any),
-):
+    weight: Array, seed: wp.array(dtype=wp.uint32), step: wp.array(dtype=wp.uint32),
+    tables: wp.array(dtype=wp.uint32), which: wp.array(dtype=wp.int32), y: Array,
+):  # fmt: skip
     i = wp.tid()
     number = outcome(tables, which[i], word_of(i, 0, step[0], seed[0]), _BITS)
     y[i] = y[i] + at(weight, i) * y.dtype(number)
@@ -56,13 +52,9 @@ def poisson_input(
 
 @wp.kernel(enable_backward=False)
 def poisson_input_of_data(
-    weight: wp.array(dtype=Any),
-    seed: wp.array(dtype=wp.uint32),
-    step: wp.array(dtype=wp.uint32),
-    tables: wp.array(dtype=wp.uint32),
-    mean: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
+    weight: Array, seed: wp.array(dtype=wp.uint32), step: wp.array(dtype=wp.uint32),
+    tables: wp.array(dtype=wp.uint32), mean: Array, y: Array,
+):  # fmt: skip
     i = wp.tid()
     wanted = at(mean, i)
     if wanted >= mean.dtype(0) and wanted <= mean.dtype(_MAX_MEAN):

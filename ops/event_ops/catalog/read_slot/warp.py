@@ -5,12 +5,12 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import slot_now
+from event_ops.parts.warp.access import Array, Array2d, slot_now
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
-def read_and_clear(buffer: wp.array2d(dtype=Any), slot: wp.array(dtype=Any), arrivals: wp.array(dtype=Any)):
+def read_and_clear(buffer: Array2d, slot: Array, arrivals: Array):
     j = wp.tid()
     now = slot_now(slot, buffer.shape[0])
     arrivals[j] = buffer[now, j]

@@ -5,17 +5,12 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import at
+from event_ops.parts.warp.access import Array, at
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
-def spike_detect_reset(
-    V: wp.array(dtype=Any),
-    V_th: wp.array(dtype=Any),
-    V_reset: wp.array(dtype=Any),
-    spikes: wp.array(dtype=Any),
-):
+def spike_detect_reset(V: Array, V_th: Array, V_reset: Array, spikes: Array):
     i = wp.tid()
     spike = V[i] > at(V_th, i)
     if spike:

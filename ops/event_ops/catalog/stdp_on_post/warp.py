@@ -5,22 +5,15 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import at, bounded, bounded_weight, is_active, place
+from event_ops.parts.warp.access import Array, at, bounded, bounded_weight, is_active, place
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
 def move_columns(
-    w: wp.array(dtype=Any),
-    rows: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    permutation: wp.array(dtype=Any),
-    spikes_post: wp.array(dtype=Any),
-    x_pre: wp.array(dtype=Any),
-    amount: wp.array(dtype=Any),
-    w_min: wp.array(dtype=Any),
-    w_max: wp.array(dtype=Any),
-):
+    w: Array, rows: Array, indptr: Array, permutation: Array, spikes_post: Array, x_pre: Array,
+    amount: Array, w_min: Array, w_max: Array,
+):  # fmt: skip
     j = wp.tid()
     nse = rows.shape[0]
     if is_active(spikes_post[j]):

@@ -5,21 +5,15 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import at, bounded, bounded_weight, is_active, place
+from event_ops.parts.warp.access import Array, at, bounded, bounded_weight, is_active, place
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
 def move_rows(
-    w: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    spikes_pre: wp.array(dtype=Any),
-    x_post: wp.array(dtype=Any),
-    amount: wp.array(dtype=Any),
-    w_min: wp.array(dtype=Any),
-    w_max: wp.array(dtype=Any),
-):
+    w: Array, indices: Array, indptr: Array, spikes_pre: Array, x_post: Array, amount: Array, w_min: Array,
+    w_max: Array,
+):  # fmt: skip
     i = wp.tid()
     nse = indices.shape[0]
     if is_active(spikes_pre[i]):

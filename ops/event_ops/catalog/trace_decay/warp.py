@@ -5,12 +5,12 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import at
+from event_ops.parts.warp.access import Array, at
 from ffi_bridge import warp_kernel
 
 
 @wp.kernel(enable_backward=False)
-def trace_decay(y: wp.array(dtype=Any), spikes: wp.array(dtype=Any), decay: wp.array(dtype=Any)):
+def trace_decay(y: Array, spikes: Array, decay: Array):
     i = wp.tid()
     y[i] = y[i] * at(decay, i) + y.dtype(spikes[i])
 

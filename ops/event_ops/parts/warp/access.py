@@ -4,9 +4,12 @@ from typing import Any
 
 import warp as wp
 
+# Parameters of generic kernels: arrays of any dtype.
+Array, Array2d = wp.array(dtype=Any), wp.array2d(dtype=Any)
+
 
 @wp.func
-def at(x: wp.array(dtype=Any), i: wp.int32) -> Any:
+def at(x: Array, i: wp.int32) -> Any:
     """Return element i; an array of one element holds it for all."""
     return x[wp.min(i, x.shape[0] - 1)]
 
@@ -36,7 +39,7 @@ def is_active(event: Any) -> bool:
 
 
 @wp.func
-def slot_now(slot: wp.array(dtype=Any), slots: wp.int32) -> wp.int32:
+def slot_now(slot: Array, slots: wp.int32) -> wp.int32:
     """Return the current slot: `slot`, any integer, modulo the number of slots."""
     size = wp.int64(slots)
     rest = wp.int64(slot[0]) % size  # of the sign of the dividend, as in C

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import warp as wp
 
 from event_ops.parts.reference import bernoulli
-from event_ops.parts.warp.access import is_active
+from event_ops.parts.warp.access import Array, is_active
 from event_ops.parts.warp.random_numbers import outcome, philox2x32
 from event_ops.parts.warp.scatter import sums_of
 from ffi_bridge import warp_kernel
@@ -30,12 +30,7 @@ def unit_uniform(word: wp.uint32, like: Any) -> Any:
 
 @wp.func
 def weight_of(
-    weight: wp.array(dtype=Any),
-    kind: wp.int32,
-    seed: wp.uint32,
-    row: wp.uint32,
-    column: wp.uint32,
-    word: wp.uint32,
+    weight: Array, kind: wp.int32, seed: wp.uint32, row: wp.uint32, column: wp.uint32, word: wp.uint32
 ) -> Any:
     """Return the weight of one entry, by the parameters of its distribution."""
     first = weight[0]
@@ -50,14 +45,9 @@ def weight_of(
 
 @wp.kernel(enable_backward=False)
 def gather_rows(
-    weight: wp.array(dtype=Any),
-    kind: wp.int32,
-    seed: wp.array(dtype=wp.uint32),
-    table: wp.array(dtype=wp.uint32),
-    x: wp.array(dtype=Any),
-    of_events: bool,
-    y: wp.array(dtype=Any),
-):
+    weight: Array, kind: wp.int32, seed: wp.array(dtype=wp.uint32), table: wp.array(dtype=wp.uint32),
+    x: Array, of_events: bool, y: Array,
+):  # fmt: skip
     row = wp.uint32(wp.tid())
     draw, column, columns = wp.uint32(0), wp.uint32(0), wp.uint32(x.shape[0])
     total = y.dtype(0)
@@ -78,14 +68,9 @@ def gather_rows(
 
 @wp.kernel(enable_backward=False)
 def scatter_rows(
-    weight: wp.array(dtype=Any),
-    kind: wp.int32,
-    seed: wp.array(dtype=wp.uint32),
-    table: wp.array(dtype=wp.uint32),
-    x: wp.array(dtype=Any),
-    of_events: bool,
-    y: wp.array(dtype=Any),
-):
+    weight: Array, kind: wp.int32, seed: wp.array(dtype=wp.uint32), table: wp.array(dtype=wp.uint32),
+    x: Array, of_events: bool, y: Array,
+):  # fmt: skip
     row = wp.uint32(wp.tid())
     draw, column = wp.uint32(0), wp.uint32(0)
     columns = wp.uint32(y.shape[0])

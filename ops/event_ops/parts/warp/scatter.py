@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import warp as wp
 
 from event_ops.checks.keywords import refuse_error
-from event_ops.parts.warp.access import at, bounded, is_active, place
+from event_ops.parts.warp.access import Array, Array2d, at, bounded, is_active, place
 from ffi_bridge import warp_kernel
 
 
@@ -28,13 +28,7 @@ def sums_of(kernel: Any, outs: Any, launch_dims: Any) -> Callable[..., jax.Array
 
 
 @wp.kernel(enable_backward=False)
-def add_rows(
-    data: wp.array(dtype=Any),
-    indices: wp.array(dtype=Any),
-    indptr: wp.array(dtype=Any),
-    events: wp.array(dtype=Any),
-    y: wp.array(dtype=Any),
-):
+def add_rows(data: Array, indices: Array, indptr: Array, events: Array, y: Array):
     """y += A.T @ events, one thread per row."""
     i = wp.tid()
     nse = indices.shape[0]
@@ -64,13 +58,7 @@ def scatter_place(index: Any, size: wp.int32, clip: bool, from_end: bool) -> wp.
 
 
 @wp.kernel(enable_backward=False)
-def add_at_places(
-    indices: wp.array(dtype=Any),
-    updates: wp.array2d(dtype=Any),
-    clip: bool,
-    from_end: bool,
-    y: wp.array2d(dtype=Any),
-):
+def add_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, y: Array2d):
     k, c = wp.tid()
     j = scatter_place(indices[k], y.shape[0], clip, from_end)
     if j >= 0:
