@@ -18,5 +18,5 @@ def axpy(a: Any, x: Any, y: Any, z: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """Return the function of arrays that calls the kernel."""
     return numba_kernel(axpy, outs)

@@ -14,5 +14,5 @@ def axpy(a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def build(**_: Any) -> Callable[..., jax.Array]:
-    """The function of arrays."""
+    """Return `axpy`."""
     return axpy

@@ -15,5 +15,5 @@ def axpy(a: wp.array(dtype=Any), x: wp.array(dtype=Any), y: wp.array(dtype=Any),
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """The callable."""
+    """Return the function of arrays that calls the kernel."""
     return warp_kernel(axpy, outs)
