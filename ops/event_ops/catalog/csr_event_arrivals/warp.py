@@ -11,7 +11,7 @@ from ffi_bridge import warp_kernel
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
 
     def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
         events = lagged(history, slot, shape[0], outs.dtype)

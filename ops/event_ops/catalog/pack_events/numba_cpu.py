@@ -18,5 +18,5 @@ def pack_events(events: Any, words: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
     return numba_kernel(pack_events, outs)

@@ -21,5 +21,5 @@ def pack_events(events: Any, words: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
     return numba_cuda_kernel(pack_events, outs, grid=blocks_of(outs.size), block=BLOCK)

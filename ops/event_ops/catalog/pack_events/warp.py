@@ -20,5 +20,5 @@ def pack(events: wp.array(dtype=wp.bool), words: wp.array(dtype=wp.uint32)):
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
     return warp_kernel(pack, outs)

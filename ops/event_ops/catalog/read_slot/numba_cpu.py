@@ -25,5 +25,5 @@ def read_slot(buffer: Any, slot: Any, arrivals: Any, y: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
     return numba_kernel(read_slot, outs, input_output_aliases={0: 1})

@@ -18,7 +18,7 @@ def read_and_clear(buffer: Array2d, slot: Array, arrivals: Array):
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
     arrivals, whole = outs
     run = warp_kernel(
         read_and_clear, (whole, arrivals), launch_dims=arrivals.shape, in_out_argnames=["buffer"]

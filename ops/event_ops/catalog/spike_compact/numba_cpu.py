@@ -21,5 +21,5 @@ def spike_compact(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
     return numba_kernel(spike_compact, outs)

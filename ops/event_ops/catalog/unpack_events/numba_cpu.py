@@ -10,5 +10,5 @@ from ffi_bridge import numba_kernel
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
     return numba_kernel(unpack_into, outs)

@@ -21,7 +21,7 @@ def unpack_events(words: Any, events: Any) -> None:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
 
     def call(words: Any) -> Any:
         return numba_cuda_kernel(unpack_events, outs, grid=blocks_of(words.size), block=BLOCK)(words)

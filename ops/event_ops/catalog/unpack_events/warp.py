@@ -16,5 +16,5 @@ def unpack(words: wp.array(dtype=wp.uint32), events: wp.array(dtype=wp.bool)):
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays."""
+    """Return the function of arrays that calls the kernel."""
     return warp_kernel(unpack, outs)
