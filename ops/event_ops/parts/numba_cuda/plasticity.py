@@ -13,9 +13,7 @@ from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, WARPS, blocks_of, lanes_where, rank_in
 from ffi_bridge import numba_cuda_callable
 
-PIECE = (
-    2 * WARP
-)  # entries of a row of mean length that a warp takes: few, since each waits for the one before
+PIECE = 2 * WARP  # entries of a mean row that a warp takes: few, since each waits for the one before
 WAVE = 1024  # blocks that a GPU runs at once
 
 

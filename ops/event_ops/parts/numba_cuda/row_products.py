@@ -49,7 +49,7 @@ def of_event(event_of: Any) -> Any:
 
 @cache
 def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
-    """Return the kernel `y[i] = sum of term(data, k, x, indices[k]) over row i`, by `lanes` threads mostly.
+    """Return the kernel `y[i] = sum of term(data, k, x, indices[k]) over row i`, mostly by `lanes` threads.
 
     `structure` is what `row_of` reads; x has `columns` elements. y is of `dtype`.
     """

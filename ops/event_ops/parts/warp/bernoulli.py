@@ -59,7 +59,7 @@ def gather_rows(
         if column < columns:
             if gap != NO_ENTRY:
                 j = wp.int32(column)
-                # If x are no events, 0 counts, too: its weight may be NaN.
+                # A number of 0 counts, too: its weight may be NaN.
                 if not of_events or is_active(x[j]):
                     total += weight_of(weight, kind, seed[0], row, column, word) * y.dtype(x[j])
                 column += wp.uint32(1)
