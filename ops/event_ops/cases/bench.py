@@ -35,7 +35,7 @@ class Bench:
         moved: counts the bytes that one call must move, however well its kernel is written.
     """
 
-    carried: Mapping[int, int] = field(default_factory=dict[int, int])
+    carried: Mapping[int, int] = field(default_factory=dict[int, int], hash=False)
     linear: tuple[int, ...] = ()
     moved: Count = every_array
 
