@@ -1,4 +1,4 @@
-"""For every test: strict modes; for those of CUDA kernels: a GPU made of Python."""
+"""Run every test in strict modes, and tests of CUDA kernels on a GPU made of Python."""
 
 import os
 import tempfile
@@ -74,7 +74,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes the emulated GPU, itself or by another fixture, has the mark `cudasim`."""
+    """Mark tests that take the emulated GPU, directly or by another fixture, with `cudasim`."""
     for item in items:
         if "gpu" in getattr(item, "fixturenames", ()):
             item.add_marker("cudasim")

@@ -1,4 +1,4 @@
-"""Whether tests reach enough: `covered.py FILE`, of `coverage json`; ends with 1 where they do not."""
+"""Check that tests reach enough: `covered.py FILE`, made by `coverage json`; ends with 1 if they do not."""
 
 from __future__ import annotations
 

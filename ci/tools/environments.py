@@ -1,4 +1,4 @@
-"""What the sessions of noxfile.py share: which Pythons are here, what is installed, how pytest is run."""
+"""Share among the sessions of noxfile.py which Pythons exist, what is installed and how pytest runs."""
 
 import os
 import re
@@ -28,7 +28,7 @@ def select_pyenv_versions() -> None:
 
 
 def answers(version: str) -> bool:
-    """Whether this Python runs here: a shim of pyenv may be found, and refuse."""
+    """Return whether this Python runs here: a shim of pyenv may exist and refuse."""
     command = shutil.which(f"python{version}")
     return command is not None and subprocess.run([command, "--version"], capture_output=True).returncode == 0
 

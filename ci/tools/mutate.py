@@ -96,7 +96,7 @@ def leave_out(session: WorkDB, sample: int | None, seed: int) -> None:
 
 
 def looked_at(session: WorkDB) -> list[WorkResult]:
-    """What came of the changes that were made."""
+    """The results of the changes that were made."""
     results = [result for _, result in session.completed_work_items]
     return [result for result in results if result.worker_outcome != WorkerOutcome.SKIPPED]
 

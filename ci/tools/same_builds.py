@@ -16,7 +16,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """What is in one folder only, or differs, a line each."""
+    """Return a line for each file that is in one folder only or differs."""
     a, b = digests(one), digests(other)
     only = [f"{name}: built once only" for name in sorted(a.keys() ^ b.keys())]
     return only + [f"{name}: two builds differ" for name in a.keys() & b.keys() if a[name] != b[name]]

@@ -1,4 +1,4 @@
-"""Whether a tag is the version of the three distributions and of CITATION.cff, and the changelog has its day.
+"""Check that a tag is the version of the three distributions and of CITATION.cff, dated in the changelog.
 
 python3 ci/tools/tagged.py v0.1.0
 """

@@ -1,4 +1,4 @@
-"""A conformance suite for operators: whoever registers one gets its tests, in the catalog or elsewhere.
+"""Test operators, those of the catalog and anybody else's, for what every operator must have.
 
 `check_operator` runs it from Python, `pytest --operators MODULE` as tests.
 """

@@ -1,4 +1,4 @@
-"""Kernels for all threads on inputs of any size: operators choose them for large ones only."""
+"""Choose the kernels for all threads on inputs of any size; operators choose them for large inputs only."""
 
 from __future__ import annotations
 

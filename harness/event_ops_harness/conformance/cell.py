@@ -21,12 +21,12 @@ SEED: Final = 7
 
 @dataclass(frozen=True)
 class Property:
-    """What an operator must have.
+    """A property that operators must have.
 
-    `check` raises where it has not. `wants(operator, case)` says for which cases it is looked at on the
-    default backend, `of_others` for which of these on every other; `backends` limits it to some. `obstacle()`
-    says why it cannot be looked at here. `large`: the default backend is looked at on a large case, too.
-    `apart`: it needs a process that began with the variables `properties.APART`.
+    `check` raises where an operator lacks it. `wants(operator, case)` chooses the cases on which the default
+    backend is checked, `of_others` those of them on which every other backend is; `backends` limits both to
+    some backends. `obstacle()` says why it cannot be checked on this machine. `large`: check the default
+    backend on a large case, too. `apart`: check in a process begun with the variables `properties.APART`.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Cell:
-    """A test: what is looked at, and on which inputs."""
+    """A test: a property of an operator, on a backend, a case and a dtype."""
 
     operator: Operator
     backend: str
@@ -53,38 +53,38 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """operator-backend-case-dtype-property, and the index dtype where it is not int32."""
+        """Return "operator-backend-case-dtype-property", with the index dtype where it is not int32."""
         parts = [self.operator.name, self.backend, self.case.name, self.dtype]
         parts += [] if self.index_dtype == "int32" else [self.index_dtype]
         return "-".join([*parts, self.prop.name])
 
     def check(self) -> None:
-        """Raise whatever shows that the property is missing."""
+        """Raise an exception that shows what is wrong, unless the operator has the property."""
         with types_of(self.dtype, self.index_dtype):
             self.prop.check(_trial(self.operator, self.backend, self.case, self.dtype, self.index_dtype))
 
     def inputs(self) -> Arguments:
-        """Arguments of the call."""
+        """Return the arguments of the call."""
         return inputs_of(self.case, self.dtype, self.index_dtype)
 
 
 def inputs_of(case: Case, dtype: str, index_dtype: str) -> Arguments:
-    """Arguments of a call, NumPy arrays, the same at every call."""
+    """Return the arguments of a call, as NumPy arrays; the same ones each time."""
     return case.make(np.random.default_rng(SEED), dtype, index_dtype)
 
 
 def index_dtype_of(dtype: str) -> str:
-    """The usual dtype of indices beside one of values: as wide."""
+    """Return the usual dtype of indices beside values of `dtype`: one that is as wide."""
     return "int64" if dtype in WIDE else "int32"
 
 
 def types_of(*dtypes: str) -> AbstractContextManager[None]:
-    """64-bit types where one of the dtypes is wide, and none where none is."""
+    """Enable 64-bit types within the block if one of the dtypes is wide, and disable them if none is."""
     return jax.enable_x64(bool(set(dtypes) & set(WIDE)))
 
 
 class Trial:
-    """An operator on a backend with the arguments of a case, for properties to look at."""
+    """An operator on a backend with the arguments of a case, on which properties are checked."""
 
     def __init__(self, operator: Operator, backend: str, case: Case, dtype: str, index_dtype: str) -> None:
         self.operator, self.backend, self.case, self.dtype = operator, backend, case, dtype
@@ -95,7 +95,7 @@ class Trial:
         self.rtol = case.relative_tolerance(dtype)
 
     def f(self, *args: Any) -> Any:
-        """The operator on this backend as a function of its arrays."""
+        """Call the operator on this backend, as a function of its arrays."""
         return self.operator.function(*args, backend=self.backend, **self.kwargs)
 
     def same(self, result: Any, expected: Any, factor: float = 1.0) -> None:
@@ -103,7 +103,7 @@ class Trial:
         assert_same(result, expected, factor * self.rtol)
 
     def differentiable(self) -> tuple[Callable[..., list[Any]], list[Any]]:
-        """The float outputs as a function of the differentiable arguments, and those arguments."""
+        """Return a function from the differentiable arguments to the float outputs, and those arguments."""
         places = self.case.differentiable
 
         def active(*xs: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Look at cells from Python."""
+"""Check cells from Python."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def check_operator(
     properties: Sequence[str] = (),
     profile: str = QUICK,
 ) -> Report:
-    """Whether an operator has every property on each of its backends that runs on this machine's CPU.
+    """Check every property of an operator on each of its backends that runs on this machine's CPU.
 
-    Kernels run in this process; for the properties `bounds`, `shard_map` and `races` in another one, which
-    imports the module that lists the operator in `OPERATORS`: where none does, what needs it is skipped.
+    Kernels run in this process, except for the properties `bounds`, `shard_map` and `races`: these need
+    another process, which imports the module that lists the operator in `OPERATORS`. Without such a module
+    they are skipped.
 
     Args:
         operator: an `Operator`, which holds what the rest would say; or a kernel, whose cases are then
@@ -63,7 +64,7 @@ def check_operator(
 
 
 def _look_at(cell: Cell, processes: Processes, place: Place | None) -> Outcome:
-    """Look at a cell in a process of its own, where the property needs one that finds the operator."""
+    """Check a cell, in a process of its own if the property needs one."""
     if cell.prop.apart and place is not None:
         return processes.look_at(cell, place)
     obstacle = cell.prop.obstacle()
@@ -73,7 +74,7 @@ def _look_at(cell: Cell, processes: Processes, place: Place | None) -> Outcome:
 
 
 def look_at(cell: Cell, module: str | None = None) -> Outcome:
-    """Whether a cell has its property; `module`: where its operator is found."""
+    """Check a cell and return its outcome; `module` lists the operator."""
     obstacle = cell.prop.obstacle()
     if obstacle is not None:
         return Outcome(cell, SKIPPED, obstacle)

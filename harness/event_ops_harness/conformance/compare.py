@@ -1,4 +1,4 @@
-"""Whether two results agree, and what to say where they do not."""
+"""Compare two results, and say where and how they differ."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ _KINDS = {"b": "bool", "i": "integer", "u": "integer", "f": "float", "c": "compl
 
 
 class Mismatch(AssertionError):
-    """A result that is not what was expected; the text has place, got, expected and tolerance."""
+    """A result differs from what was expected; the text has the place, both values and the tolerance."""
 
 
 class NotApplicable(Exception):
-    """A property that this operator cannot have, and why: skipped, not passed."""
+    """The operator cannot have this property, and the text says why: the cell is skipped, not passed."""
 
 
 class Bound(NamedTuple):
-    """The error that is allowed: so many units in the last place of `scale`, that is, of eps * scale."""
+    """The error that is allowed: a number of units in the last place of `scale`, each eps * scale."""
 
     scale: Any  # one for all values of an output, or one for each
     ulps: Any
 
 
 def eps_of(x: Any) -> float:
-    """The machine epsilon of an array's dtype; 0 for integers and bools, which are exact."""
+    """Return the machine epsilon of an array's dtype; 0 for integers and bools, which are exact."""
     dtype = np.asarray(x).dtype
     return float(np.finfo(dtype).eps) if dtype.kind in "fc" else 0.0
 
 
 def largest_of(x: Any) -> float:
-    """The largest magnitude of an array; what is not finite does not count."""
+    """Return the largest finite magnitude of an array."""
     values = np.asarray(x)
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max()) if finite.size else 0.0
 
 
 def assert_same(result: Any, expected: Any, rtol: float) -> None:
-    """Equal structure, shapes and dtypes; values within `rtol` of the largest magnitude; NaN equals NaN.
+    """Raise Mismatch unless structures, shapes and dtypes are equal, and values are within a tolerance.
 
-    A value's error is measured against the largest of its array, since a sum's is.
+    The tolerance is `rtol` times the largest magnitude of the array, as the error of a sum depends on its
+    terms. NaN equals NaN.
     """
     results, wanted = jax.tree.leaves(result), jax.tree.leaves(expected)
     relative = [rtol / eps if (eps := eps_of(x)) else 0.0 for x in results]
@@ -52,7 +53,7 @@ def assert_same(result: Any, expected: Any, rtol: float) -> None:
 
 
 def assert_within(result: Any, expected: Any, bounds: Sequence[Bound]) -> None:
-    """The same, where each output has a bound of its own."""
+    """Raise Mismatch as `assert_same` does, where each output has a bound of its own."""
     results, wanted = jax.tree.leaves(result), jax.tree.leaves(expected)
     if len(results) != len(wanted):
         raise Mismatch(f"got {len(results)} outputs; expected {len(wanted)}")

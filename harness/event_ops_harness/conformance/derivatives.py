@@ -1,4 +1,4 @@
-"""Derivatives: against finite differences, against each other, under vmap and remat."""
+"""Check derivatives: against finite differences, against each other, under vmap and remat."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _dot(a: Any, b: Any) -> Any:
 
 
 def _is_linear(f: Any, xs: list[Any], i: int) -> bool:
-    """Whether the traced operator accepts input i as linear: no tangent depends on where it is taken."""
+    """Return whether the traced operator is linear in input i: no tangent depends on where it is taken."""
     in_one = lambda z: f(*xs[:i], z, *xs[i + 1 :])  # noqa: E731
     zero = all(not jnp.any(y) for y in in_one(jnp.zeros_like(xs[i])))
     direction = jnp.ones_like(xs[i])

@@ -1,4 +1,4 @@
-"""What inactive events hide: NaN, in derivatives, too."""
+"""Check that inactive events hide NaN, also in derivatives."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def nan_derivatives(trial: Trial) -> None:
 
 
 def _without_what_does_not_count(f: Any, xs: list[Any], ys: list[Any]) -> list[Any]:
-    """The inputs, with NaN for each of their elements that may be NaN without a change of an output."""
+    """Return the inputs with NaN in every element that changes no output by being NaN."""
     hidden = list(xs)
     for i, place in _some_places(xs):
         poisoned = _with(xs[i], place, np.nan)
@@ -44,7 +44,7 @@ def _without_what_does_not_count(f: Any, xs: list[Any], ys: list[Any]) -> list[A
 
 
 def _check_reach(what: str, linear: Any, likes: list[Any]) -> None:
-    """Raise Mismatch where a NaN given to `linear` shows in what a number at its place does not change."""
+    """Raise Mismatch if a NaN given to `linear` shows where another number at its place changes nothing."""
     for i, place in _some_places(likes):
         given = [np.zeros_like(x) for x in likes]
         for one, poisoned in zip(
@@ -59,7 +59,7 @@ def _check_reach(what: str, linear: Any, likes: list[Any]) -> None:
 
 
 def _some_places(xs: list[Any]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The number of an array and a place in it: all of small ones, and of larger ones some."""
+    """Yield (number of an array, place in it): all places of small arrays, some of larger ones."""
     for i, x in enumerate(xs):
         for flat in range(0, x.size, x.size // _PLACES + 1):
             yield i, tuple(map(int, np.unravel_index(flat, x.shape)))

@@ -1,4 +1,4 @@
-"""Inputs: bad ones are refused as documented, indices of 64 bits work, nothing is touched out of bounds."""
+"""Check inputs: mistakes are refused as documented, and no kernel leaves its arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every row of a matrix found, in one file."""
+"""Merge what all rows of the matrix found into one file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OUTPUT: Final = RESULTS / "matrix.json"
 
 
 def merged(rows: Path, cells: Path) -> dict[str, Any]:
-    """The rows of a TOML file, and all cells that are in `cells`, a file for each row."""
+    """Return the rows of a TOML file with all cells of the folder `cells`, which has a file for each row."""
     found = tomllib.loads(rows.read_text(encoding="utf-8"))["row"]
     every = [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in found]
     by_row = {row["name"]: sorted(_found(cells / f"{row['name']}.json"), key=_place) for row in every}
@@ -43,7 +43,7 @@ def _found(file: Path) -> list[dict[str, str]]:
 
 
 def _place(cell: dict[str, str]) -> tuple[str, int, int, str, str]:
-    """Not the order in which several processes came to an end."""
+    """Return a key that does not depend on the order in which processes ended."""
     backends, properties = PREFERENCE["cpu"], [wanted.name for wanted in PROPERTIES]
     backend = backends.index(cell["backend"]) if cell["backend"] in backends else len(backends)
     return cell["operator"], backend, properties.index(cell["property"]), cell["case"], cell["dtype"]
@@ -70,7 +70,7 @@ def _why_not(row: dict[str, Any]) -> str:
 
 
 def _answers(command: str) -> bool:
-    """Whether it runs here: a shim of pyenv may be found, and refuse."""
+    """Return whether this Python runs here: a shim of pyenv may exist and refuse."""
     found = shutil.which(command)
     return found is not None and subprocess.run([found, "--version"], capture_output=True).returncode == 0
 
@@ -90,14 +90,14 @@ def show(console: Console, matrix: dict[str, Any]) -> None:
 
 
 def _a_cell_a_line(matrix: dict[str, Any]) -> str:
-    """As JSON that a diff shows cell by cell."""
+    """Return JSON with a line for each cell, so that a diff shows single cells."""
     head = json.dumps({key: value for key, value in matrix.items() if key != "cells"}, indent=1)
     cells = ",\n".join(json.dumps(cell) for cell in matrix["cells"])
     return f'{head.removesuffix("}").rstrip()},\n "cells": [\n{cells}\n]}}\n'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Merge, show and write; 1 if a cell failed."""
+    """Merge, show and write; return 1 if a cell failed."""
     parser = argparse.ArgumentParser(
         prog="python -m event_ops_harness.conformance.matrix", description=__doc__
     )

@@ -1,4 +1,4 @@
-"""The right result on the inputs of a trial."""
+"""Compute the right result on the inputs of a trial."""
 
 from __future__ import annotations
 

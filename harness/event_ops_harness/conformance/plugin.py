@@ -1,4 +1,4 @@
-"""pytest plugin: `pytest --operators MODULE` looks at the operators that MODULE.OPERATORS lists.
+"""Plugin for pytest: `pytest --operators MODULE` checks the operators that MODULE.OPERATORS lists.
 
 A cell is a test. `--profile full` takes all cases, `--properties a,b` some properties, `--cell ID` one cell;
 `--cells-json FILE` writes what came out. Kernels run in processes of their own: pytest survives them.
@@ -28,7 +28,7 @@ _PROCESSES = pytest.StashKey[Processes]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options."""
+    """Add the options."""
     group = parser.getgroup("operators", "conformance of operators of event-ops, or of one's own")
     group.addoption("--operators", metavar="MODULE", action="append", default=[], help="has OPERATORS")
     group.addoption("--profile", choices=(QUICK, FULL), default=QUICK, help="default: quick")
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where operators are named and files are not, only the operators are tested."""
+    """Test the operators alone, if operators are named and files are not."""
     if config.getoption("operators"):
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
             config.args = []  # nor is any conftest.py loaded that lies beside this file
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Choose the cells; what is wrong with the options is said before anything runs."""
+    """Choose the cells, so that errors in the options are reported before anything runs."""
     options: Any = session.config.option
     if options.operators:
         session.config.stash[_CHOSEN] = chosen_cells(options)
@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 
 
 def chosen_cells(options: Any) -> dict[str, list[tuple[Place, Cell]]]:
-    """Module -> the cells that the options ask for, and where other processes find their operators."""
+    """Return, for each module, the cells that the options ask for, and where processes find operators."""
     only = tuple(filter(None, options.properties.split(",")))
     try:
         named(only)
@@ -96,7 +96,7 @@ def _operators(module: str) -> Sequence[Operator]:
 
 
 def _only(wanted: str, found: dict[str, list[tuple[Place, Cell]]]) -> dict[str, list[tuple[Place, Cell]]]:
-    """The cell that has this id; raise UsageError where there is none."""
+    """Return the cell with this id; raise UsageError if there is none."""
     chosen = {name: [pair for pair in pairs if pair[1].id == wanted] for name, pairs in found.items()}
     if not any(chosen.values()):
         known = [cell.id for pairs in found.values() for _, cell in pairs]
@@ -110,7 +110,7 @@ class Operators(pytest.Collector):
     """The chosen cells of a module."""
 
     def collect(self) -> Iterator[CellItem]:
-        """The cells."""
+        """Yield the cells."""
         chosen: Any = self.config.stash[_CHOSEN]
         for place, cell in chosen[self.name]:
             yield CellItem.from_parent(self, name=cell.id, cell=cell, place=place)
@@ -124,7 +124,7 @@ class CellItem(pytest.Item):
         self.cell, self.place = cell, place
 
     def runtest(self) -> None:
-        """Skip, fail with all there is to say, or pass."""
+        """Check the cell: pass, skip, or fail with an explanation."""
         outcome = self.config.stash[_PROCESSES].look_at(self.cell, self.place)
         self.user_properties.append((_KEY, outcome.as_json()))
         if outcome.status == SKIPPED:
@@ -133,12 +133,12 @@ class CellItem(pytest.Item):
             pytest.fail(outcome.reason, pytrace=False)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """What pytest prints."""
+        """Return the place and the name that pytest prints."""
         return self.place.module, None, self.cell.id
 
 
 class Outcomes:
-    """Gathers what came out, also from the processes of pytest-xdist."""
+    """Outcomes of the cells, gathered from all processes of pytest-xdist."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -150,6 +150,6 @@ class Outcomes:
             self._cells += [value for key, value in report.user_properties if key == _KEY]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write them, in the process that has them all."""
+        """Write the outcomes, in the process that has all of them."""
         if self._path is not None and not hasattr(session.config, "workerinput"):
             self._path.write_text(json.dumps(self._cells, indent=0) + "\n")

@@ -1,4 +1,4 @@
-"""Look at cells in other processes: with the variables that a property needs, and none dies with a kernel."""
+"""Check cells in other processes: they have the variables that a property needs, and may die."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ main(*sys.argv[2:])
 
 
 class ProcessEndedError(Exception):
-    """A process ended while it looked at a cell; how, and why that may be."""
+    """A process ended while it checked a cell; the text says how, and what may be the reason."""
 
 
 class Place(NamedTuple):
-    """The place where other processes find an operator: `OPERATORS[index]` of a module."""
+    """Where other processes find an operator: `OPERATORS[index]` of a module."""
 
     module: str
     index: int
 
     @classmethod
     def of(cls, operator: Operator) -> Place | None:
-        """Find an operator; None where no module but the main program lists it."""
+        """Find an operator; return None if no module but the main program lists it."""
         for name, module in list(sys.modules.items()):
             listed = getattr(module, "__dict__", {}).get("OPERATORS")
             if name != "__main__" and isinstance(listed, list | tuple):
@@ -52,22 +52,22 @@ class Place(NamedTuple):
 
 
 class Processes:
-    """A process that looks at cells, and one with the variables `APART`, begun when they are needed."""
+    """Two processes that check cells, one with the variables `APART`; each starts when it is needed."""
 
     def __init__(self) -> None:
         self._begun: dict[bool, _Process] = {}
         self._deadly: dict[tuple[Place, str], str] = {}  # by operator and backend, the first cell
 
     def end(self) -> None:
-        """End those that were begun; the next cell begins another."""
+        """End the processes; the next cell starts a new one."""
         for process in self._begun.values():
             process.end()
         self._begun.clear()
 
     def look_at(self, cell: Cell, place: Place) -> Outcome:
-        """Return whether a cell has its property; a process that ends is a failure of the cell.
+        """Check a cell and return its outcome; the cell fails if the process ends.
 
-        The operator is then looked at on that backend for its bounds alone.
+        After that, only the bounds of that operator on that backend are checked.
         """
         first = self._deadly.get((place, cell.backend))
         if first is not None and cell.prop is not BOUNDS:
@@ -90,7 +90,7 @@ class Processes:
             raise
 
     def _found_by_checks(self, cell: Cell, place: Place) -> str:
-        """Say what canaries and index checks find in the call that a process did not survive."""
+        """Return what canaries and index checks find in the call that a process did not survive."""
         if cell.prop is BOUNDS or cell.backend not in (BOUNDS.backends or ()):
             return ""
         try:
@@ -127,14 +127,14 @@ class _Process:
         raise ProcessEndedError(_how(self._process.returncode))
 
     def end(self) -> None:
-        """Wait until the process has ended, which it does where nobody can ask any more."""
+        """Close the connection, which ends the process, and wait for its end."""
         with contextlib.suppress(ConnectionError):
             self._line.close()
         self._process.wait()
 
 
 def _settings() -> dict[str, Any]:
-    """JAX's configuration, as far as it can be written down."""
+    """Return JAX's configuration, as far as JSON can hold it."""
     return {name: x for name, x in jax.config.values.items() if isinstance(x, bool | int | float | str)}
 
 

@@ -1,4 +1,4 @@
-"""The properties, and the cells of the matrix: operator x backend x case x dtype x property."""
+"""List the properties, and make the cells of the matrix: operator x backend x case x dtype x property."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ QUICK: Final = "quick"
 BOUNDS_CHECK: Final = "NUMBA_BOUNDSCHECK"
 FLAGS: Final = "XLA_FLAGS"
 THREADS: Final = "NUMBA_NUM_THREADS"
-# What kernels out of bounds, operators on several devices, and races show in. The number of threads is
-# a prime, so that shares begin anywhere in blocks of even sizes.
+# With these variables, accesses out of bounds, faults on several devices, and races show. The number of
+# threads is a prime, so that shares begin anywhere in blocks of even sizes.
 APART: Final = {
     BOUNDS_CHECK: "1",
     FLAGS: f"--xla_force_host_platform_device_count={transforms.DEVICES}",
@@ -70,8 +70,8 @@ BOUNDS: Final = Property(
     "bounds", inputs.bounds, bounded, every, _needs_checks, backends=("numba_cpu", "warp"), apart=True
 )
 
-# In the quick profile other backends are looked at for their values, and for the ways into them: what lies
-# above the choice of a backend is the same for all.
+# In the quick profile other backends are checked for their values and for the ways into them: what lies above
+# the choice of a backend is the same for all.
 PROPERTIES: Final = (
     VALUES,
     Property("jit", values.jit, first, every),
@@ -105,7 +105,7 @@ PROPERTIES: Final = (
 
 
 def named(names: Sequence[str] = ()) -> list[Property]:
-    """The properties that have these names, all where there are none."""
+    """Return the properties with these names; all of them for no names."""
     chosen = [p for p in PROPERTIES if not names or p.name in names]
     if unknown := set(names) - {p.name for p in chosen}:
         known = ", ".join(p.name for p in PROPERTIES)
@@ -114,9 +114,10 @@ def named(names: Sequence[str] = ()) -> list[Property]:
 
 
 def cells(operators: Sequence[Operator], profile: str = QUICK, only: Sequence[str] = ()) -> list[Cell]:
-    """The cells of these operators on every backend of this machine's CPU; `only`: names of properties.
+    """Return the cells of these operators on every backend of this machine's CPU.
 
-    "quick" takes as few cases as exercise each property, "full" all small ones; both the large one, too.
+    `only` names properties. "quick" takes as few cases as exercise each property, "full" all small ones; both
+    take the large one.
     """
     chosen = named(only)
     return [
@@ -151,9 +152,10 @@ def _of_dtypes(operator: Operator, backend: str, case: Case, wanted: Property) -
 
 
 def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[str, str]]:
-    """(dtype, index dtype): all of two cases on the default backend, and of the first on the others.
+    """Return the pairs (dtype, index dtype) of a case: all for the first two cases on the default backend and
+    for the first case on other backends.
 
-    Every pair is a kernel to compile; the cases that follow take other ways through it, with the same types.
+    Every pair is a kernel to compile. Later cases take other ways through the kernels, with the same types.
     """
     default = backend == operator.kernel.defaults["cpu"]
     every = small(operator, case) and case in operator.cases[: 2 if default else 1]

@@ -1,4 +1,4 @@
-"""What came out of a run: one outcome per cell, as text, as JSON, as a table."""
+"""Report a run: one outcome for each cell, as text, as JSON, as a table."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SHOWN: Final = 12  # elements of an input
 
 @dataclass(frozen=True)
 class Outcome:
-    """A cell, "passed", "failed" or "skipped", and why."""
+    """The outcome of a cell: "passed", "failed" or "skipped", and why."""
 
     cell: Cell
     status: str
     reason: str = ""
 
     def as_json(self) -> dict[str, str]:
-        """One row of matrix.json."""
+        """Return one row of matrix.json."""
         cell = self.cell
         return {
             "operator": cell.operator.name,
@@ -41,18 +41,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """Every outcome, in the order of the cells."""
+    """All outcomes, in the order of the cells."""
 
     outcomes: tuple[Outcome, ...]
 
     @property
     def failures(self) -> tuple[Outcome, ...]:
-        """Those that failed, by the size of their inputs: the first is the one to read."""
+        """Return the failures, sorted by the size of their inputs: read the first one first."""
         failed = (outcome for outcome in self.outcomes if outcome.status == FAILED)
         return tuple(sorted(failed, key=lambda o: sum(np.size(x) for x in o.cell.inputs()[0])))
 
     def caught_by(self) -> set[str]:
-        """The properties that failed."""
+        """Return the names of the properties that failed."""
         return {outcome.cell.prop.name for outcome in self.failures}
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ def _mark(counts: Counter[str] | None) -> str:
 
 
 def explain(cell: Cell, error: BaseException, module: str | None) -> str:
-    """The cell, its inputs, what is wrong, and the command that repeats it."""
+    """Return the cell, its inputs, what is wrong, and the command that repeats it."""
     args, kwargs = cell.inputs()
     lines = [f"{cell.id}: {(cell.prop.check.__doc__ or '').splitlines()[0]}"]
     lines += [f"  {type(error).__name__}: {error}"]
@@ -97,7 +97,7 @@ def explain(cell: Cell, error: BaseException, module: str | None) -> str:
 
 
 def again(cell: Cell, module: str) -> str:
-    """The command that looks at this cell alone."""
+    """Return the command that checks this cell alone."""
     return f"pytest --operators {module} --cell {shlex.quote(cell.id)}"
 
 

@@ -40,7 +40,7 @@ def _bounds(rounding: Rounding, result: Any, scales: Any, terms: Any) -> list[Bo
 
 
 def _ulps_of(n: Any, more: float, eps: float) -> Any:
-    """gamma_n, and so many ulps more, of the operator and of its oracle, in the operator's ulps."""
+    """Return gamma_n plus the extra ulps, of the operator and of its oracle, in the operator's ulps."""
     if eps == 0:
         return 0.0
     return sum(n * e / 2 / (1 - n * e / 2) + more * e for e in (eps, _ORACLE)) / eps

@@ -1,4 +1,4 @@
-"""Which cases a property is looked at on: all, or as few as exercise what it is about."""
+"""Select the cases on which a property is checked: all, or as few as exercise it."""
 
 from __future__ import annotations
 
@@ -15,58 +15,58 @@ EVENT_DRIVEN = "event-driven"  # the tag
 
 @functools.cache
 def small(operator: Operator, case: Case) -> bool:
-    """A case that exercises rules rather than sizes."""
+    """Return whether a case exercises rules rather than sizes."""
     args, _ = case.make(np.random.default_rng(0), operator.dtypes[0], "int32")
     return max((np.size(x) for x in args), default=0) < SMALL
 
 
 def large(operator: Operator) -> tuple[Case, ...]:
-    """The last of the cases worth timing, if it has no other use: threads are at work on it for a while."""
+    """Return the last benchmark case, if it has no other tag: threads work on it for a while."""
     return tuple(case for case in operator.tagged(BENCHMARK)[-1:] if CONFORMANCE not in case.tags)
 
 
 def every(operator: Operator, case: Case) -> bool:
-    """All of them."""
+    """Select all cases."""
     return True
 
 
 def first(operator: Operator, case: Case) -> bool:
-    """The operator's plainest case: enough where what is looked at lies above the choice of a backend."""
+    """Select the plainest case: enough for what lies above the choice of a backend."""
     return case is operator.tagged(CONFORMANCE)[0]
 
 
 def few(operator: Operator, case: Case) -> bool:
-    """The first case and one without elements; two and that one where the operator has a batching rule.
+    """Select the first case and one without elements; with a batching rule, the first two and that one.
 
-    Without a rule the bridge batches, in a loop around the kernel that is the same for every kernel.
+    Without a rule the bridge batches by a loop around the kernel, which is the same for every kernel.
     """
     plain = operator.tagged(CONFORMANCE)[: 2 if operator.kernel.rules.batching else 1]
     return small(operator, case) and (case in plain or case.name in ("no-rows", "empty"))
 
 
 def bounded(operator: Operator, case: Case) -> bool:
-    """The first cases, one without elements, and those whose indices lead out of bounds."""
+    """Select the first cases, one without elements, and those whose indices lead out of bounds."""
     astray = case.name.startswith(("out-of-range", "broken", "poisoned"))
     return few(operator, case) or (astray and small(operator, case))
 
 
 def event_driven(operator: Operator, case: Case) -> bool:
-    """All small ones with derivatives, of operators that promise something of inactive events."""
+    """Select all small cases with derivatives, of operators that promise something about inactive events."""
     return case in _smooth(operator) and EVENT_DRIVEN in operator.kernel.tags
 
 
 def smooth(operator: Operator, case: Case) -> bool:
-    """The first cases with derivatives, the widest, and those where some inputs must have none."""
+    """Select the first cases with derivatives, the widest one, and those in which some inputs have none."""
     special = bool(case.differentiable) and case.name.startswith(("poisoned", "out-of-range"))
     chosen = case in _smooth(operator)[:2] or widest(operator, case) or special
     return small(operator, case) and chosen
 
 
 def widest(operator: Operator, case: Case) -> bool:
-    """The first of the cases with the most differentiable arguments.
+    """Select the first of the cases with the most differentiable arguments.
 
-    Enough for every backend but the default: rules are the operator's, and the backend is a name that they
-    pass on to operators whose values are looked at on it.
+    This is enough for all backends but the default: rules belong to the operator, and pass the backend on by
+    name, to operators whose values are checked on it.
     """
     return case is max(_smooth(operator), key=lambda c: len(c.differentiable), default=None)
 

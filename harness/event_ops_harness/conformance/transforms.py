@@ -1,4 +1,4 @@
-"""Transforms: what they give is what calling the operator one by one gives."""
+"""Check transforms: they give what calling the operator one by one gives."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ DEVICES: Final = 8
 
 
 def variants(x: Any) -> Any:
-    """A batch of arrays like x, of which no two need be equal."""
+    """Return a batch of arrays like x, with different values where possible."""
     flat = x.reshape(-1)
     return jnp.stack([flat, jnp.roll(flat, 1), flat[::-1]]).reshape(BATCH, *x.shape)
 
 
 def movable(trial: Trial) -> list[int]:
-    """Which arguments may be batched."""
+    """Return the positions of the arguments that may be batched."""
     names = list(inspect.signature(trial.operator.function).parameters)
     names += [""] * len(trial.args)
     return [i for i in range(len(trial.args)) if names[i] not in FIXED]
 
 
 def one_by_one(f: Callable[..., Any], axes: Sequence[int | None], args: Sequence[Any]) -> Any:
-    """What vmap stands for."""
+    """Call f for each element of a batch, as `jax.vmap` means it."""
     picked = [
         [x if axis is None else jnp.take(x, i, axis) for x, axis in zip(args, axes, strict=True)]
         for i in range(BATCH)

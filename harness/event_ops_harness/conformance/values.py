@@ -1,4 +1,4 @@
-"""Values: those of the oracle, in every mode of execution, on every call, in every element."""
+"""Check values: those of the oracle, in every mode of execution, on every call, in every element."""
 
 from __future__ import annotations
 

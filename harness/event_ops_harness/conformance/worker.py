@@ -1,4 +1,4 @@
-"""A process that looks at the cells that another one asks for, as `processes` does."""
+"""Check the cells that another process asks for; `processes` starts this program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from event_ops_harness.statuses import SKIPPED
 
 
 def main(number: str, settings: str) -> None:
-    """Answer each line of the socket `number`, a cell, by a line: its status, and why."""
+    """Answer each line of the socket `number`, a cell, by a line with its status and the reason."""
     for name, value in json.loads(settings).items():
         if jax.config.values.get(name) != value:
             jax.config.update(name, value)
