@@ -154,7 +154,7 @@ class _Walk:
         if module.__name__.partition(".")[0] in _LIBRARIES or id(module) in self._modules:
             return
         self._modules.add(id(module))
-        for name in sorted(_names(code)):
+        for name in sorted(names_in(code)):
             if hasattr(module, name):
                 yield name
                 value = getattr(module, name)
@@ -184,10 +184,10 @@ def _is_numba_type(value: object) -> bool:
     return any(c.__name__ == "Type" and c.__module__.startswith("numba.") for c in type(value).__mro__)
 
 
-def _names(code: types.CodeType) -> set[str]:
-    """Return every global name and attribute in a function's code."""
+def names_in(code: types.CodeType) -> set[str]:
+    """Return every global name and attribute that code reads, also in functions within it."""
     inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+    return set(code.co_names).union(*map(names_in, inner))
 
 
 def is_library_name(value: object) -> bool:

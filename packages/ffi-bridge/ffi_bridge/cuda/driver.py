@@ -77,7 +77,8 @@ class CudaDriver:
     @functools.cached_property
     def capability(self) -> tuple[int, int]:
         """Return the lowest of all devices; code for it runs on later minor versions of the same major."""
-        found = sorted({self._capability_of(device) for device in self.devices})
+        major, minor = _COMPUTE_CAPABILITY
+        found = sorted({(self._attribute(major, i), self._attribute(minor, i)) for i in self.devices})
         if found[0][0] != found[-1][0]:
             raise BackendUnavailableError(
                 f"the GPUs of this machine have compute capabilities {found}, of different major versions; "
@@ -125,10 +126,6 @@ class CudaDriver:
             self._call("cuKernelGetFunction", ctypes.byref(function), kernel)
         finally:
             self._call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
-
-    def _capability_of(self, device: int) -> tuple[int, int]:
-        major, minor = (self._attribute(attribute, device) for attribute in _COMPUTE_CAPABILITY)
-        return major, minor
 
     def _attribute(self, attribute: int, device: int) -> int:
         value = ctypes.c_int()

@@ -43,29 +43,24 @@ class LaunchExtents:
                 f"grid={grid!r}, block={block!r}, launch_dims={launch_dims!r}: give either grid and block, "
                 "or launch_dims"
             )
-        if launch_dims is not None:
-            (threads,) = integers("threads_per_block", threads_per_block, "a number of threads", 1, most=1)
-            dims = _dims("launch_dims", launch_dims, least=0)
-            sizes = BLOCKS.get(len(dims), (threads,))
-            wide = tuple(max(1, min(size, dim)) for size, dim in zip(sizes, dims, strict=True))
-            return cls(
-                _filled(-(-dim // size) for dim, size in zip(dims, wide, strict=True)),
-                _filled(wide),
-                _shared(shared_mem),
-            ).checked()
-        return cls(
-            _extents("grid", grid, least=0), _extents("block", block, least=1), _shared(shared_mem)
-        ).checked()
+        (shared,) = integers("shared_mem", shared_mem, "a number of bytes", 0, most=1)
+        if launch_dims is None:
+            return cls(_filled(_dims("grid", grid, 0)), _filled(_dims("block", block, 1)), shared)
+        (threads,) = integers("threads_per_block", threads_per_block, "a number of threads", 1, most=1)
+        dims = _dims("launch_dims", launch_dims, 0)
+        sizes = BLOCKS.get(len(dims), (threads,))
+        wide = [max(1, min(size, dim)) for size, dim in zip(sizes, dims, strict=True)]
+        blocks = (-(-dim // size) for dim, size in zip(dims, wide, strict=True))
+        return cls(_filled(blocks), _filled(wide), shared)
 
-    def checked(self) -> LaunchExtents:
-        """Return these extents; raise KernelDefinitionError if no GPU can launch them."""
+    def __post_init__(self) -> None:
+        """Raise KernelDefinitionError if no GPU can launch these extents."""
         if math.prod(self.block) > MAX_THREADS or any(map(operator.gt, self.block, MAX_BLOCK)):
             raise KernelDefinitionError(
                 f"a block of {self.block} threads; CUDA allows {MAX_BLOCK}, and {MAX_THREADS} together"
             )
         if any(map(operator.gt, self.grid, MAX_GRID)):
             raise KernelDefinitionError(f"a grid of {self.grid} blocks; CUDA allows {MAX_GRID}")
-        return self
 
 
 def integers(name: str, given: Any, expected: str, least: int, most: int) -> tuple[int, ...]:
@@ -84,14 +79,6 @@ def _dims(name: str, given: Any, least: int) -> tuple[int, ...]:
     return integers(name, given, "one to three integers", least, most=3)
 
 
-def _extents(name: str, given: Any, least: int) -> Extents:
-    return _filled(_dims(name, given, least))
-
-
 def _filled(dims: Iterable[int]) -> Extents:
     x, y, z = (*dims, 1, 1)[:3]
     return x, y, z
-
-
-def _shared(given: Any) -> int:
-    return integers("shared_mem", given, "a number of bytes", 0, most=1)[0]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,41 +29,25 @@ class Int32(np.int64):
     """An int32, such as the votes of a warp; as in Numba, arithmetic with it gives an int64."""
 
 
+def _atomic(change: Callable[..., Any]) -> Any:
+    """Return the method that sets an element to `change(old, *given)`, and returns the old value."""
+
+    def update(self: _Atomic, array: Any, index: Any, *given: Any) -> Any:
+        with current().block.lock:
+            old = array[index]
+            array[index] = change(old, *given)
+            return old
+
+    return update
+
+
 class _Atomic:
     """`cuda.atomic`: each returns the old value; out-of-range indices raise, as in NumPy."""
 
-    def _update(self, array: Any, index: Any, change: Any) -> Any:
-        with current().block.lock:
-            old = array[index]
-            array[index] = change(old)
-            return old
-
-    def add(self, array: Any, index: Any, value: Any) -> Any:
-        return self._update(array, index, lambda old: old + value)
-
-    def sub(self, array: Any, index: Any, value: Any) -> Any:
-        return self._update(array, index, lambda old: old - value)
-
-    def max(self, array: Any, index: Any, value: Any) -> Any:
-        return self._update(array, index, lambda old: max(old, value))
-
-    def min(self, array: Any, index: Any, value: Any) -> Any:
-        return self._update(array, index, lambda old: min(old, value))
-
-    def and_(self, array: Any, index: Any, value: Any) -> Any:
-        return self._update(array, index, lambda old: old & value)
-
-    def or_(self, array: Any, index: Any, value: Any) -> Any:
-        return self._update(array, index, lambda old: old | value)
-
-    def xor(self, array: Any, index: Any, value: Any) -> Any:
-        return self._update(array, index, lambda old: old ^ value)
-
-    def exch(self, array: Any, index: Any, value: Any) -> Any:
-        return self._update(array, index, lambda _: value)
-
-    def cas(self, array: Any, index: Any, old: Any, value: Any) -> Any:
-        return self._update(array, index, lambda found: value if found == old else found)
+    add, sub, max, min = map(_atomic, (operator.add, operator.sub, max, min))
+    and_, or_, xor = map(_atomic, (operator.and_, operator.or_, operator.xor))
+    exch = _atomic(lambda old, value: value)
+    cas = _atomic(lambda found, old, value: value if found == old else found)
 
 
 class _Shared:

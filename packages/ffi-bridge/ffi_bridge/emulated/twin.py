@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from ffi_bridge.contents.fingerprint import names_in
 from ffi_bridge.emulated.device import MEETINGS, Device
 from ffi_bridge.numba_cuda.compile import compilers
 
@@ -24,7 +25,7 @@ class Twin:
     def _of(self, function: FunctionType) -> Any:
         if id(function) in self._made:
             return self._made[id(function)]
-        used = _names(function.__code__)
+        used = names_in(function.__code__)
         self.meets |= bool(MEETINGS & used)
         names: dict[str, Any] = {"__builtins__": function.__globals__.get("__builtins__", {})}
         cells = tuple(CellType() for _ in function.__closure__ or ())
@@ -51,9 +52,3 @@ def _element(array: Any, i: int) -> Any:
     """Return the element that lies `i` elements after the first of an array."""
     first = array[(slice(1),) * array.ndim]
     return np.lib.stride_tricks.as_strided(first, (i + 1,), (array.itemsize,))[i:].reshape(())
-
-
-def _names(code: CodeType) -> set[str]:
-    """Return every global and attribute that code reads, also in functions within it."""
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_names, inner))

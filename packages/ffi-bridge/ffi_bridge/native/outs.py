@@ -40,11 +40,6 @@ class Outs:
         """Return the name of every output's dtype."""
         return tuple(str(out.dtype) for out in self.flat)
 
-    @property
-    def original(self) -> Any:
-        """Return the pytree of `jax.ShapeDtypeStruct` that was given."""
-        return jax.tree.unflatten(self.tree, self.flat)
-
     def restore(self, flat: Sequence[Any]) -> Any:
         """Return the arrays `flat` in the structure of `outs`."""
         return jax.tree.unflatten(self.tree, flat)

@@ -47,7 +47,7 @@ class Call:
 
     def for_builder(self) -> dict[str, Any]:
         """Return a builder's keywords: `outs` in its original structure and the static arguments."""
-        return {**dict(self.static), "outs": self.outs.original}
+        return {**dict(self.static), "outs": self.outs.restore(self.outs.flat)}
 
     def for_rule(self) -> dict[str, Any]:
         """Return a rule's keywords: those of a builder, and `backend`, for the calls that the rule makes."""

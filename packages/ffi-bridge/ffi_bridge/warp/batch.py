@@ -155,4 +155,4 @@ def launches_of_batch(extents: LaunchExtents, sizes: Sequence[int]) -> Iterator[
     rows, rest = divmod(count, MAX_GRID[1])
     for first, y, z in ((0, MAX_GRID[1], rows), (count - rest, rest, 1)):
         if y and z:
-            yield first, replace(extents, grid=(extents.grid[0], y, z)).checked()
+            yield first, replace(extents, grid=(extents.grid[0], y, z))
