@@ -13,14 +13,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import (
-    INTEGERS,
-    NUMBERS,
-    as_array,
-    check_dtype,
-    check_same_dtype,
-    check_shape,
-)
+from event_ops.checks.arrays import INTEGERS, NUMBERS, as_array, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.keywords import resolved_mode, values_at_places
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
