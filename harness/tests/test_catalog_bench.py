@@ -122,15 +122,16 @@ def test_loop_does_what_so_many_calls_do(name: str):
         np.testing.assert_allclose(looped[i], out, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("csr_matmat", "csr_matvec", "csr_todense", "dense_event_matvec"),
-        *("ell_matvec", "scatter_add", "segment_sum"),
-    ],
-)
-def test_rivals_compute_the_same(name: str):
-    problem = problem_of(name)
+COMPUTED = [
+    *(("csr_matmat", ""), ("csr_todense", ""), ("dense_event_matvec", ""), ("ell_matvec", "")),
+    *(("csr_matvec", name) for name in ("random", "random-transposed")),
+    *(("scatter_add", ""), ("segment_sum", "")),
+]
+
+
+@pytest.mark.parametrize(("name", "case"), COMPUTED)
+def test_rivals_compute_the_same(name: str, case: str):
+    problem = problem_of(name, case)
     expected = problem.operator.function(*problem.args, backend="reference", **problem.kwargs)
     found = rivals.rivals_of(dataclasses.replace(problem, varying=None))
     assert found

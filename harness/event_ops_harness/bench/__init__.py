@@ -1,1 +1,1 @@
-"""Benchmarks beside rivals: one module each with a `main`; `nox -s bench -- NAME` runs them."""
+"""Measure beside rivals: one module each with a `main`; `nox -s bench -- NAME` runs them."""

@@ -84,4 +84,5 @@ def cells_of(row: Row, *names: str) -> list[str]:
 
 def print_skipped_rows(console: Console, rows: Sequence[Row]) -> None:
     """Print why some rows are empty."""
-    print_skipped(console, {row["simulator"]: row["skipped"] for row in rows if "skipped" in row})
+    for simulator, reason in sorted({(row["simulator"], row["skipped"]) for row in rows if "skipped" in row}):
+        print_skipped(console, {simulator: reason})

@@ -1,4 +1,4 @@
-"""Options, progress and results of a suite: what all of them do alike."""
+"""Do what all suites do alike: parse options, print what was skipped, write what was found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory traffic: the bytes that a call must move, and how fast the STREAM triad moves its own."""
+"""Count the bytes that a call must move, and time how fast the STREAM triad moves its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rivals of the operators, a file for each library, which says what the library can do.
+"""Offer rivals of the operators: a file for each library, which says what the library can do.
 
 Such a file imports its library at the top, and has `OFFERS`: operator -> `(Problem) -> {name: run}`, with
 everything compiled. An operator that no file names has no rival.

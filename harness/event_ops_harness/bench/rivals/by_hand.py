@@ -16,7 +16,7 @@ NAME: Final = "Numba by hand"
 
 @numba.njit
 def scatter_rows(weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, y: Any) -> None:
-    """`steps` times y = A.T @ events."""
+    """Compute y = A.T @ events `steps` times."""
     homogeneous = weights.size == 1
     for step in range(steps):
         events = bank[step % bank.shape[0]]
@@ -29,7 +29,7 @@ def scatter_rows(weights: Any, indices: Any, indptr: Any, bank: Any, steps: int,
 
 @numba.njit
 def gather_rows(weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, y: Any) -> None:
-    """`steps` times y = A @ events."""
+    """Compute y = A @ events `steps` times."""
     homogeneous = weights.size == 1
     for step in range(steps):
         events = bank[step % bank.shape[0]]
@@ -43,7 +43,7 @@ def gather_rows(weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, 
 
 @numba.njit
 def expsyn(decays: Any, weights: Any, indices: Any, indptr: Any, bank: Any, steps: int, g: Any) -> None:
-    """`steps` times g = g * decay + A.T @ spikes."""
+    """Compute g = g * decay + A.T @ spikes `steps` times."""
     homogeneous = weights.size == 1
     flat = g.reshape(-1)
     for step in range(steps):
@@ -59,7 +59,7 @@ def expsyn(decays: Any, weights: Any, indices: Any, indptr: Any, bank: Any, step
 
 @numba.njit
 def lif(V: Any, held: Any, I_syn: Any, spikes: Any, parameters: Any, steps: int) -> None:
-    """`steps` steps of `lif_step`; parameters are decay, E_L, V_th, V_reset, t_ref, dt."""
+    """Take `steps` steps of `lif_step`; parameters are decay, E_L, V_th, V_reset, t_ref, dt."""
     decay, E_L, V_th, V_reset, t_ref, dt = parameters
     for _ in range(steps):
         for i in range(V.size):
@@ -75,6 +75,8 @@ def lif(V: Any, held: Any, I_syn: Any, spikes: Any, parameters: Any, steps: int)
 
 
 def _matvec(problem: Problem) -> dict[str, Run]:
+    if problem.kwargs.get("transpose") or not np.ndim(problem.args[0]):
+        return {}
     matvec(*problem.args)
     return {NAME: repeated(lambda: matvec(*problem.args))}
 

@@ -49,16 +49,13 @@ def _catalog(backend: str) -> Make:
     return make
 
 
-def _bcsr(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
-    *arrays, x = _on_device(*parts, v)
-    sparse = import_module("jax.experimental.sparse")
-    return lambda: (sparse.BCSR(tuple(arrays), shape=shape) @ x).block_until_ready()
+def _matrix(library: str, name: str) -> Make:
+    def make(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
+        *arrays, x = _on_device(*parts, v)
+        kind = getattr(import_module(library), name)
+        return lambda: (kind(tuple(arrays), shape=shape) @ x).block_until_ready()
 
-
-def _brainevent(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
-    *arrays, x = _on_device(*parts, v)
-    library = import_module("brainevent")
-    return lambda: (library.CSR(tuple(arrays), shape=shape) @ x).block_until_ready()
+    return make
 
 
 def _scipy(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
@@ -79,8 +76,8 @@ WAYS: Final[Mapping[str, Way]] = {
     "event_ops, numba_cpu, Numba imported before": Way(("jax", "event_ops", "numba"), _catalog("numba_cpu")),
     "event_ops, reference": Way(("jax", "event_ops"), _catalog("reference")),
     "event_ops, warp": Way(("jax", "event_ops", "warp"), _catalog("warp")),
-    "JAX BCSR": Way(("jax", "jax.experimental.sparse"), _bcsr),
-    "BrainEvent": Way(("jax", "brainevent"), _brainevent),
+    "JAX BCSR": Way(("jax", "jax.experimental.sparse"), _matrix("jax.experimental.sparse", "BCSR")),
+    "BrainEvent": Way(("jax", "brainevent"), _matrix("brainevent", "CSR")),
     "SciPy": Way(("scipy.sparse",), _scipy),
     "Numba by hand, cache=True": Way((_BY_HAND,), _by_hand),
 }
