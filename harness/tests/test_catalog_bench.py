@@ -21,7 +21,7 @@ from event_ops_harness.bench.timing import seconds_per_step
 from event_ops_harness.results import Row
 
 OPERATORS = {operator.name: operator for operator in operators()}
-ALWAYS = {"by_jax", "by_numpy", "by_scipy"}  # dependencies of the harness
+ALWAYS = {"jax", "numpy", "scipy"}  # dependencies of the harness
 F4 = np.float32
 
 

@@ -23,10 +23,11 @@ def libraries() -> tuple[dict[str, Offers], dict[str, str]]:
     offers: dict[str, Offers] = {}
     skipped: dict[str, str] = {}
     for module in pkgutil.iter_modules(__path__):
+        library = module.name.removeprefix("by_")
         try:
-            offers[module.name] = importlib.import_module(f"{__name__}.{module.name}").OFFERS
+            offers[library] = importlib.import_module(f"{__name__}.{module.name}").OFFERS
         except ImportError as error:
-            skipped[module.name] = str(error)
+            skipped[library] = str(error)
     return offers, skipped
 
 
