@@ -68,7 +68,7 @@ def microcircuit(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests under the Python that nox runs on, all but those that take long."""
+    """Run the tests under the Python that nox runs on, all but those that take long: some minutes."""
     marked(session, "not slow")
 
 
@@ -80,7 +80,7 @@ def python(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def slow(session: nox.Session) -> None:
-    """Run the tests that take long: training, benchmarks in fresh processes, pages in a browser."""
+    """Run the tests that take long: all properties of all operators, training, benchmarks, a browser."""
     marked(session, "slow")
 
 
@@ -91,8 +91,8 @@ def coverage(session: nox.Session) -> None:
     # Kernels are called by the thread that traces, not by one of XLA's.
     env = {"WORKSPACE": str(ROOT), "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0"}
     session.run("coverage", "erase", env=env)
-    quick = ("-m", "not slow", "packages/ffi-bridge/tests", "ops/tests", "harness/conformance")
-    for selected in (quick, ("harness/conformance/test_python_forms.py",)):
+    tried = ("-m", "not slow or cudasim", "packages/ffi-bridge/tests", "ops/tests", "harness/conformance")
+    for selected in (tried, ("harness/conformance/test_python_forms.py",)):
         pytest(session, *selected, under=("-m", "coverage", "run"), env=env)
     found = str(Path(session.create_tmp()).resolve() / "coverage.json")
     for command in (("combine", "--quiet"), ("report", "--skip-covered"), ("json", "--quiet", "-o", found)):

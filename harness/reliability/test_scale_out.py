@@ -25,10 +25,8 @@ def check_reports(texts, devices, record_property):
     record_property("tried", sum(report["tried"] for report in reports))
 
 
-@pytest.mark.parametrize(
-    ("devices", "cases"),
-    [(2, SHORT), pytest.param(4, ALL, marks=slow), pytest.param(8, ALL, marks=slow)],
-)
+@slow
+@pytest.mark.parametrize(("devices", "cases"), [(2, SHORT), (4, ALL), (8, ALL)])
 def test_devices_of_one_process_give_the_product_of_one_device(devices, cases, record_property):
     check_reports(outputs([(PRODUCTS, devices, cases)]), devices, record_property)
 
