@@ -1,8 +1,8 @@
-"""The keywords that operators share: `mode` for indices out of range, `deterministic` and `initial`."""
+"""The keywords that operators share: `mode`, for indices out of range, and `initial`."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +12,6 @@ from jax.typing import ArrayLike
 from event_ops.checks.arrays import check_same_dtype, check_shape, is_known
 
 MODES = ("drop", "clip", "error")
-
-# What a backend cannot do whose atomics add to one element in the order in which they arrive.
-ONE_ORDER: Final = ("deterministic=True",)
 
 
 def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> str:
