@@ -152,3 +152,13 @@ def test_an_exported_function_takes_and_gives_matrices(planned):
     doubled, y = again.call(A, Events(SPIKES))
     np.testing.assert_array_equal(y, DENSE @ SPIKES)
     np.testing.assert_array_equal(doubled @ V, 2 * Y)
+
+
+def test_exported_programs_know_a_matrix_by_the_names_that_earlier_ones_have():
+    pytest.importorskip("flatbuffers", reason="jax.export needs flatbuffers to serialise")
+    program = jax.export.export(jax.jit(lambda A, e: A.data.sum()))(
+        small().plan(), Events(SPIKES)
+    ).serialize()
+    names = b"event_ops.CSR", b"event_ops.csr_plan.ByColumn", b"event_ops.Events"
+    for text in (*names, b"[[2, 3], false]", b"flags"):
+        assert text in program
