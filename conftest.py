@@ -1,5 +1,6 @@
 """Run every test in strict modes, and tests of CUDA kernels on a GPU made of Python."""
 
+import gc
 import os
 import tempfile
 import time
@@ -59,6 +60,13 @@ def forget_what_nobody_read(folder: Path) -> None:
     for path in folder.glob("*/*"):
         if path.stat().st_atime < time.time() - WEEK:
             path.unlink(missing_ok=True)
+
+
+def pytest_collection_finish() -> None:
+    """Spare what is imported and collected from garbage collection: tracing sets it off all the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
