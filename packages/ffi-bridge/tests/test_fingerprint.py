@@ -138,6 +138,14 @@ def test_vectorized_functions_count_by_contents_and_in_this_process_only():
 
 
 @pytest.mark.parametrize("kernel", [reads_global, calls])
+class OwnType(numba.types.Type):
+    """A type of one's own, whose definition is this file."""
+
+
+def test_numba_types_of_ones_own_count_by_contents():
+    assert fingerprint(numba.njit(lambda x: OwnType)).portable
+
+
 def test_globals_count_also_in_callees(kernel, monkeypatch):
     before = fingerprint(kernel)
     monkeypatch.setitem(globals(), "SCALE", 5.0)

@@ -121,13 +121,13 @@ class _Walk:
             yield str(value)
         elif isinstance(value, np.ufunc):
             yield value.__name__
+        elif isinstance(value, type) and (definition := _definition(value)) is not None:
+            yield f"{value.__module__}.{value.__qualname__}"
+            yield from self.tokens(definition)
         elif type(value).__module__.startswith("numba."):
             yield self._identity(value)
             for part in internals.parts_inside(value):
                 yield from self.tokens(part)
-        elif isinstance(value, type) and (definition := _definition(value)) is not None:
-            yield f"{value.__module__}.{value.__qualname__}"
-            yield from self.tokens(definition)
         else:
             yield self._identity(value)
 
