@@ -137,7 +137,6 @@ def test_vectorized_functions_count_by_contents_and_in_this_process_only():
     assert not fingerprint(vectorized(2)).portable
 
 
-@pytest.mark.parametrize("kernel", [reads_global, calls])
 class OwnType(numba.types.Type):
     """A type of one's own, whose definition is this file."""
 
@@ -146,6 +145,7 @@ def test_numba_types_of_ones_own_count_by_contents():
     assert fingerprint(numba.njit(lambda x: OwnType)).portable
 
 
+@pytest.mark.parametrize("kernel", [reads_global, calls])
 def test_globals_count_also_in_callees(kernel, monkeypatch):
     before = fingerprint(kernel)
     monkeypatch.setitem(globals(), "SCALE", 5.0)
