@@ -119,6 +119,8 @@ def _ids_of(events: Any, size: Any) -> Any:
 
 def active_value(events: Any, i: Any) -> Any:
     """Return the value of the active event i, or True where events have none."""
+    if not hasattr(events, "dtype"):  # a history.Recent
+        return events.active_value(i)
     return events[i] if events.dtype.kind == "f" else True
 
 

@@ -22,6 +22,10 @@ class Recent(NamedTuple):
     history: Any
     now: Any  # the slot of the current step, an np.uintp below the number of slots
 
+    def active_value(self, i: Any) -> Any:
+        """Return the value of an active row, or True where events have none; in Python alone."""
+        return _value(self, i) if self.history.dtype.kind == "f" else True
+
 
 def ids_into(events: Any, size: Any, ids: Any) -> Any:
     """Write the ids of the active ones of `size` events to the front of `ids`; return their number."""
