@@ -18,6 +18,7 @@ import warp as wp
 
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.cuda.extents import MAX_GRID, LaunchExtents
+from ffi_bridge.warp import internals
 from ffi_bridge.warp.internals import array_annotation, body_of, call_of, parameters_of, transformed
 
 # On the CPU, which has no blocks, a launch is for element `first` alone.
@@ -40,7 +41,7 @@ _MOVE: Final = """
 _FIRST, _SIZES = "first__", "sizes__"
 
 # Warp's hash of a kernel, by which it finds machine code on disk, does not cover what a transformer adds.
-_CONTENTS: Final = fingerprint(Path(__file__).read_bytes())
+_CONTENTS: Final = fingerprint(*(Path(path).read_bytes() for path in (__file__, internals.__file__)))
 
 
 # Adjoints that a user wrote read the adjoint of an array by itself, and not through `grad`.
