@@ -25,6 +25,7 @@ BEGIN = """
     step = numba_kernel(slow, jax.ShapeDtypeStruct((1,), "float32"))
     run = jax.jit(lambda x, n: jax.lax.fori_loop(0, n, lambda i, x: step(x), x))
     ONE, ENDLESS = jnp.ones(1), 10**9
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell lets its background ignore
 """
 AT_ONCE = "interruption.PATIENCE = 0"
 
