@@ -15,7 +15,7 @@ ON_GPU = [operator for operator in OPERATORS if "numba_cuda" in operator.kernel.
 MANY_THREADS = {("csr_tocsc", "empty-columns"), ("csr_tocsc", "unsorted")}
 
 
-QUICK = 2  # cases of an operator
+QUICK = 1  # cases of an operator
 
 
 def takes_long(cell):

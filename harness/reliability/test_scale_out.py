@@ -31,10 +31,8 @@ def test_devices_of_one_process_give_the_product_of_one_device(devices, cases, r
     check_reports(outputs([(PRODUCTS, devices, cases)]), devices, record_property)
 
 
-@pytest.mark.parametrize(
-    ("processes", "devices", "cases"),
-    [(2, 2, SHORT), pytest.param(2, 4, ALL, marks=slow), pytest.param(4, 4, ALL, marks=slow)],
-)
+@slow
+@pytest.mark.parametrize(("processes", "devices", "cases"), [(2, 2, SHORT), (2, 4, ALL), (4, 4, ALL)])
 def test_processes_give_the_product_of_one_device(processes, devices, cases, record_property):
     coordinator, numbers = on_loopback(processes)
     commands = [(PRODUCTS, devices, cases, coordinator, processes, k) for k in numbers]

@@ -70,7 +70,7 @@ def simulate_with_numpy(connectivity: Connectivity, steps: int) -> tuple[np.ndar
 
 @pytest.mark.parametrize("neurons", [203, 400])
 @pytest.mark.parametrize("weighted", [False, True], ids=["homogeneous", "weighted"])
-@pytest.mark.parametrize("kind", ["catalog", "reference", "fused"])
+@pytest.mark.parametrize("kind", ["catalog", pytest.param("reference", marks=pytest.mark.slow), "fused"])
 def test_steps_follow_the_exact_solution(neurons: int, weighted: bool, kind: str):
     connectivity = random_connectivity(neurons, MODEL, seed=2)
     if weighted:
