@@ -25,7 +25,7 @@ FAMILY = {member.name: family for family, members in by_family(OPERATORS).items(
 
 
 def scope(cell):
-    """Where one cell is enough in the quick run: a property of an operator, or of a family, on a backend."""
+    """Return the key of cells of which the quick run checks one: operator or family, backend, property."""
     name, is_default = cell.operator.name, cell.backend == cell.operator.kernel.defaults["cpu"]
     alone = is_default and cell.prop.name not in OF_FAMILIES
     return name if alone else FAMILY[name], cell.backend, cell.prop.name
@@ -35,7 +35,7 @@ FIRST = {scope(cell): cell.id for cell in reversed(ALL)}
 
 
 def takes_long(cell):
-    """Whether `nox -s slow` and `nox -s conformance` look at the cell, and `nox -s tests` does not."""
+    """Return whether `nox -s tests` leaves the cell to `nox -s slow` and `nox -s conformance`."""
     if cell.prop is not VALUES:
         return FIRST[scope(cell)] != cell.id
     # Each dtype is compiled anew, and so are the kernels for all threads.
@@ -70,7 +70,7 @@ def places(chosen):
 
 
 def test_no_operator_and_no_property_is_left_out():
-    """What there is, and where it is looked at: here, here with the mark slow, or in processes apart."""
+    """Compare all properties with those checked here, here with the mark slow, and in processes apart."""
     names = {prop.name for prop in PROPERTIES}
     assert {prop.name for prop in PROPERTIES if prop.apart} == set(APART)
     quick = places(cell.values[0] for cell in CELLS if not cell.marks)

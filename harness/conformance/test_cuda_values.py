@@ -19,7 +19,7 @@ QUICK = 1  # cases of an operator
 
 
 def takes_long(cell):
-    """Whether only `nox -s cudasim` looks at the cell: each dtype and each way is compiled anew."""
+    """Return whether the cell is left to `nox -s cudasim`: each dtype and each way is compiled anew."""
     operator, case = cell.operator, cell.case
     usual = cell.dtype == operator.dtypes[0] and case in operator.tagged(CONFORMANCE)[:QUICK]
     return not usual or (operator.name, case.name) in MANY_THREADS

@@ -34,7 +34,7 @@ class ProcessEndedError(Exception):
 
 
 class Place(NamedTuple):
-    """Where other processes find an operator: `OPERATORS[index]` of a module."""
+    """The entry of a module by which other processes find an operator: `OPERATORS[index]`."""
 
     module: str
     index: int

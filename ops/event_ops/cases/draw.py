@@ -12,6 +12,7 @@ from event_ops.cases import Arguments
 from event_ops.cases.matrices import fixed_degree_csr, numbers, random_csr, random_ell, random_events, spread
 
 P = ParamSpec("P")
+Make = Callable[[np.random.Generator, str, str], Arguments]  # that of a Case
 Shape = tuple[int, int]
 
 
@@ -49,7 +50,7 @@ class Draw(NamedTuple):
 
 def drawn(
     inputs: Callable[Concatenate[Draw, P], Arguments],
-) -> Callable[P, Callable[[np.random.Generator, str, str], Arguments]]:
+) -> Callable[P, Make]:
     """Turn `inputs(draw, *options)` into a function of the options that returns a `Case.make`."""
 
     @functools.wraps(inputs)
@@ -57,3 +58,10 @@ def drawn(
         return lambda *draw: inputs(Draw(*draw), *args, **kwargs)
 
     return with_options
+
+
+@drawn
+def with_jumps(draw: Draw, make: Make, size: int) -> Arguments:
+    """Push some of the neurons that `make` returns over the threshold by delta synapses; some are held."""
+    state, parameters = make(*draw)
+    return state, parameters | {"jump": draw.rng.normal(0, 5, size).astype(draw.dtype)}

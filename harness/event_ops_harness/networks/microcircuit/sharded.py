@@ -38,7 +38,7 @@ class Blocks(EqualBlocks):
     """Draw the synapses of each block where it is."""
 
     def split(self, state: State, wiring: Wiring) -> tuple[Any, Any]:
-        """Who spiked, and the number of the step, are the same for all."""
+        """Return how state and wiring are split; all devices share the spikes and the number of the step."""
         pending = P(None, AXIS) if isinstance(wiring.recurrent, Drawing) else P()
         neurons = {"V_m": P(AXIS), "refractory": P(AXIS), "I_syn": P(AXIS), "pending": pending}
         states: Any = State._make([P()] * len(state))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
-from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.draw import Draw, drawn, with_jumps
 from event_ops.surrogate import triangular
 
 DTYPES = ("float32", "float64")
@@ -40,13 +40,6 @@ def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arg
 
 
 @drawn
-def _jump(draw: Draw) -> Arguments:
-    """Push some neurons over the threshold by delta synapses; some of them are held."""
-    state, parameters = _random(33)(*draw)
-    return state, parameters | {"jump": draw.rng.normal(0, 5, 33).astype(draw.dtype)}
-
-
-@drawn
 def _threshold(draw: Draw) -> Arguments:
     """Return potentials above V_th, with and without adaptation, held and not; and NaN."""
     V = np.array([-49, -49, -49, -48, np.nan, -49], draw.dtype)
@@ -59,7 +52,7 @@ CASES = (
     Case("random", _random(33), differentiable=(V_M, ADAPTATION, I_SYN)),
     Case("each-euler", _random((4, 5), each=True, method="euler"), tolerance=4),
     Case("surrogate", _random(33, surrogate=triangular(width=5.0))),
-    Case("jump", _jump(), differentiable=(V_M, ADAPTATION, I_SYN)),
+    Case("jump", with_jumps(_random(33), 33), differentiable=(V_M, ADAPTATION, I_SYN)),
     Case("threshold", _threshold()),
     Case("single", _random(()), differentiable=(V_M, ADAPTATION, I_SYN)),
     Case("threads", _random(140_000)),

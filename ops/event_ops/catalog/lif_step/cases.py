@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
-from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.draw import Draw, drawn, with_jumps
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -43,13 +43,6 @@ def _constant_current(draw: Draw) -> Arguments:
 
 
 @drawn
-def _jump(draw: Draw) -> Arguments:
-    """Push some neurons over the threshold by delta synapses; some of them are held."""
-    state, parameters = _random(33)(*draw)
-    return state, parameters | {"jump": draw.rng.normal(0, 5, 33).astype(draw.dtype)}
-
-
-@drawn
 def _threshold(draw: Draw) -> Arguments:
     """Return potentials at the threshold, just above and just below it, held above it, and NaN."""
     V = np.array([-50, -49.9, -50.1, -40, np.nan], draw.dtype)
@@ -64,7 +57,7 @@ CASES = (
     Case("each-euler", _random(33, each=True, method="euler"), tolerance=4),
     Case("grid", _random((4, 5)), differentiable=(V_M, I_SYN)),
     Case("constant-current", _constant_current(), differentiable=(V_M, I_SYN)),
-    Case("jump", _jump(), differentiable=(V_M, I_SYN)),
+    Case("jump", with_jumps(_random(33), 33), differentiable=(V_M, I_SYN)),
     Case("threshold", _threshold()),
     Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
     Case("empty", _random(0), differentiable=(V_M, I_SYN)),

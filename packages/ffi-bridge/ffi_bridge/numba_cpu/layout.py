@@ -1,4 +1,4 @@
-"""What a Numba kernel takes, and how the buffers of a call map to it; no compiler is needed to say it."""
+"""Describe what a Numba kernel takes, and how the buffers of a call map to it, without a compiler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ffi_bridge.errors import KernelTypeError
 
 @dataclass(frozen=True)
 class Layout:
-    """How the buffers of a frame map to the kernel's arguments.
+    """The map from the buffers of a frame to the kernel's arguments.
 
     `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without
     one is given to every element of that level. `guarded`: outputs lie between canaries. `results`:
@@ -36,7 +36,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Threading:
-    """What a kernel with parallel regions needs around it.
+    """The surroundings of a kernel with parallel regions.
 
     `slot`: symbol of its exception slot; `num_threads`: a thread count other than Numba's own.
     """
