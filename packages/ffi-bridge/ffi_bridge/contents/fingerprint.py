@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import dis
 import enum
+import functools
 import hashlib
 import sys
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -28,6 +30,11 @@ _ADDRESS: Final = " at 0x"  # in the text of an object without a name
 
 # Numba copies smaller arrays into machine code; larger ones, and those with gaps, it reads in place.
 _COPIED_BYTES: Final = 10**6
+
+# The instructions of bytecode that read names from outside, and attributes of what was read.
+_GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME")
+_CELLS: Final = ("LOAD_DEREF", "LOAD_CLASSDEREF")
+_ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
 
 # Objects without contents are told apart by identity, which holds only while they live.
 _kept_alive: Final[dict[int, object]] = {}
@@ -111,7 +118,7 @@ class _Walk:
         elif (definition := internals.definition_of(value)) is not None:
             yield from self._function(definition)  # an intrinsic: `numba.extending.intrinsic`
         elif isinstance(value, types.CodeType):
-            yield from self._code(value)
+            yield _digest_of_code(value, value.co_exceptiontable)
         elif isinstance(value, types.ModuleType):
             yield value.__name__
         elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
@@ -141,7 +148,7 @@ class _Walk:
             yield f"function {self._functions[id(function)]}"
             return
         self._functions[id(function)] = len(self._functions)
-        yield from self._code(function.__code__)
+        yield _digest_of_code(function.__code__, function.__code__.co_exceptiontable)
         yield from self.tokens((function.__defaults__, function.__kwdefaults__))
         for name, value in references(function, function.__code__):
             yield name
@@ -168,11 +175,17 @@ class _Walk:
             yield from self.tokens((internals.overload_of(template), internals.options_of(template)))
             self.compiled[template] = None
 
-    def _code(self, code: types.CodeType) -> Iterator[str | bytes]:
-        yield from (code.co_name, code.co_code, code.co_exceptiontable)
-        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
-        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-        yield from self.tokens((counts, names, code.co_consts))
+
+@functools.lru_cache(4096)
+def _digest_of_code(code: types.CodeType, exception_table: bytes) -> bytes:
+    """Return a hash of what code consists of, none of which can change.
+
+    Code objects are equal if all that is hashed here is, save the exception table in Python 3.11.
+    """
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    contents = (code.co_name, code.co_code, exception_table, counts, names, code.co_consts)
+    return fingerprint(contents).digest.encode()
 
 
 def _is_read_in_place(array: np.ndarray[Any, Any]) -> bool:
@@ -214,22 +227,28 @@ def _definition(kind: type) -> object | None:
 
 def references(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:
     """Yield name and value of everything that `code` reads from outside: cells, globals, attributes."""
-    outside = _closure(function)
+    cells = _closure(function)
+    for name, is_global, attributes in _reads(code):
+        outside = function.__globals__ if is_global else cells
+        if name in outside:
+            yield _attribute(name, outside[name], attributes)
+
+
+@functools.lru_cache(4096)
+def _reads(code: types.CodeType) -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
+    """Return name, whether it is a global one, and following attributes of all that `code` reads from outside.
+
+    With what functions within it read.
+    """
+    found: list[tuple[str, bool, tuple[str, ...]]] = []
     instructions = list(dis.get_instructions(code))
     for position, instruction in enumerate(instructions):
-        name = instruction.argval
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            if name not in function.__globals__:
-                continue
-            value = function.__globals__[name]
-        elif instruction.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and name in outside:
-            value = outside[name]
-        else:
-            continue
-        yield _attribute(name, value, instructions[position + 1 :])
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from references(function, constant)
+        if instruction.opname in _GLOBALS or instruction.opname in _CELLS:
+            following = takewhile(lambda i: i.opname in _ATTRIBUTES, instructions[position + 1 :])
+            attributes = tuple(i.argval for i in following)
+            found.append((instruction.argval, instruction.opname in _GLOBALS, attributes))
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return (*found, *chain.from_iterable(map(_reads, inner)))
 
 
 def _closure(function: types.FunctionType) -> dict[str, Any]:
@@ -243,13 +262,10 @@ def _closure(function: types.FunctionType) -> dict[str, Any]:
     return found
 
 
-def _attribute(name: str, value: Any, following: list[dis.Instruction]) -> tuple[str, Any]:
+def _attribute(name: str, value: Any, following: Iterable[str]) -> tuple[str, Any]:
     """Follow `module.attribute.attribute`, which Numba freezes like a global."""
-    for instruction in following:
-        if not isinstance(value, types.ModuleType) or instruction.opname not in (
-            "LOAD_ATTR",
-            "LOAD_METHOD",
-        ):
+    for attribute in following:
+        if not isinstance(value, types.ModuleType):
             break
-        name, value = f"{name}.{instruction.argval}", getattr(value, instruction.argval, None)
+        name, value = f"{name}.{attribute}", getattr(value, attribute, None)
     return name, value
