@@ -76,8 +76,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.section("skipped")
     for reason, count in reasons.most_common():
         terminalreporter.line(f"{count:5} {reason.removeprefix('Skipped: ').splitlines()[0]}")
-    if config.option.markexpr == "not slow":
-        terminalreporter.line("Left out: what is marked slow, which `nox -s slow` runs.")
+    sessions = {"slow": "slow", "promise": "promises"}
+    for mark, session in sessions.items():
+        if f"not {mark}" in config.option.markexpr:
+            terminalreporter.line(f"Left out: what is marked {mark}, which `nox -s {session}` runs.")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects by marks

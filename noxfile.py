@@ -50,6 +50,7 @@ os.environ["UV_COMPILE_BYTECODE"] = "1"  # tests start a hundred processes, whic
 
 select_pyenv_versions()
 HERE = here()
+QUICK = "not slow and not promise"
 
 
 @nox.session(default=False)
@@ -68,14 +69,20 @@ def microcircuit(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests under the Python that nox runs on, all but those that take long: some minutes."""
-    marked(session, "not slow")
+    """Run the tests under the Python that nox runs on, but neither long ones nor `promises`: some minutes."""
+    marked(session, QUICK)
 
 
 @nox.session(default=False, python=SUPPORTED)
 def python(session: nox.Session) -> None:
     """Run the tests under another Python: `nox -s python-3.12`."""
-    marked(session, "not slow")
+    marked(session, QUICK)
+
+
+@nox.session(default=False)
+def promises(session: nox.Session) -> None:
+    """Run the quick forms of what keeps the promises of SECURITY.md; `reliability` has the long ones."""
+    marked(session, "promise and not slow")
 
 
 @nox.session(default=False)

@@ -69,11 +69,17 @@ def test_what_the_quick_tests_leave_out_runs_in_full_and_in_ci(session):
     assert ("conformance" if session == "matrix" else session) in in_ci
 
 
+@pytest.mark.parametrize("row", matrix.rows(), ids=lambda row: row["name"])
+def test_rows_that_run_the_tests_run_the_promises(row):
+    assert ("tests" in row["sessions"]) == ("promises" in row["sessions"])
+
+
 def test_every_mark_that_leaves_tests_out_has_a_session():
-    """A test that `nox -s tests` does not run is marked slow; what `-m` selects is a mark of a session."""
+    """A test that `nox -s tests` does not run is marked slow or promise; each mark has a session."""
     noxfile = (CI.parent / "noxfile.py").read_text()
     selected = re.findall(r"marked\(session, \"(.+)\"\)", noxfile)
-    assert sorted(set(selected)) == ["cudasim", "not slow", "slow"]
+    assert re.search(r'^QUICK = "(.+)"$', noxfile, flags=re.MULTILINE)[1] == "not slow and not promise"
+    assert sorted(set(selected)) == ["cudasim", "promise and not slow", "slow"]
 
 
 def test_unknown_row_is_answered_with_the_known_ones():

@@ -236,9 +236,9 @@ def references(function: types.FunctionType, code: types.CodeType) -> Iterator[t
 
 @functools.lru_cache(4096)
 def _reads(code: types.CodeType) -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
-    """Return name, whether it is a global one, and following attributes of all that `code` reads from outside.
+    """Return what `code` reads from outside, with what functions within it read.
 
-    With what functions within it read.
+    Of each: the name, whether it is a global one, and the attributes of it that are read.
     """
     found: list[tuple[str, bool, tuple[str, ...]]] = []
     instructions = list(dis.get_instructions(code))
