@@ -47,6 +47,7 @@ def test_adjusted_p_values_count_every_question():
     assert (adjusted >= p).all()
 
 
+@pytest.mark.slow
 def test_p_values_of_one_distribution_are_uniform_and_of_another_small():
     rng = np.random.default_rng(3)
 

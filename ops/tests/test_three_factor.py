@@ -17,6 +17,7 @@ def example():
     return module
 
 
+@pytest.mark.slow
 def test_the_rewarded_group_learns_to_answer(example):
     learned, control = example.experiment(seed=0, trials=400)
     assert learned.shape == control.shape == (400, 2)

@@ -100,6 +100,7 @@ def test_gradient_through_a_hundred_steps(trained, backend, wrap):
         assert_same(f(weights, x), (value, grads), 1e-9)
 
 
+@pytest.mark.slow
 @backends("lif_step")
 def test_vmap_of_a_gradient_through_a_hundred_steps(trained, backend):
     weights, synapses, x, value, grads = trained
