@@ -28,6 +28,16 @@ def test_interval_is_the_one_of_the_mann_whitney_test():
         assert (found.verdict != "same") == (p <= 0.05)
 
 
+def test_of_many_times_the_interval_is_that_of_a_normal_distribution():
+    rng = np.random.default_rng(0)
+    counted = change(*rng.lognormal(0, 0.1, (2, 30)).tolist(), 0.05)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(noise, "_EXACT", 0)
+        normal = change(*np.random.default_rng(0).lognormal(0, 0.1, (2, 30)).tolist(), 0.05)
+    assert (normal.low, normal.high) == pytest.approx((counted.low, counted.high), rel=0.01)
+    assert change(*rng.lognormal(0, 0.1, (2, 300)).tolist(), 0.05).low < 1
+
+
 def test_noise_is_seldom_a_change():
     rng = np.random.default_rng(1)
     verdicts = [change(*rng.lognormal(0, 0.2, (2, 6)).tolist(), 0.05).verdict for _ in range(400)]

@@ -7,6 +7,9 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+_EXACT: Final = 900  # pairs of times up to which arrangements are counted
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,9 @@ def change(before: Sequence[float], after: Sequence[float], alpha: float) -> Cha
 
 def _order(m: int, n: int, alpha: float) -> int:
     """Return the largest k with P(U < k) <= alpha / 2 where nothing has changed; at least 1."""
+    if m * n > _EXACT:  # U is then as good as normal
+        spread = math.sqrt(m * n * (m + n + 1) / 12)
+        return max(1, int(m * n / 2 + statistics.NormalDist().inv_cdf(alpha / 2) * spread))
     arrangements, below, k = math.comb(m + n, m), 0, 0
     while (below := below + _count(m, n, k)) / arrangements <= alpha / 2:
         k += 1

@@ -21,7 +21,7 @@ def seconds_per_step(
 def times_per_step(
     runs: Mapping[str, Run], *, rounds: int, budget: float, at_least: int | None = None
 ) -> dict[str, list[float]]:
-    """Return times of one step of each rival, in seconds, over interleaved rounds.
+    """Return times of one step of each rival, in seconds, over rounds that go forwards and backwards in turn.
 
     Args:
         runs: name -> a function that does so many steps to the end, and is compiled; called for one step to
@@ -41,9 +41,9 @@ def times_per_step(
         times[name] = [each]
         turns[name] = min(rounds, max(least, int(budget / max(steps[name] * each, 1e-9))))
     for turn in range(rounds):
-        for name, run in runs.items():
+        for name in list(runs)[:: -1 if turn % 2 else 1]:
             if turn < turns[name]:
-                times[name].append(_time(run, steps[name]))
+                times[name].append(_time(runs[name], steps[name]))
     return times
 
 
