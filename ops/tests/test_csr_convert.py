@@ -220,7 +220,7 @@ def test_what_is_out_of_range_is_kept_where_that_is_offered(name, builders, tmp_
     assert np.count_nonzero(A.todense()) == A.nse - 1
     if name not in ("row", "tuple"):  # whose last entries no row spans, which others do without
         for call in (A.to_scipy, lambda: A.save(tmp_path / "A.npz")):
-            with pytest.raises(ValueError, match=r"; mend it$"):
+            with pytest.raises(ValueError, match=r"; correct it$"):
                 call()
 
 

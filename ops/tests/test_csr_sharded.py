@@ -87,7 +87,7 @@ def test_what_cannot_be_cut_is_refused():
         with pytest.raises(ValueError, match=r"expected 2 rows that rise from 0 to 2"):
             shard_csr(A, mesh, "i", starts=starts)
     broken = CSR(A.data, A.indices, np.array([0, 3, 2]), shape=A.shape, validate=False)
-    with pytest.raises(ValueError, match=r"indptr falls .*; mend it$"):
+    with pytest.raises(ValueError, match=r"indptr falls .*; correct it$"):
         shard_csr(broken, mesh, "i")
 
 

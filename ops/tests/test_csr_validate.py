@@ -38,7 +38,7 @@ def test_known_values_are_checked_unless_told_not_to(name):
 @pytest.mark.parametrize("name", ["column", "negative", "falls"])
 def test_scipy_gets_nothing_that_it_would_read_out_of_bounds(name):
     changes, match = BROKEN[name]
-    with pytest.raises(ValueError, match=match.removesuffix("validate=False") + ".*; mend it$"):
+    with pytest.raises(ValueError, match=match.removesuffix("validate=False") + ".*; correct it$"):
         small(**changes, validate=False).to_scipy()
 
 

@@ -100,7 +100,7 @@ def test_an_error_names_operator_argument_position_and_value(case, how):
     traced, error = ((argument,), WHEN_RUN) if how == "traced" else ((), ValueError)
     with event_ops.validate():
         call(name, good, traced)
-        with pytest.raises(error, match=f"{name}: {argument}{match}.*; mend it"):
+        with pytest.raises(error, match=f"{name}: {argument}{match}.*; correct it"):
             call(name, bad, traced)
     if argument != "delays" or how == "traced":  # known delays are looked at always
         call(name, bad, traced)

@@ -27,8 +27,8 @@ _ENCODINGS = {"flags": ("bool", *FLOATS), "ids": ("int32",), "bits": ("uint32",)
 _MAKERS = {"ids": "spike_compact({})[0]", "bits": "pack_events({})"}
 
 # What to do about values that are out of range: for callers with and without the option validate=False.
-KEEP = "mend it, or keep it with validate=False: the operators skip what is out of range"
-MEND = "mend it"
+KEEP = "correct it, or keep it with validate=False: the operators skip what is out of range"
+MEND = "correct it"
 
 
 def matrix_shape(shape: Any) -> tuple[int, int]:

@@ -28,7 +28,7 @@ def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> st
     if outside.size:
         raise IndexError(
             f"{name} contains {outside[0]}, and {outside.size} out of range in all; expected values in "
-            f"[{low}, {size}); mend them, or use mode='drop' or 'clip'"
+            f"[{low}, {size}); correct them, or use mode='drop' or 'clip'"
         )
     return "drop"
 

@@ -24,7 +24,7 @@ from ffi_bridge import debug
 VARIABLE: Final = "EVENT_OPS_VALIDATE"
 
 _HINT: Final = (
-    "mend it, or leave the validate mode, in which the operator's docstring says what becomes of it"
+    "correct it, or leave the validate mode, in which the operator's docstring says what becomes of it"
 )
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
