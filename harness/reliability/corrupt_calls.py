@@ -6,7 +6,7 @@ Sizes come from a small pool, so that thousands of calls run few compiled progra
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,8 @@ def csr_event_matmat(d: Draw) -> Made:
 
 
 def csr_event_arrivals(d: Draw) -> Made:
-    # The rows of the matrix are those of one neuron and as many slots.
+    # The rows of the matrix are those of one neuron and as many slots, of which there is at least one.
+    d.sizes = replace(d.sizes, rows=max(d.sizes.rows, 1))
     encoding = d.one_of("flags", "bits")
     history = d.filled((0, 1, 2**32 - 1), (d.shape[0], 1), np.uint32)
     if encoding == "flags":
