@@ -147,23 +147,20 @@ class InTurns:
         if member not in members:
             raise KeyError(f"{member!r} is none of the members: {', '.join(members)}")
         first = next(iter(members))
-        work = functools.partial(_ready, members[member])
         if self._benchmark.disabled:
-            found = self._benchmark.pedantic(work)
-            self._refuse(first, member, _difference(_ready(members[first]), found, rtol))
+            found = self._benchmark.pedantic(functools.partial(_ready, members[member]))
+            _refuse(first, member, _difference(_ready(members[first]), found, rtol))
             return found
         group = self._measured(members, rtol)
-        self._refuse(first, member, group.wrong.get(member))
+        _refuse(first, member, group.wrong.get(member))
         self._node.stash[_REPLAY].seconds = list(group.seconds[member])
-        found = self._benchmark.pedantic(work, rounds=len(group.seconds[member]))
+        found = _ready(members[member])
+        # The rounds are over: only their times are read.
+        self._benchmark.pedantic(lambda: None, rounds=len(group.seconds[member]))
         rival = group.fastest([x for x in members if x != first] if rivals is None else rivals)
         if rival is not None:
             self._compare_with(group, rival, member, is_first=member == first)
         return found
-
-    def _refuse(self, first: str, member: str, difference: str | None) -> None:
-        if difference is not None:
-            pytest.fail(f"{member} differs from {first}: {difference}", pytrace=False)
 
     def _measured(self, members: Mapping[str, Work], rtol: float | None) -> Group:
         """Return the last group that was measured if it is this one; measure it otherwise."""
@@ -188,6 +185,11 @@ class InTurns:
         limits: list[tuple[str, float]] = self._config.option.benchmark_ratio_fail
         if beyond := [most for begins, most in limits if name.startswith(begins) and found.low > most]:
             pytest.fail(f"{name}: {said}, the limit is {min(beyond):g}", pytrace=False)
+
+
+def _refuse(first: str, member: str, difference: str | None) -> None:
+    if difference is not None:
+        pytest.fail(f"{member} differs from {first}: {difference}", pytrace=False)
 
 
 def _ready(work: Work) -> Any:
