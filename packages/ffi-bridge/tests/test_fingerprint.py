@@ -213,3 +213,15 @@ def test_equal_in_every_process():
         for seed in ("1", "2")
     }
     assert len(runs) == 1
+
+
+def test_an_ellipsis_is_a_constant_like_others():
+    def fill(x, y):
+        y[...] = x[0]
+
+    def slice_(x, y):
+        y[:] = x[0]
+
+    found = fingerprint(fill)
+    assert found.portable and fingerprint(...).portable
+    assert found.digest != fingerprint(slice_).digest

@@ -77,7 +77,7 @@ class _Walk:
         if isinstance(value, enum.Enum):
             yield from (type(value).__module__, value.name)
             yield from self.tokens(value.value)
-        elif value is None or isinstance(value, (bool, int, float, complex, str)):
+        elif value is None or value is ... or isinstance(value, (bool, int, float, complex, str)):
             yield repr(value)
         elif isinstance(value, bytes):
             yield value
@@ -118,7 +118,7 @@ class _Walk:
         elif (definition := internals.definition_of(value)) is not None:
             yield from self._function(definition)  # an intrinsic: `numba.extending.intrinsic`
         elif isinstance(value, types.CodeType):
-            yield _digest_of_code(value, value.co_exceptiontable)
+            yield self._code(value)
         elif isinstance(value, types.ModuleType):
             yield value.__name__
         elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
@@ -148,7 +148,7 @@ class _Walk:
             yield f"function {self._functions[id(function)]}"
             return
         self._functions[id(function)] = len(self._functions)
-        yield _digest_of_code(function.__code__, function.__code__.co_exceptiontable)
+        yield self._code(function.__code__)
         yield from self.tokens((function.__defaults__, function.__kwdefaults__))
         for name, value in references(function, function.__code__):
             yield name
@@ -175,17 +175,22 @@ class _Walk:
             yield from self.tokens((internals.overload_of(template), internals.options_of(template)))
             self.compiled[template] = None
 
+    def _code(self, code: types.CodeType) -> str:
+        found = _fingerprint_of_code(code, code.co_exceptiontable)
+        self.portable &= found.portable
+        return found.digest
+
 
 @functools.lru_cache(4096)
-def _digest_of_code(code: types.CodeType, exception_table: bytes) -> bytes:
-    """Return a hash of what code consists of, none of which can change.
+def _fingerprint_of_code(code: types.CodeType, exception_table: bytes) -> Fingerprint:
+    """Return the fingerprint of what code consists of, none of which can change.
 
     Code objects are equal if all that is hashed here is, save the exception table in Python 3.11.
     """
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     contents = (code.co_name, code.co_code, exception_table, counts, names, code.co_consts)
-    return fingerprint(contents).digest.encode()
+    return fingerprint(contents)
 
 
 def _is_read_in_place(array: np.ndarray[Any, Any]) -> bool:
