@@ -1,13 +1,8 @@
 """The kit catches kernels that are broken on purpose, each by the property that should catch it."""
 
-import importlib.metadata
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import jax
@@ -18,11 +13,10 @@ import pytest
 pytest.importorskip("numba", reason="Numba is not installed")
 
 from numba import njit, prange
+from other_pytest import EXAMPLE, python_path, run_pytest
 
 from event_ops_harness.conformance import Case, Mistake, check_operator, plugin
 from ffi_bridge import XLACustomKernel, numba_kernel
-
-EXAMPLE = Path(__file__).parents[1] / "examples" / "outside"
 
 
 def twice(size):
@@ -173,24 +167,6 @@ def test_no_cases_and_unknown_properties_are_refused(operator):
         check_operator(operator(right))
     with pytest.raises(ValueError, match="no property is called speed; there are: values"):
         check_operator(operator(right), [twice(5)], properties=["speed"])
-
-
-def python_path(*folders):
-    return os.pathsep.join([*map(str, folders), str(EXAMPLE), str(Path(__file__).parent), *sys.path])
-
-
-def run_pytest(tmp_path, *options, **environment):
-    path = python_path(tmp_path)
-    plugin = ("-p", "event_ops_harness.conformance.plugin") if not installed() else ()
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *plugin, *options]
-    env = os.environ | {"PYTHONPATH": path} | environment
-    return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-
-
-def installed():
-    """Whether pytest finds the plugin by itself."""
-    found = importlib.metadata.entry_points(group="pytest11")
-    return any(point.name == "event_ops_harness" for point in found)
 
 
 FEW = "reads_beyond and bounds or writes_far and values or (adds_to_one- or reads_a_ or doubles) and races"

@@ -1,15 +1,12 @@
 """The fixture `in_turns` measures in turns, and its rounds and ratios arrive in pytest-benchmark's files."""
 
-import importlib.metadata
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installed")
+
+from other_pytest import EXAMPLE, run_pytest
 
 from event_ops_harness.bench import plugin
 from event_ops_harness.bench.plugin import Group, Replay, limit
@@ -62,22 +59,13 @@ def test_unknown(in_turns):
 """
 
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "outside"
-
-
 @pytest.fixture
 def run(tmp_path):
     (tmp_path / "test_speed.py").write_text(SPEED)
-    known = {point.name for point in importlib.metadata.entry_points(group="pytest11")}
-    loaded = () if "event_ops_harness_bench" in known else ("-p", "event_ops_harness.bench.plugin")
 
     def run(*options, expression=""):
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *loaded, "-k", expression]
-        command += ["--benchmark-max-time", "0.2", "--benchmark-json", str(tmp_path / "found.json"), *options]
-        # pytest-benchmark measures nothing in a worker of xdist.
-        env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
-        env["PYTHONPATH"] = os.pathsep.join([str(EXAMPLE), *sys.path])
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        output = ("--benchmark-json", str(tmp_path / "found.json"))
+        return run_pytest(tmp_path, "-k", expression, "--benchmark-max-time", "0.2", *output, *options)
 
     return run
 
