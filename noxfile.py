@@ -30,14 +30,6 @@ from environments import (
 )
 from matrix import rows
 
-BENCHMARKS = {
-    name: f"event_ops_harness.bench.{name.strip('-')}"
-    for name in (
-        *("call", "catalog", "cold", "cuba", "devices", "memory"),
-        *("microcircuit", "scaling", "threads", "--compare"),
-    )
-}
-
 nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
@@ -278,15 +270,12 @@ def seeds(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure beside the rivals: `-- NAME`, then its options; `-- --compare BASE` measures two revisions."""
-    chosen, *options = session.posargs or ("call",)
-    if chosen not in BENCHMARKS:
-        session.error(f"no benchmark named {chosen!r}: choose one of {', '.join(BENCHMARKS)}")
+    """Time beside rivals: `-- NAME` (catalog) and pytest's options; `-- --compare BASE`: two revisions."""
     install(session, *workspace("numba", "warp", "bench"))
     # sparse_dot_mkl looks for MKL in the system, not in the environment that pip put it into.
     library = Path(session.virtualenv.location).resolve() / "lib"
     mkl = {"MKL_RT": str(library / "libmkl_rt.so.3"), "LD_LIBRARY_PATH": str(library)}
-    session.run("python", "-m", BENCHMARKS[chosen], *options, env=mkl)
+    session.run("python", "-m", "event_ops_harness.bench", *session.posargs, env=mkl)
 
 
 @nox.session(default=False)

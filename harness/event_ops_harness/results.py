@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import importlib.metadata
 import json
 import os
@@ -25,7 +26,8 @@ _PACKAGES = (
     *("jax", "jaxlib", "numba", "numpy", "scipy", "warp-lang"),
     *("mkl", "sparse-dot-mkl", "python-graphblas", "suitesparse-graphblas", "brainevent"),
 )
-_LOCAL = ("--rivals-python", "--output")  # options whose values are paths
+# Options whose values are paths.
+_LOCAL = ("--rivals-python", "--output", "--benchmark-json", "--benchmark-storage", "--benchmark-histogram")
 
 
 @dataclass(frozen=True)
@@ -95,14 +97,24 @@ def machine() -> dict[str, Any]:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    installed = {str(x.metadata["Name"]).lower(): x.version for x in importlib.metadata.distributions()}
     return {
         "cpu": names[0] if names else platform.processor(),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        **{name: installed[name] for name in _PACKAGES if name in installed},
+        **installed(*_PACKAGES),
     }
+
+
+def installed(*names: str) -> dict[str, str]:
+    """Return the versions of those distributions that are installed."""
+    versions = _versions()
+    return {name: versions[name] for name in names if name in versions}
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    return {str(x.metadata["Name"]).lower(): x.version for x in importlib.metadata.distributions()}
 
 
 def when() -> dict[str, str]:

@@ -14,24 +14,26 @@ member takes, with an interval by ranks, and `--benchmark-ratio-fail` fails what
 
 from __future__ import annotations
 
-import functools
+import importlib
+import os
 import statistics
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
 import jax
-import numpy as np
 import pytest
 
-from event_ops_harness.bench.noise import Change, change
-from event_ops_harness.bench.timing import Work, repeated, times_per_step
+from event_ops_harness.bench import internals
+from event_ops_harness.bench.timing import Steps, Work
+from event_ops_harness.bench.turns import Group, measure, result_of
 
-ALPHA: Final = 0.05  # how often an interval may miss the true ratio
-ROUNDS: Final = 10  # at least: fewer say little about noise
+CATALOG: Final = Path(__file__).parent / "suites" / "test_catalog.py"
 _REPLAY: Final = pytest.StashKey["Replay"]()
-_MEASURED: Final = pytest.StashKey["Group"]()
+_MEASURED: Final = pytest.StashKey[tuple[Mapping[str, Any], "Group"]]()
 _RATIOS: Final = pytest.StashKey[dict[str, str]]()
+_TRIAD: Final = pytest.StashKey[float]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,6 +57,15 @@ def limit(text: str) -> tuple[str, float]:
     return group, float(ratio)
 
 
+@pytest.hookimpl(trylast=True)  # after the plugin of `--operators`, which would test them
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the ratios for the summary; `--operators MODULE --benchmark-only` times operators."""
+    config.stash[_RATIOS] = {}
+    config.addinivalue_line("markers", "quick: the first case of each operator of the catalog")
+    if config.getoption("operators", []) and config.getoption("benchmark_only", False):
+        config.args = [str(CATALOG)]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let pytest-benchmark read the times of members from what was measured in turns."""
     for item in items:
@@ -63,11 +74,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.stash[_REPLAY] = replay = Replay()
             options = {**(given.kwargs if given else {}), "timer": replay}
             item.add_marker(pytest.mark.benchmark(**options), append=False)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Keep the ratios for the summary."""
-    config.stash[_RATIOS] = {}
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -93,49 +99,44 @@ class Replay:
         return 0.0 if self._runs else self.seconds.pop(0)
 
 
-@dataclass(frozen=True)
-class Group:
-    """Hold what was measured of a group: the times of a call of each member, and whose values differ."""
-
-    members: Mapping[str, Work]
-    seconds: Mapping[str, list[float]]
-    wrong: Mapping[str, str]
-
-    def ratio_to(self, rival: str, member: str) -> Change:
-        """Return how many times as long as a rival a member takes."""
-        if rival == member:
-            return Change(1.0, 1.0, 1.0)
-        return change(self.seconds[rival], self.seconds[member], ALPHA)
-
-    def fastest(self, names: Collection[str]) -> str | None:
-        """Return who of those has the least median; None where nobody of them was measured."""
-        medians = {name: statistics.median(x) for name, x in self.seconds.items() if name in names}
-        return min(medians, key=lambda name: medians[name], default=None)
-
-
 class InTurns:
     """Measures groups of members, and reports one member of the group that it is called with."""
 
     def __init__(self, request: pytest.FixtureRequest, benchmark: Any) -> None:
         self._node, self._config, self._benchmark = request.node, request.config, benchmark
+        if jax.config.values["jax_disable_most_optimizations"] and benchmark.enabled:
+            pytest.fail(
+                "JAX compiles without optimizations here (jax_disable_most_optimizations), so times mean "
+                "nothing; if a conftest.py has set it: pytest --noconftest",
+                pytrace=False,
+            )
+
+    @property
+    def rounds(self) -> int:
+        """Return --benchmark-min-rounds: how many rounds a member has at least."""
+        return self._option("min_rounds")
 
     def __call__(
         self,
-        members: Mapping[str, Work],
+        members: Mapping[str, Work | Steps],
         member: str,
         *,
         rivals: Collection[str] | None = None,
         rtol: float | None = 1e-5,
+        info: Mapping[str, Any] | None = None,
     ) -> Any:
         """Report the rounds of `members[member]`; all members have theirs when the first is reported.
 
         Args:
-            members: name -> a function without arguments that does the work and returns its values. The first
-                is the one that --benchmark-ratio-fail looks at. The same object in each test of the group.
+            members: name -> a function without arguments that does the work and returns its values, or
+                `Steps`. The first is the one that --benchmark-ratio-fail looks at. The same object in each
+                test of the group.
             member: whose rounds this test reports.
             rivals: those to the fastest of whom ratios refer; default: all but the first.
             rtol: how far values may be from those of the first member, of its largest value; None where they
                 are not to be compared. They are compared before anything is timed.
+            info: more for `extra_info`. From "bytes", those that one call must move, follows "share": what
+                part of the bandwidth of a STREAM triad, measured in this run, the member reaches.
 
         Returns:
             the values of the member.
@@ -146,40 +147,75 @@ class InTurns:
         """
         if member not in members:
             raise KeyError(f"{member!r} is none of the members: {', '.join(members)}")
-        first = next(iter(members))
-        if self._benchmark.disabled:
-            found = self._benchmark.pedantic(functools.partial(_ready, members[member]))
-            _refuse(first, member, _difference(_ready(members[first]), found, rtol))
-            return found
-        group = self._measured(members, rtol)
-        _refuse(first, member, group.wrong.get(member))
-        self._node.stash[_REPLAY].seconds = list(group.seconds[member])
-        found = _ready(members[member])
+        self.report(self._measured(members, rtol), member, rivals=rivals, info=info)
+        return result_of(members[member])
+
+    def report(
+        self,
+        group: Group,
+        member: str,
+        *,
+        rivals: Collection[str] | None = None,
+        info: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Report the rounds of a member of a group that was measured elsewhere, such as in processes.
+
+        The first of `group.seconds` is the first member. A member that was skipped skips the test.
+        """
+        if member in group.skipped:
+            pytest.skip(f"{member}: {group.skipped[member]}")
+        first = next(iter(group.seconds))
+        if member in group.wrong:
+            pytest.fail(f"{member} differs from {first}: {group.wrong[member]}", pytrace=False)
+        internals.set_name(self._benchmark, member)
+        self._benchmark.group = self._benchmark.group or self._node.name.partition("[")[0]
+        rounds = group.seconds[member]
+        self._node.stash[_REPLAY].seconds = list(rounds)
         # The rounds are over: only their times are read.
-        self._benchmark.pedantic(lambda: None, rounds=len(group.seconds[member]))
-        rival = group.fastest([x for x in members if x != first] if rivals is None else rivals)
+        self._benchmark.pedantic(lambda: None, rounds=max(1, len(rounds)))
+        if not rounds:
+            return
+        rivals = [x for x in group.seconds if x != first] if rivals is None else rivals
+        found = {
+            "ours": member not in rivals,
+            "threads": cores(),
+            **(info or {}),
+            **group.info.get(member, {}),
+        }
+        if "bytes" in found and "share" not in found:
+            found["share"] = found["bytes"] / statistics.median(rounds) / self._triad()
+        self._benchmark.extra_info |= found
+        rival = group.fastest(rivals)
         if rival is not None:
             self._compare_with(group, rival, member, is_first=member == first)
-        return found
 
-    def _measured(self, members: Mapping[str, Work], rtol: float | None) -> Group:
+    def _measured(self, members: Mapping[str, Work | Steps], rtol: float | None) -> Group:
         """Return the last group that was measured if it is this one; measure it otherwise."""
-        stash = self._config.stash
-        if _MEASURED not in stash or stash[_MEASURED].members is not members:
-            rounds = max(self._option("min_rounds"), ROUNDS)
-            stash[_MEASURED] = _measure(members, rtol, rounds, float(self._option("max_time")))
-        return stash[_MEASURED]
+        known, group = self._config.stash.get(_MEASURED, (None, None))
+        if known is not members or group is None:
+            limits = None if self._benchmark.disabled else (self.rounds, float(self._option("max_time")))
+            group = measure(members, rtol, limits)
+            self._config.stash[_MEASURED] = members, group
+        return group
 
     def _option(self, name: str) -> Any:
         marker = self._node.get_closest_marker("benchmark")
         return marker.kwargs.get(name, self._config.getoption(f"benchmark_{name}"))
+
+    def _triad(self) -> float:
+        """Return the bytes per second of a STREAM triad beyond the caches, measured once in a run."""
+        if _TRIAD not in self._config.stash:
+            # Numba is loaded for this alone.
+            traffic = importlib.import_module("event_ops_harness.bench.traffic")
+            self._config.stash[_TRIAD] = traffic.bytes_per_second(traffic.beyond_cache())
+        return self._config.stash[_TRIAD]
 
     def _compare_with(self, group: Group, rival: str, member: str, *, is_first: bool) -> None:
         found = group.ratio_to(rival, member)
         self._benchmark.extra_info |= {"rival": rival, **asdict(found)}
         if not is_first:
             return
-        name = self._benchmark.group or self._node.name.partition("[")[0]
+        name = self._benchmark.group
         said = f"{member} takes {found.ratio:.3g} x the time of {rival} ({found.low:.3g} to {found.high:.3g})"
         self._config.stash[_RATIOS][name] = said
         limits: list[tuple[str, float]] = self._config.option.benchmark_ratio_fail
@@ -187,43 +223,12 @@ class InTurns:
             pytest.fail(f"{name}: {said}, the limit is {min(beyond):g}", pytrace=False)
 
 
-def _refuse(first: str, member: str, difference: str | None) -> None:
-    if difference is not None:
-        pytest.fail(f"{member} differs from {first}: {difference}", pytrace=False)
-
-
-def _ready(work: Work) -> Any:
-    return jax.block_until_ready(work())
-
-
-def _measure(members: Mapping[str, Work], rtol: float | None, rounds: int, budget: float) -> Group:
-    """Compare the values of all members, then time those that are right, `budget` seconds each."""
-    first, *others = members
-    expected = _ready(members[first])
-    differences = {name: _difference(expected, _ready(members[name]), rtol) for name in others}
-    wrong = {name: said for name, said in differences.items() if said is not None}
-    runs = {name: repeated(functools.partial(_ready, x)) for name, x in members.items() if name not in wrong}
-    seconds = times_per_step(runs, rounds=rounds, budget=budget)
-    return Group(members, seconds, wrong)
-
-
-def _difference(expected: Any, found: Any, rtol: float | None) -> str | None:
-    """Say how values differ by more than `rtol`, in whatever containers they are; None where they do not."""
-    if rtol is None:
-        return None
-    every, own = ([np.asarray(x) for x in jax.tree.leaves(values)] for values in (expected, found))
-    if len(own) != len(every):
-        return f"{len(own)} arrays, expected {len(every)}"
-    try:
-        for wanted, got in zip(every, own, strict=True):
-            largest = float(np.abs(wanted).max(initial=0))
-            np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol * largest)
-    except AssertionError as error:
-        return str(error).strip()
-    return None
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @pytest.fixture
-def in_turns(request: pytest.FixtureRequest, benchmark: Any) -> Callable[..., Any]:
+def in_turns(request: pytest.FixtureRequest, benchmark: Any) -> InTurns:
     """Time the members of a group in turns; see `InTurns.__call__`."""
     return InTurns(request, benchmark)

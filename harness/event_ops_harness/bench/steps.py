@@ -20,7 +20,7 @@ import numpy as np
 
 from event_ops.cases import Case
 from event_ops.discover import Operator
-from event_ops_harness.bench.timing import Run, repeated
+from event_ops_harness.bench.timing import Steps, repeated
 
 EVENT_BANK: Final = 16  # how many different event vectors a loop over steps goes through
 EVENTS: Final = ("events", "spikes", "spikes_pre", "spikes_post", "words")
@@ -45,8 +45,8 @@ class Problem:
 
     @property
     def name(self) -> str:
-        """Return the name of its rows and group."""
-        return f"{self.operator.name} {self.case.name}"
+        """Return the name of its group."""
+        return named(self.operator, self.case)
 
     @property
     def per(self) -> str:
@@ -60,10 +60,15 @@ class Problem:
 
     @functools.cached_property
     def bank(self) -> np.ndarray:
-        """Return the events of `EVENT_BANK` steps."""
+        """Return the events of `EVENT_BANK` steps, those of the case first."""
         rng = np.random.default_rng(1)
         events = self.args[_position(self.varying)]
-        return np.stack([rng.permutation(events) for _ in range(EVENT_BANK)])
+        return np.stack([events, *(rng.permutation(events) for _ in range(1, EVENT_BANK))])
+
+
+def named(operator: Operator, case: Case) -> str:
+    """Return the name of what is measured: operator, case, dtype."""
+    return f"{operator.name} {case.name} {operator.dtypes[0]}"
 
 
 def make_problem(operator: Operator, case: Case) -> Problem:
@@ -81,18 +86,18 @@ def event_place(operator: Operator, args: tuple[Any, ...]) -> int | None:
     return next((i for i, name in enumerate(names) if name in EVENTS), None)
 
 
-def run_of(problem: Problem, function: Callable[..., Any]) -> Run:
+def steps_of(problem: Problem, function: Callable[..., Any]) -> Steps:
     """Compile `function`, of the operator's positional arguments, to be called or to run in a loop."""
     return _looped(problem, function) if problem.per == "step" else called(function, problem.on_device)
 
 
-def called(function: Callable[..., Any], args: tuple[Any, ...]) -> Run:
-    """Compile `function` for these arguments, to be called from Python."""
+def called(function: Callable[..., Any], args: tuple[Any, ...], **how: Any) -> Steps:
+    """Compile `function` for these arguments, to be called from Python; `how` is what `Steps` takes."""
     compiled = jax.jit(function).lower(*args).compile()
-    return repeated(lambda: jax.block_until_ready(compiled(*args)))
+    return Steps(repeated(lambda: jax.block_until_ready(compiled(*args))), **how)
 
 
-def _looped(problem: Problem, function: Callable[..., Any]) -> Run:
+def _looped(problem: Problem, function: Callable[..., Any]) -> Steps:
     replaced = {*problem.carried, problem.varying}
     fixed = [None if i in replaced else x for i, x in enumerate(problem.on_device)]
     bank = None if problem.varying is None else jnp.asarray(problem.bank)
@@ -100,7 +105,7 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Run:
     state, age = start(problem, shapes), 0
     loop = loop_of(problem, function).lower(state, fixed, bank, age, 1).compile()
 
-    def run(steps: int) -> None:
+    def run(steps: int) -> list[Any]:
         nonlocal state, age
         while steps:
             if age == LIFETIME:
@@ -108,9 +113,11 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Run:
             chunk = min(steps, LIFETIME - age)
             state = loop(state, fixed, bank, age, chunk)
             age, steps = age + chunk, steps - chunk
-        jax.block_until_ready(state)
+        held, others = jax.block_until_ready(state)
+        rest, carried = iter(others), {out: held[i] for i, out in problem.carried.items()}
+        return [carried[i] if i in carried else next(rest) for i in range(len(shapes))]
 
-    return run
+    return Steps(run)
 
 
 def loop_of(problem: Problem, function: Callable[..., Any]) -> Any:

@@ -4,10 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-Work = Callable[[], object]
-Run = Callable[[int], object]  # does its work as often as it is told, and returns the last result
-SLOW = 4  # a first step that takes so many budgets counts: a second one is not worth the wait
+Work = Callable[[], Any]
+Run = Callable[[int], Any]  # does its work as often as it is told, and returns the last result
+SLOW = 4  # a first step that takes so many budgets counts, and only few more are worth the wait
+FEW = 2
+
+
+def _as_it_is(result: Any) -> Any:
+    return result
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Hold work that is done many times in one call, such as in a loop in machine code.
+
+    Args:
+        run: does so many steps to the end, and returns the last result.
+        values: makes arrays of such a result, to be compared; None where there is nothing to compare.
+    """
+
+    run: Run
+    values: Callable[[Any], Any] | None = _as_it_is
 
 
 def seconds_per_step(
@@ -29,7 +49,7 @@ def times_per_step(
         rounds: how often each rival's turn comes.
         budget: seconds for one rival over all rounds; a turn takes as many steps as fill its share.
         at_least: how many turns a rival gets of which one step outlasts its share; default: all. With 0,
-            what outlasts the budget is timed once.
+            what outlasts the budget is timed once. What outlasts `SLOW` budgets gets at most `FEW` more.
     """
     steps: dict[str, int] = {}
     turns: dict[str, int] = {}
@@ -37,9 +57,12 @@ def times_per_step(
     least = rounds if at_least is None else at_least
     for name, run in runs.items():
         first = _time(run, 1)
-        steps[name], each = (1, first) if first > SLOW * budget else _calibrated(run, budget / rounds)
-        times[name] = [each]
+        if first > SLOW * budget:
+            steps[name], turns[name], times[name] = 1, min(least, FEW), [first]
+            continue
+        steps[name], each = _calibrated(run, budget / rounds)
         turns[name] = min(rounds, max(least, int(budget / max(steps[name] * each, 1e-9))))
+        times[name] = [] if turns[name] else [each]
     for turn in range(rounds):
         for name in list(runs)[:: -1 if turn % 2 else 1]:
             if turn < turns[name]:

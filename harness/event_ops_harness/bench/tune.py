@@ -29,7 +29,7 @@ from rich.table import Table
 
 import event_ops
 from event_ops.discover import operators
-from event_ops_harness.bench.steps import Problem, make_problem, run_of
+from event_ops_harness.bench.steps import Problem, make_problem, steps_of
 from event_ops_harness.bench.suite import amount, count
 from event_ops_harness.bench.timing import times_per_step
 from event_ops_harness.bench.tuned_cases import at_densities, cases, signature_of
@@ -96,7 +96,7 @@ def _seconds(call: Call) -> float:
 
 
 def _times(problem: Problem, calls: dict[str, Call], options: argparse.Namespace) -> dict[str, list[float]]:
-    runs = {name: run_of(problem, call) for name, call in calls.items()}
+    runs = {name: steps_of(problem, call).run for name, call in calls.items()}
     return times_per_step(runs, rounds=options.rounds, budget=options.budget, at_least=3)
 
 

@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Choose the cells, so that errors in the options are reported before anything runs."""
     options: Any = session.config.option
-    if options.operators:
+    if options.operators and not times(options):
         session.config.stash[_CHOSEN] = chosen_cells(options)
         session.config.stash[_PROCESSES] = processes = Processes()
         session.config.add_cleanup(processes.end)
@@ -58,8 +58,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Add the cells to the tests."""
     options: Any = session.config.option
-    for name in options.operators:
+    for name in [] if times(options) else options.operators:
         items.extend(session.genitems(Operators.from_parent(session, name=name, nodeid=name)))
+
+
+def times(options: Any) -> bool:
+    """Say whether the operators are to be timed, which the plugin of the benchmarks does."""
+    return getattr(options, "benchmark_only", False)
 
 
 def chosen_cells(options: Any) -> dict[str, list[tuple[Place, Cell]]]:

@@ -1,7 +1,8 @@
 """Offer rivals of the operators: a file for each library, which says what the library can do.
 
-Such a file imports its library at the top, and has `OFFERS`: operator -> `(Problem) -> {name: run}`, with
-everything compiled. An operator that no file names has no rival.
+Such a file imports its library at the top. Its `OFFERS` are operator -> rival -> `(Problem) -> Steps`, compiled,
+or None where the rival does not compute this case; figures depend on the versions of `DISTRIBUTIONS`.
+An operator that no file names has no rival.
 """
 
 from __future__ import annotations
@@ -10,35 +11,43 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from event_ops_harness.bench.steps import Problem
-from event_ops_harness.bench.timing import Run
+from event_ops_harness.bench.timing import Steps
 
-Offers = Mapping[str, Callable[[Problem], Mapping[str, Run]]]
+Make = Callable[[Problem], Steps | None]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Hold how a rival computes what an operator does, and the distributions that it needs."""
+
+    make: Make
+    distributions: tuple[str, ...]
 
 
 @functools.cache
-def libraries() -> tuple[dict[str, Offers], dict[str, str]]:
+def libraries() -> tuple[dict[str, Mapping[str, Mapping[str, Rival]]], dict[str, str]]:
     """Return what each installed library offers, and why the others are skipped."""
-    offers: dict[str, Offers] = {}
+    offers: dict[str, Mapping[str, Mapping[str, Rival]]] = {}
     skipped: dict[str, str] = {}
     for module in pkgutil.iter_modules(__path__):
         library = module.name.removeprefix("by_")
         try:
-            offers[library] = importlib.import_module(f"{__name__}.{module.name}").OFFERS
+            found = importlib.import_module(f"{__name__}.{module.name}")
         except ImportError as error:
             skipped[library] = str(error)
+            continue
+        offers[library] = {
+            operator: {name: Rival(make, found.DISTRIBUTIONS) for name, make in makers.items()}
+            for operator, makers in found.OFFERS.items()
+        }
     return offers, skipped
 
 
-def rivals_of(problem: Problem) -> dict[str, Run]:
-    """Return a run of everyone who computes this; no rival takes spike ids or packed bits."""
-    if problem.kwargs.get("encoding", "flags") != "flags":
-        return {}
-    name, (offers, _) = problem.operator.name, libraries()
+def rivals_of(operator: str) -> dict[str, Rival]:
+    """Return who computes what this operator does, in some of its cases at least."""
     return {
-        rival: run
-        for offer in offers.values()
-        if name in offer
-        for rival, run in offer[name](problem).items()
+        name: rival for offer in libraries()[0].values() for name, rival in offer.get(operator, {}).items()
     }

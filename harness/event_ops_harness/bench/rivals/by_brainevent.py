@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import brainevent
 import jax.numpy as jnp
 
-from event_ops_harness.bench.steps import Problem, run_of
-from event_ops_harness.bench.timing import Run
+from event_ops_harness.bench.steps import Problem, steps_of
+from event_ops_harness.bench.timing import Steps
 
+DISTRIBUTIONS: Final = ("brainevent", "jax")
 _CSR: Final = ("csr_event_matmat", "csr_event_matvec", "csr_matmat", "csr_matvec")
 
 
-def _product(problem: Problem) -> dict[str, Run]:
+def _product(problem: Problem) -> Steps:
     """Multiply with a CSR, which must be built outside of jit, and so must the scratch that it keeps."""
     wrap = brainevent.BinaryArray if "event" in problem.operator.name else jnp.asarray
     matrix = brainevent.CSR(problem.args[:3], shape=problem.kwargs["shape"])
@@ -23,21 +25,21 @@ def _product(problem: Problem) -> dict[str, Run]:
         return (wrap(x.T) @ matrix).T if problem.kwargs.get("transpose") else matrix @ wrap(x)
 
     product(*problem.on_device)
-    return {"BrainEvent": run_of(problem, product)}
+    return steps_of(problem, product)
 
 
-def _dense(problem: Problem) -> dict[str, Run]:
+def _dense(problem: Problem) -> Steps:
     def product(weights: Any, events: Any) -> Any:
         active = brainevent.BinaryArray(events)
         return active @ weights if problem.kwargs.get("transpose") else weights @ active
 
-    return {"BrainEvent": run_of(problem, product)}
+    return steps_of(problem, product)
 
 
-def _generated(problem: Problem) -> dict[str, Run]:
+def _generated(problem: Problem) -> Steps | None:
     """Multiply with a matrix that is not stored: from another generator, so another matrix of the kind."""
     if problem.kwargs["distribution"] != "constant":
-        return {}
+        return None
     weight, seed, _ = problem.on_device
     kind = weight, problem.kwargs["prob"], int(seed)
     matrix = brainevent.JITCScalarR(kind, shape=problem.kwargs["shape"])
@@ -46,11 +48,11 @@ def _generated(problem: Problem) -> dict[str, Run]:
     def product(weight: Any, seed: Any, x: Any) -> Any:
         return wrap(x) @ matrix if problem.kwargs["transpose"] else matrix @ wrap(x)
 
-    return {"BrainEvent": run_of(problem, product)}
+    return replace(steps_of(problem, product), values=None)
 
 
-OFFERS: Final = dict.fromkeys(_CSR, _product) | {
-    "dense_event_matvec": _dense,
-    "procedural_event_matvec": _generated,
-    "procedural_matvec": _generated,
+OFFERS: Final = dict.fromkeys(_CSR, {"BrainEvent": _product}) | {
+    "dense_event_matvec": {"BrainEvent": _dense},
+    "procedural_event_matvec": {"BrainEvent": _generated},
+    "procedural_matvec": {"BrainEvent": _generated},
 }

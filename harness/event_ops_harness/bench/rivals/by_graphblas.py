@@ -8,12 +8,13 @@ import graphblas
 
 from event_ops_harness.bench.rivals.by_scipy import PRODUCTS, as_multiplied, operands
 from event_ops_harness.bench.steps import Problem
-from event_ops_harness.bench.timing import Run, repeated
+from event_ops_harness.bench.timing import Steps, repeated
 
+DISTRIBUTIONS: Final = ("python-graphblas", "suitesparse-graphblas")
 _GB: Any = graphblas  # its annotations say that its names may be None
 
 
-def _product(problem: Problem) -> dict[str, Run]:
+def _product(problem: Problem) -> Steps:
     matrix, x = operands(problem)
     unique = matrix.copy()
     unique.sum_duplicates()  # GraphBLAS takes none
@@ -22,9 +23,13 @@ def _product(problem: Problem) -> dict[str, Run]:
     view = as_multiplied(problem, held)
     if x.ndim == 1:
         vector = _GB.Vector.from_dense(x)
-        return {"GraphBLAS": repeated(lambda: view.mxv(vector).new())}
+        return Steps(repeated(lambda: view.mxv(vector).new()), _dense)
     dense = _GB.Matrix.from_dense(x)
-    return {"GraphBLAS": repeated(lambda: view.mxm(dense).new())}
+    return Steps(repeated(lambda: view.mxm(dense).new()), _dense)
 
 
-OFFERS: Final = dict.fromkeys(PRODUCTS, _product)
+def _dense(result: Any) -> Any:
+    return result.to_dense(fill_value=0)
+
+
+OFFERS: Final = dict.fromkeys(PRODUCTS, {"GraphBLAS": _product})

@@ -8,9 +8,10 @@ import numba
 import numpy as np
 
 from event_ops_harness.bench.steps import LIFETIME, Problem
-from event_ops_harness.bench.timing import Run, repeated
+from event_ops_harness.bench.timing import Run, Steps, repeated
 from event_ops_harness.bench.workers.by_hand import matvec
 
+DISTRIBUTIONS: Final = ("numba",)
 NAME: Final = "Numba by hand"
 
 
@@ -74,32 +75,43 @@ def lif(V: Any, held: Any, I_syn: Any, spikes: Any, parameters: Any, steps: int)
                 V[i], held[i], spikes[i] = V_reset, t_ref, True
 
 
-def _matvec(problem: Problem) -> dict[str, Run]:
+def _matvec(problem: Problem) -> Steps | None:
     if problem.kwargs.get("transpose") or not np.ndim(problem.args[0]):
-        return {}
+        return None
     matvec(*problem.args)
-    return {NAME: repeated(lambda: matvec(*problem.args))}
+    return Steps(repeated(lambda: matvec(*problem.args)))
 
 
-def _event_matvec(problem: Problem) -> dict[str, Run]:
+def _event_matvec(problem: Problem) -> Steps | None:
     if problem.per == "call":
-        return {}
+        return None
     data, indices, indptr, _ = problem.args
     rows, columns = problem.kwargs["shape"]
     transpose = problem.kwargs.get("transpose")
     weights, y = np.atleast_1d(data), np.empty(columns if transpose else rows, data.dtype)
     kernel = scatter_rows if transpose else gather_rows
-    return _compiled(lambda steps: kernel(weights, indices, indptr, problem.bank, steps, y))
+
+    def run(steps: int) -> np.ndarray:
+        kernel(weights, indices, indptr, problem.bank, steps, y)
+        return y
+
+    return _compiled(run)
 
 
-def _expsyn(problem: Problem) -> dict[str, Run]:
+def _expsyn(problem: Problem) -> Steps:
     g, data, indices, indptr, _ = problem.args
     decays = np.exp(-problem.kwargs["dt"] / problem.kwargs["tau"]).reshape(-1).astype(g.dtype)
     matrix = np.atleast_1d(data), indices, indptr
-    return _compiled(lambda steps: expsyn(decays, *matrix, problem.bank, steps, g.copy()))
+
+    def run(steps: int) -> np.ndarray:
+        held = g.copy()
+        expsyn(decays, *matrix, problem.bank, steps, held)
+        return held
+
+    return _compiled(run)
 
 
-def _lif(problem: Problem) -> dict[str, Run]:
+def _lif(problem: Problem) -> Steps:
     V_m, refractory, I_syn = problem.args
     values = problem.kwargs
     decay = np.exp(-values["dt"] / values["tau_m"])
@@ -108,7 +120,7 @@ def _lif(problem: Problem) -> dict[str, Run]:
     V, held, spikes = V_m.copy(), refractory.copy(), np.zeros(V_m.shape, bool)
     age = 0
 
-    def run(steps: int) -> None:
+    def run(steps: int) -> tuple[np.ndarray, ...]:
         nonlocal age
         while steps:
             if age == LIFETIME:
@@ -116,19 +128,20 @@ def _lif(problem: Problem) -> dict[str, Run]:
             chunk = min(steps, LIFETIME - age)
             lif(V, held, I_syn, spikes, parameters, chunk)
             age, steps = age + chunk, steps - chunk
+        return V, held, spikes
 
     lif(V, held, I_syn, spikes, parameters, 0)
-    return {NAME: run}
+    return Steps(run)
 
 
-def _compiled(run: Run) -> dict[str, Run]:
+def _compiled(run: Run) -> Steps:
     run(0)
-    return {NAME: run}
+    return Steps(run)
 
 
 OFFERS: Final = {
-    "csr_event_matvec": _event_matvec,
-    "csr_matvec": _matvec,
-    "expsyn_step": _expsyn,
-    "lif_step": _lif,
+    "csr_event_matvec": {NAME: _event_matvec},
+    "csr_matvec": {NAME: _matvec},
+    "expsyn_step": {NAME: _expsyn},
+    "lif_step": {NAME: _lif},
 }

@@ -8,13 +8,15 @@ from sparse_dot_mkl import dot_product_mkl
 
 from event_ops_harness.bench.rivals.by_scipy import PRODUCTS, as_multiplied, operands
 from event_ops_harness.bench.steps import Problem
-from event_ops_harness.bench.timing import Run, repeated
+from event_ops_harness.bench.timing import Steps, repeated
+
+DISTRIBUTIONS: Final = ("mkl", "sparse-dot-mkl", "scipy")
 
 
-def _product(problem: Problem) -> dict[str, Run]:
+def _product(problem: Problem) -> Steps:
     matrix, x = operands(problem)
     view = as_multiplied(problem, matrix)
-    return {"MKL": repeated(lambda: dot_product_mkl(view, x))}
+    return Steps(repeated(lambda: dot_product_mkl(view, x)))
 
 
-OFFERS: Final = dict.fromkeys(PRODUCTS, _product)
+OFFERS: Final = dict.fromkeys(PRODUCTS, {"MKL": _product})

@@ -7,24 +7,35 @@ from typing import Any, Final
 import numpy as np
 
 from event_ops_harness.bench.steps import Problem
-from event_ops_harness.bench.timing import Run, repeated
+from event_ops_harness.bench.timing import Steps, repeated
+
+DISTRIBUTIONS: Final = ("numpy",)
 
 
-def _scatter(problem: Problem) -> dict[str, Run]:
+def _scatter_by_ufunc(problem: Problem) -> Steps:
     target, indices, updates = problem.args
-    positive = np.where(indices < 0, indices + target.size, indices)
-    return {
-        "np.add.at": repeated(lambda: _added(target.copy(), positive, updates)),
-        "np.bincount": repeated(lambda: target + np.bincount(positive, updates, minlength=target.size)),
-    }
+    places = _positive(indices, target.size)
+    return Steps(repeated(lambda: _added(target.copy(), places, updates)))
 
 
-def _segments(problem: Problem) -> dict[str, Run]:
+def _scatter_by_count(problem: Problem) -> Steps:
+    target, indices, updates = problem.args
+    places = _positive(indices, target.size)
+    return Steps(repeated(lambda: target + np.bincount(places, updates, minlength=target.size)))
+
+
+def _positive(indices: np.ndarray, size: int) -> np.ndarray:
+    return np.where(indices < 0, indices + size, indices)
+
+
+def _segments_by_ufunc(problem: Problem) -> Steps:
     (data, ids), size = problem.args, problem.kwargs["num_segments"]
-    return {
-        "np.add.at": repeated(lambda: _added(np.zeros(size, data.dtype), ids, data)),
-        "np.bincount": repeated(lambda: np.bincount(ids, data, minlength=size)),
-    }
+    return Steps(repeated(lambda: _added(np.zeros(size, data.dtype), ids, data)))
+
+
+def _segments_by_count(problem: Problem) -> Steps:
+    (data, ids), size = problem.args, problem.kwargs["num_segments"]
+    return Steps(repeated(lambda: np.bincount(ids, data, minlength=size)))
 
 
 def _added(y: np.ndarray, places: np.ndarray, terms: np.ndarray) -> np.ndarray:
@@ -32,37 +43,52 @@ def _added(y: np.ndarray, places: np.ndarray, terms: np.ndarray) -> np.ndarray:
     return y
 
 
-def _dense(problem: Problem) -> dict[str, Run]:
+def _dense(problem: Problem) -> Steps:
+    by_event, events = _by_event(problem)
+    numbers = events.astype(by_event.dtype)
+    return Steps(repeated(lambda: numbers @ by_event))
+
+
+def _active_rows(problem: Problem) -> Steps:
+    by_event, events = _by_event(problem)
+    return Steps(repeated(lambda: by_event[events].sum(axis=0)))
+
+
+def _by_event(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     weights, events = problem.args
-    by_event = weights if problem.kwargs.get("transpose") else weights.T
-    numbers = events.astype(weights.dtype)
-    return {
-        "NumPy, BLAS": repeated(lambda: numbers @ by_event),
-        "NumPy, active rows": repeated(lambda: by_event[events].sum(axis=0)),
-    }
+    return (weights if problem.kwargs.get("transpose") else weights.T), events
 
 
-def _packed(problem: Problem) -> dict[str, Run]:
+def _packed(problem: Problem) -> Steps:
     (events,) = problem.args
-    return {"np.packbits": repeated(lambda: np.packbits(events, bitorder="little"))}
+    return Steps(repeated(lambda: np.packbits(events, bitorder="little")), _words)
 
 
-def _unpacked(problem: Problem) -> dict[str, Run]:
+def _words(octets: np.ndarray) -> np.ndarray:
+    return np.pad(octets, (0, -octets.size % 4)).view(np.uint32)
+
+
+def _unpacked(problem: Problem) -> Steps:
     options: Any = {"count": problem.kwargs["n"], "bitorder": "little"}
     octets = problem.args[0].view(np.uint8)
-    return {"np.unpackbits": repeated(lambda: np.unpackbits(octets, **options))}
+    return Steps(repeated(lambda: np.unpackbits(octets, **options)))
 
 
-def _nonzero(problem: Problem) -> dict[str, Run]:
+def _nonzero(problem: Problem) -> Steps:
     (spikes,) = problem.args
-    return {"np.flatnonzero": repeated(lambda: np.flatnonzero(spikes))}
+    capacity = problem.kwargs.get("capacity") or spikes.size
+
+    def filled(ids: np.ndarray) -> tuple[np.ndarray, int]:
+        return np.pad(ids[:capacity], (0, max(0, capacity - ids.size)), constant_values=spikes.size), ids.size
+
+    return Steps(repeated(lambda: np.flatnonzero(spikes)), filled)
 
 
 OFFERS: Final = {
-    "dense_event_matvec": _dense,
-    "pack_events": _packed,
-    "scatter_add": _scatter,
-    "segment_sum": _segments,
-    "spike_compact": _nonzero,
-    "unpack_events": _unpacked,
+    "dense_event_matvec": {"NumPy, BLAS": _dense, "NumPy, active rows": _active_rows},
+    "pack_events": {"np.packbits": _packed},
+    "scatter_add": {"np.add.at": _scatter_by_ufunc, "np.bincount": _scatter_by_count},
+    "segment_sum": {"np.add.at": _segments_by_ufunc, "np.bincount": _segments_by_count},
+    "spike_compact": {"np.flatnonzero": _nonzero},
+    "unpack_events": {"np.unpackbits": _unpacked},
 }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 import scipy.sparse
 
 from event_ops_harness.bench.steps import Problem
-from event_ops_harness.bench.timing import Run, repeated
+from event_ops_harness.bench.timing import Steps, repeated
 
+DISTRIBUTIONS: Final = ("scipy",)
 PRODUCTS: Final = (
     *("csr_event_matmat", "csr_event_matvec", "csr_matmat", "csr_matvec"),
     *("ell_event_matvec", "ell_matvec"),
@@ -33,23 +33,26 @@ def as_multiplied(problem: Problem, matrix: Any) -> Any:
     return matrix.T if problem.kwargs.get("transpose") else matrix
 
 
-def _product(problem: Problem) -> dict[str, Run]:
+def _product(problem: Problem) -> Steps:
     matrix, x = operands(problem)
     view = as_multiplied(problem, matrix)
-    return {"SciPy": repeated(lambda: view @ x)}
+    return Steps(repeated(lambda: view @ x))
 
 
-def _conversion(method: str) -> Callable[[Problem], dict[str, Run]]:
-    def convert(problem: Problem) -> dict[str, Run]:
-        *data, indices, indptr = problem.args
-        weights = data[0] if data else np.ones(indices.size, np.float32)
-        matrix = scipy.sparse.csr_matrix((weights, indices, indptr), shape=problem.kwargs["shape"])
-        return {"SciPy": repeated(getattr(matrix, method))}
-
-    return convert
+def _transposed(problem: Problem) -> Steps:
+    """Sort the entries by columns; those of one place stay in their order, as the weights show."""
+    indices, indptr = problem.args
+    order = np.arange(indices.size, dtype=indices.dtype)
+    matrix = scipy.sparse.csr_matrix((order, indices, indptr), shape=problem.kwargs["shape"])
+    return Steps(repeated(matrix.tocsc), lambda found: (found.indices, found.indptr, found.data))
 
 
-OFFERS: Final = dict.fromkeys(PRODUCTS, _product) | {
-    "csr_tocsc": _conversion("tocsc"),
-    "csr_todense": _conversion("toarray"),
+def _dense(problem: Problem) -> Steps:
+    matrix = scipy.sparse.csr_matrix(problem.args, shape=problem.kwargs["shape"])
+    return Steps(repeated(matrix.toarray))
+
+
+OFFERS: Final = dict.fromkeys(PRODUCTS, {"SciPy": _product}) | {
+    "csr_tocsc": {"SciPy": _transposed},
+    "csr_todense": {"SciPy": _dense},
 }

@@ -12,7 +12,7 @@ import numba
 
 from event_ops.discover import operators
 from event_ops_harness.bench import traffic
-from event_ops_harness.bench.steps import make_problem, run_of
+from event_ops_harness.bench.steps import make_problem, steps_of
 from event_ops_harness.bench.timing import seconds_per_step
 
 
@@ -32,7 +32,7 @@ def _case(request: Mapping[str, Any]) -> dict[str, Any]:
     case = next(x for x in operator.cases if x.name == request["case"])
     problem = make_problem(operator, case)
     function = functools.partial(operator.function, backend="numba_cpu", **problem.kwargs)
-    runs = {"": run_of(problem, function)}
+    runs = {"": steps_of(problem, function).run}
     best = seconds_per_step(runs, rounds=3, budget=request["budget"])
     return {"seconds": best[""], "per": problem.per}
 

@@ -1,0 +1,87 @@
+"""Time one call: a kernel that adds 8 floats, behind every way into JAX, beside XLA's own add.
+
+A step of `lax.fori_loop`, a jitted call, and an eager call, from Python until the result is ready.
+"""
+
+# Warp's annotations are calls.
+# pyright: reportInvalidTypeForm=false
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+import pytest
+import warp as wp
+
+from event_ops_harness.bench.python_handler import register_python_handler
+from event_ops_harness.bench.timing import Steps
+from event_ops_harness.results import installed
+from ffi_bridge import numba_kernel, warp_kernel
+
+OUT = jax.ShapeDtypeStruct((8,), jnp.float32)
+MEMBERS = {
+    "numba_kernel": ("numba",),
+    "warp_kernel": ("warp-lang",),
+    "XLA a + b": (),
+    "warp.jax_kernel": ("warp-lang",),
+    "ctypes callback": (),
+    "pure_callback": ("numpy",),
+}
+OURS = ("numba_kernel", "warp_kernel")
+WAYS = ("step in fori_loop", "jitted call", "eager call")
+
+
+@numba.njit
+def add(x, y, out):
+    for i in range(out.size):
+        out[i] = x[i] + y[i]
+
+
+@wp.kernel(enable_backward=False)
+def add_in_warp(
+    x: wp.array(dtype=wp.float32), y: wp.array(dtype=wp.float32), out: wp.array(dtype=wp.float32)
+):
+    i = wp.tid()
+    out[i] = x[i] + y[i]
+
+
+@functools.cache
+def operations():
+    """Return the same sum of two vectors, by name."""
+    register_python_handler("harness_ctypes_add", add, 2, 1, np.float32)
+    through_warp = wp.jax_kernel(add_in_warp)
+    sums = (
+        numba_kernel(add, OUT),
+        warp_kernel(add_in_warp, OUT),
+        lambda x, y: x + y,
+        lambda x, y: through_warp(x, y)[0],
+        jax.ffi.ffi_call("harness_ctypes_add", OUT),
+        lambda x, y: jax.pure_callback(np.add, OUT, x, y),
+    )
+    return dict(zip(MEMBERS, sums, strict=True))
+
+
+@functools.lru_cache(maxsize=1)
+def members_of(way):
+    x = jnp.arange(8, dtype=jnp.float32)
+    made = {WAYS[0]: looped, WAYS[1]: lambda f, x: called(jax.jit(f), x), WAYS[2]: called}[way]
+    return {name: made(operation, x) for name, operation in operations().items()}
+
+
+def looped(operation, x):
+    run = jax.jit(lambda a, n: jax.lax.fori_loop(0, n, lambda _, c: operation(c, a), a))
+    return Steps(lambda steps: jax.block_until_ready(run(x, steps)))
+
+
+def called(operation, x):
+    return lambda: operation(x, x)
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+@pytest.mark.parametrize("way", WAYS)
+def test_call(in_turns, benchmark, way, member):
+    benchmark.group = way
+    info = {"versions": installed("jax", *MEMBERS[member])}
+    in_turns(members_of(way), member, rivals=set(MEMBERS) - set(OURS), info=info)

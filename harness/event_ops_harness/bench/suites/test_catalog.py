@@ -1,0 +1,116 @@
+"""Time every operator of the catalog: each of its backends on the CPU, and the libraries that do the same.
+
+Times are per call from Python until the result is ready, or per step of a loop in machine code, as `steps.py`
+says; rivals that have no such loop are called. Each group is an operator, a case and a dtype. The share is that of
+the bytes that must move, as the folder of the operator counts them, in what the STREAM triad moves in the same
+time, in this run, on arrays beyond the caches: above 1 where a case fits a cache. Gradients, of the largest case of
+each orientation, are called. Not measured: memory, first calls, other types than the first that an operator takes.
+
+`--operators MODULE` takes those that MODULE.OPERATORS lists, and their cases that are tagged "benchmark".
+"""
+
+import functools
+import importlib
+
+import jax.numpy as jnp
+import pytest
+
+from event_ops.cases import BENCHMARK
+from event_ops.discover import operators
+from event_ops_harness.bench import gradients, traffic
+from event_ops_harness.bench.rivals import rivals_of
+from event_ops_harness.bench.steps import called, make_problem, named, steps_of
+from event_ops_harness.results import installed
+
+REFERENCE = "reference"
+LIBRARIES = {"numba_cpu": ("numba",), "warp": ("warp-lang",)}  # of our backends, beside JAX
+
+
+def pytest_generate_tests(metafunc):
+    chosen = operators_of(metafunc.config.getoption("operators", []))
+    if metafunc.function is test_operator:
+        asked = [(op, case, x) for op in chosen for case in op.tagged(BENCHMARK) for x in names_of(op)]
+    else:
+        asked = [(op, case, x) for op in chosen for case in gradients.cases(op) for x in gradients.MEMBERS]
+    metafunc.parametrize(
+        ("operator", "case", "member"),
+        [
+            pytest.param(
+                *(op.name, case.name, member),
+                id=f"{op.name}-{case.name}-{member}",
+                marks=[pytest.mark.quick] if case is op.tagged(BENCHMARK)[0] else [],
+            )
+            for op, case, member in asked
+        ],
+    )
+
+
+def operators_of(modules):
+    """Return those of the modules, of the catalog if there are none."""
+    found = [x for name in modules for x in importlib.import_module(name).OPERATORS] or operators()
+    for operator in found:
+        if not operator.tagged(BENCHMARK):
+            tagged = f"Case(..., tags=frozenset({{{BENCHMARK!r}}}))"
+            raise pytest.UsageError(f"{operator.name} has no case to measure; tag one: {tagged}")
+    return found
+
+
+def names_of(operator):
+    return [*operator.kernel.available_backends("cpu"), *rivals_of(operator.name)]
+
+
+@functools.lru_cache(maxsize=1)  # arrays of one case at a time
+def problem_of(operator, case):
+    return make_problem(operator, case)
+
+
+@functools.lru_cache(maxsize=1)
+def members_of(operator, case):
+    """Return who computes this: our backends, the default first, and rivals, which take flags only."""
+    problem = problem_of(operator, case)
+    members = {
+        name: steps_of(problem, functools.partial(operator.function, backend=name, **problem.kwargs))
+        for name in operator.kernel.available_backends("cpu")
+    }
+    if problem.kwargs.get("encoding", "flags") == "flags":
+        rivals = {name: rival.make(problem) for name, rival in rivals_of(operator.name).items()}
+        members |= {name: steps for name, steps in rivals.items() if steps is not None}
+    return members
+
+
+@pytest.fixture
+def at(request, operator, case, benchmark):
+    """The operator and the case of those names."""
+    found = next(x for x in operators_of(request.config.getoption("operators", [])) if x.name == operator)
+    chosen = next(x for x in found.tagged(BENCHMARK) if x.name == case)
+    benchmark.group = named(found, chosen)
+    return found, chosen
+
+
+def test_operator(in_turns, at, member):
+    operator, case = at
+    members, problem, rivals = members_of(*at), problem_of(*at), rivals_of(operator.name)
+    if member not in members:
+        pytest.skip(f"{member} does not compute this")
+    libraries = rivals[member].distributions if member in rivals else ("jax", *LIBRARIES.get(member, ()))
+    info = {"operator": operator.name, "per": problem.per, "versions": installed(*libraries)}
+    info["bytes"] = traffic.bytes_moved(operator, problem.args, problem.kwargs)
+    info["operations"] = traffic.operations(operator, problem.args, problem.kwargs)
+    rtol = 2 * case.relative_tolerance(operator.dtypes[0])
+    in_turns(members, member, rivals=(*rivals, REFERENCE), rtol=rtol, info=info)
+
+
+@functools.lru_cache(maxsize=1)
+def gradient_of(operator, case):
+    problem = problem_of(operator, case)
+    args = tuple(map(jnp.asarray, gradients.with_float_events(problem)))
+    value, both = gradients.functions(problem)
+    return dict(zip(gradients.MEMBERS, (called(both, args), called(value, args)), strict=True))
+
+
+def test_gradient(in_turns, at, member, benchmark):
+    benchmark.group = f"gradient of {benchmark.group}"
+    operator, _ = at
+    in_turns(
+        gradient_of(*at), member, rtol=None, info={"operator": operator.name, "versions": installed("jax")}
+    )

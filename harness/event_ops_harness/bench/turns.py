@@ -1,0 +1,99 @@
+"""Measure the members of a group in turns, once their values were compared."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from event_ops_harness.bench.noise import Change, change
+from event_ops_harness.bench.timing import Run, Steps, Work, repeated, times_per_step
+
+ALPHA: Final = 0.05  # how often an interval may miss the true ratio
+ROUNDS: Final = 10  # fewer say little about noise
+
+
+@dataclass(frozen=True)
+class Group:
+    """Hold what was measured of a group, by member.
+
+    Args:
+        seconds: of each round.
+        info: what `extra_info` holds beside times and ratios.
+        wrong: how its values differ from those of the first.
+        skipped: why it was not measured.
+    """
+
+    seconds: Mapping[str, list[float]]
+    info: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    def ratio_to(self, rival: str, member: str) -> Change:
+        """Return how many times as long as a rival a member takes."""
+        if rival == member:
+            return Change(1.0, 1.0, 1.0)
+        return change(self.seconds[rival], self.seconds[member], ALPHA)
+
+    def fastest(self, names: Collection[str]) -> str | None:
+        """Return who of those has the least median; None where nobody of them was measured."""
+        medians = {name: statistics.median(x) for name, x in self.seconds.items() if name in names}
+        return min(medians, key=lambda name: medians[name], default=None)
+
+
+def measure(
+    members: Mapping[str, Work | Steps], rtol: float | None, limits: tuple[int, float] | None
+) -> Group:
+    """Compare the values of all members, then time those that are right.
+
+    `limits` are the rounds that a member has even if it is slow, and the seconds that others may fill with
+    rounds; None: nothing is timed.
+    """
+    first, *others = members
+    expected = _values(members[first])
+    differences = {name: _difference(expected, _values(members[name]), rtol) for name in others}
+    wrong = {name: said for name, said in differences.items() if said is not None}
+    runs = {name: _run(x) for name, x in members.items() if name not in wrong}
+    if limits is None:
+        return Group({name: [] for name in runs}, wrong=wrong)
+    fewest, budget = limits
+    seconds = times_per_step(runs, rounds=max(fewest, ROUNDS), budget=budget, at_least=fewest)
+    return Group(seconds, wrong=wrong)
+
+
+def result_of(member: Work | Steps) -> Any:
+    """Return what a member returns, when it is there."""
+    return member.run(1) if isinstance(member, Steps) else jax.block_until_ready(member())
+
+
+def _run(member: Work | Steps) -> Run:
+    return member.run if isinstance(member, Steps) else repeated(functools.partial(result_of, member))
+
+
+def _values(member: Work | Steps) -> Any:
+    """Return what is compared; None where nothing is."""
+    result = result_of(member)
+    if not isinstance(member, Steps):
+        return result
+    return None if member.values is None else member.values(result)
+
+
+def _difference(expected: Any, found: Any, rtol: float | None) -> str | None:
+    """Say how values differ by more than `rtol`, in whatever containers they are; None where they do not."""
+    if rtol is None or expected is None or found is None:
+        return None
+    every, own = ([np.asarray(x) for x in jax.tree.leaves(values)] for values in (expected, found))
+    if len(own) != len(every):
+        return f"{len(own)} arrays, expected {len(every)}"
+    try:
+        for wanted, got in zip(every, own, strict=True):
+            largest = float(np.abs(wanted).max(initial=0))
+            np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol * largest)
+    except AssertionError as error:
+        return str(error).strip()
+    return None
