@@ -14,14 +14,17 @@ STUB = """
 import json, sys, zlib, os, time
 import event_ops, ffi_bridge
 noise = 1 + 0.02 * (zlib.crc32(str(time.perf_counter_ns()).encode()) % 1000) / 1000
-rows = [
-    {"group": "slowed", "rival": "ours", "us": 10 * event_ops.SLOWDOWN * noise},
-    {"group": "equal", "rival": "ours", "us": 5 * noise},
-    {"group": "slowed", "rival": "theirs", "us": 7 * event_ops.SLOWDOWN * noise, "ours": False},
-    {"group": f"only with {event_ops.SLOWDOWN}", "rival": "ours", "us": 1.0},
+def entry(group, name, seconds):
+    info = {"ours": name == "ours"}
+    return {"group": group, "name": name, "stats": {"median": seconds}, "extra_info": info}
+entries = [
+    entry("slowed", "ours", 10e-6 * event_ops.SLOWDOWN * noise),
+    entry("equal", "ours", 5e-6 * noise),
+    entry("slowed", "theirs", 7e-6 * event_ops.SLOWDOWN * noise),
+    entry(f"only with {event_ops.SLOWDOWN}", "ours", 1e-6),
 ]
-with open(sys.argv[sys.argv.index("--output") + 1], "w") as file:
-    json.dump({"rows": rows}, file)
+with open(sys.argv[sys.argv.index("--benchmark-json") + 1], "w") as file:
+    json.dump({"benchmarks": entries}, file)
 """
 KEY = ("slowed", "ours")
 
@@ -46,7 +49,8 @@ def changes_between(a: Path, b: Path, stub: list[str], harness: Path):
     environments = [revisions.environment(tree, harness) for tree in (a, b)]
     for tree, env in zip((a, b), environments, strict=True):
         revisions.check(tree, env)
-    times, ours = compare.take_turns(compare.measure_with(stub), environments, 2, lambda _: None)
+    measure = compare.measure_with(stub, harness)
+    times, ours = compare.take_turns(measure, environments, 2, lambda _: None)
     return compare.compare(*times), ours
 
 
@@ -70,9 +74,10 @@ def test_equal_copies_are_not_flagged(tmp_path: Path, stub: list[str]):
 def test_revisions_take_turns(monkeypatch: pytest.MonkeyPatch):
     order: list[str] = []
 
-    def measure(env):
+    def measure(env, name):
         order.append(env["revision"])
-        return [{"group": "g", "rival": "r", "us": float(len(order))}]
+        stats = {"median": float(len(order))}
+        return [{"group": "g", "name": "r", "stats": stats, "extra_info": {}}]
 
     (before, after), _ = compare.take_turns(
         measure, [{"revision": "A"}, {"revision": "B"}], 2, lambda _: None
@@ -104,32 +109,33 @@ def test_working_tree_beside_a_commit(
 ):
     root = repository_with(tmp_path / "repository", 1.0)
     libraries(root, slowdown)
-    monkeypatch.setattr(compare, "command_of", lambda benchmark, words: [*stub, benchmark, *words])
-    output = tmp_path / "compare.json"
-    words = ["HEAD", "--turns", "2", "--output", str(output), "call", "--rounds", "3"]
+    monkeypatch.setattr(compare, "command_of", lambda words: [*stub, *words])
+    kept = tmp_path / "kept"
+    words = ["HEAD", "--turns", "2", "--keep", str(kept), "call", "--benchmark-min-rounds", "3"]
     assert compare.main(words, root) == status
-    result = json.loads(output.read_text())
-    assert result["regressions"] == [list(KEY)] * status
-    row = next(row for row in result["rows"] if (row["group"], row["rival"]) == KEY)
-    assert row["ratio"] == pytest.approx(row["us"] / row["us_base"]) == pytest.approx(slowdown, rel=0.03)
-    assert [len(times) for times in row["each_us"]] == [4, 4]
-    assert result["commits"]["here"] == result["commits"]["base"] + "-dirty" * status
-    assert result["command"] == "nox -s bench -- --compare HEAD --turns 2 call --rounds 3"
-    assert result["only_here"] == [["only with 1.5", "ours"]] * status
-    assert ("slower: slowed, ours" in capsys.readouterr().out) == bool(status)
+    names = sorted(path.name for path in kept.iterdir())
+    assert names == [f"{who}-{k}.json" for who in ("base", "here") for k in (1, 2, 3, 4)]
+    (slow,) = (x for x in json.loads((kept / "here-4.json").read_text())["benchmarks"] if name_of(x) == KEY)
+    assert slow["stats"]["median"] == pytest.approx(1e-5 * slowdown, rel=0.03)
+    said = capsys.readouterr().out
+    assert ("slower: slowed, ours: 1.5" in said) == bool(status)
+    assert f"{4 - 3 * status} of {4 - status} entries: the same within noise; {2 * status} in one" in said
     assert len(revisions.git(root, "worktree", "list").splitlines()) == 1
+
+
+def name_of(entry):
+    return entry["group"], entry["name"]
 
 
 def test_base_may_be_measured_by_its_own_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     root = repository_with(tmp_path / "repository", 1.0)
     seen: list[str] = []
     monkeypatch.setattr(
-        compare, "measure_with", lambda words: lambda env: seen.append(env["PYTHONPATH"]) or []
+        compare, "measure_with", lambda *_: lambda env, name: seen.append(env["PYTHONPATH"]) or []
     )
-    output = str(tmp_path / "compare.json")
     for words, own in (([], False), (["--own-harness"], True)):
         seen.clear()
-        assert compare.main(["HEAD", *words, "--output", output], root) == 0
+        assert compare.main(["HEAD", *words], root) == 0
         base, here = seen[0].split(":"), seen[1].split(":")
         assert base[0].endswith("base/packages/ffi-bridge") and here[0].startswith(str(root))
         assert here[2] == str(compare.HARNESS)
@@ -145,10 +151,9 @@ def test_git_is_not_led_astray_by_a_hook(tmp_path: Path, monkeypatch: pytest.Mon
 def test_worktree_is_removed_where_measuring_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     root = repository_with(tmp_path / "repository", 1.0)
     failing = ["-c", "raise ImportError('no backend')"]
-    monkeypatch.setattr(compare, "command_of", lambda benchmark, words: failing)
-    assert compare.main(["HEAD", "--turns", "2", "--output", str(tmp_path / "x.json")], root) == 2
-    assert "cannot compare: the benchmark failed: ImportError: no backend" in capsys.readouterr().out
-    assert not (tmp_path / "x.json").exists()
+    monkeypatch.setattr(compare, "command_of", lambda words: failing)
+    assert compare.main(["HEAD", "--turns", "2"], root) == 2
+    assert "cannot compare: the benchmark of base failed: ImportError: no backend" in capsys.readouterr().out
     assert len(revisions.git(root, "worktree", "list").splitlines()) == 1
 
 
@@ -167,14 +172,14 @@ def test_libraries_from_elsewhere_are_refused(tmp_path: Path):
         revisions.check(a, revisions.environment(a, tmp_path))
 
 
-def test_words_after_the_benchmark_are_its_own():
-    options, benchmark = compare._parse(["main", "--tolerance", "0.2", "scaling", "--rounds", "2"])
+def test_words_that_are_not_its_own_are_the_benchmark_and_its_options():
+    options, words = compare._parse(["main", "--tolerance", "0.2", "scaling", "-k", "x"])
     assert options.base == "main" and options.tolerance == 0.2
-    assert benchmark == ["scaling", "--rounds", "2"] and compare._parse(["call"])[1] == ["catalog"]
+    assert words == ["scaling", "-k", "x"] and compare._parse(["call"])[1] == []
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["main", "--turns", "1"], ["main", "--tolerance", "-1"], ["main", "x"]]
+    "words", [[], ["main", "--turns", "1"], ["main", "--tolerance", "-1"], ["main", "--turns", "x"]]
 )
 def test_bad_options_stop_with_exit_code_2(words: list[str]):
     with pytest.raises(SystemExit) as stop:

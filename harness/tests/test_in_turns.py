@@ -8,19 +8,25 @@ pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installe
 
 from other_pytest import EXAMPLE, run_pytest
 
-from event_ops_harness.bench import plugin
-from event_ops_harness.bench.plugin import Group, Replay, limit
+from event_ops_harness.bench import turns
+from event_ops_harness.bench.plugin import Replay, limit
+from event_ops_harness.bench.turns import Group
 
 SPEED = """
+import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from event_ops_harness.bench import timing
+from event_ops_harness.bench.timing import Steps
+from event_ops_harness.bench.turns import Group
 
 NOW, NOISE = [0.0], np.random.default_rng(0)
 timing.time = SimpleNamespace(perf_counter=lambda: NOW[0])
+TRIAD = SimpleNamespace(bytes_per_second=lambda footprint: 5e9, beyond_cache=lambda: 0)
+sys.modules["event_ops_harness.bench.traffic"] = TRIAD
 
 
 def takes(seconds, values):
@@ -52,6 +58,39 @@ def test_wrong(in_turns, member):
     in_turns(WRONG, member)
 
 
+def loop(values):
+    def run(steps):
+        NOW[0] += 1e-3 * steps
+        return values
+    return run
+
+
+LOOPS = {
+    "mine": Steps(loop([1.0, 2.0])),
+    "words": Steps(loop("1 2"), lambda said: [float(x) for x in said.split()]),
+    "nothing to compare": Steps(loop("3"), None),
+    "another": Steps(loop([1.0, 3.0])),
+}
+
+
+@pytest.mark.parametrize("member", LOOPS)
+def test_loops(in_turns, member):
+    in_turns(LOOPS, member, rivals=["words"], info={"bytes": 10_000})
+
+
+PROCESSES = Group(
+    {"mine": [2.0, 2.1, 2.2], "theirs": [1.0, 1.1, 1.2]},
+    {"theirs": {"spikes": 7}},
+    wrong={"other": "9 spikes"},
+    skipped={"absent": "is not installed"},
+)
+
+
+@pytest.mark.parametrize("member", ["mine", "theirs", "other", "absent"])
+def test_processes(in_turns, member):
+    in_turns.report(PROCESSES, member, info={"cores": 2})
+
+
 def test_unknown(in_turns):
     with pytest.raises(KeyError, match="'who' is none of the members: mine, theirs"):
         in_turns(ALIKE, "who")
@@ -63,25 +102,29 @@ def test_unknown(in_turns):
 def run(tmp_path):
     (tmp_path / "test_speed.py").write_text(SPEED)
 
-    def run(*options, expression=""):
+    def run(*options, expression="", **environment):
         output = ("--benchmark-json", str(tmp_path / "found.json"))
-        return run_pytest(tmp_path, "-k", expression, "--benchmark-max-time", "0.2", *output, *options)
+        words = ("-k", expression, "--benchmark-max-time", "0.2", *output, *options)
+        return run_pytest(tmp_path, *words, **environment)
 
     return run
 
 
 def entries(tmp_path):
-    return {entry["name"]: entry for entry in json.loads((tmp_path / "found.json").read_text())["benchmarks"]}
+    found = json.loads((tmp_path / "found.json").read_text())["benchmarks"]
+    return {(entry["group"], entry["name"]): entry for entry in found}
 
 
 def test_rounds_and_ratios_are_in_the_file_and_in_the_table(run, tmp_path):
     done = run("--benchmark-only", expression="slow")
     assert done.returncode == 0, done.stdout + done.stderr
     found = entries(tmp_path)
-    assert set(found) == {"test_slow[mine]", "test_slow[theirs]", "test_slow[NumPy]"}
-    mine, theirs = found["test_slow[mine]"], found["test_slow[theirs]"]
-    assert mine["group"] == theirs["group"] == "slow products"
-    assert mine["stats"]["rounds"] >= plugin.ROUNDS
+    assert [name for _, name in found] == ["mine", "theirs", "NumPy"]
+    mine, theirs = found["slow products", "mine"], found["slow products", "theirs"]
+    assert mine["fullname"].endswith("test_slow[mine]")
+    assert mine["extra_info"]["ours"] and not theirs["extra_info"]["ours"]
+    assert mine["extra_info"]["threads"] >= 1
+    assert mine["stats"]["rounds"] >= turns.ROUNDS
     assert 0.5 * 0.02 < mine["stats"]["min"] < mine["stats"]["median"]
     assert 1.2 < mine["extra_info"]["low"] < 2 < mine["extra_info"]["high"] < 3
     assert mine["stats"]["median"] / theirs["stats"]["median"] == pytest.approx(mine["extra_info"]["ratio"])
@@ -104,19 +147,50 @@ def test_a_member_with_other_values_fails_and_is_not_timed(run, tmp_path):
     done = run(expression="wrong")
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert "theirs differs from mine: Not equal to tolerance rtol=1e-05" in done.stdout
-    assert set(entries(tmp_path)) == {"test_wrong[mine]"}
+    assert set(entries(tmp_path)) == {("test_wrong", "mine")}
+
+
+def test_loops_are_timed_by_the_step_and_their_results_made_comparable(run, tmp_path):
+    done = run(expression="loops")
+    assert "1 failed, 3 passed" in done.stdout, done.stdout
+    assert "another differs from mine" in done.stdout
+    found = {name: entry for (_, name), entry in entries(tmp_path).items()}
+    assert list(found) == ["mine", "words", "nothing to compare"]
+    assert found["mine"]["stats"]["median"] == pytest.approx(1e-3)
+    info = found["mine"]["extra_info"]
+    assert info["bytes"] == 10_000 and info["share"] == pytest.approx(1e4 / 1e-3 / 5e9)
+    assert [entry["extra_info"]["ours"] for entry in found.values()] == [True, False, True]
+
+
+def test_rounds_of_processes_are_reported(run, tmp_path):
+    done = run(expression="processes")
+    assert "1 failed, 2 passed, 1 skipped" in done.stdout, done.stdout
+    assert "absent: is not installed" in done.stdout and "other differs from mine: 9 spikes" in done.stdout
+    mine, theirs = (entries(tmp_path)["test_processes", name] for name in ("mine", "theirs"))
+    assert mine["stats"]["data"] == pytest.approx([2.0, 2.1, 2.2])
+    assert theirs["extra_info"]["spikes"] == 7 and theirs["extra_info"]["cores"] == 2
+    assert mine["extra_info"]["ratio"] == pytest.approx(2.1 / 1.1)
+
+
+def test_times_of_programs_that_are_not_optimized_are_refused(run):
+    done = run(expression="alike", JAX_DISABLE_MOST_OPTIMIZATIONS="1")
+    assert "JAX compiles without optimizations here" in done.stdout and "pytest --noconftest" in done.stdout
+    assert (
+        "2 passed"
+        in run("--benchmark-disable", expression="alike", JAX_DISABLE_MOST_OPTIMIZATIONS="1").stdout
+    )
 
 
 def test_without_benchmarks_members_are_called_once_and_compared(run):
     done = run("--benchmark-disable", expression="not unknown")
-    assert "1 failed, 6 passed" in done.stdout, done.stdout
+    assert "3 failed, 11 passed, 1 skipped" in done.stdout, done.stdout
     assert "theirs differs from mine: Not equal to tolerance rtol=1e-05" in done.stdout
 
 
 def test_the_example_runs(run, tmp_path):
     done = run(str(EXAMPLE / "test_speed.py"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert entries(tmp_path)["test_leaky_sum[leaky_sum]"]["extra_info"]["rival"] == "SciPy"
+    assert entries(tmp_path)["test_leaky_sum", "leaky_sum"]["extra_info"]["rival"] == "SciPy"
     assert "test_leaky_sum: leaky_sum takes " in done.stdout
 
 
@@ -142,7 +216,7 @@ def test_a_replay_gives_each_time_once():
 
 def test_the_fastest_is_that_of_the_least_median():
     seconds = {"mine": [1.0, 1.0, 1.0], "often": [2.0, 2.0, 9.0], "once": [0.5, 3.0, 3.0]}
-    group = Group({}, seconds, {"wrong": "differs"})
+    group = Group(seconds, wrong={"wrong": "differs"})
     assert group.fastest(["often", "once", "wrong"]) == "often"
     assert group.fastest(["wrong"]) is None
     assert group.ratio_to("often", "mine").ratio == 0.5

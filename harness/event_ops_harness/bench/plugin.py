@@ -57,17 +57,18 @@ def limit(text: str) -> tuple[str, float]:
     return group, float(ratio)
 
 
-@pytest.hookimpl(trylast=True)  # after the plugin of `--operators`, which would test them
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the ratios for the summary; `--operators MODULE --benchmark-only` times operators."""
+    """Keep the ratios for the summary."""
     config.stash[_RATIOS] = {}
     config.addinivalue_line("markers", "quick: the first case of each operator of the catalog")
-    if config.getoption("operators", []) and config.getoption("benchmark_only", False):
-        config.args = [str(CATALOG)]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let pytest-benchmark read the times of members from what was measured in turns."""
+@pytest.hookimpl(tryfirst=True)  # before -k selects
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Time operators, `--operators MODULE --benchmark-only`; let pytest-benchmark read times from here."""
+    if session.config.getoption("operators", []) and session.config.getoption("benchmark_only", False):
+        # Collected by itself, so that no conftest.py is loaded that lies beside this package.
+        items.extend(session.genitems(pytest.Module.from_parent(session, path=CATALOG)))
     for item in items:
         if "in_turns" in getattr(item, "fixturenames", ()):
             given = item.get_closest_marker("benchmark")
