@@ -1,8 +1,13 @@
-"""Describe an operator to benchmarks: its state, what it is linear in, the bytes that a call must move.
+"""Describe an operator to benchmarks: its state, what it is linear in, the bytes and operations of a call.
 
 Inputs are read once and outputs are written once; what is updated in place is read and written. An
 event-driven operator must look at every event and write its outputs, but needs only those entries of a matrix
 that active events meet. No byte counts twice, so gathering from a vector at random counts as one pass.
+
+Operations are those of the operator's formula, term by term: an addition, a multiplication, a division, a
+comparison that decides a value, a function such as exp, and a random number are one each, of complex numbers,
+too. A sum begins with 0, so that each of its terms is added. Nothing counts for inactive events, for entries
+out of range, for positions, ids and bits, and for what follows from parameters alone, such as exp(-dt / tau).
 """
 
 from __future__ import annotations
@@ -16,12 +21,17 @@ import numpy as np
 
 Call = SimpleNamespace  # the arguments of one call, by name
 Outs = Sequence[Any]  # the shapes and dtypes of its outputs
-Count = Callable[[Call, Outs], int]  # bytes
+Count = Callable[[Call, Outs], int]  # bytes, or operations
 
 
 def every_array(call: Call, outs: Outs) -> int:
     """Count all arrays among the arguments, and all outputs."""
     return size(*(x for x in vars(call).values() if isinstance(x, (np.ndarray, np.generic))), *outs)
+
+
+def nothing(call: Call, outs: Outs) -> int:
+    """Return 0, the operations of an operator that only moves data."""
+    return 0
 
 
 @dataclass(frozen=True)
@@ -33,11 +43,13 @@ class Bench:
             updates in place. Steps of such an operator are timed in a loop.
         linear: positions of the arguments in each of which it is linear, and by which its gradient is timed.
         moved: counts the bytes that one call must move, however well its kernel is written.
+        operations: counts the arithmetic operations that one call must do, by the rules of this module.
     """
 
     carried: Mapping[int, int] = field(default_factory=dict[int, int], hash=False)
     linear: tuple[int, ...] = ()
     moved: Count = every_array
+    operations: Count = nothing
 
 
 def csr_event_product(call: Call, outs: Outs) -> int:
@@ -68,16 +80,21 @@ def stdp(spikes: str, trace: str, rate: str, *structure: str) -> Count:
 
 def active_flags(events: np.ndarray, neurons: int, encoding: str = "flags") -> np.ndarray:
     """Return which neurons have an event, in any column, given as flags or numbers, spike ids or bits."""
+    return active_counts(events, neurons, encoding) > 0
+
+
+def active_counts(events: np.ndarray, neurons: int, encoding: str = "flags") -> np.ndarray:
+    """Return how many events each neuron has, given as `active_flags` takes them."""
     if encoding == "ids":
-        return np.bincount(events[(events >= 0) & (events < neurons)], minlength=neurons) > 0
+        return np.bincount(events[(events >= 0) & (events < neurons)], minlength=neurons)
     if encoding == "bits":
-        return np.unpackbits(events.view(np.uint8), count=neurons, bitorder="little") != 0
-    return (events != 0).any(axis=tuple(range(1, events.ndim)))
+        return np.unpackbits(events.view(np.uint8), count=neurons, bitorder="little")
+    return np.count_nonzero(events, axis=tuple(range(1, events.ndim)))
 
 
-def met(active: np.ndarray, indices: np.ndarray) -> int:
-    """Count the entries whose column is active; a column out of range is not."""
-    return int(np.count_nonzero(active[indices[(indices >= 0) & (indices < active.size)]]))
+def met(counts: np.ndarray, indices: np.ndarray) -> int:
+    """Add up the counts (or flags) at the columns of all entries; a column out of range has none."""
+    return int(counts[indices[(indices >= 0) & (indices < counts.size)]].sum())
 
 
 def rows_of(indptr: np.ndarray, active: np.ndarray, *arrays: np.ndarray) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, entries_of, rows_of, size
+from event_ops.cases.operations import arrivals, inside
 
 
 def _moved(call: Call, outs: Outs) -> int:
@@ -13,4 +16,10 @@ def _moved(call: Call, outs: Outs) -> int:
     return size(call.spikes) + matrix + 2 * reached * each(call.buffer)
 
 
-BENCH = Bench(carried={0: 0}, moved=_moved)
+def _operations(call: Call, outs: Outs) -> int:
+    """Count what arrives, but for entries whose delay is out of range."""
+    indices = np.where(inside(call.delays, 0, call.buffer.shape[0]), call.indices, call.shape[1])
+    return arrivals(call, indices)
+
+
+BENCH = Bench(carried={0: 0}, moved=_moved, operations=_operations)

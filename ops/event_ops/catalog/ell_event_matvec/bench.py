@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, met, size
+from event_ops.cases.operations import sparse_event_product
 
 
 def _moved(call: Call, outs: Outs) -> int:
@@ -15,4 +16,4 @@ def _moved(call: Call, outs: Outs) -> int:
     return around + size(call.indices) + met(active, call.indices) * each(call.data)
 
 
-BENCH = Bench(linear=(0, 2), moved=_moved)
+BENCH = Bench(linear=(0, 2), moved=_moved, operations=sparse_event_product)

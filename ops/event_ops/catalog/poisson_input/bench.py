@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from event_ops.cases.bench import Bench, Call, Outs, initial_sums, size
+from event_ops.cases.operations import per_element
 
 
 def _moved(call: Call, outs: Outs) -> int:
@@ -14,4 +15,4 @@ def _moved(call: Call, outs: Outs) -> int:
     return size(np.asarray(call.weight), *means, *outs) + initial_sums(call, outs)
 
 
-BENCH = Bench(moved=_moved)
+BENCH = Bench(moved=_moved, operations=per_element(3))  # a random number, a product and a sum
