@@ -1,6 +1,7 @@
 """Run pytest in another process, with the plugins of the harness and the example `outside` at hand."""
 
 import importlib.metadata
+import json
 import os
 import subprocess
 import sys
@@ -17,12 +18,23 @@ def python_path(*folders):
     return os.pathsep.join([*map(str, folders), str(EXAMPLE), str(Path(__file__).parent), *sys.path])
 
 
+def run_benchmark(output, *words):
+    """What came of a benchmark that writes a file, `output`; and the file's content."""
+    command = [sys.executable, "-m", "event_ops_harness.bench", *words, "--benchmark-json", str(output)]
+    done = subprocess.run(command, env=_alone(), capture_output=True, text=True, check=False)
+    assert output.exists(), done.stdout + done.stderr
+    return done, json.loads(output.read_text())
+
+
+def _alone():
+    """Return the environment of a process that is no worker of ours: in one, nothing is measured."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+
+
 def run_pytest(folder, *options, **environment):
     """What came of pytest in `folder`, which is not a worker of ours."""
     known = {point.name for point in importlib.metadata.entry_points(group="pytest11")}
     plugins = [word for name, module in PLUGINS.items() if name not in known for word in ("-p", module)]
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *plugins, *options]
-    # pytest-benchmark measures nothing in a worker of xdist.
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
-    env = inherited | {"PYTHONPATH": python_path(folder)} | environment
+    env = _alone() | {"PYTHONPATH": python_path(folder)} | environment
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)

@@ -10,15 +10,15 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from other_pytest import run_benchmark, run_pytest
 
-import event_ops.catalog
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
-from event_ops_harness.bench import catalog, catalog_table, gradients, rivals, steps, traffic
-from event_ops_harness.bench.catalog_table import verdicts
-from event_ops_harness.bench.gradients import Gradient
+from event_ops_harness.bench import __main__ as bench
+from event_ops_harness.bench import gradients, rivals, steps, traffic, turns
+from event_ops_harness.bench.suites import test_catalog
 from event_ops_harness.bench.timing import seconds_per_step
-from event_ops_harness.results import Row
+from event_ops_harness.results import machine
 
 OPERATORS = {operator.name: operator for operator in operators()}
 ALWAYS = {"jax", "numpy", "scipy"}  # dependencies of the harness
@@ -99,7 +99,7 @@ def test_traffic_of_other_layouts():
 
 
 @pytest.mark.parametrize("name", ["lif_step", "csr_event_deliver", "read_slot", "csr_event_matvec"])
-def test_loop_does_what_so_many_calls_do(name: str):
+def test_steps_of_a_loop_do_what_so_many_calls_do(name: str):
     problem = problem_of(name)
     function = functools.partial(problem.operator.function, backend="reference", **problem.kwargs)
     args = list(problem.args)
@@ -109,59 +109,48 @@ def test_loop_does_what_so_many_calls_do(name: str):
         outs = jax.tree.leaves(function(*args))
         for position, out in problem.carried.items():
             args[position] = outs[out]
-    shapes = jax.tree.leaves(jax.eval_shape(function, *problem.args))
-    replaced = {*problem.carried, problem.varying}
-    fixed = [None if i in replaced else x for i, x in enumerate(problem.args)]
-    bank = None if problem.varying is None else problem.bank
-    held, others = steps.loop_of(problem, function)(steps.start(problem, shapes), fixed, bank, 0, 3)
-    looped = dict(
-        zip((i for i in range(len(outs)) if i not in problem.carried.values()), others, strict=True)
-    )
-    looped |= {out: held[position] for position, out in problem.carried.items()}
-    for i, out in enumerate(outs):
-        np.testing.assert_allclose(looped[i], out, rtol=1e-5, atol=1e-5)
+    for looped, out in zip(steps.steps_of(problem, function).run(3), outs, strict=True):
+        np.testing.assert_allclose(looped, out, rtol=1e-5, atol=1e-5)
 
 
-COMPUTED = [
-    *(("csr_matmat", ""), ("csr_todense", ""), ("dense_event_matvec", ""), ("ell_matvec", "")),
-    *(("csr_matvec", name) for name in ("random", "random-transposed")),
-    *(("scatter_add", ""), ("segment_sum", "")),
-]
+COMPUTED = {
+    (name, rival): operator.tagged(BENCHMARK)[0].name
+    for name, operator in OPERATORS.items()
+    for rival in rivals.rivals_of(name)
+}
 
 
-@pytest.mark.parametrize(("name", "case"), COMPUTED)
-def test_rivals_compute_the_same(name: str, case: str):
-    problem = problem_of(name, case)
+@pytest.mark.parametrize(("name", "rival"), COMPUTED)
+def test_rivals_compute_the_same(name: str, rival: str):
+    problem = problem_of(name, COMPUTED[name, rival])
+    made = rivals.rivals_of(name)[rival].make(problem)
+    if made is None or made.values is None:
+        pytest.skip("does not compute this case, or not the same matrix")
     expected = problem.operator.function(*problem.args, backend="reference", **problem.kwargs)
-    found = rivals.rivals_of(dataclasses.replace(problem, varying=None))
-    assert found
-    for rival, run in found.items():
-        result = run(1)
-        dense = result.to_dense(fill_value=0) if hasattr(result, "to_dense") else result
-        np.testing.assert_allclose(dense, expected, rtol=1e-3, atol=1e-4, err_msg=rival)
+    rtol = 2 * problem.case.relative_tolerance(problem.operator.dtypes[0])
+    assert turns.difference(expected, made.values(made.run(1)), rtol) is None
 
 
 def test_no_rival_takes_spike_ids():
-    assert rivals.rivals_of(problem_of("csr_event_matvec", "spike-ids")) == {}
+    operator = OPERATORS["csr_event_matvec"]
+    case = next(x for x in operator.cases if x.name == "spike-ids")
+    assert set(test_catalog.members_of(operator, case)) == set(operator.kernel.available_backends("cpu"))
 
 
 def test_gradients_are_by_all_floats_and_events_count_as_such():
     problem = problem_of("csr_event_matvec")
-    positions, value, both = gradients.functions(problem)
+    value, both = gradients.functions(problem)
     args = gradients.with_float_events(problem)
-    assert positions == (0, 3) and problem.args[3].dtype == bool
+    assert problem.operator.bench.linear == (0, 3) and problem.args[3].dtype == bool
     result, slopes = jax.eval_shape(both, *args)
     assert result.shape == () and result == jax.eval_shape(value, *args)
     assert [x.shape for x in slopes] == [args[0].shape, args[3].shape]
 
 
-def test_gradients_take_the_largest_case_of_each_orientation():
-    names = ("random", "random-transposed", "threads", "threads-transposed", "random-transposed-float-one")
-    largest: dict[bool, steps.Problem] = {}
-    for name in names:
-        gradients.keep_largest(largest, problem_of("csr_event_matmat", name))
-    gradients.keep_largest(largest, problem_of("trace_decay"))
-    assert {x.case.name for x in largest.values()} == {"threads", "threads-transposed"}
+def test_gradients_take_the_last_case_of_each_orientation():
+    names = [case.name for case in gradients.cases(OPERATORS["csr_event_matmat"])]
+    assert names == ["100k-100-n32-1.00%", "100k-100-n32-1.00%-transposed"]
+    assert gradients.cases(OPERATORS["trace_decay"]) == []
 
 
 def test_slow_work_is_timed_once_and_short_work_fills_its_share():
@@ -184,88 +173,76 @@ def test_slow_work_is_timed_once_and_short_work_fills_its_share():
         assert calls == [1, 1, 5, 5, 5]  # warm-up, two to find that 5 steps fill 50 s, two turns
 
 
-def rows_of(**seconds: float) -> list[Row]:
-    """One case on three backends, the first is the default, beside a peer."""
-    more = {"operator": "op", "per": "call", "share": 0.5}
-    default = next(iter(seconds))
-    return [
-        Row("op case", name, time, default, more | {"ours": name != "SciPy"})
-        for name, time in seconds.items()
-    ]
-
-
-def test_verdicts_name_a_default_that_is_not_the_fastest():
-    assert verdicts(rows_of(numba_cpu=1.0, warp=0.95, reference=3.0, SciPy=0.1), []) == []
-    (line,) = verdicts(rows_of(numba_cpu=1.0, warp=0.5, reference=0.9), [])
-    assert "numba_cpu, the default, takes 2.00 x the time of warp" in line
-    (line,) = verdicts(rows_of(numba_cpu=1.0, warp=0.92, reference=0.95), [])
-    assert "1.05 x the time of reference" in line
-
-
-def test_verdicts_name_gradients_beyond_the_target():
-    cheap, dear = Gradient("op small", (0,), 1.0, 3.4), Gradient("op large", (0,), 1.0, 3.6)
-    (line,) = verdicts([], [cheap, dear])
-    assert line.startswith("op large: value_and_grad takes 3.60 x")
-
-
-def test_table_shows_the_best_peer_beside_the_default(capsys: pytest.CaptureFixture[str]):
-    rows = rows_of(numba_cpu=2e-6, reference=8e-6, SciPy=3e-6)
-    catalog_table.show(catalog.Console(width=120), rows, [])
-    shown = capsys.readouterr().out
-    assert "8 (4x)" in shown and "3 (1.5x) SciPy" in shown and "50%" in shown
-
-
-def test_result_file(tmp_path, monkeypatch: pytest.MonkeyPatch):
-    pytest.importorskip("numba", reason="the triad is a Numba kernel")
-    monkeypatch.setattr(traffic, "beyond_cache", lambda: 3 << 20)
+def test_a_file_is_true_on_other_machines_and_names_its_command(tmp_path):
     output = tmp_path / "catalog.json"
-    words = ["--only", "trace_decay", "--backends", "reference", "--budget", "0.01", "--rounds", "1"]
-    assert catalog.main([*words, "--output", str(output)]) == 0
-    result = json.loads(output.read_text())
-    assert [row["rival"] for row in result["rows"]] == ["reference"] * len(result["rows"])
-    first = result["rows"][0]
-    assert first["share"] == pytest.approx(first["bytes"] / first["us"] / 1e3 / result["triad"][0]["GB/s"])
-    assert result["command"].endswith("catalog " + " ".join(words)) and result["gradients"] == []
+    words = ["catalog", "-k", "trace_decay-4k or gradient and ell_event", "--benchmark-max-time", "0.01"]
+    done, result = run_benchmark(output, *words)
+    assert "benchmark 'trace_decay 4k float32'" in done.stdout, done.stdout + done.stderr
+    assert result["command"] == f"nox -s bench -- {' '.join(words)}"
+    assert result["machine_info"] == machine() and not {"project", "branch"} & set(result["commit_info"])
+    entries = {(entry["group"], entry["name"]): entry for entry in result["benchmarks"]}
+    info = entries["trace_decay 4k float32", "numba_cpu"]["extra_info"]
+    assert info["ours"] and info["rival"] == "reference" and info["low"] <= info["ratio"] <= info["high"]
+    assert (info["operator"], info["per"]) == ("trace_decay", "step") and set(info["versions"]) == {
+        "jax",
+        "numba",
+    }
+    assert info["bytes"] == 4000 * 9 and info["operations"] > 0 and info["share"] > 0
+    gradient = entries["gradient of ell_event_matvec 100000-100-1.00% float32", "value_and_grad"]
+    assert gradient["extra_info"]["rival"] == "value" and "options" not in gradient
 
 
-def test_operators_of_another_package(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys):
-    pytest.importorskip("numba", reason="the triad is a Numba kernel")
-    monkeypatch.setattr(traffic, "beyond_cache", lambda: 3 << 20)
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "examples" / "outside"))
-    output = tmp_path / "leaky.json"
-    words = ["--operators", "leaky_ops.conformance", "--budget", "0.01", "--rounds", "1"]
-    assert catalog.main([*words, "--output", str(output)]) == 0
-    rows = json.loads(output.read_text())["rows"]
-    assert {row["operator"] for row in rows} == {"leaky_sum"}
-    assert {row["rival"] for row in rows} == {"numba_cpu", "reference"}
-    assert "leaky_sum 100000" in capsys.readouterr().out
+def test_operators_of_another_package_and_of_a_new_folder(tmp_path):
+    axpy = Path(__file__).parents[1] / "conformance" / "axpy"
+    shutil.copytree(
+        axpy, tmp_path / "found" / "axpy", ignore=shutil.ignore_patterns("bench.py", "__pycache__")
+    )
+    (tmp_path / "ours.py").write_text(FOUND)
+    output = tmp_path / "found.json"
+    words = ("--operators", "ours", "--operators", "leaky_ops.conformance", "--benchmark-only")
+    done = run_pytest(tmp_path, *words, "--benchmark-max-time", "0.01", "--benchmark-json", str(output))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no operator says what it is linear in" in done.stdout
+    entries = json.loads(output.read_text())["benchmarks"]
+    assert {entry["extra_info"]["operator"] for entry in entries} == {"axpy", "leaky_sum"}
+    assert {entry["name"] for entry in entries} >= {"numba_cpu", "reference"}
+    for entry in entries[:2]:
+        assert entry["extra_info"]["bytes"] == 4 + 3 * 4_000_000
+    assert "leaky_sum 100000 float32: numba_cpu takes " in done.stdout
 
 
-def test_a_new_folder_needs_no_line_in_the_benchmarks(tmp_path, monkeypatch: pytest.MonkeyPatch):
-    pytest.importorskip("numba", reason="the triad is a Numba kernel")
-    monkeypatch.setattr(traffic, "beyond_cache", lambda: 3 << 20)
-    folder = Path(__file__).parents[1] / "conformance" / "axpy"
-    shutil.copytree(folder, tmp_path / "axpy", ignore=shutil.ignore_patterns("bench.py", "__pycache__"))
-    monkeypatch.setattr(event_ops.catalog, "__path__", [str(tmp_path)])
-    monkeypatch.setattr(catalog, "operators", operators.__wrapped__)
-    output = tmp_path / "axpy.json"
-    assert catalog.main(["--budget", "0.01", "--rounds", "1", "--output", str(output)]) == 0
-    result = json.loads(output.read_text())
-    assert {row["rival"] for row in result["rows"]} >= {"numba_cpu", "reference"}
-    for row in result["rows"]:
-        assert (row["operator"], row["per"], row["bytes"]) == ("axpy", "call", 4 + 3 * 4_000_000)
-    assert result["gradients"] == []
+FOUND = """
+from pathlib import Path
+import event_ops.catalog
+from event_ops.discover import operators
+
+event_ops.catalog.__path__ = [str(Path(__file__).parent / "found")]
+OPERATORS = operators.__wrapped__()
+"""
 
 
 def test_an_operator_without_a_case_to_measure_is_an_error(monkeypatch: pytest.MonkeyPatch):
     bare = dataclasses.replace(OPERATORS["trace_decay"], cases=())
-    monkeypatch.setattr(catalog, "operators", lambda: (bare,))
-    with pytest.raises(ValueError, match=re.escape("trace_decay has no case to measure; tag one: Case(")):
-        catalog.chosen([], [])
+    monkeypatch.setattr(test_catalog, "operators", lambda: (bare,))
+    with pytest.raises(
+        pytest.UsageError, match=re.escape("trace_decay has no case to measure; tag one: Case(")
+    ):
+        test_catalog.operators_of([])
 
 
-def test_bad_options_stop_with_exit_code_2():
-    for words in (["--only", "no_such"], ["--rounds", "0"], ["--budget", "0"]):
-        with pytest.raises(SystemExit) as stop:
-            catalog.main(words)
-        assert stop.value.code == 2
+def test_an_unknown_benchmark_is_an_error(capsys: pytest.CaptureFixture[str]):
+    assert bench.main(["catalogue"]) == 2
+    assert "no benchmark named 'catalogue': choose one of call, catalog" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "4000,-1"])
+def test_sizes_that_are_none_are_refused(text: str):
+    with pytest.raises(ValueError, match="expected numbers greater than 0"):
+        bench.numbers(text)
+
+
+def test_figures_in_files_have_as_many_digits_as_they_mean():
+    assert bench.rounded({"a": [1.23456789e-6, True, "x"], "b": 12345678}) == {
+        "a": [1.2346e-6, True, "x"],
+        "b": 12345678,
+    }

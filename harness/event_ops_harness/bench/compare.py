@@ -2,13 +2,13 @@
 
 Each process runs the same benchmark, with the working tree's harness and one revision's libraries. An entry's
 change is the ratio of its medians over processes. It counts as noise unless an interval by ranks (`noise.py`)
-excludes 1: at 5 % for all entries together, or, where so many ask for more processes than there are, unless all
-times of one revision lie below all of the other. The status is 1 if an entry of ours got slower beyond noise and
-by more than the tolerance. No absolute time decides. Where BASE's libraries lack what this harness needs, there is
-an error, and the status is 2; with `--own-harness` BASE is measured by its own.
+excludes 1: at 5 % for all entries together, or, where so many ask for more processes than there are, unless
+all times of one revision lie below all of the other. The status is 1 if an entry of ours got slower beyond
+noise and by more than the tolerance. No absolute time decides. Where BASE's libraries lack what this harness
+needs, there is an error, and the status is 2; with `--own-harness` BASE is measured by its own.
 
-`--compare BASE [--turns N] [--tolerance X] [--keep FOLDER] [NAME and pytest's options; default: catalog]`: FOLDER
-gets a file of each process, for `pytest-benchmark compare`.
+`--compare BASE [--turns N] [--tolerance X] [--keep FOLDER] [NAME and pytest's options; default: catalog]`:
+FOLDER gets a file of each process, for `pytest-benchmark compare`.
 """
 
 from __future__ import annotations

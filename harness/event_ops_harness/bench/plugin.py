@@ -188,7 +188,9 @@ class InTurns:
         self._benchmark.extra_info |= found
         rival = group.fastest(rivals)
         if rival is not None:
-            self._compare_with(group, rival, member, is_first=member == first)
+            self._benchmark.extra_info |= {"rival": rival, **asdict(group.ratio_to(rival, member))}
+            if member == first:
+                self._judge(group, rival, member, rivals)
 
     def _measured(self, members: Mapping[str, Work | Steps], rtol: float | None) -> Group:
         """Return the last group that was measured if it is this one; measure it otherwise."""
@@ -211,13 +213,13 @@ class InTurns:
             self._config.stash[_TRIAD] = traffic.bytes_per_second(traffic.beyond_cache())
         return self._config.stash[_TRIAD]
 
-    def _compare_with(self, group: Group, rival: str, member: str, *, is_first: bool) -> None:
-        found = group.ratio_to(rival, member)
-        self._benchmark.extra_info |= {"rival": rival, **asdict(found)}
-        if not is_first:
-            return
-        name = self._benchmark.group
-        said = f"{member} takes {found.ratio:.3g} x the time of {rival} ({found.low:.3g} to {found.high:.3g})"
+    def _judge(self, group: Group, rival: str, first: str, rivals: Collection[str]) -> None:
+        """Say how the first member of a group does, and fail where its ratio is beyond the limit."""
+        name, found = self._benchmark.group, group.ratio_to(rival, first)
+        said = f"{first} takes {found.ratio:.3g} x the time of {rival} ({found.low:.3g} to {found.high:.3g})"
+        own = group.fastest([x for x in group.seconds if x not in rivals]) or first
+        if (lead := group.ratio_to(own, first)).low > 1:
+            said += f", {lead.ratio:.3g} x that of {own}"
         self._config.stash[_RATIOS][name] = said
         limits: list[tuple[str, float]] = self._config.option.benchmark_ratio_fail
         if beyond := [most for begins, most in limits if name.startswith(begins) and found.low > most]:

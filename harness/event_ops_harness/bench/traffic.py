@@ -74,7 +74,3 @@ def last_level_cache() -> int:
 def _parsed(size: str) -> int:
     unit = _UNITS.get(size[-1:], 1)
     return int(size.rstrip("KMG") or 0) * unit
-
-
-def operations(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
-    return 0

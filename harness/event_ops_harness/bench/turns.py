@@ -56,7 +56,7 @@ def measure(
     """
     first, *others = members
     expected = _values(members[first])
-    differences = {name: _difference(expected, _values(members[name]), rtol) for name in others}
+    differences = {name: difference(expected, _values(members[name]), rtol) for name in others}
     wrong = {name: said for name, said in differences.items() if said is not None}
     runs = {name: _run(x) for name, x in members.items() if name not in wrong}
     if limits is None:
@@ -83,7 +83,7 @@ def _values(member: Work | Steps) -> Any:
     return None if member.values is None else member.values(result)
 
 
-def _difference(expected: Any, found: Any, rtol: float | None) -> str | None:
+def difference(expected: Any, found: Any, rtol: float | None) -> str | None:
     """Say how values differ by more than `rtol`, in whatever containers they are; None where they do not."""
     if rtol is None or expected is None or found is None:
         return None

@@ -1,8 +1,8 @@
 """Offer rivals of the operators: a file for each library, which says what the library can do.
 
-Such a file imports its library at the top. Its `OFFERS` are operator -> rival -> `(Problem) -> Steps`, compiled,
-or None where the rival does not compute this case; figures depend on the versions of `DISTRIBUTIONS`.
-An operator that no file names has no rival.
+Such a file imports its library at the top. Its `OFFERS` are operator -> rival -> `(Problem) -> Steps`,
+compiled, or None where the rival does not compute this case; figures depend on the versions of
+`DISTRIBUTIONS`. An operator that no file names has no rival.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _generated(problem: Problem) -> Steps | None:
     return replace(steps_of(problem, product), values=None)
 
 
-OFFERS: Final = dict.fromkeys(_CSR, {"BrainEvent": _product}) | {
+OFFERS: Final = {name: {"BrainEvent": _product} for name in _CSR} | {
     "dense_event_matvec": {"BrainEvent": _dense},
     "procedural_event_matvec": {"BrainEvent": _generated},
     "procedural_matvec": {"BrainEvent": _generated},

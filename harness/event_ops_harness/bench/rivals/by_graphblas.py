@@ -32,4 +32,4 @@ def _dense(result: Any) -> Any:
     return result.to_dense(fill_value=0)
 
 
-OFFERS: Final = dict.fromkeys(PRODUCTS, {"GraphBLAS": _product})
+OFFERS: Final = {name: {"GraphBLAS": _product} for name in PRODUCTS}

@@ -17,7 +17,7 @@ DISTRIBUTIONS: Final = ("jax", "jaxlib")
 
 
 def _coo(problem: Problem) -> Steps:
-    data, indices, indptr, x = problem.on_device
+    data, indices, _, x = problem.on_device
     coo = sparse.BCOO((data, _coordinates(indices, problem.args[2])), shape=problem.kwargs["shape"])
     return called(lambda a, x: as_multiplied(problem, a) @ x, (coo, x))
 

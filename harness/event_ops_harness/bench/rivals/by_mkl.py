@@ -19,4 +19,4 @@ def _product(problem: Problem) -> Steps:
     return Steps(repeated(lambda: dot_product_mkl(view, x)))
 
 
-OFFERS: Final = dict.fromkeys(PRODUCTS, {"MKL": _product})
+OFFERS: Final = {name: {"MKL": _product} for name in PRODUCTS}

@@ -52,7 +52,7 @@ def _dense(problem: Problem) -> Steps:
     return Steps(repeated(matrix.toarray))
 
 
-OFFERS: Final = dict.fromkeys(PRODUCTS, {"SciPy": _product}) | {
+OFFERS: Final = {name: {"SciPy": _product} for name in PRODUCTS} | {
     "csr_tocsc": {"SciPy": _transposed},
     "csr_todense": {"SciPy": _dense},
 }
