@@ -9,8 +9,9 @@ from event_ops_harness.report import rows, tables
 from event_ops_harness.report.conformance import Ids, Matrix
 from event_ops_harness.report.figures import span
 from event_ops_harness.report.inputs import MATRIX, Inputs
-from event_ops_harness.report.page import benchmarks, groups_of, matrix_of
+from event_ops_harness.report.page import benchmarks, matrix_of
 from event_ops_harness.report.rows import Group
+from event_ops_harness.report.sections import groups_of
 from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 
 
