@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import Any
 
 from event_ops.discover import Operator
 from event_ops_harness.report.conformance import Ids, Matrix, matrix
-from event_ops_harness.report.figures import duration, ratio
-from event_ops_harness.report.rows import Group, groups, timings
+from event_ops_harness.report.figures import duration
+from event_ops_harness.report.inputs import machine, read
+from event_ops_harness.report.rows import Group, compared, groups
 from event_ops_harness.statuses import SKIPPED
 
 
@@ -24,9 +24,10 @@ class Results:
 
     @classmethod
     def read(cls, folder: Path) -> Results:
-        """Those of a results folder."""
-        found, measured = (json.loads((folder / f"{n}.json").read_text()) for n in ("matrix", "catalog"))
-        return cls((matrix(found, Ids()), found), (groups(timings("catalog", measured)), measured))
+        """Those of a results folder; a catalog that cannot be read counts as empty."""
+        files = read(folder).found
+        found, measured = files["matrix"], files.get("catalog", {})
+        return cls((matrix(found, Ids()), found), (compared(groups(measured)), measured))
 
 
 def backends(operator: Operator) -> str:
@@ -72,29 +73,25 @@ def _ran(content: Mapping[str, Any]) -> str:
 
 def measured(name: str, found: tuple[Sequence[Group], Mapping[str, Any]]) -> str:
     """A row per case: our time, and how many times as long each rival took."""
-    mine = [group for group in found[0] if group.timings[0].operator == name]
+    mine = [group for group in found[0] if group.operator == name]
     if not mine:
         return "No benchmark of this operator has been recorded."
-    per = {row["group"]: row.get("per", "call") for row in found[1]["rows"]}
-    rows = [
-        [f"`{group.name.removeprefix(name).strip()}`", _ours(group, per[group.name]), _rivals(group)]
-        for group in mine
-    ]
-    machine = found[1]["machine"]
-    where = f"`{found[1]['command']}` on {machine['cores']} cores ({machine['cpu']}), jax {machine['jax']}."
+    rows = [[f"`{group.case}`", _ours(group), _others(group)] for group in mine]
+    ran = machine(found[1])
+    where = f"`{found[1]['command']}` on {ran['cores']} cores ({ran['cpu']}), jax {ran['jax']}."
     guide = "[How to read this](../../how-to/read-benchmarks.md)."
     remark = f"Times as long as ours: above 1, ours is faster. {guide}"
     return "\n\n".join([f"{where} {remark}", table(["case", "ours", "times as long"], rows)])
 
 
-def _ours(group: Group, per: str) -> str:
+def _ours(group: Group) -> str:
     ours = group.baseline
-    return f"{duration(ours.us)} a {per} (`{ours.rival}`)"
+    return f"{duration(ours.us)} a {ours.more.get('per', 'call')} (`{ours.name}`)"
 
 
-def _rivals(group: Group) -> str:
-    others = sorted((t for t in group.timings if t is not group.baseline), key=lambda t: t.ratio)
-    return ", ".join(f"{t.rival} {ratio(t.ratio)}" for t in others)
+def _others(group: Group) -> str:
+    others = sorted(group.timings[1:], key=lambda t: t.us)
+    return ", ".join(f"{t.name} {group.written_ratio(t)}" for t in others)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -7,7 +7,8 @@ import operator_pages
 import pytest
 import root_pages
 from docstrings import with_returns, with_source
-from operator_tables import Results
+from operator_tables import Results, measured
+from report_results import MATRIX, write, write_all
 
 import event_ops
 from event_ops.discover import operators
@@ -27,10 +28,23 @@ def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
     assert "| ✕" not in text
     # Its row of the matrix; its times, beside rivals or our other backends. Until there are any, a sentence.
     assert ("| ✓" in text) != ("This operator was not in it yet." in text)
-    timed = re.search(r"[µm]s a (call|step) \(`\w+`\) \|.* [\d.,]+×", text)
+    timed = re.search(r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×", text)
     assert bool(timed) != ("No benchmark of this operator has been recorded." in text)
     for file in ("op.py", "reference.py", "cases.py"):
         assert f"catalog/{operator.name}/{file}>`" in text
+
+
+def test_times_are_beside_those_of_others_with_intervals_where_there_are_any(tmp_path):
+    catalog = Results.read(write_all(tmp_path)).catalog
+    text = measured("op2", catalog)
+    assert "`nox -s bench -- it` on 2 cores (A processor), jax 0.12.0." in text
+    assert "| `4k` | 1 µs a call (`numba_cpu`) | warp 0.25×, SciPy 2.5× (2.0 to 2.8) |" in text
+    assert measured("op1", catalog).count("| `") == 1  # the gradient is elsewhere
+
+
+def test_without_a_catalog_that_can_be_read_a_page_says_so(tmp_path):
+    catalog = Results.read(write(tmp_path, matrix=MATRIX, catalog={"rows": []})).catalog
+    assert measured("op2", catalog) == "No benchmark of this operator has been recorded."
 
 
 def test_pages_of_operators_that_are_gone_are_removed(tmp_path):

@@ -86,16 +86,42 @@ MATRIX = {
 }
 
 
-def row(group: str, rival: str, us: float, ratio: float, **more: Any) -> dict[str, Any]:
-    return {"group": group, "rival": rival, "us": us, "ratio": ratio, **more}
+def entry(group: str | None, name: str, us: float, *, ours: bool = False, **more: Any) -> dict[str, Any]:
+    """Make an entry as pytest-benchmark writes it, of three rounds; `more` goes to extra_info."""
+    low, median, high = (x * us * 1e-6 for x in (0.9, 1.0, 1.3))
+    stats = {"min": low, "max": high, "mean": (low + median + high) / 3, "stddev": high - low, "rounds": 3}
+    stats |= {"median": median, "iqr": high - low, "q1": low, "q3": high, "ld15iqr": low, "hd15iqr": high}
+    stats |= {"iqr_outliers": 0, "stddev_outliers": 1, "outliers": "1;0", "iterations": 1}
+    rest = {"ops": us and 1 / stats["mean"], "total": low + median + high, "data": [median, low, high]}
+    return {
+        "group": group,
+        "name": name,
+        "fullname": f"test_it.py::test_it[{name}]",
+        "params": {"member": name},
+        "param": f"float32-{name}",
+        "extra_info": {"ours": ours, **more},
+        "options": {"disable_gc": False, "min_rounds": 5, "max_time": 1.0, "warmup": False},
+        "stats": stats | rest,
+    }
 
 
-def benchmark(*rows: dict[str, Any], **sections: Any) -> dict[str, Any]:
-    return {"command": "nox -s bench -- it", "machine": MACHINE, "rows": list(rows), **sections}
+def ours(group: str, name: str, us: float, **more: Any) -> dict[str, Any]:
+    return entry(group, name, us, ours=True, **more)
+
+
+def benchmark(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "command": "nox -s bench -- it",
+        "machine_info": MACHINE,
+        "commit_info": {"id": "0123456789abcdef", "dirty": True},
+        "benchmarks": list(entries),
+        "datetime": "2026-01-04T10:11:12.000000+00:00",
+        "version": "5.3.1",
+    }
 
 
 CALL = benchmark(
-    row("loop", "numba_kernel", 0.5, 5.0), row("loop", "XLA", 0.1, 1.0), row("loop", "callback", 50, 500)
+    ours("loop", "numba_kernel", 0.5), entry("loop", "XLA", 0.1), entry("loop", "callback", 50.0)
 )
 
 
@@ -115,58 +141,60 @@ def text_of(elements: Elements) -> str:
 
 def write_all(folder: Path) -> Path:
     """Every benchmark, as small as it can be."""
-    many = [
-        row(
-            f"op{i} 4k",
-            rival,
-            us,
-            us,
-            operator=f"op{i}",
-            ours=rival == "numba_cpu",
-            share=0.5,
-            per="call",
-            bytes=8,
-        )
-        for i in range(13)
-        for rival, us in (("numba_cpu", 1.0), ("SciPy", 0.5 + i))
+    many: list[dict[str, Any]] = []
+    for i in range(13):
+        told: dict[str, Any] = {"operator": f"op{i}", "per": "call", "bytes": 8, "share": 0.5}
+        ratio = {"rival": "SciPy", "ratio": 1 / (0.5 + i), "low": 0.9 / (0.5 + i), "high": 1.25 / (0.5 + i)}
+        many += [
+            ours(f"op{i} 4k", "numba_cpu", 1.0, **told, **ratio),
+            ours(f"op{i} 4k", "warp", 0.25, **told),
+            entry(f"op{i} 4k", "SciPy", 0.5 + i, operator=f"op{i}", versions={"scipy": "1.16"}),
+        ]
+    many += [
+        ours("gradient of op1 4k", "value_and_grad", 6.0, operator="op1", rival="value", low=2.5, high=3.5),
+        entry("gradient of op1 4k", "value", 2.0, operator="op1"),
     ]
+    fit = {"exponent": 1.0, "error": 0.02}
     sized = [
-        row(f"f {n} rows", "numba_cpu", n / 10, 1.0, series="f by rows", size=n)
+        ours(f"f {n} rows", "numba_cpu", n / 10, series="f by rows", size=n, **(fit if n == 10000 else {}))
         for n in (10, 100, 1000, 10000)
     ]
-    simulators = (("event-ops, fused step", 2.0, 0.25), ("Brian2", 8.0, 1.0))
-    network = [
-        {"simulator": who, "neurons": n, "us_median": us, "ratio_median": ratio, "us_per_step": [us]}
-        for n in (4000, 40000)
-        for who, us, ratio in simulators
-    ]
-    gpu = {"launch, us": 2.0, "f 1k, us": 4.0, "f 1k, cuSPARSE us": 6.0, "f 1k, share": 0.5}
+
+    def network(neurons: int) -> list[dict[str, Any]]:
+        group = f"{neurons:,} neurons"
+        return [
+            ours(group, "event-ops, fused step", 2.0, rate=5.5),
+            entry(group, "Brian2", 8.0, versions={"brian2": "2.10", "jax": MACHINE["jax"]}),
+        ]
+
+    gpu = {"launch, us": 2.0, "f 1k, cuSPARSE us": 6.0, "f 1k, us": 4.0, "f 1k, share": 0.5}
     steps = {
         "products": {"status": "passed", "seconds": 1.0, "found": gpu, "tail": ""},
         "racecheck": {"status": "skipped", "seconds": 0.0, "found": None, "tail": "no compute-sanitizer"},
     }
+    distances = {"population": "L4E", "ks_to_nest": [0.25, *range(1, 10)]}
     return write(
         folder,
         matrix=MATRIX,
         call=CALL,
-        catalog=benchmark(*many, verdicts=["op1 is slow"], triad=[{"MiB": 3, "GB/s": 27.8}]),
-        cuba=benchmark(*network, {"simulator": "NEST", "neurons": 4000, "skipped": "not installed"}),
-        cuba_400000=benchmark(*({**x, "neurons": 400000} for x in network[:2])),
-        scaling=benchmark(
-            *sized, fits=[{"series": "f by rows", "rival": "numba_cpu", "exponent": 1.0, "error": 0.02}]
+        catalog=benchmark(*many),
+        cuba=benchmark(*network(4000), *network(40000)),
+        cuba_400000=benchmark(*network(400000)),
+        microcircuit=benchmark(
+            ours("scale 0.1", "event-ops", 9.0, real_time_factor=0.17), entry("scale 0.1", "NEST", 400.0)
         ),
+        microcircuit_statistics={"seeds": 10, "rows": [distances], "means": {"L4E": 4.5}},
+        scaling=benchmark(*sized),
         threads=benchmark(
-            row("STREAM triad", "1 thread", 10, 1.0, threads=1, efficiency=1.0),
-            row("STREAM triad", "2 threads", 8, 0.8, threads=2, efficiency=0.625),
-            serial=["g"],
+            entry("STREAM triad", "1 thread", 10, threads=1, efficiency=1.0),
+            entry("STREAM triad", "2 threads", 8, threads=2, efficiency=0.625),
         ),
-        devices=benchmark(
-            row("500 neurons", "1 device", 10, 1.0), row("500 neurons", "2 processes", 7, 0.7), skipped={}
+        devices=benchmark(ours("500 neurons", "1 device", 10), ours("500 neurons", "2 processes", 7)),
+        memory=benchmark(
+            ours("kept", "event_ops.CSR", 9, bytes_per_synapse=8.0, resident_MiB=[251.25, 297]),
+            entry("kept", "SciPy", 8, bytes_per_synapse=12.0),
         ),
-        memory=benchmark({"group": "kept", "rival": "event_ops.CSR", "bytes_per_synapse": 8.0, "ratio": 1.0}),
-        cold=benchmark(
-            row("import", "jax", 6e5, 1.0), row("import", "event_ops", 6e4, 0.1), skipped={"MKL": "gone"}
-        ),
+        cold=benchmark(ours("import", "event_ops, after jax", 6e4), entry("import", "jax", 6e5)),
         gpu={"command": "ci/gpu.sh", "device": "A GPU", "machine": MACHINE | {"jax": "0.11"}, "steps": steps},
-        novel=benchmark({"what": "anything", "figure": 42}),
+        novel=benchmark(entry(None, "test_anything", 42.0, answer=4242)),
     )

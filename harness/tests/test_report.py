@@ -5,7 +5,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from report_results import ATTACK, MATRIX, Elements, benchmark, rendered, row, text_of, write, write_all
+from report_results import (
+    ATTACK,
+    MATRIX,
+    Elements,
+    benchmark,
+    entry,
+    ours,
+    rendered,
+    text_of,
+    write,
+    write_all,
+)
 
 from event_ops_harness.report.inputs import COMMANDS, read
 from event_ops_harness.report.markdown import markdown
@@ -25,7 +36,7 @@ def test_every_benchmark_has_a_section_with_its_charts_and_rows(full: Path):
     for label in (
         "The fastest rival's time",
         "Share of the memory",
-        "loop: times as long as XLA",
+        "loop: times as long as numba_kernel",
         "f by rows: time",
     ):
         assert any(label in x for x in labels), label
@@ -33,33 +44,55 @@ def test_every_benchmark_has_a_section_with_its_charts_and_rows(full: Path):
         "Efficiency of several threads",
         "kept: bytes per synapse",
         "4,000 neurons",
-        "f 1k: times as long",
+        "400,000 neurons",
+        "scale 0.1: times as long as event-ops",
+        "f 1k: times as long as ours",
     ):
         assert any(label in x for x in labels), label
     shown = text_of(elements)
-    for words in ("exponent 1.00 ± 0.02", "op1 is slow", "Not measured: NEST: not installed", "MKL: gone"):
-        assert words in shown, words
     for words in (
-        "anything",
-        "42",
-        "2 threads 62%",
-        "A GPU",
-        "no compute-sanitizer",
-        "serial: g",
-        "jax 0.11",
+        *("exponent 1.00 ± 0.02", "4,242", "2 threads 62%", "A GPU", "no compute-sanitizer", "jax 0.11"),
+        *("real time factor", "0.17", "251, 297", "10 from 0.25 to 9", "seeds: 10", "means: L4E 4.5"),
     ):
         assert words in shown, words
+
+
+def test_rivals_versions_are_told_unless_the_machine_has_them(full: Path):
+    notes = re.findall("<li>(.*?)</li>", page(read(full), "", ""))
+    assert "SciPy: scipy 1.16" in notes and "Brian2: brian2 2.10" in notes
+
+
+def test_a_ratio_has_its_interval_where_the_file_has_one(full: Path):
+    source = page(read(full), "", "")
+    # Ours over the rival is 2 (1.8 to 2.5): the rival over ours, as dots and tables have it, and as a title.
+    assert "op0 4k: SciPy takes 0.50× (0.40 to 0.56) as long as numba_cpu" in source
+    assert "<td>0.50× (0.40 to 0.56) SciPy</td>" in source
+    assert "<title>SciPy: 0.50× (0.40 to 0.56), 500 ns</title>" in source
+    assert "<title>warp: 0.25×, 250 ns</title>" in source
+    assert "XLA: 0.20×, 100 ns" in source
+
+
+def test_gradients_have_a_table_and_are_not_beside_rivals(full: Path):
+    source = page(read(full), "", "")
+    assert source.count("gradient of") == 0
+    gradients = text_of(Elements(source)).partition("Gradients")[2]
+    assert gradients.startswith(
+        " 1 rows what value, µs value and grad, µs times as long op1 4k 2 6 3.0× (2.5 to 3.5)"
+    )
 
 
 def test_headlines_count_and_compare(full: Path):
     figures = re.findall(r"<strong>(.*?)</strong>", page(read(full), "", ""))
-    # 13 operators, of which one has a rival that takes half as long; Brian2 over ours; our fastest call.
+    # 13 operators, of which one has a rival that takes half as long; our fastest call; Brian2 over ours.
     assert figures == ["3", "12 of 13", "500 ns", "4.0×"]
 
 
 def test_environment_has_versions_devices_dates_and_commits(full: Path):
     shown = text_of(rendered(full))
-    for words in ("A processor", "Linux x86_64", "0.12.0", "2026-01-02", "abc1234", "2026-01-03", "fedcba9"):
+    for words in (
+        *("A processor", "Linux x86_64", "0.12.0", "2026-01-02", "abc1234", "2026-01-03", "fedcba9"),
+        *("2026-01-04 0123456, with changes",),
+    ):
         assert words in shown, words
     assert "GPU none measured" in text_of(rendered(write(full, gpu={"steps": {}})))
 
@@ -98,8 +131,10 @@ def test_page_loads_nothing_and_runs_nothing(full: Path):
 
 
 def test_text_of_the_json_is_escaped(tmp_path: Path):
-    bad = benchmark(row(ATTACK, ATTACK, 1, 1.0), row(ATTACK, "b", 2, 2.0), verdicts=[ATTACK])
-    folder = write(tmp_path, matrix=MATRIX, call=bad, novel=benchmark({ATTACK: ATTACK}))
+    bad = benchmark(
+        ours(ATTACK, ATTACK, 1, **{ATTACK: ATTACK}), entry(ATTACK, "b", 2, versions={"b": ATTACK})
+    )
+    folder = write(tmp_path, matrix=MATRIX, call=bad, microcircuit_statistics={"rows": [], ATTACK: ATTACK})
     source = page(read(folder), "", "")
     assert "<script" not in source
     assert text_of(Elements(source)).count(ATTACK) >= 6

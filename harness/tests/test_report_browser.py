@@ -7,8 +7,10 @@ from pathlib import Path
 
 import matplotlib.image
 import pytest
+from report_results import write_all
 
-from event_ops_harness.report.__main__ import main
+from event_ops_harness.report.__main__ import RESULTS, main
+from event_ops_harness.report.inputs import read
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
@@ -36,13 +38,17 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> str:
-    output = tmp_path_factory.mktemp("page") / "report.html"
-    main(["--output", str(output)])
+    """The page of this repository's results; those that it lacks are small ones."""
+    folder = write_all(tmp_path_factory.mktemp("page"))
+    for name in read(RESULTS).found:
+        shutil.copy(RESULTS / f"{name}.json", folder)
+    output = folder / "report.html"
+    main(["--results", str(folder), "--output", str(output)])
     return output.read_text(encoding="utf-8")
 
 
 def browse(page: Path, *flags: str) -> str:
-    """What Chromium prints of the page."""
+    """Return what Chromium prints of the page."""
     profile = page.parent / "profile"
     command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", *flags, page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)

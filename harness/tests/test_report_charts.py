@@ -7,7 +7,7 @@ import pytest
 
 import event_ops_harness.report
 from event_ops_harness.report.charts import curves
-from event_ops_harness.report.figures import count, duration, percent, ratio, short, span
+from event_ops_harness.report.figures import between, count, duration, percent, ratio, short, span
 from event_ops_harness.report.rows import Group, Timing
 from event_ops_harness.report.svg import Amount, LogScale, amount_bars, ratio_bars, ratio_scale, style
 
@@ -17,6 +17,12 @@ STYLE = (Path(event_ops_harness.report.__file__).parent / "templates" / "style.c
 def bars_of(svg: str) -> list[tuple[float, float]]:
     """(start, width) of each bar in percent."""
     return [(float(x), float(w)) for x, w in re.findall(r'<rect x="([\d.]+)%" width="([\d.]+)%"', svg)]
+
+
+def bars_kinds(group: Group) -> dict[str, str]:
+    """Whether each member's name is drawn as ours or as a rival's."""
+    drawn = ratio_bars(group, ratio_scale([group]))
+    return {name: kind for kind, name in re.findall(r'class="name (\w+)"[^>]*>([^<]+)<', drawn)}
 
 
 def test_scale_is_logarithmic_and_clamped():
@@ -41,11 +47,26 @@ def test_figures_have_the_digits_that_matter():
     assert [short(x) for x in (0.0, 0.25, 1234.5)] == ["0", "0.25", "1,234"]
     assert [percent(x) for x in (0.002, 0.48, 2.31)] == ["0.2%", "48%", "231%"]
     assert [count(x) for x in (10, 4000, 1e6, 2.5e9)] == ["10", "4k", "1M", "2.5G"]
+    assert between(1.64, 1.56, 1.72) == "1.6× (1.6 to 1.7)" and between(12.3) == "12×"
     assert span([1.0, 1.9]) == "1.0 to 1.9" and span([2.0, 2.01]) == "2.0"
 
 
+def test_rivals_are_what_others_wrote_and_the_plain_definition():
+    ours = {"numba_cpu": 1.0, "warp": 0.2, "reference": 2.0}
+    timings = [Timing(name, us, ours=True) for name, us in ours.items()]
+    others = [Timing("SciPy", 3.0, ours=False), Timing("BCOO", 1.5, ours=False)]
+    group = Group("g", (*timings, *others))
+    assert group.rivals == [timings[2], *others] and group.fastest_rival is others[1]
+    assert Group("g", tuple(timings[:2])).fastest_rival is None
+    assert bars_kinds(group) == {
+        "numba_cpu": "ours",
+        "warp": "ours",
+        **dict.fromkeys(("reference", "SciPy", "BCOO"), "rival"),
+    }
+
+
 def test_ratio_bars_start_at_the_limit_and_point_to_the_slower_side():
-    group = Group("g", tuple(Timing("g", f"r{x}", x, x, "g", False) for x in (0.5, 1.0, 4.0)))
+    group = Group("g", tuple(Timing(f"r{x}", x, ours=x == 1) for x in (1.0, 4.0, 0.5)))
     scale = ratio_scale([group])
     (left, faster), (_, none), (right, slower) = bars_of(ratio_bars(group, scale))
     assert left + faster == pytest.approx(scale.at(1.0), abs=0.02) == right
@@ -57,19 +78,20 @@ def test_amount_bars_start_at_zero():
     assert bars_of(amount_bars("x", amounts)) == [(0, 50), (0, 100), (0, 0)]
 
 
-def test_curves_need_three_sizes_and_take_exponents_from_rows_or_fits():
-    rows = [
-        {"group": f"f {n}", "rival": who, "us": n * 2.0, "nnz": n, "neurons": 5}
-        for who in "ab"
-        for n in (1, 4, 16)
+def test_curves_need_three_sizes_and_their_largest_has_the_exponent():
+    def timing(series: str, name: str, size: int, **more: float) -> Timing:
+        return Timing(name, size * 2.0, False, {"series": series, "size": size, **more})
+
+    fit = {"exponent": 1.5, "error": 0.25}
+    groups = [
+        Group("f 16", (timing("f by rows", "a", 16), timing("f by rows", "b", 16, **fit))),
+        *(Group(f"f {n}", (timing("f by rows", "a", n), timing("f by rows", "b", n))) for n in (1, 4)),
+        *(Group(f"g {n}", (timing("g", "a", n),)) for n in (1, 2)),
+        Group("h", (Timing("a", 1.0, True),)),
     ]
-    rows += [{"group": f"g {n}", "rival": "a", "us": 1.0, "nnz": n} for n in (1, 2)]
-    (found,) = curves(rows, [{"group": "f", "rival": "b", "exponent": 1.5, "error": 0.25}])
-    assert (found.title, found.axis, [s.exponent for s in found.series]) == (
-        "f",
-        "nnz",
-        ["", "exponent 1.50 ± 0.25"],
-    )
+    (found,) = curves(groups)
+    assert (found.title, found.axis) == ("f by rows", "rows")
+    assert [(s.name, s.exponent) for s in found.series] == [("a", ""), ("b", "exponent 1.50 ± 0.25")]
     assert found.series[0].points == ((1, 2), (4, 8), (16, 32))
 
 

@@ -1,14 +1,17 @@
-"""Gaps and odd rows in the JSON do not stop the page; Markdown; the command."""
+"""What pytest-benchmark writes is read, gaps in it do not stop the page; Markdown; the command."""
 
 import json
 from pathlib import Path
 
 import pytest
-from report_results import MATRIX, Elements, benchmark, rendered, row, text_of, write, write_all
+from other_pytest import run_pytest
+from report_results import MATRIX, Elements, benchmark, entry, ours, rendered, text_of, write, write_all
 
 from event_ops_harness.report.__main__ import RESULTS, main
-from event_ops_harness.report.inputs import COMMANDS, read
+from event_ops_harness.report.inputs import COMMANDS, environment, read
+from event_ops_harness.report.inputs import benchmark as benchmark_of
 from event_ops_harness.report.markdown import markdown
+from event_ops_harness.report.rows import compared, groups
 
 
 def test_missing_inputs_are_said_with_the_command_that_makes_them(tmp_path: Path):
@@ -18,13 +21,17 @@ def test_missing_inputs_are_said_with_the_command_that_makes_them(tmp_path: Path
     assert "No matrix was found. nox -s matrix checks" in shown
 
 
+OLD = {"command": "nox -s bench -- call", "rows": [{"group": "loop", "rival": "XLA", "us": 0.1, "ratio": 1}]}
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         ("{", "is not JSON: "),
-        ("[1]", "holds a list; expected an object with rows"),
-        ('{"rows": 3}', "has no 'rows' that are objects"),
-        ('{"rows": [3]}', "has no 'rows' that are objects"),
+        ("[1]", "holds a list; expected an object with benchmarks"),
+        ('{"benchmarks": 3}', "has no 'benchmarks' that are objects"),
+        ('{"benchmarks": [3]}', "has no 'benchmarks' that are objects"),
+        (json.dumps(OLD), "has no 'benchmarks' that are objects; nox -s bench -- call writes it"),
     ],
 )
 def test_unusable_input_is_named_with_its_reason(tmp_path: Path, content: str, reason: str):
@@ -32,27 +39,84 @@ def test_unusable_input_is_named_with_its_reason(tmp_path: Path, content: str, r
     assert f"call.json {reason}" in text_of(rendered(folder))
 
 
-def test_rows_without_figures_do_not_stop_the_page(tmp_path: Path):
-    odd = [
-        {},
-        {"group": None, "rival": "x"},
-        row("g", "a", 0.0, 1.0),
-        {"group": "g", "rival": "b", "us": None},
-    ]
-    odd += [row("g", "c", float("inf"), float("nan")), {"neurons": "many", "us_median": "fast"}]
-    files = dict.fromkeys(
-        ("catalog", "call", "cuba", "scaling", "threads", "devices", "memory", "cold"), benchmark(*odd)
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [
+        ("cuba", "cuba"),
+        ("cuba_400000", "cuba"),
+        ("microcircuit_full", "microcircuit"),
+        ("microcircuit_statistics_full", "microcircuit_statistics"),
+        ("cubature", "cubature"),
+    ],
+)
+def test_a_file_is_of_the_longest_benchmark_that_its_name_begins_with(name: str, of: str):
+    assert benchmark_of(name) == of
+
+
+def test_entries_without_figures_do_not_stop_the_page(tmp_path: Path):
+    odd = [{}, {"group": None, "name": "x", "stats": None, "extra_info": None}]
+    odd += [entry("g", "a", us) for us in (0.0, float("inf"), float("nan"))]
+    odd += [entry("g", "b", 1.0, ours=None, ratio="fast", low=None, size=-1, series="s", versions=None)]
+    names = ("catalog", "call", "cuba", "scaling", "threads", "devices", "memory", "cold")
+    folder = write(
+        tmp_path,
+        **{name: {"machine_info": None, "benchmarks": odd} for name in names},
+        matrix={"rows": [{}], "cells": [{}, {"status": "odd"}]},
+        gpu={"steps": {"a": {}, "b": {"found": {", us": 1.0, "x, ": 2.0, "y, us": None, "z us": 3.0}}}},
     )
-    folder = write(tmp_path, **files, matrix={"rows": [{}], "cells": [{}, {"status": "odd"}]})
     assert "status 'odd'" in text_of(rendered(folder))
+
+
+SPEED = """
+import time
+import pytest
+
+MEMBERS = {"mine": lambda: time.sleep(2e-3), "sleep[1]": lambda: time.sleep(1e-3)}
+
+
+@pytest.mark.benchmark(group="naps")
+@pytest.mark.parametrize("member", MEMBERS)
+def test_naps(in_turns, member):
+    in_turns(MEMBERS, member)
+
+
+def test_alone(benchmark):
+    benchmark.extra_info["answer"] = 42
+    benchmark(sum, [1])
+"""
+
+
+def test_a_file_of_pytest_benchmark_is_read(tmp_path: Path):
+    pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installed")
+    (tmp_path / "test_speed.py").write_text(SPEED)
+    done = run_pytest(tmp_path, "--benchmark-max-time", "0.05", "--benchmark-json", "speed.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    inputs = read(tmp_path)
+    naps, alone = groups(inputs.found["speed"])
+    mine, sleep = naps.timings
+    assert (naps.name, mine.name, sleep.name) == ("naps", "mine", "sleep[1]")
+    assert mine.ours and naps.rivals == [sleep] and mine.us > 1500
+    assert 0.2 < naps.ratio(sleep) < 1 < mine.interval[0] < mine.interval[1]
+    assert (alone.name, alone.baseline.name, alone.baseline.more["answer"]) == (
+        "test_alone",
+        "test_alone",
+        42,
+    )
+    assert groups(benchmark(ours("g", "of us[1]", 2.0)))[0].baseline.name == "of us[1]"  # named by its suite
+    (source,) = environment(inputs).sources
+    assert source.date.startswith("20") and len(source.date) == len("2026-01-04")
+    shown = text_of(rendered(tmp_path))
+    assert f"sleep[1]: {naps.written_ratio(sleep)}" in shown and "test_alone" in shown
 
 
 def test_markdown_has_ratios_as_the_readme_states_them(tmp_path: Path):
     text = markdown(read(write_all(tmp_path)))
     assert "| loop | 1 | numba_kernel | XLA: 0.20; callback: 100 |" in text
+    assert "| op2 | 1 | numba_cpu | warp: 0.25; SciPy: 2.5 |" in text
     assert "| 4,000 neurons | 1 | event-ops, fused step | Brian2: 4.0 |" in text
+    assert "| op1 4k | 2 | 6 | 3.0× (2.5 to 3.5) |" in text
     assert "| f | numba_cpu | 2 | 1 | 1 |" in text
-    assert "| anything | 42 |" in text
+    assert "| test_anything | test_anything | 42 |" in text
 
 
 def test_results_of_this_repository_make_a_page_and_markdown(
@@ -62,10 +126,12 @@ def test_results_of_this_repository_make_a_page_and_markdown(
     assert main(["--output", str(output), "--markdown", str(tables)]) == 0
     elements = Elements(output.read_text(encoding="utf-8"))
     assert {link[1:] for link in elements.links} <= set(elements.ids)
-    operators = {r["operator"] for r in json.loads((RESULTS / "catalog.json").read_text())["rows"]}
-    shown = text_of(elements)
-    assert len(operators) > 20 and all(name in shown for name in operators)
-    assert all(f"| {name} |" in tables.read_text() for name in operators - {"trace_decay"})
+    inputs, shown, written = read(RESULTS), text_of(elements), tables.read_text(encoding="utf-8")
+    assert all(f"{path.stem}.json" in shown for path in RESULTS.glob("*.json"))
+    assert all(f"{one.name} {one.reason}" in shown for one in inputs.missing)
+    for content in inputs.found.values():
+        for group in compared(groups(content)):
+            assert group.name in shown and f"| {group.operator} |" in written
     printed = capsys.readouterr().out
     assert f"written: {output}" in printed and f"written: {tables}" in printed
 

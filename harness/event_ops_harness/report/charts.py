@@ -1,26 +1,20 @@
-"""The charts that a benchmark's rows allow: strips of many cases, curves, bars."""
+"""The charts that a benchmark's groups allow: strips of many cases, curves, bars."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup
 
 from event_ops_harness.report import rows, svg
 from event_ops_harness.report.figures import number, percent, positive, ratio, short
-from event_ops_harness.report.rows import Group, is_ours
+from event_ops_harness.report.rows import Group, Timing
 from event_ops_harness.report.svg import Amount, Curves, Series
 
 AMOUNT: Final = "bytes_per_synapse"
-TRIAD: Final = "STREAM triad"  # the group that measures the memory, not one of our operators
-_SIZES: Final = ("size", "x", "nnz", "nse", "spikes", "num_spikes", "synapses", "neurons", "n", "threads")
-_TIMES: Final = ("us", "us_median")
 _LEAST: Final = 3  # sizes that make a curve
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,7 +29,7 @@ class Chart:
 
 def overview(groups: Sequence[Group]) -> list[Chart]:
     """Draw a strip per operator: the fastest rival's ratio, and the share of the memory's bandwidth."""
-    fastest, shares = rows.fastest_rivals(groups), rows.shares(groups)
+    fastest, shares = (rows.points(groups, of) for of in (rows.fastest_rival, rows.share))
     found: list[Chart] = []
     if fastest:
         remark = (
@@ -54,15 +48,27 @@ def overview(groups: Sequence[Group]) -> list[Chart]:
     return found
 
 
-def efficiencies(measured: Sequence[Row]) -> list[Chart]:
+def bars(groups: Sequence[Group], *, short_titles: bool = False) -> list[Chart]:
+    """Draw a chart per group, all on one axis; its title is the case alone where `short_titles`."""
+    scale = svg.ratio_scale(groups)
+    return [
+        Chart(
+            group.case if short_titles else group.name,
+            f"Times as long as {group.baseline.name}",
+            svg.ratio_bars(group, scale),
+        )
+        for group in groups
+    ]
+
+
+def efficiencies(groups: Iterable[Group]) -> list[Chart]:
     """Draw a bar per group: the efficiency of several threads, with a line at 1."""
-    found: list[Amount] = []
-    for row in measured:
-        value = positive(row, "efficiency")
-        if value is not None and (number(row, "threads") or 0) > 1:
-            ours = row.get("group") != TRIAD
-            text = f"{row.get('rival')}  {percent(value)}"
-            found.append(Amount(str(row.get("group")), value, text, ours))
+    found = [
+        Amount(group.name, value, f"{timing.name}  {percent(value)}", timing.ours)
+        for group in groups
+        for timing in group.timings
+        if (value := positive(timing.more, "efficiency")) and (number(timing.more, "threads") or 0) > 1
+    ]
     if not found:
         return []
     remark = "The time of one thread over that of all, as a share of how many there are. The line is at 100%."
@@ -70,92 +76,55 @@ def efficiencies(measured: Sequence[Row]) -> list[Chart]:
     return [Chart("Efficiency", remark, drawing)]
 
 
-def bars(groups: Sequence[Group], *, short_titles: bool = False) -> list[Chart]:
-    """Draw a chart per group, all on one axis; its title is the case alone where `short_titles`."""
-    scale = svg.ratio_scale(groups)
-    return [
-        Chart(
-            group.case if short_titles else group.name,
-            f"Times as long as {group.baseline.rival}",
-            svg.ratio_bars(group, scale),
-        )
-        for group in groups
-    ]
-
-
-def amounts(measured: Sequence[Row]) -> list[Chart]:
+def amounts(groups: Iterable[Group]) -> list[Chart]:
     """Draw a chart per group of memory per synapse."""
-    by_group: dict[str, list[Amount]] = {}
-    for row in measured:
-        value, name = number(row, AMOUNT), str(row.get("rival") or "")
-        if value is not None:
-            amount = Amount(name, value, f"{short(round(value, 2) + 0.0)} B", is_ours(row, name))
-            by_group.setdefault(str(row.get("group")), []).append(amount)
     found: list[Chart] = []
-    for group, members in by_group.items():
-        ordered = sorted(members, key=lambda amount: amount.value)
-        drawing = svg.amount_bars(f"{group}: bytes per synapse", ordered)
-        found.append(Chart(group, "Bytes per synapse", drawing))
+    for group in groups:
+        members = [
+            Amount(timing.name, value, f"{short(round(value, 2) + 0.0)} B", timing.ours)
+            for timing in group.timings
+            if (value := number(timing.more, AMOUNT)) is not None
+        ]
+        if members:
+            ordered = sorted(members, key=lambda amount: amount.value)
+            drawing = svg.amount_bars(f"{group.name}: bytes per synapse", ordered)
+            found.append(Chart(group.name, "Bytes per synapse", drawing))
     return found
 
 
-def scaling(measured: Sequence[Row], fits: Sequence[Row]) -> list[Chart]:
-    """Draw time against size; `fits` hold the exponents."""
+def scaling(groups: Iterable[Group]) -> list[Chart]:
+    """Draw time against size, a chart per series."""
     return [
         Chart(
-            found.title if found.title else f"By {found.axis}",
+            found.title,
             f"Time against {found.axis}; both axes are logarithmic.",
             svg.lines(found),
             tuple((svg.key(i), series.name, series.exponent) for i, series in enumerate(found.series)),
         )
-        for found in curves(measured, fits)
+        for found in curves(groups)
     ]
 
 
-def curves(measured: Sequence[Row], fits: Sequence[Row] = ()) -> list[Curves]:
-    """Find a chart per series, operator or group with enough sizes; `fits` hold exponents apart from rows."""
-    by_title: dict[str, list[Row]] = {}
-    for row in measured:
-        if any(positive(row, key) for key in _TIMES):
-            by_title.setdefault(_title(row), []).append(row)
-    found = (_curves(title, members, fits) for title, members in by_title.items())
-    return [chart for chart in found if chart is not None]
+def curves(groups: Iterable[Group]) -> list[Curves]:
+    """Find what was measured at enough sizes: a chart per series, a curve per member."""
+    found: dict[str, dict[str, dict[float, Timing]]] = {}
+    for timing in (timing for group in groups for timing in group.timings):
+        title, size = timing.more.get("series"), positive(timing.more, "size")
+        if title and size is not None:
+            found.setdefault(str(title), {}).setdefault(timing.name, {})[size] = timing
+    charts = (_curves(title, members) for title, members in found.items())
+    return [chart for chart in charts if chart.series]
 
 
-def _title(row: Row) -> str:
-    """Return what the row measures, without the size at the end of its group's name."""
-    named = row.get("series") or row.get("operator") or row.get("group") or ""
-    return re.sub(r"[\s,:=]+[\d.,]+(e\d+)?[kMG%]?$", "", str(named))
+def _curves(title: str, members: dict[str, dict[float, Timing]]) -> Curves:
+    series = (_curve(name, sizes) for name, sizes in members.items() if len(sizes) >= _LEAST)
+    return Curves(title, title.partition(" by ")[2] or "size", tuple(series))
 
 
-def _curves(title: str, members: Sequence[Row], fits: Sequence[Row]) -> Curves | None:
-    key = max(_SIZES, key=lambda k: len({positive(row, k) for row in members} - {None}))
-    by_rival: dict[str, list[Row]] = {}
-    for row in members:
-        if positive(row, key):
-            by_rival.setdefault(_rival(row), []).append(row)
-    series = tuple(
-        Series(name, _points(own, key), _exponent(title, name, [*own, *fits]))
-        for name, own in by_rival.items()
-        if len({positive(row, key) for row in own}) >= _LEAST
-    )
-    return Curves(title, title.partition(" by ")[2] or key.replace("_", " "), series) if series else None
-
-
-def _points(members: Sequence[Row], key: str) -> tuple[tuple[float, float], ...]:
-    found = ((positive(r, key), next(filter(None, (positive(r, t) for t in _TIMES)))) for r in members)
-    return tuple(sorted((size, us) for size, us in found if size is not None))
-
-
-def _exponent(title: str, rival: str, candidates: Iterable[Row]) -> str:
-    for row in candidates:
-        value = row.get("exponent")
-        if isinstance(value, int | float) and _rival(row) == rival and _title(row) == title:
-            errors = (row.get(name) for name in ("error", "standard_error", "stderr", "exponent_error"))
-            error = next((e for e in errors if isinstance(e, int | float)), None)
-            return f"exponent {value:.2f}" + (f" ± {error:.2f}" if error is not None else "")
-    return ""
-
-
-def _rival(row: Row) -> str:
-    return str(row.get("rival") or row.get("simulator") or "")
+def _curve(name: str, sizes: dict[float, Timing]) -> Series:
+    """Return times by size, and the exponent, which the largest size has."""
+    points = tuple((size, sizes[size].us) for size in sorted(sizes))
+    told = sizes[max(sizes)].more
+    exponent, error = number(told, "exponent"), number(told, "error")
+    words = "" if exponent is None else f"exponent {exponent:.2f}"
+    return Series(name, points, words + (f" ± {error:.2f}" if words and error is not None else ""))

@@ -38,6 +38,13 @@ def ratio(value: float) -> str:
     return f"{value:.1f}×" if value >= 0.995 else f"{value:.2f}×" if value >= 0.0995 else f"{value:.2g}×"
 
 
+def between(value: float, *interval: float) -> str:
+    """Write `value` as a factor, with its interval where one is given: 1.6× (1.5 to 1.7)."""
+    return ratio(value) + (
+        f" ({' to '.join(ratio(x).removesuffix('×') for x in interval)})" if interval else ""
+    )
+
+
 def percent(value: float) -> str:
     """Write a share as a percentage."""
     return f"{value:.0%}" if value >= 0.00995 else f"{value * 100:.1g}%"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from event_ops_harness.report import rows
@@ -24,15 +25,11 @@ class Headline:
     bad: bool = False
 
 
-def headlines(matrix: Matrix | None, groups: dict[str, list[Group]]) -> list[Headline]:
+def headlines(matrix: Matrix | None, groups: Mapping[str, Sequence[Group]]) -> list[Headline]:
     """Return the headlines that the inputs allow; `groups` by benchmark."""
-    found = [
-        _conformance(matrix),
-        _catalog(groups.get("catalog", [])),
-        _call(groups.get("call", [])),
-        _cuba(groups.get("cuba", [])),
-    ]
-    return [headline for headline in found if headline is not None]
+    makers = {"catalog": _catalog, "call": _call, "cuba": _cuba}
+    beside = {name: [g for g in rows.compared(groups.get(name, ())) if g.rivals] for name in makers}
+    return [_conformance(matrix), *(makers[name](found) for name, found in beside.items() if found)]
 
 
 def _conformance(matrix: Matrix | None) -> Headline:
@@ -44,35 +41,26 @@ def _conformance(matrix: Matrix | None) -> Headline:
     return Headline(f"{totals[PASSED]:,}", label, note, "conformance", totals[FAILED] > 0)
 
 
-def _catalog(groups: list[Group]) -> Headline | None:
-    ratios = [point.value for points in rows.fastest_rivals(groups).values() for point in points]
-    if not ratios:
-        return None
+def _catalog(groups: Sequence[Group]) -> Headline:
+    ratios = _ratios(groups)
     ahead = sum(value >= 1 for value in ratios)
     note = f"in the median the fastest rival takes {ratio(statistics.median(ratios))} as long"
     return Headline(f"{ahead} of {len(ratios)}", "cases in which no rival is faster", note, "catalog")
 
 
-def _call(groups: list[Group]) -> Headline | None:
-    pairs = [(ours, group) for group in groups for ours in group.ours if group.rivals]
-    if not pairs:
-        return None
-    ours, group = min(pairs, key=lambda pair: pair[0].us)
-    slowest = max(group.rivals, key=lambda t: t.us)
-    note = f"{slowest.rival}: {duration(slowest.us)}; {group.baseline.rival}: {duration(group.baseline.us)}"
-    return Headline(duration(ours.us), f"{ours.rival}: one {group.name}", note, "call")
+def _call(groups: Sequence[Group]) -> Headline:
+    group = min(groups, key=lambda group: group.baseline.us)
+    ordered = sorted(group.rivals, key=lambda t: -t.us)
+    note = "; ".join(f"{t.name}: {duration(t.us)}" for t in dict.fromkeys((ordered[0], ordered[-1])))
+    ours = group.baseline
+    return Headline(duration(ours.us), f"{ours.name}: one {group.name}", note, "call")
 
 
-def _cuba(groups: list[Group]) -> Headline | None:
-    ratios = [
-        group.baseline.ratio / t.ratio
-        for group in groups
-        if not group.baseline.ours
-        for t in group.timings
-        if t.ours
-    ]
-    if not ratios:
-        return None
-    rival = groups[0].baseline.rival
-    sizes = f"CUBA network, {groups[0].name} to {groups[-1].name}" if len(groups) > 1 else groups[0].name
-    return Headline(f"{span(ratios)}×", f"our time: {rival}", sizes, "cuba")
+def _cuba(groups: Sequence[Group]) -> Headline:
+    sizes = " to ".join(dict.fromkeys((groups[0].name, groups[-1].name)))
+    label = "our time: the fastest other simulator"
+    return Headline(f"{span(_ratios(groups))}×", label, f"CUBA network, {sizes}", "cuba")
+
+
+def _ratios(groups: Sequence[Group]) -> list[float]:
+    return [p.value for points in rows.points(groups, rows.fastest_rival).values() for p in points]

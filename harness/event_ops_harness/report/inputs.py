@@ -15,6 +15,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "catalog": "nox -s bench -- catalog",
     "call": "nox -s bench -- call",
     "cuba": "nox -s bench -- cuba",
+    "microcircuit": "nox -s bench -- microcircuit",
+    "microcircuit_statistics": "python -m event_ops_harness.bench.microcircuit_statistics",
     "scaling": "nox -s bench -- scaling",
     "threads": "nox -s bench -- threads",
     "devices": "nox -s bench -- devices",
@@ -22,6 +24,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "cold": "nox -s bench -- cold",
     "gpu": "nox -s gpu",
 }
+# Lists of objects that a file must have; any other file is one of pytest-benchmark.
+_LISTS: Final = {MATRIX: ("cells", "rows"), "microcircuit_statistics": ("rows",), "gpu": ("steps",)}
 _MACHINE: Final = ("cpu", "cores", "system", "device")
 
 
@@ -47,9 +51,9 @@ class Inputs:
 
 
 def benchmark(name: str) -> str:
-    """Return the benchmark of a file: its name, up to an underscore if that is a known benchmark."""
-    stem = name.partition("_")[0]
-    return stem if stem in COMMANDS else name
+    """Return the benchmark of a file: the longest known one that its name is, or begins with before a `_`."""
+    known = (x for x in COMMANDS if f"{name}_".startswith(f"{x}_"))
+    return max(known, key=len, default=name)
 
 
 def read(folder: Path) -> Inputs:
@@ -75,21 +79,15 @@ def _content(path: Path) -> Mapping[str, Any] | str:
         content = json.loads(path.read_text())
     except ValueError as error:
         return f"is not JSON: {error}"
-    wanted = ("cells", "rows") if path.stem == MATRIX else ("steps",) if "gpu" in path.stem else ("rows",)
+    wanted = _LISTS.get(benchmark(path.stem), ("benchmarks",))
     if not isinstance(content, dict):
         return f"holds a {type(content).__name__}; expected an object with {' and '.join(wanted)}"
     for key in wanted:
-        problem = _problem(content.get(key), key)
-        if problem:
-            return problem
+        value = content.get(key)
+        items = list(value.values()) if isinstance(value, dict) else value
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            return f"has no {key!r} that are objects"
     return content
-
-
-def _problem(value: Any, key: str) -> str | None:
-    items = list(value.values()) if isinstance(value, dict) else value
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        return f"has no {key!r} that are objects"
-    return None
 
 
 @dataclass(frozen=True)
@@ -116,23 +114,27 @@ def environment(inputs: Inputs) -> Environment:
     """Collect what every input says of itself."""
     common: dict[str, str] = {}
     for content in inputs.found.values():
-        common = _described(content) | common
-    machine = {key: common[key] for key in _MACHINE if key in common}
-    versions = {key: value for key, value in common.items() if key not in machine}
+        common = machine(content) | common
+    first = {key: common[key] for key in _MACHINE if key in common}
+    versions = {key: value for key, value in common.items() if key not in first}
     sources = (_source(name, content, common) for name, content in inputs.found.items())
-    return Environment(machine, versions, tuple(sources))
+    return Environment(first, versions, tuple(sources))
 
 
-def _described(content: Mapping[str, Any]) -> dict[str, str]:
-    machine = content.get("machine")
-    found = dict(machine) if isinstance(machine, dict) else {}
+def machine(content: Mapping[str, Any]) -> dict[str, str]:
+    """Return the machine and the versions that a file names; those of a plain run have details, left out."""
+    told = content.get("machine_info", content.get("machine"))
+    found = dict(told) if isinstance(told, dict) else {}
     if "device" in content:
         found["device"] = content["device"]
-    return {str(key): str(value) for key, value in found.items()}
+    return {key: str(value) for key, value in found.items() if not isinstance(value, dict | list)}
 
 
 def _source(name: str, content: Mapping[str, Any], common: Mapping[str, str]) -> Source:
-    own = _described(content)
+    own = machine(content)
     differs = ", ".join(f"{key} {value}" for key, value in own.items() if common[key] != value)
-    command, date, commit = (str(content.get(key, "")) for key in ("command", "date", "commit"))
+    command, date = (str(content.get(key, "")) for key in ("command", "date"))
+    date = str(content.get("datetime", date))[: len("2026-01-31")]
+    told = content.get("commit_info") or {"id": content.get("commit")}
+    commit = str(told.get("id") or "")[:7] + (", with changes" if told.get("dirty") else "")
     return Source(f"{name}.json", command, date, commit, differs)

@@ -1,22 +1,21 @@
-"""The same results as Markdown: ratios per benchmark, as in the README, or its rows as they are."""
+"""The same results as Markdown: ratios per benchmark, as in the README, and its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from event_ops_harness.report import rows, tables
+from event_ops_harness.report import rows
 from event_ops_harness.report.conformance import Ids, Matrix
 from event_ops_harness.report.figures import span
 from event_ops_harness.report.inputs import MATRIX, Inputs
 from event_ops_harness.report.page import benchmarks, matrix_of
 from event_ops_harness.report.rows import Group
-from event_ops_harness.report.sections import groups_of
+from event_ops_harness.report.sections import Files, groups_of, section
 from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 
 
 def markdown(inputs: Inputs) -> str:
-    """Write a heading and a table per benchmark, and for the matrix; then what is missing."""
+    """Write a heading and tables per benchmark, and for the matrix; then what is missing."""
     parts = [part for name in benchmarks(inputs) for part in _benchmark(name, inputs.named(name))]
     checked = matrix_of(inputs, Ids())
     if checked is not None:
@@ -26,33 +25,22 @@ def markdown(inputs: Inputs) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _benchmark(name: str, files: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    commands = [f"`{content['command']}`" for content in files.values() if "command" in content]
-    parts = [f"## {name}", "; ".join(commands)] if commands else [f"## {name}"]
-    compared = _ratios(groups_of(name, files))
-    if compared:
-        return [*parts, compared]
-    measured = [row for content in files.values() for row in content.get("rows", [])]
-    found = [tables.table("", measured)] if measured else []
-    found += [
-        t for content in files.values() if "steps" in content for t in tables.of_steps(content["steps"])
-    ]
-    return [*parts, *(_table(t.heads, ([cell.text for cell in row] for row in t.rows)) for t in found)]
+def _benchmark(name: str, files: Files) -> list[str]:
+    shown = section(name, files, Ids())
+    parts = [f"## {name}", "; ".join(f"`{command}`" for command in shown.commands)]
+    parts.append(_ratios(rows.compared(groups_of(files))))
+    parts += [_table(t.heads, ([cell.text for cell in row] for row in t.rows)) for t in shown.tables]
+    return [part for part in parts if part]
 
 
 def _ratios(groups: Sequence[Group]) -> str:
-    """Write, by operator, the cases, ours, and how many times as long each rival took: from, to."""
+    """Write, by operator, the cases, ours, and how many times as long each other took: from, to."""
     cases = rows.by_operator(groups)
     lines = [
-        [
-            operator,
-            str(len(cases[operator])),
-            ours,
-            "; ".join(f"{who}: {span(x)}" for who, x in rivals.items()),
-        ]
-        for (operator, ours), rivals in rows.against(groups).items()
+        [operator, str(len(cases[operator])), ours, "; ".join(f"{x}: {span(y)}" for x, y in others.items())]
+        for (operator, ours), others in rows.against(groups).items()
     ]
-    return _table(("what", "cases", "ours", "rival: times as long"), lines) if lines else ""
+    return _table(("what", "cases", "ours", "times as long"), lines) if lines else ""
 
 
 def _matrix(matrix: Matrix, command: str) -> list[str]:

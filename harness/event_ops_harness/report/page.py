@@ -33,7 +33,7 @@ def page(inputs: Inputs, date: str, commit: str) -> str:
         matrix=checked,
         shown=REASONS,
         sections=sections,
-        headlines=headlines(checked, {name: groups_of(name, inputs.named(name)) for name in names}),
+        headlines=headlines(checked, {name: groups_of(inputs.named(name)) for name in names}),
         environment=environment(inputs),
         missing=inputs.missing,
         date=date,

@@ -1,39 +1,77 @@
-"""Rows of every benchmark in one form: who took how long in which group, and how rivals compare."""
+"""Groups of members that did the same work, from the files of pytest-benchmark and of a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from event_ops_harness.report.figures import positive
+from event_ops_harness.report.figures import between, positive
 
-# Rows that do not say whether they are ours.
-_OURS: Final = ("numba_kernel", "warp_kernel", "numba_cuda_kernel", "numba_cpu", "numba_cuda", "warp", "ours")
-_OURS_BEGIN: Final = ("event-ops", "event_ops", "ffi_bridge")
-REFERENCE: Final = "reference"
+REFERENCE: Final = "reference"  # the operator's definition in plain JAX, which XLA compiled
+GRADIENT: Final = "gradient of "  # how the names of groups begin that time value_and_grad over value
+_OURS_ON_GPU: Final = ("ours", "deterministic")
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """Hold the microseconds of one member of a group, and what else its file says of it."""
+
+    name: str
+    us: float
+    ours: bool
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def interval(self) -> tuple[float, ...]:
+        """The ends of the interval of its ratio to the fastest rival; empty where the file has none."""
+        low, high = positive(self.more, "low"), positive(self.more, "high")
+        return () if low is None or high is None else (low, high)
 
 
 @dataclass(frozen=True)
-class Timing:
-    """Hold the microseconds of one rival in one group; `ratio` is to the group's baseline, which has 1.
+class Group:
+    """Hold members that did the same work; the first is ours, the default."""
 
-    `default` is true of the backend of ours that a user gets without naming one.
-    """
-
-    group: str
-    rival: str
-    us: float
-    ratio: float
-    operator: str
-    ours: bool
-    default: bool = False
-    share: float | None = None
+    name: str
+    timings: tuple[Timing, ...]
 
     @property
-    def reference(self) -> bool:
-        """The operator's definition in plain JAX, which XLA compiled."""
-        return REFERENCE in self.rival.split(", ")
+    def baseline(self) -> Timing:
+        """The one that ratios refer to."""
+        return self.timings[0]
+
+    @property
+    def operator(self) -> str:
+        """The name of the operator that is measured, or else of the group."""
+        return str(self.baseline.more.get("operator") or self.name)
+
+    @property
+    def case(self) -> str:
+        """The name without that of the operator."""
+        return self.name.removeprefix(self.operator).strip(" ,") or self.name
+
+    @property
+    def rivals(self) -> list[Timing]:
+        """Members that others wrote, and the plain JAX definition."""
+        return [t for t in self.timings[1:] if not t.ours or t.name == REFERENCE]
+
+    @property
+    def fastest_rival(self) -> Timing | None:
+        """The rival of the least time; None where there is no rival."""
+        return min(self.rivals, key=lambda t: t.us, default=None)
+
+    def ratio(self, timing: Timing) -> float:
+        """Return how many times as long as the first a member takes."""
+        return timing.us / self.baseline.us
+
+    def written_ratio(self, rival: Timing) -> str:
+        """Write the ratio of a rival, with its interval where the file has one."""
+        first = self.baseline
+        # The file has the first's time over the rival's.
+        ends = first.interval[::-1] if first.more.get("rival") == rival.name else ()
+        return between(self.ratio(rival), *(1 / end for end in ends))
 
 
 @dataclass(frozen=True)
@@ -44,140 +82,87 @@ class Point:
     text: str
 
 
-@dataclass(frozen=True)
-class Group:
-    """Hold rivals that did the same work."""
-
-    name: str
-    timings: tuple[Timing, ...]
-
-    @property
-    def case(self) -> str:
-        """The name without that of the operator."""
-        return self.name.removeprefix(self.timings[0].operator).strip(" ,") or self.name
-
-    @property
-    def baseline(self) -> Timing:
-        """The one that ratios refer to."""
-        return min(self.timings, key=lambda t: abs(t.ratio - 1))
-
-    @property
-    def ours(self) -> list[Timing]:
-        """The default, where there is one; else all of ours."""
-        return [self.baseline] if self.baseline.default else [t for t in self.timings if t.ours]
-
-    @property
-    def rivals(self) -> list[Timing]:
-        """What others wrote, and the plain JAX definition, unless that is what is compared."""
-        return [t for t in self.timings if t not in self.ours and (not t.ours or t.reference)]
+def groups(content: Mapping[str, Any]) -> list[Group]:
+    """Return the groups of a file, in the order in which they come."""
+    measured = content.get("benchmarks", ())
+    by_name = _of_steps(content["steps"]) if "steps" in content else _of_entries(measured)
+    return [Group(name, tuple(members)) for name, members in by_name.items() if members]
 
 
-def timings(name: str, content: Mapping[str, Any]) -> list[Timing]:
-    """Return the rows of a benchmark that have a time and a ratio."""
-    if name == "gpu":
-        return _of_gpu(content["steps"])
-    found = (_timing(row) for row in content["rows"])
-    return [timing for timing in found if timing is not None]
+def compared(groups: Iterable[Group]) -> list[Group]:
+    """Return the groups that set members beside ours; a group of one compares nothing."""
+    return [g for g in groups if len(g.timings) > 1 and not g.name.startswith(GRADIENT)]
 
 
-def groups(found: Iterable[Timing]) -> list[Group]:
-    """Group the timings, in the order in which they come; a group of one compares nothing and is left out."""
-    by_name: dict[str, list[Timing]] = {}
-    for timing in found:
-        by_name.setdefault(timing.group, []).append(timing)
-    return [Group(name, tuple(members)) for name, members in by_name.items() if len(members) > 1]
+def gradients(groups: Iterable[Group]) -> list[Group]:
+    """Return the groups that time an operator's value and gradient beside its value."""
+    return [g for g in groups if len(g.timings) > 1 and g.name.startswith(GRADIENT)]
 
 
 def by_operator(groups: Iterable[Group]) -> dict[str, list[Group]]:
     """Return the groups of each operator, in the order in which they come."""
     found: dict[str, list[Group]] = {}
     for group in groups:
-        found.setdefault(group.timings[0].operator, []).append(group)
+        found.setdefault(group.operator, []).append(group)
     return found
 
 
-def fastest_rivals(groups: Iterable[Group]) -> dict[str, list[Point]]:
-    """Return for each operator how many times as long as ours the fastest rival took in each case."""
-    found = {name: [_fastest(group) for group in members] for name, members in by_operator(groups).items()}
-    return {name: points for name, maybe in found.items() if (points := [p for p in maybe if p])}
+def points(groups: Iterable[Group], of: Callable[[Group], Point | None]) -> dict[str, list[Point]]:
+    """Return for each operator the points `of` its groups, `fastest_rival` or `share`."""
+    found = {name: [of(group) for group in members] for name, members in by_operator(groups).items()}
+    return {name: known for name, maybe in found.items() if (known := [p for p in maybe if p])}
 
 
-def shares(groups: Iterable[Group]) -> dict[str, list[Point]]:
-    """Return for each operator the share of the memory's bandwidth that ours reached in each case."""
-    found = {
-        name: [
-            Point(ours.share, f"{group.case}: {ours.share:.0%}")
-            for group in members
-            for ours in group.ours
-            if ours.share
-        ]
-        for name, members in by_operator(groups).items()
-    }
-    return {name: points for name, points in found.items() if points}
+def fastest_rival(group: Group) -> Point | None:
+    """Return how many times as long as ours the fastest rival takes."""
+    rival = group.fastest_rival
+    if rival is None:
+        return None
+    words = f"{group.case}: {rival.name} takes {group.written_ratio(rival)} as long as {group.baseline.name}"
+    return Point(group.ratio(rival), words)
+
+
+def share(group: Group) -> Point | None:
+    """Return the share of the memory's bandwidth that ours reaches."""
+    value = positive(group.baseline.more, "share")
+    return None if value is None else Point(value, f"{group.case}: {value:.0%}")
 
 
 def against(groups: Iterable[Group]) -> dict[tuple[str, str], dict[str, list[float]]]:
-    """Return for each (operator, ours) and rival how many times as long it took in each case."""
+    """Return for each (operator, ours) and other member how many times as long it takes in each case."""
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     for group in groups:
-        for ours in group.ours:
-            rivals = found.setdefault((ours.operator, ours.rival), {})
-            for rival in group.rivals:
-                rivals.setdefault(rival.rival, []).append(rival.ratio / ours.ratio)
-    return {key: rivals for key, rivals in found.items() if rivals}
-
-
-def _fastest(group: Group) -> Point | None:
-    ours = min(group.ours, key=lambda t: t.ratio, default=None)
-    rival = min(group.rivals, key=lambda t: t.ratio, default=None)
-    if ours is None or rival is None:
-        return None
-    ratio = rival.ratio / ours.ratio
-    return Point(ratio, f"{group.case}: {rival.rival} takes {ratio:.2f} times as long as {ours.rival}")
-
-
-def skipped(content: Mapping[str, Any]) -> list[str]:
-    """Return what was not measured, and why."""
-    reasons = [
-        (row.get("simulator") or row.get("rival"), row.get("skipped")) for row in content.get("rows", [])
-    ]
-    skipped = content.get("skipped")
-    reasons += skipped.items() if isinstance(skipped, dict) else []
-    return list(dict.fromkeys(f"{who}: {reason}" for who, reason in reasons if reason))
-
-
-def _timing(row: Mapping[str, Any]) -> Timing | None:
-    rival = str(row.get("rival") or row.get("simulator") or "")
-    us = positive(row, "us") or positive(row, "us_median")
-    ratio = positive(row, "ratio") or positive(row, "ratio_median")
-    if us is None or ratio is None or not rival:
-        return None
-    neurons = positive(row, "neurons")
-    group = row.get("group") or (f"{neurons:,.0f} neurons" if neurons else "all")
-    default = bool(row.get("ours")) and ratio == 1
-    operator = str(row.get("operator") or group)
-    return Timing(
-        str(group), rival, us, ratio, operator, is_ours(row, rival), default, positive(row, "share")
-    )
-
-
-def _of_gpu(steps: Mapping[str, Mapping[str, Any]]) -> list[Timing]:
-    """Read figures named `what, rival us`, or `what, us` for ours; those of one `what` are a group."""
-    found: list[Timing] = []
-    for step in steps.values():
-        figures: Mapping[str, Any] = step.get("found") or {}
-        for key in figures:
-            what, comma, tail = key.rpartition(", ")
-            base, us = positive(figures, f"{what}, us"), positive(figures, key)
-            if comma and tail.split()[-1] == "us" and base and us:
-                rival = tail.removesuffix("us").strip() or "ours"
-                share = positive(figures, f"{what}, share") if rival == "ours" else None
-                operator = what.split()[0]
-                ours = rival in ("ours", "deterministic")
-                found.append(Timing(what, rival, us, us / base, operator, ours, rival == "ours", share))
+        others = found.setdefault((group.operator, group.baseline.name), {})
+        for timing in group.timings[1:]:
+            others.setdefault(timing.name, []).append(group.ratio(timing))
     return found
 
 
-def is_ours(row: Mapping[str, Any], rival: str) -> bool:
-    """Return what the row says, or, if it does not say, what the rival's name tells."""
-    return bool(row.get("ours", rival in _OURS or rival.startswith(_OURS_BEGIN)))
+def _of_entries(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Timing]]:
+    """Read the entries of pytest-benchmark; `function[member]` is that member, by default of that group."""
+    found: dict[str, list[Timing]] = {}
+    for entry in entries:
+        name, param = str(entry.get("name")), str(entry.get("param"))
+        function = name.removesuffix(f"[{param}]")
+        stats, told = entry.get("stats") or {}, entry.get("extra_info") or {}
+        median = positive(stats, "median")
+        if median is not None:
+            members = found.setdefault(str(entry.get("group") or function), [])
+            quartiles = [stats[key] * 1e6 for key in ("q1", "q3") if positive(stats, key)]
+            more = {"quartiles_us": quartiles, "rounds": stats.get("rounds"), **told}
+            ours = bool(told.get("ours", not members))
+            members.append(Timing(name if name == function else param, median * 1e6, ours, more))
+    return found
+
+
+def _of_steps(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Timing]]:
+    """Read figures named `what, rival us`, or `what, us` for ours; those of one `what` are a group."""
+    found: dict[str, list[Timing]] = {}
+    for figures in (step.get("found") or {} for step in steps.values()):
+        for key in sorted(figures, key=lambda key: not key.endswith(", us")):
+            said, us = re.fullmatch(r"(.+), (?:([^,]+) )?us", key), positive(figures, key)
+            if said and us is not None and (not said[2] or said[1] in found):
+                what, name = said[1], said[2] or "ours"
+                more = {"operator": what.partition(" ")[0], "share": figures.get(f"{what}, share")}
+                found.setdefault(what, []).append(Timing(name, us, name in _OURS_ON_GPU, more))
+    return found

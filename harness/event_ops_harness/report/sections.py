@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from event_ops_harness.report import charts, rows, tables
 from event_ops_harness.report.charts import Chart
 from event_ops_harness.report.conformance import Ids
 from event_ops_harness.report.figures import span
+from event_ops_harness.report.inputs import machine
 from event_ops_harness.report.rows import Group
 from event_ops_harness.report.tables import Table
 
 FEW: Final = 12  # groups whose charts are shown without being asked for
-# Keys that are shown elsewhere on the page.
-_ELSEWHERE: Final = ("command", "machine", "date", "commit", "device", "rows", "steps", "skipped")
+# Keys of a file of statistics that are shown elsewhere on the page.
+_ELSEWHERE: Final = ("command", "machine", "date", "commit", "rows")
 
 # Title and what the reader should know; a benchmark that is not here has its name as the title.
 _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -31,6 +32,14 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "A whole network",
         "The CUBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",
     ),
+    "microcircuit": (
+        "The cortical microcircuit",
+        "The model of Potjans and Diesmann (2014), beside NEST.",
+    ),
+    "microcircuit_statistics": (
+        "The microcircuit's statistics",
+        "Kolmogorov-Smirnov distances between the distributions of our spike trains and of NEST's.",
+    ),
     "scaling": ("Scaling", "Time against size; the exponent is fitted to the upper half of the sizes."),
     "threads": ("Threads", "Parallel operators with one thread and with all, beside the memory's own gain."),
     "devices": ("Devices", "The CUBA network split over devices and processes of one host."),
@@ -40,7 +49,6 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 Files = Mapping[str, Mapping[str, Any]]
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -70,77 +78,75 @@ class Section:
     notes: tuple[str, ...]
 
 
-def groups_of(name: str, files: Files) -> list[Group]:
-    """Return the groups of one benchmark, from all of its files."""
-    return rows.groups(timing for content in files.values() for timing in rows.timings(name, content))
+def groups_of(files: Files) -> list[Group]:
+    """Return the groups of all files of a benchmark; those of two files are never one."""
+    return [group for content in files.values() for group in rows.groups(content)]
 
 
 def section(name: str, files: Files, ids: Ids) -> Section:
     """Make the section of one benchmark from its files."""
     title, lead = _TEXTS.get(name, (name.replace("_", " ").capitalize(), ""))
-    measured = [row for content in files.values() for row in content.get("rows", [])]
-    groups = groups_of(name, files)
-    curves = charts.scaling(measured, list(_listed(files)))
-    threads, amounts = charts.efficiencies(measured), charts.amounts(measured)
-    few = len(groups) <= FEW and not threads and not amounts
-    many = not few and not curves and not threads and not amounts
-    panels = _panels(name, groups, measured, ids) if many else []
+    every = groups_of(files)
+    groups = rows.compared(every)
+    curves, threads, amounts = charts.scaling(every), charts.efficiencies(every), charts.amounts(every)
+    few = 0 < len(groups) <= FEW and not amounts
+    many = len(groups) > FEW and not (curves or threads or amounts)
     return Section(
         ids.new(name),
         title,
         lead,
         tuple(str(content["command"]) for content in files.values() if "command" in content),
         (*(charts.overview(groups) if many else []), *curves, *threads),
-        tuple(amounts or (charts.bars(groups) if few and groups else [])),
-        few and bool(groups),
-        tuple(panels),
-        tuple(_tables(files, [] if panels else measured)),
-        tuple(_notes(files)),
+        tuple(charts.bars(groups) if few else amounts),
+        few,
+        tuple(_panels(name, groups, ids) if many else []),
+        tuple(table for stem, content in files.items() for table in _tables(stem, content, many)),
+        tuple(dict.fromkeys(note for content in files.values() for note in _notes(content))),
     )
 
 
-def _panels(name: str, groups: Sequence[Group], measured: Sequence[Row], ids: Ids) -> list[Panel]:
-    fastest = rows.fastest_rivals(groups)
+def _panels(name: str, groups: Sequence[Group], ids: Ids) -> list[Panel]:
+    fastest = rows.points(groups, rows.fastest_rival)
     found: list[Panel] = []
     for operator, members in rows.by_operator(groups).items():
-        heads = {group.name: group.case for group in members}
-        own = [row for row in measured if row.get("group") in heads and row.get("rival")]
-        own = own or [asdict(timing) for group in members for timing in group.timings]
         remark = f"{len(members)} {'case' if len(members) == 1 else 'cases'}"
         if points := fastest.get(operator):
             remark += f"; fastest rival: {span([point.value for point in points])}×"
         small = tuple(charts.bars(members, short_titles=True))
-        table = tables.by_rival("Figures", own, heads)
+        table = tables.by_case("Figures", members)
         found.append(Panel(ids.new(name, operator), operator, remark, small, table))
     return found
 
 
-def _listed(files: Files) -> Iterable[Row]:
-    """Yield the objects of every list beside the rows."""
-    lists = (value for content in files.values() for key, value in content.items() if key != "rows")
-    return (item for value in lists if isinstance(value, list) for item in value if isinstance(item, dict))
+def _tables(stem: str, content: Mapping[str, Any], in_panels: bool) -> list[Table]:
+    """Make the tables of a file; what is compared is left out where panels have it."""
+    title = f"Figures of {stem}.json"
+    if "steps" in content:
+        return tables.of_steps(content["steps"])
+    if "rows" in content:
+        return [tables.table(title, content["rows"])]
+    every = rows.groups(content)
+    gradients, paneled = rows.gradients(every), rows.compared(every) if in_panels else []
+    rest = [group for group in every if group not in gradients and group not in paneled]
+    found = [tables.by_member(title, rest)] if rest else []
+    return [*found, *([tables.of_gradients(gradients)] if gradients else [])]
 
 
-def _tables(files: Files, measured: Sequence[Row]) -> list[Table]:
-    found = [tables.table("Figures", measured)] if measured else []
-    for content in files.values():
-        found += tables.of_steps(content["steps"]) if "steps" in content else tables.sections(content)
+def _notes(content: Mapping[str, Any]) -> list[str]:
+    """Return versions that the file's machine does not name, and what it says beside rows of statistics."""
+    known, found = machine(content), list[str]()
+    for timing in (timing for group in rows.groups(content) for timing in group.timings):
+        versions: Mapping[str, Any] = timing.more.get("versions") or {}
+        told = [f"{key} {value}" for key, value in versions.items() if known.get(key) != str(value)]
+        found += [f"{timing.name}: {', '.join(told)}"] if told else []
+    if "rows" in content:
+        for key, value in content.items():
+            if key not in _ELSEWHERE:
+                found.append(f"{key.replace('_', ' ')}: {_said(key, value)}")
     return found
 
 
-def _notes(files: Files) -> list[str]:
-    """Return what was skipped, lists of texts, and single figures."""
-    found: list[str] = []
-    for content in files.values():
-        found += [f"Not measured: {reason}" for reason in rows.skipped(content)]
-        for key, value in content.items():
-            if key in _ELSEWHERE or not value:
-                continue
-            name = key.replace("_", " ")
-            if isinstance(value, list):
-                found += [x if key == "verdicts" else f"{name}: {x}" for x in value if isinstance(x, str)]
-            elif isinstance(value, dict):
-                found.append(f"{name}: " + ", ".join(f"{k} {v}" for k, v in value.items()))
-            else:
-                found.append(f"{name}: {tables.cell(key, value).text}")
-    return list(dict.fromkeys(found))
+def _said(key: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {tables.cell(name, x).text}" for name, x in value.items())
+    return tables.cell(key, value).text

@@ -146,23 +146,20 @@ class Amount:
 
 def ratio_scale(groups: Sequence[Group]) -> LogScale:
     """Return one axis for all bars of these groups."""
-    return LogScale.around([t.ratio for group in groups for t in group.timings], 0.8, 2.0)
+    return LogScale.around([g.ratio(t) for g in groups for t in g.timings], 0.8, 2.0)
 
 
 def ratio_bars(group: Group, scale: LogScale) -> Markup:
-    """Draw a bar per rival, fastest first, from the limit, 1, logarithmically; the baseline has none."""
-    ordered = sorted(group.timings, key=lambda t: t.ratio)
-    label = f"{group.name}: times as long as {group.baseline.rival}"
+    """Draw a bar per member, fastest first, from the limit, 1, logarithmically; the first has none."""
+    label, limit = f"{group.name}: times as long as {group.baseline.name}", scale.at(1.0)
     parts: list[Markup] = []
-    for position, timing in enumerate(ordered):
-        baseline = timing is group.baseline
-        kind = "ours" if timing.ours and (baseline or not timing.reference) else "rival"
-        title = f"{timing.rival}: {ratio(timing.ratio)}, {duration(timing.us)}"
-        shown = f"{duration(timing.us)}  {'= 1' if baseline else ratio(timing.ratio)}"
-        limit = scale.at(1.0)
-        ends = limit, scale.at(timing.ratio), limit
-        parts += _bar_row(position * BAR_ROW, timing.rival, shown, kind, title, *ends)
-    return _drawing(label, BAR_ROW * len(ordered) + 2, parts)
+    for position, timing in enumerate(sorted(group.timings, key=lambda t: t.us)):
+        first, value, time = timing is group.baseline, group.ratio(timing), duration(timing.us)
+        kind = "rival" if timing in group.rivals else "ours"
+        shown = f"{time}  {'= 1' if first else ratio(value)}"
+        title = f"{timing.name}: {group.written_ratio(timing)}, {time}"
+        parts += _bar_row(position * BAR_ROW, timing.name, shown, kind, title, limit, scale.at(value), limit)
+    return _drawing(label, BAR_ROW * len(group.timings) + 2, parts)
 
 
 def amount_bars(label: str, amounts: Sequence[Amount], limit: float = 0.0) -> Markup:

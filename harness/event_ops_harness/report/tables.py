@@ -1,30 +1,28 @@
-"""Rows of any benchmark as a table: a column per key, figures in few digits."""
+"""Figures of any benchmark as a table: a column per key, figures in few digits."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from event_ops_harness.report.figures import percent, short
+from event_ops_harness.report.figures import between, number, percent, short
+from event_ops_harness.report.rows import GRADIENT, Group, Timing
 
 _HEADS: Final = {
     "group": "what",
-    "rival": "who",
+    "name": "who",
     "us": "µs",
-    "us_min": "min µs",
-    "us_median": "median µs",
-    "value_us": "value, µs",
-    "value_and_grad_us": "value and gradient, µs",
-    "ratio_min": "ratio of minima",
-    "ratio_median": "median ratio",
+    "ratio": "ratio to the first",
+    "quartiles_us": "quartiles, µs",
     "rate": "rate, Hz",
     "share": "of bandwidth",
 }
 _SHARES: Final = ("share", "efficiency")
-# The group's name holds the operator; versions are in the list of inputs; samples are in the JSON.
-_LEFT_OUT: Final = ("operator", "ours", "versions", "us_per_step", "by", "samples", "series")
+# The group's name holds operator and series, remarks have versions, and a column of its own the ratio.
+_ELSEWHERE: Final = ("operator", "series", "ours", "versions", "rival", "ratio", "low", "high")
+_FEW: Final = 8  # values of a list that are written out
 
 
 @dataclass(frozen=True)
@@ -44,33 +42,57 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-def table(title: str, rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -> Table:
-    """Make a table of all keys of the rows, or of `columns`; a key that a row lacks stays empty."""
-    keys = tuple(columns) or tuple(k for k in dict.fromkeys(k for r in rows for k in r) if k not in _LEFT_OUT)
+def table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Make a table of all keys that a row has a value of; where a row lacks it the cell stays empty."""
+    filled = {key: None for row in rows for key, value in row.items() if value not in (None, "", [])}
+    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key in filled]
     heads = tuple(_HEADS.get(key, key.replace("_", " ")) for key in keys)
     return Table(title, heads, tuple(tuple(cell(key, row.get(key)) for key in keys) for row in rows))
 
 
-def by_rival(title: str, rows: Sequence[Mapping[str, Any]], heads: Mapping[str, str]) -> Table:
-    """Make a row per group, named by `heads`, of all rivals' times; bytes and share are the first's."""
-    rivals = tuple(dict.fromkeys(str(row["rival"]) for row in rows))
-    known = tuple(key for key in ("per", "bytes", "share") if any(key in row for row in rows))
-    lines: list[dict[str, Any]] = []
-    for group in dict.fromkeys(row["group"] for row in rows):
-        members = [row for row in rows if row["group"] == group]
-        first = {key: members[0].get(key) for key in known}
-        times = {f"{row['rival']}, µs": row.get("us") for row in members}
-        lines.append({"case": heads[group], **first, **times})
-    return table(title, lines, ("case", *known, *(f"{rival}, µs" for rival in rivals)))
+def by_member(title: str, groups: Sequence[Group]) -> Table:
+    """Make a row per member, with everything that its file says of it."""
+    return table(title, [_row(group, timing) for group in groups for timing in group.timings])
 
 
-def sections(content: Mapping[str, Any]) -> list[Table]:
-    """Make a table of each list of objects beside the rows."""
-    return [
-        table(key.replace("_", " ").capitalize(), value)
-        for key, value in content.items()
-        if key != "rows" and isinstance(value, list) and value and all(isinstance(x, dict) for x in value)
+def _row(group: Group, timing: Timing) -> dict[str, Any]:
+    figures = {"group": group.name, "name": timing.name, "us": timing.us, "ratio": group.ratio(timing)}
+    more = {key: value for key, value in timing.more.items() if key not in _ELSEWHERE}
+    return figures | {"ratio to the fastest rival": _to_rival(timing)} | more
+
+
+def _to_rival(timing: Timing) -> str:
+    """Write how many times as long as the fastest rival of its group a member takes, with the interval."""
+    value, rival = number(timing.more, "ratio"), timing.more.get("rival")
+    if value is None or rival in (None, timing.name):
+        return ""
+    return f"{between(value, *timing.interval)} {rival}"
+
+
+def by_case(title: str, groups: Sequence[Group]) -> Table:
+    """Make a row per group: figures of the first, the fastest rival's ratio, and every member's time."""
+    return table(title, [_case(group) for group in groups])
+
+
+def _case(group: Group) -> dict[str, Any]:
+    told = group.baseline.more.items()
+    more = {k: v for k, v in told if k not in _ELSEWHERE and not isinstance(v, dict | list)}
+    rival = group.fastest_rival
+    fastest = "" if rival is None else f"{group.written_ratio(rival)} {rival.name}"
+    times = {f"{timing.name}, µs": timing.us for timing in group.timings}
+    return {"case": group.case, **more, "fastest rival": fastest, **times}
+
+
+def of_gradients(groups: Sequence[Group]) -> Table:
+    """Make a row per group: the times of value and gradient, and of the value alone."""
+    rows = [
+        {"what": group.name.removeprefix(GRADIENT)}
+        | {f"{t.name.replace('_', ' ')}, µs": t.us for t in (value, gradient)}
+        | {"times as long": between(gradient.us / value.us, *gradient.interval)}
+        for group in groups
+        for gradient, value in [group.timings[:2]]
     ]
+    return table("Gradients", rows)
 
 
 def of_steps(steps: Mapping[str, Mapping[str, Any]]) -> list[Table]:
@@ -97,4 +119,7 @@ def cell(key: str, value: Any) -> Cell:
     if isinstance(value, int | float):
         whole = isinstance(value, int) and abs(value) < 1e15
         return Cell(percent(value) if key in _SHARES else f"{value:,}" if whole else short(value), True)
+    if isinstance(value, list) and value and all(isinstance(x, int | float) for x in value):
+        many = f"{len(value)} from {short(min(value))} to {short(max(value))}"
+        return Cell(many if len(value) > _FEW else ", ".join(cell(key, x).text for x in value), True)
     return Cell(value if isinstance(value, str) else json.dumps(value), False)
