@@ -183,7 +183,7 @@ def write_all(folder: Path) -> Path:
         microcircuit=benchmark(
             ours("scale 0.1", "event-ops", 9.0, real_time_factor=0.17), entry("scale 0.1", "NEST", 400.0)
         ),
-        microcircuit_statistics={"seeds": 10, "rows": [distances], "means": {"L4E": 4.5}},
+        microcircuit_statistics={"seeds": 10, "rows": [distances], "means": {"L4E": {"rate": 4.5}}},
         scaling=benchmark(*sized),
         threads=benchmark(
             entry("STREAM triad", "1 thread", 10, threads=1, efficiency=1.0),

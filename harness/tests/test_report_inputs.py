@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 from other_pytest import run_pytest
-from report_results import MATRIX, Elements, benchmark, entry, ours, rendered, text_of, write, write_all
+from report_results import CALL, MATRIX, Elements, benchmark, entry, ours, rendered, text_of, write, write_all
 
 from event_ops_harness.report.__main__ import RESULTS, main
 from event_ops_harness.report.inputs import COMMANDS, environment, read
 from event_ops_harness.report.inputs import benchmark as benchmark_of
 from event_ops_harness.report.markdown import markdown
 from event_ops_harness.report.rows import compared, groups
+from event_ops_harness.report.sections import groups_of
 
 
 def test_missing_inputs_are_said_with_the_command_that_makes_them(tmp_path: Path):
@@ -51,6 +52,11 @@ def test_unusable_input_is_named_with_its_reason(tmp_path: Path, content: str, r
 )
 def test_a_file_is_of_the_longest_benchmark_that_its_name_begins_with(name: str, of: str):
     assert benchmark_of(name) == of
+
+
+def test_groups_of_two_files_are_never_one():
+    names = [[t.name for t in group.timings] for group in groups_of({"call": CALL, "call_again": CALL})]
+    assert names == [["numba_kernel", "XLA", "callback"]] * 2
 
 
 def test_entries_without_figures_do_not_stop_the_page(tmp_path: Path):

@@ -58,7 +58,7 @@ def _call(groups: Sequence[Group]) -> Headline:
 
 def _cuba(groups: Sequence[Group]) -> Headline:
     sizes = " to ".join(dict.fromkeys((groups[0].name, groups[-1].name)))
-    label = "our time: the fastest other simulator"
+    label = "the fastest other simulator's time over ours"
     return Headline(f"{span(_ratios(groups))}×", label, f"CUBA network, {sizes}", "cuba")
 
 

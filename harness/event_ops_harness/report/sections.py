@@ -142,11 +142,5 @@ def _notes(content: Mapping[str, Any]) -> list[str]:
     if "rows" in content:
         for key, value in content.items():
             if key not in _ELSEWHERE:
-                found.append(f"{key.replace('_', ' ')}: {_said(key, value)}")
+                found.append(f"{key.replace('_', ' ')}: {tables.cell(key, value).text}")
     return found
-
-
-def _said(key: str, value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {tables.cell(name, x).text}" for name, x in value.items())
-    return tables.cell(key, value).text

@@ -122,4 +122,6 @@ def cell(key: str, value: Any) -> Cell:
     if isinstance(value, list) and value and all(isinstance(x, int | float) for x in value):
         many = f"{len(value)} from {short(min(value))} to {short(max(value))}"
         return Cell(many if len(value) > _FEW else ", ".join(cell(key, x).text for x in value), True)
+    if isinstance(value, dict):
+        return Cell(", ".join(f"{name} {cell(name, x).text}" for name, x in value.items()), False)
     return Cell(value if isinstance(value, str) else json.dumps(value), False)
