@@ -1,6 +1,11 @@
 """`bench --compare` flags a slower revision, leaves an equal one alone, and cleans up."""
 
+import contextlib
 import json
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,6 +102,10 @@ def test_faster_and_noisy_are_no_regressions():
 def repository_with(root: Path, slowdown: float) -> Path:
     """A git repository with one commit."""
     libraries(root, slowdown)
+    return committed(root)
+
+
+def committed(root: Path) -> Path:
     who = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
     for words in (("init", "-q"), ("add", "."), (*who, "commit", "-q", "-m", "Base")):
         revisions.git(root, *words)
@@ -121,6 +130,47 @@ def test_working_tree_beside_a_commit(
     assert ("slower: slowed, ours: 1.5" in said) == bool(status)
     assert f"{4 - 3 * status} of {4 - status} entries: the same within noise; {2 * status} in one" in said
     assert len(revisions.git(root, "worktree", "list").splitlines()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("twice", [True, False], ids=["work done twice", "a busy machine"])
+def test_a_slower_kernel_is_caught_and_noise_is_not(tmp_path: Path, capsys, twice: bool):
+    pytest.importorskip("numba", reason="the kernel is one for Numba")
+    root, kept = tmp_path / "repository", compare.HARNESS.parent
+    for folder in revisions.LIBRARIES.values():
+        shutil.copytree(kept / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", "tests"))
+    committed(root)
+    kernel = root / "ops" / "event_ops" / "catalog" / "csr_matvec" / "numba_cpu.py"
+    changed, places = re.subn(r"(\n +gather_rows\(.*\))(?=\n)", r"\1\1", kernel.read_text())
+    assert places == 2  # on one thread, and on all
+    if twice:
+        kernel.write_text(changed)
+    words = ["HEAD", "--turns", "2", "catalog", "-k", "csr_matvec-1000x2000 and numba_cpu"]
+    with contextlib.nullcontext() if twice else busy():
+        assert compare.main(words, root) == twice
+    slower = [line for line in capsys.readouterr().out.splitlines() if line.startswith("slower: ")]
+    expected = ["slower: csr_matvec 1000x2000-5% float32, numba_cpu"] if twice else []
+    assert [line.rpartition(":")[0] for line in slower] == expected
+
+
+BUSY = """
+import time
+while True:
+    end = time.time() + 0.02
+    while time.time() < end:
+        pass
+    time.sleep(0.02)
+"""
+
+
+@contextlib.contextmanager
+def busy():
+    """Keep a core busy every other 20 ms."""
+    with subprocess.Popen([sys.executable, "-c", BUSY]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
 
 
 def name_of(entry):

@@ -91,6 +91,15 @@ def test_processes(in_turns, member):
     in_turns.report(PROCESSES, member, info={"cores": 2})
 
 
+OURS = {"reference": takes(0.03, ONES), "kernel": takes(0.01, ONES), "theirs": takes(0.05, ONES)}
+
+
+@pytest.mark.parametrize("member", OURS)
+@pytest.mark.parametrize("rival", ["theirs", "nobody"])
+def test_backends(in_turns, member, rival):
+    in_turns(OURS, member, rivals=[rival])
+
+
 def test_unknown(in_turns):
     with pytest.raises(KeyError, match="'who' is none of the members: mine, theirs"):
         in_turns(ALIKE, "who")
@@ -162,6 +171,14 @@ def test_loops_are_timed_by_the_step_and_their_results_made_comparable(run, tmp_
     assert [entry["extra_info"]["ours"] for entry in found.values()] == [True, False, True]
 
 
+@pytest.mark.parametrize(("rival", "ends"), [("theirs", " x that of kernel"), ("nobody", ")")])
+def test_a_faster_one_of_ours_is_named_and_is_the_yardstick_where_there_is_no_rival(run, rival, ends):
+    said = run(expression=f"backends and {rival}").stdout.splitlines()
+    (line,) = (x for x in said if x.startswith("test_backends: reference takes "))
+    yardstick = "theirs" if rival == "theirs" else "kernel"
+    assert f" x the time of {yardstick} (" in line and line.endswith(ends)
+
+
 def test_rounds_of_processes_are_reported(run, tmp_path):
     done = run(expression="processes")
     assert "1 failed, 2 passed, 1 skipped" in done.stdout, done.stdout
@@ -183,7 +200,7 @@ def test_times_of_programs_that_are_not_optimized_are_refused(run):
 
 def test_without_benchmarks_members_are_called_once_and_compared(run):
     done = run("--benchmark-disable", expression="not unknown")
-    assert "3 failed, 11 passed, 1 skipped" in done.stdout, done.stdout
+    assert "3 failed, 17 passed, 1 skipped" in done.stdout, done.stdout
     assert "theirs differs from mine: Not equal to tolerance rtol=1e-05" in done.stdout
 
 

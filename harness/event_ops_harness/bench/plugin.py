@@ -133,7 +133,8 @@ class InTurns:
                 `Steps`. The first is the one that --benchmark-ratio-fail looks at. The same object in each
                 test of the group.
             member: whose rounds this test reports.
-            rivals: those to the fastest of whom ratios refer; default: all but the first.
+            rivals: those to the fastest of whom ratios refer; all but the first, by default and where none of
+                them is a member.
             rtol: how far values may be from those of the first member, of its largest value; None where they
                 are not to be compared. They are compared before anything is timed.
             info: more for `extra_info`. From "bytes", those that one call must move, follows "share": what
@@ -176,18 +177,14 @@ class InTurns:
         self._benchmark.pedantic(lambda: None, rounds=max(1, len(rounds)))
         if not rounds:
             return
-        rivals = [x for x in group.seconds if x != first] if rivals is None else rivals
-        found = {
-            "ours": member not in rivals,
-            "threads": cores(),
-            **(info or {}),
-            **group.info.get(member, {}),
-        }
+        others = [x for x in group.seconds if x != first]
+        rivals = [x for x in others if rivals is None or x in rivals]
+        found = {"ours": member not in rivals, "threads": cores()}
+        found |= {**(info or {}), **group.info.get(member, {})}
         if "bytes" in found and "share" not in found:
             found["share"] = found["bytes"] / statistics.median(rounds) / self._triad()
         self._benchmark.extra_info |= found
-        rival = group.fastest(rivals)
-        if rival is not None:
+        if rival := group.fastest(rivals or others):
             self._benchmark.extra_info |= {"rival": rival, **asdict(group.ratio_to(rival, member))}
             if member == first:
                 self._judge(group, rival, member, rivals)
@@ -218,7 +215,7 @@ class InTurns:
         name, found = self._benchmark.group, group.ratio_to(rival, first)
         said = f"{first} takes {found.ratio:.3g} x the time of {rival} ({found.low:.3g} to {found.high:.3g})"
         own = group.fastest([x for x in group.seconds if x not in rivals]) or first
-        if (lead := group.ratio_to(own, first)).low > 1:
+        if own != rival and (lead := group.ratio_to(own, first)).low > 1:
             said += f", {lead.ratio:.3g} x that of {own}"
         self._config.stash[_RATIOS][name] = said
         limits: list[tuple[str, float]] = self._config.option.benchmark_ratio_fail
