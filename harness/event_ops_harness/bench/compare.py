@@ -135,7 +135,7 @@ def main(argv: Sequence[str], repository: Path = HARNESS.parent) -> int:
 
 def command_of(words: Sequence[str]) -> list[str]:
     """Return what Python runs for a benchmark with its options."""
-    return ["-m", __package__, *words]
+    return ["-m", compare.__module__.rpartition(".")[0], *words]
 
 
 def report(console: Console, options: argparse.Namespace, times: Sequence[Times], ours: set[Key]) -> int:

@@ -26,8 +26,9 @@ def _csr(problem: Problem) -> Steps | None:
     """Multiply with BCSR, which has the product A @ x only."""
     if problem.kwargs.get("transpose"):
         return None
-    *arrays, x = problem.on_device
-    return called(lambda a, x: a @ x, (sparse.BCSR(arrays, shape=problem.kwargs["shape"]), x))
+    data, indices, indptr, x = problem.on_device
+    csr = sparse.BCSR((data, indices, indptr), shape=problem.kwargs["shape"])
+    return called(lambda a, x: a @ x, (csr, x))
 
 
 def _sampled(problem: Problem) -> Steps:
