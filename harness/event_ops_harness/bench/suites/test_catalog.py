@@ -18,19 +18,16 @@ import pytest
 
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
-from event_ops_harness.bench import gradients, traffic
-from event_ops_harness.bench.rivals import rivals_of
-from event_ops_harness.bench.steps import called, make_problem, named, steps_of
+from event_ops_harness.bench import gradients, members
+from event_ops_harness.bench.steps import called, named
 from event_ops_harness.results import installed
-
-REFERENCE = "reference"
-LIBRARIES = {"numba_cpu": ("numba",), "warp": ("warp-lang",)}  # of our backends, beside JAX
 
 
 def pytest_generate_tests(metafunc):
     chosen = operators_of(metafunc.config.getoption("operators", []))
     if metafunc.function is test_operator:
-        asked = [(op, case, x) for op in chosen for case in op.tagged(BENCHMARK) for x in names_of(op)]
+        names = {op.name: members.names_of(op, members.backends_of(op)) for op in chosen}
+        asked = [(op, case, x) for op in chosen for case in op.tagged(BENCHMARK) for x in names[op.name]]
     else:
         asked = [(op, case, x) for op in chosen for case in gradients.cases(op) for x in gradients.MEMBERS]
     nothing = pytest.param("", "", "", marks=pytest.mark.skip("no operator says what it is linear in"))
@@ -58,29 +55,6 @@ def operators_of(modules):
     return found
 
 
-def names_of(operator):
-    return [*operator.kernel.available_backends("cpu"), *rivals_of(operator.name)]
-
-
-@functools.lru_cache(maxsize=1)  # arrays of one case at a time
-def problem_of(operator, case):
-    return make_problem(operator, case)
-
-
-@functools.lru_cache(maxsize=1)
-def members_of(operator, case):
-    """Return who computes this: our backends, the default first, and rivals, which take flags only."""
-    problem = problem_of(operator, case)
-    members = {
-        name: steps_of(problem, functools.partial(operator.function, backend=name, **problem.kwargs))
-        for name in operator.kernel.available_backends("cpu")
-    }
-    if problem.kwargs.get("encoding", "flags") == "flags":
-        rivals = {name: rival.make(problem) for name, rival in rivals_of(operator.name).items()}
-        members |= {name: steps for name, steps in rivals.items() if steps is not None}
-    return members
-
-
 @pytest.fixture
 def at(request, operator, case, benchmark):
     """The operator and the case of those names."""
@@ -91,21 +65,12 @@ def at(request, operator, case, benchmark):
 
 
 def test_operator(in_turns, at, member):
-    operator, case = at
-    members, problem, rivals = members_of(*at), problem_of(*at), rivals_of(operator.name)
-    if member not in members:
-        pytest.skip(f"{member} does not compute this")
-    libraries = rivals[member].distributions if member in rivals else ("jax", *LIBRARIES.get(member, ()))
-    info = {"operator": operator.name, "per": problem.per, "versions": installed(*libraries)}
-    info["bytes"] = traffic.bytes_moved(operator, problem.args, problem.kwargs)
-    info["operations"] = traffic.operations(operator, problem.args, problem.kwargs)
-    rtol = 2 * case.relative_tolerance(operator.dtypes[0])
-    in_turns(members, member, rivals=(*rivals, REFERENCE), rtol=rtol, info=info)
+    members.report(in_turns, *at, member, members.backends_of(at[0]))
 
 
 @functools.lru_cache(maxsize=1)
 def gradient_of(operator, case):
-    problem = problem_of(operator, case)
+    problem = members.problem_of(operator, case)
     args = tuple(map(jnp.asarray, gradients.with_float_events(problem)))
     value, both = gradients.functions(problem)
     return dict(zip(gradients.MEMBERS, (called(both, args), called(value, args)), strict=True))
