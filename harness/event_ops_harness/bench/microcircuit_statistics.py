@@ -18,8 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.bench.simulators import add_rivals_python
-from event_ops_harness.bench.suite import Parser, amount, count
+from event_ops_harness.bench.simulators import rivals_python
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
 from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, wiring_of
@@ -27,8 +26,9 @@ from event_ops_harness.networks.microcircuit.permutation import MAX_RUNS, ks_dis
 from event_ops_harness.networks.microcircuit.rivals import NEST, nest_request
 from event_ops_harness.networks.microcircuit.simulation import simulate
 from event_ops_harness.networks.microcircuit.statistics import QUANTITIES, Spikes, distributions
+from event_ops_harness.networks.shared.cli import positive, positive_int
 from event_ops_harness.networks.shared.rivals import Worker
-from event_ops_harness.results import new_table, write_found
+from event_ops_harness.results import RESULTS, new_table, write_found
 
 DISCARDED = 0.5  # s
 PROGRAM = "event_ops_harness.bench.microcircuit_statistics"
@@ -36,15 +36,18 @@ PROGRAM = "event_ops_harness.bench.microcircuit_statistics"
 Distributions = dict[str, dict[str, np.ndarray]]
 
 
-def make_parser() -> Parser:
-    parser = Parser("microcircuit_statistics", __doc__)
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"python -m {PROGRAM}", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
-    add("--scale", type=amount, default=0.1, metavar="X", help="default: 0.1")
-    add("--seconds", type=amount, default=10.0, metavar="S", help="model time that counts; default: 10")
-    add("--seeds", type=count, default=3, metavar="N", help="so many of each simulator; default: 3")
+    output = RESULTS / "microcircuit_statistics.json"
+    add("--output", type=Path, default=output, metavar="FILE", help="JSON; default: %(default)s")
+    add("--scale", type=positive, default=0.1, metavar="X", help="default: 0.1")
+    add("--seconds", type=positive, default=10.0, metavar="S", help="model time that counts; default: 10")
+    add("--seeds", type=positive_int, default=3, metavar="N", help="so many of each simulator; default: 3")
     add("--drive", choices=("poisson", "dc"), default="poisson")
-    add("--threads", type=count, default=1, help="of NEST; default: 1")
-    add_rivals_python(parser, "nest-simulator")
+    add("--threads", type=positive_int, default=1, help="of NEST; default: 1")
+    python = "has nest-simulator; default: $CUBA_RIVALS_PYTHON, else this one"
+    add("--rivals-python", default=rivals_python(), metavar="PYTHON", help=python)
     add("--keep", type=Path, metavar="FOLDER", help="keep NEST's spikes there, and use those that are")
     return parser
 
@@ -126,7 +129,7 @@ def table_of(rows: Sequence[dict[str, Any]]) -> Table:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser()
-    options = parser.parse(argv)
+    options = parser.parse_args(argv)
     if not 2 <= options.seeds <= MAX_RUNS:
         parser.error(f"--seeds {options.seeds}: NEST is compared with itself, so from 2 to {MAX_RUNS}")
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)

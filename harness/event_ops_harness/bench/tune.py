@@ -30,7 +30,7 @@ from rich.table import Table
 import event_ops
 from event_ops.discover import operators
 from event_ops_harness.bench.steps import Problem, make_problem, steps_of
-from event_ops_harness.bench.suite import amount, count
+from event_ops_harness.networks.shared.cli import positive, positive_int
 from event_ops_harness.bench.timing import times_per_step
 from event_ops_harness.bench.tuned_cases import at_densities, cases, signature_of
 from event_ops_harness.bench.tuned_rows import Measured, lead, rows_of
@@ -126,8 +126,8 @@ def _parse(argv: Sequence[str] | None, kind: str) -> argparse.Namespace:
     names = [operator.name for operator in operators()]
     add = parser.add_argument
     add("--only", nargs="+", default=[], metavar="OPERATOR", choices=names, help="these operators")
-    add("--rounds", type=count, default=8, help="turns of each backend; default: 8")
-    add("--budget", type=amount, default=0.1, help="seconds per backend, case and density; default: 0.1")
+    add("--rounds", type=positive_int, default=8, help="turns of each backend; default: 8")
+    add("--budget", type=positive, default=0.1, help="seconds per backend, case and density; default: 0.1")
     add("--output", type=Path, metavar="FILE", help="JSON; default: that of this device in event_ops/tuning")
     options = parser.parse_args(argv)
     if options.rounds < 4:

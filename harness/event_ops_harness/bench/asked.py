@@ -1,0 +1,39 @@
+"""Read what a run of a suite was asked for: options, which `__main__.py` adds, and tests that were selected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+
+def option(config: pytest.Config, name: str, usual: Any) -> Any:
+    """Return the option; what is usual where nobody gave it, or pytest was started without the options."""
+    given = config.getoption(name, None)
+    return usual if given is None else given
+
+
+def sizes(config: pytest.Config, name: str, usual: Sequence[float]) -> list[float]:
+    """Return the numbers of an option, each once, in order."""
+    return sorted(set(option(config, name, usual)))
+
+
+def counts(config: pytest.Config, name: str, usual: Sequence[int]) -> list[int]:
+    """Return the whole numbers of an option, each once, in order. Raises pytest.UsageError for others."""
+    found = sizes(config, name, usual)
+    if any(x != int(x) for x in found):
+        raise pytest.UsageError(f"--{name} {','.join(f'{x:g}' for x in found)}: expected whole numbers")
+    return [int(x) for x in found]
+
+
+def selected(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """Return the members of this test's group that were selected, such as by -k: only those are started."""
+    own = request.node
+    return tuple(
+        item.callspec.params["member"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function)
+        and item.function is own.function
+        and item.callspec.params | {"member": None} == own.callspec.params | {"member": None}
+    )

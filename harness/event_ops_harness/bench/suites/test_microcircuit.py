@@ -1,0 +1,106 @@
+"""Time the cortical microcircuit on our operators beside NEST, per time step of 0.1 ms.
+
+Each simulator runs in a process of its own on as many cores, with as many threads, builds its network once,
+simulates one stretch that is not measured, and then one stretch after the other in turns with the other.
+Measured is the loop over time steps, not the building, not the compilation; spikes are counted, not recorded.
+NEST refuses fewer than 3 threads at full scale: it gets 4 there, on the same cores.
+
+With the largest of three scales or more, how the time grows with the synapses; where one core is measured
+too, the efficiency of more, t1 / (n * tn). Also where the time of our step goes, and how far each part is from
+the STREAM triad (`-k parts`; `-k "not parts"` leaves it out).
+
+`--sizes` are scales, of neurons and of synapses, 0.1 by default; `--cores` 2 by default; `--seconds` the model
+time of a stretch, 1 by default; rounds are those of --benchmark-min-rounds.
+"""
+
+import dataclasses
+import functools
+import math
+import statistics
+from collections import defaultdict
+
+from event_ops_harness.bench import asked, growth, microcircuit_parts, simulators
+from event_ops_harness.networks.microcircuit.model import Microcircuit
+from event_ops_harness.networks.microcircuit.rivals import NEST, OURS, nest_request
+
+SCALES = (0.1,)
+CORES = (2,)
+SECONDS = 1.0
+MAX_CONNECTIONS_PER_THREAD = 134_217_726  # of NEST
+CURVES = defaultdict(dict)  # (member, cores) -> synapses -> seconds of a step, of this run
+
+
+def pytest_generate_tests(metafunc):
+    of_parts = metafunc.function is test_parts
+    metafunc.parametrize("scale", asked.sizes(metafunc.config, "sizes", SCALES))
+    metafunc.parametrize("cores", asked.counts(metafunc.config, "cores", CORES))
+    metafunc.parametrize("member", microcircuit_parts.MEMBERS if of_parts else [OURS.name, NEST.name])
+
+
+def threads_of(rival, model, cores):
+    """Return as many as cores, but for NEST as many as it asks for."""
+    needed = math.ceil(int(model.synapses.sum()) / MAX_CONNECTIONS_PER_THREAD)
+    return cores if rival.ours or needed <= cores else cores * math.ceil(needed / cores)
+
+
+def model_of(scale):
+    return Microcircuit(N_scaling=scale, K_scaling=scale)
+
+
+def request_of(model, seconds):
+    """Return what a worker is told of the model."""
+    sizes = {"N_scaling": model.N_scaling, "K_scaling": model.K_scaling}
+    request = {"model": sizes, "network": nest_request(model), "steps": model.steps(seconds)}
+    return request | {"seed": 1, "record": None}
+
+
+@functools.lru_cache(maxsize=1)
+def group_of(names, scale, cores, seconds, python, rounds):
+    """Measure the simulators of these names; `real_time_factor` is wall clock over model time."""
+    model = model_of(scale)
+    request = request_of(model, seconds)
+    rivals = [rival for rival in (OURS, NEST) if rival.name in names]
+    jobs = [(rival, request | {"threads": threads_of(rival, model, cores)}) for rival in rivals]
+    group = simulators.measure(jobs, python, rounds)
+    factors = {name: statistics.median(each) / (model.dt * 1e-3) for name, each in group.seconds.items()}
+    info = {name: {**said, "real_time_factor": factors[name]} for name, said in group.info.items()}
+    return dataclasses.replace(group, info=info)
+
+
+@functools.lru_cache(maxsize=1)
+def parts_of(scale, cores, seconds, rounds):
+    """Measure where the time of our step goes, on so many cores."""
+    return microcircuit_parts.measure(request_of(model_of(scale), seconds), cores, rounds)
+
+
+def sizes_of(scale, cores):
+    model = model_of(scale)
+    synapses = int(model.synapses.sum())
+    return {"scale": scale, "neurons": model.neurons, "synapses": synapses, "cores": cores}
+
+
+def grown(member, cores, synapses, seconds, *, last):
+    """Return what follows from this time and those before it: an efficiency; at the last an exponent."""
+    curve = CURVES[member, cores]
+    curve[synapses] = seconds
+    alone = CURVES[member, 1].get(synapses)
+    found = {"efficiency": alone / (cores * seconds)} if alone is not None and cores > 1 else {}
+    return found | (growth.exponent(curve) if last else {})
+
+
+def test_microcircuit(in_turns, benchmark, request, scale, cores, member):
+    benchmark.group = f"scale {scale:g}, {cores} cores"
+    config, sizes = request.config, sizes_of(scale, cores)
+    python = asked.option(config, "rivals_python", simulators.rivals_python())
+    seconds = asked.option(config, "seconds", SECONDS)
+    group = group_of(asked.selected(request), scale, cores, seconds, python, in_turns.rounds)
+    in_turns.report(group, member, rivals=[NEST.name], info=sizes)
+    last = scale == asked.sizes(config, "sizes", SCALES)[-1]
+    median = statistics.median(group.seconds[member])
+    benchmark.extra_info |= grown(member, cores, sizes["synapses"], median, last=last)
+
+
+def test_parts(in_turns, benchmark, pytestconfig, scale, cores, member):
+    benchmark.group = f"parts of a step, scale {scale:g}, {cores} cores"
+    group = parts_of(scale, cores, asked.option(pytestconfig, "seconds", SECONDS), in_turns.rounds)
+    in_turns.report(group, member, rivals=(), info={**sizes_of(scale, cores), "threads": cores})

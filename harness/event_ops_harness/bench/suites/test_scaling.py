@@ -1,0 +1,94 @@
+"""Time how cost grows: `csr_matvec` with entries, `csr_event_matvec` with spikes, `lif_step` with neurons.
+
+At every size our default backend, the reference and rivals are timed as in the catalog. The exponent of
+time = factor * size ** exponent is fitted to the medians of the upper half of the sizes, at least three, by
+least squares in logarithms, and has its standard error beside it: 1 means twice the cost for twice the size,
+0 a cost that does not grow. Both are with the largest size.
+A fit describes these sizes only. It does not separate the kernel's work from what is paid per call, nor the
+step where arrays outgrow a cache or where a second thread sets in: both bend a curve and widen the error.
+Not measured: more entries in a row, other distributions of columns, batches, memory, compile time.
+
+`--sizes` are for all that grow, but no more spikes than the 100,000 neurons of their matrix; `-k entries`,
+`-k spikes`, `-k neurons` choose.
+"""
+
+import functools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from event_ops.cases import BENCHMARK, Case
+from event_ops.cases.matrices import fixed_degree_csr, numbers
+from event_ops.catalog.lif_step.cases import CUBA
+from event_ops.discover import operators
+from event_ops_harness.bench import asked, growth, members
+
+PER_ROW = 100
+NEURONS = 100_000  # of the matrix that spikes meet
+DECADES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+CURVES = defaultdict(dict)  # (series, member) -> size -> seconds, of this run
+
+
+def entries(size, rng, dtype, index_dtype):
+    rows = max(1, size // PER_ROW)
+    arrays = fixed_degree_csr(rng, (rows, rows), size // rows, dtype, index_dtype)
+    return (*arrays, numbers(rng, rows, dtype)), {"shape": (rows, rows)}
+
+
+def spikes(size, rng, dtype, index_dtype, neurons=NEURONS):
+    arrays = fixed_degree_csr(rng, (neurons, neurons), PER_ROW, dtype, index_dtype)
+    events = rng.permutation(np.arange(neurons) < size)
+    return (*arrays, events), {"shape": (neurons, neurons), "transpose": True}
+
+
+def neurons(size, rng, dtype, index_dtype):
+    V_m = rng.uniform(CUBA["V_reset"], CUBA["V_th"], size)
+    state = V_m, np.zeros(size), rng.normal(0, 20, size)
+    return tuple(x.astype(dtype) for x in state), CUBA
+
+
+OPERATORS = {operator.name: operator for operator in operators()}
+# What grows -> operator, how its arguments of a size are made, and the usual sizes.
+SERIES = {
+    "csr_matvec by entries": ("csr_matvec", entries, DECADES),
+    "csr_event_matvec by spikes": ("csr_event_matvec", spikes, (10, 30, 100, 300, 1000, 3000, 10_000, 30_000)),
+    "lif_step by neurons": ("lif_step", neurons, DECADES),
+}
+
+
+def sizes_of(series, config):
+    most = NEURONS if SERIES[series][1] is spikes else np.inf
+    return [size for size in asked.counts(config, "sizes", SERIES[series][2]) if size <= most]
+
+
+def backends_of(operator):
+    return (members.backends_of(operator)[0], members.REFERENCE)
+
+
+def pytest_generate_tests(metafunc):
+    found = []
+    for series, (name, *_) in SERIES.items():
+        names = members.names_of(OPERATORS[name], backends_of(OPERATORS[name]))
+        sizes = sizes_of(series, metafunc.config)
+        found += [(series, size, member) for size in sizes for member in names]
+    metafunc.parametrize(("series", "size", "member"), found)
+
+
+@functools.lru_cache(maxsize=1)
+def case_of(series, size):
+    """Return the case of this size, the same one for all members."""
+    return Case(f"{size:,}", functools.partial(SERIES[series][1], size), frozenset({BENCHMARK}))
+
+
+def test_scaling(in_turns, benchmark, pytestconfig, series, size, member):
+    benchmark.group = f"{series}, {size:,}"
+    operator = OPERATORS[SERIES[series][0]]
+    backends = backends_of(operator)
+    members.report(in_turns, operator, case_of(series, size), member, backends, series=series, size=size)
+    if not benchmark.stats:
+        return
+    curve = CURVES[series, member]
+    curve[size] = benchmark.stats["median"]
+    if size == sizes_of(series, pytestconfig)[-1]:
+        benchmark.extra_info |= growth.exponent(growth.upper_half(curve))
