@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-import numpy as np
-
-from event_ops_harness.results import Row
+from event_ops_harness.bench.turns import Group
 
 Found = dict[str, Any]
 T = TypeVar("T")
+_ABSENT: Final = ("ModuleNotFoundError", "ImportError")  # how reasons begin where a library is missing
 
 
 class ProcessError(RuntimeError):
@@ -69,8 +67,25 @@ def take_turns(
     return {name: results for name, results in found.items() if name not in failed}, failed
 
 
-def row_of(group: str, rival: str, seconds: Sequence[float], baseline: str, **more: Any) -> Row:
-    """Return the row of the median, with the quartiles, in microseconds, and the number of processes."""
-    low, high = np.percentile(np.asarray(seconds) * 1e6, [25, 75])
-    spread = {"quartiles_us": [float(low), float(high)], "processes": len(seconds)}
-    return Row(group, rival, statistics.median(seconds), baseline, {**spread, **more})
+def group_of(
+    found: Mapping[str, Sequence[T]],
+    failed: Mapping[str, str],
+    seconds: Callable[[T], float],
+    info: Callable[[Sequence[T]], Found] = lambda _: {},
+) -> Group:
+    """Return a group of what `take_turns` found.
+
+    Args:
+        found: of each member, in each round.
+        failed: why members are left out: those that cannot be imported are skipped, others are wrong.
+        seconds: reads the time of a round.
+        info: makes more of all rounds of a member.
+    """
+    right = {name: rounds for name, rounds in found.items() if name not in failed}
+    absent = {name: why for name, why in failed.items() if why.startswith(_ABSENT)}
+    return Group(
+        {name: [seconds(each) for each in rounds] for name, rounds in right.items()},
+        {name: info(rounds) for name, rounds in right.items()},
+        {name: f"failed: {why}" for name, why in failed.items() if name not in absent},
+        absent,
+    )

@@ -25,7 +25,7 @@ class Group:
     Args:
         seconds: of each round.
         info: what `extra_info` holds beside times and ratios.
-        wrong: how its values differ from those of the first.
+        wrong: what is wrong with it, such as "differs from NumPy: ...".
         skipped: why it was not measured.
     """
 
@@ -57,7 +57,7 @@ def measure(
     first, *others = members
     expected = _values(members[first])
     differences = {name: difference(expected, _values(members[name]), rtol) for name in others}
-    wrong = {name: said for name, said in differences.items() if said is not None}
+    wrong = {name: f"differs from {first}: {x}" for name, x in differences.items() if x is not None}
     runs = {name: _run(x) for name, x in members.items() if name not in wrong}
     if limits is None:
         return Group({name: [] for name in runs}, wrong=wrong)

@@ -6,6 +6,7 @@ import functools
 import gc
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -64,7 +65,7 @@ def _one_weight(rows: int, per_row: int) -> event_ops.CSR:
 
 
 def _planned(rows: int, per_row: int) -> event_ops.CSR:
-    return jax.block_until_ready(_csr(rows, per_row).plan())
+    return _csr(rows, per_row).plan()
 
 
 def _scipy(rows: int, per_row: int) -> Any:
@@ -131,30 +132,31 @@ def resident() -> dict[str, int]:
     }
 
 
-def peak_of(work: Callable[[], Any]) -> tuple[int, Any]:
-    """Return the most that was resident while it ran, and its result."""
+def peak_of(work: Callable[[], Any]) -> tuple[int, float, Any]:
+    """Return the most that was resident while it ran, its seconds, and its result, once it is there."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text(_WRITE_TO_RESET)
-    result = work()
-    return resident()["peak"], result
-
-
-def _done(product: Product, A: Any, x: Any) -> Any:
-    return jax.block_until_ready(product(A, x))
+    started = time.perf_counter()
+    result = jax.block_until_ready(work())
+    seconds = time.perf_counter() - started
+    return resident()["peak"], seconds, result
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return bytes at each stage, and the norms of both products."""
+    """Return bytes and seconds of each stage, and the norms of both products."""
     kind, rows = KINDS[request["kind"]], request["rows"]
     vectors = [vector(rows), flags(rows)]
     v, e = vectors if request["kind"].startswith("SciPy") else map(jnp.asarray, vectors)
-    building, A = peak_of(lambda: kind.build(rows, request["per_row"]))
+    build = functools.partial(kind.build, rows, request["per_row"])
+    jax.block_until_ready(build())  # imports and compiles
+    building, seconds, A = peak_of(build)
     gc.collect()
-    found: dict[str, Any] = {"building": building, "kept": resident()["now"]}
+    times = {"building": seconds}
+    found: dict[str, Any] = {"building": building, "kept": resident()["now"], "seconds": times}
     for name, product, x in (("product", kind.product, v), ("event product", kind.event_product, e)):
-        call = functools.partial(_done, product, A, x)
-        call()  # compiles
-        found[name], y = peak_of(call)
+        call = functools.partial(product, A, x)
+        jax.block_until_ready(call())  # compiles
+        found[name], times[name], y = peak_of(call)
         found[f"norm of {name}"] = norm(y)
     return found
 

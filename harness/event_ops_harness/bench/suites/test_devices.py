@@ -1,0 +1,76 @@
+"""Time what more devices give: the CUBA network split over devices of one process, and over processes.
+
+A round is a simulation (`--seconds` of model time, by default 1; `--sizes`: neurons): a fresh process, or
+several that meet on this host, with one thread of Numba each; the loop alone, without building and
+compiling. All have to find the same number of spikes. Beyond the number of cores devices share them: what
+the exchange costs then shows as time lost, not as scaling. Not measured: several hosts, networks between
+them, GPUs.
+"""
+
+import functools
+from concurrent.futures import ThreadPoolExecutor
+
+from event_ops_harness.bench import asked
+from event_ops_harness.bench.fresh import ask, group_of, take_turns
+from event_ops_harness.networks.shared.processes import LOOPBACK, free_port
+
+ONE = "1 device"
+SPLITS = {
+    ONE: {},
+    "2 devices": {"devices": 2},
+    "4 devices": {"devices": 4},
+    "2 processes": {"processes": 2},
+    "4 processes": {"processes": 4},
+}
+NEURONS = (4000, 40_000)
+ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
+
+
+def pytest_generate_tests(metafunc):
+    metafunc.parametrize("neurons", asked.counts(metafunc.config, "sizes", NEURONS))
+    metafunc.parametrize("member", SPLITS)
+
+
+@functools.cache
+def devices(splits, neurons, seconds, rounds):
+    """Return the group of those splits of a network, one device always."""
+    size = {"neurons": neurons, "seconds": seconds}
+    names = [name for name in SPLITS if name in (ONE, *splits)]
+    found, failed = take_turns({x: functools.partial(simulated, size | SPLITS[x]) for x in names}, rounds)
+    failed |= different(found)
+    return group_of(
+        found,
+        failed,
+        lambda each: each["seconds"],
+        lambda rounds: {name: rounds[0][name] for name in ("spikes", "synapses")},
+    )
+
+
+def simulated(request):
+    """Return what the first of the processes found that the request asks for, all at once."""
+    processes = request.get("processes", 1)
+    if processes == 1:
+        return ask("devices", request, ENVIRONMENT)
+    together = {**request, "coordinator": f"{LOOPBACK}:{free_port()}"}
+    requests = [together | {"process-id": k} for k in range(processes)]
+    with ThreadPoolExecutor(processes) as pool:
+        first, *_ = pool.map(lambda each: ask("devices", each, ENVIRONMENT), requests)
+    return first
+
+
+def different(found):
+    """Return the splits whose spikes are not those of one device, and why they are left out."""
+    spikes = found[ONE][0]["spikes"] if ONE in found else None
+    return {
+        name: f"{result['spikes']:,} spikes; {ONE} has {spikes:,}"
+        for name, results in found.items()
+        for result in results
+        if spikes not in (None, result["spikes"])
+    }
+
+
+def test_devices(in_turns, benchmark, request, neurons, member):
+    benchmark.group = f"{neurons:,} neurons"
+    seconds = asked.option(request.config, "seconds", 1.0)
+    group = devices(asked.selected(request), neurons, seconds, in_turns.rounds)
+    in_turns.report(group, member, info={"ours": True, "threads": 1})
