@@ -1,4 +1,4 @@
-"""Show the rows of a benchmark as a table, and write them as JSON with what the figures depend on."""
+"""Make tables for the terminal, and write what was found as JSON with what the figures depend on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import json
 import os
 import platform
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.revisions import RevisionError, git
@@ -30,51 +27,12 @@ _PACKAGES = (
 _LOCAL = ("--rivals-python", "--output", "--benchmark-json", "--benchmark-storage", "--benchmark-histogram")
 
 
-@dataclass(frozen=True)
-class Row:
-    """Hold the seconds of one rival in one group; `baseline` is the rival of the group that ratios refer to.
-
-    `more` is written beside the figures.
-    """
-
-    group: str
-    rival: str
-    seconds: float
-    baseline: str
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-
-def ratios(rows: Sequence[Row]) -> list[float]:
-    """Return how many times as long as its group's baseline each row took."""
-    base = {row.group: row.seconds for row in rows if row.rival == row.baseline}
-    return [row.seconds / base[row.group] for row in rows]
-
-
 def new_table(title: str, columns: Sequence[str], text: Container[str], whole: Container[str] = ()) -> Table:
     """Return a table without rows: columns of figures, but for those in `text`; `whole` ones do not wrap."""
     table = Table(title=title, title_justify="left")
     for name in columns:
         table.add_column(name, justify="left" if name in text else "right", no_wrap=name in whole)
     return table
-
-
-def show(console: Console, title: str, rows: Sequence[Row]) -> None:
-    """Print the rows, group by group, fastest first."""
-    table = new_table(title, ("what", "who", "µs", "ratio"), text=("what", "who"))
-    pairs = list(zip(rows, ratios(rows), strict=True))
-    for _, group in groupby(pairs, key=lambda pair: pair[0].group):
-        for row, ratio in sorted(group, key=lambda pair: pair[1]):
-            table.add_row(row.group, row.rival, f"{row.seconds * 1e6:.4g}", f"{ratio:.3g}")
-        table.add_section()
-    console.print(table)
-
-
-def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the rows as result files have them: times in microseconds, with their ratios."""
-    return [
-        {"group": row.group, "rival": row.rival, "us": row.seconds * 1e6, "ratio": ratio, **row.more}
-        for row, ratio in zip(rows, ratios(rows), strict=True)
-    ]
 
 
 def write_found(path: Path, command: str, found: Mapping[str, Any]) -> None:

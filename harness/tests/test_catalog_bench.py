@@ -208,7 +208,7 @@ def test_operators_of_another_package_and_of_a_new_folder(tmp_path):
     assert {entry["name"] for entry in entries} >= {"numba_cpu", "reference"}
     for entry in entries[:2]:
         assert entry["extra_info"]["bytes"] == 4 + 3 * 4_000_000
-    assert "leaky_sum 100000 float32: numba_cpu takes " in done.stdout
+    assert "leaky_sum 100000 float32: numba_cpu, " in done.stdout
 
 
 FOUND = """

@@ -141,7 +141,7 @@ def test_rounds_and_ratios_are_in_the_file_and_in_the_table(run, tmp_path):
     assert mine["extra_info"]["low"] <= mine["extra_info"]["ratio"] <= mine["extra_info"]["high"]
     assert theirs["extra_info"]["ratio"] == 1
     assert "benchmark 'slow products': 3 tests" in done.stdout
-    assert "slow products: mine takes " in done.stdout and " x the time of theirs (" in done.stdout
+    assert "slow products: mine, " in done.stdout and " x the time of theirs (" in done.stdout
 
 
 def test_twice_the_time_is_beyond_the_limit_and_noise_is_not(run):
@@ -149,7 +149,7 @@ def test_twice_the_time_is_beyond_the_limit_and_noise_is_not(run):
     done = run(*limits, expression="slow or alike")
     assert done.returncode == 1
     assert "1 failed, 4 passed" in done.stdout, done.stdout
-    assert "slow products: mine takes " in done.stdout and "the limit is 1.3" in done.stdout
+    assert "slow products: mine, " in done.stdout and "the limit is 1.3" in done.stdout
 
 
 def test_a_member_with_other_values_fails_and_is_not_timed(run, tmp_path):
@@ -174,7 +174,7 @@ def test_loops_are_timed_by_the_step_and_their_results_made_comparable(run, tmp_
 @pytest.mark.parametrize(("rival", "ends"), [("theirs", " x that of kernel"), ("nobody", ")")])
 def test_a_faster_one_of_ours_is_named_and_is_the_yardstick_where_there_is_no_rival(run, rival, ends):
     said = run(expression=f"backends and {rival}").stdout.splitlines()
-    (line,) = (x for x in said if x.startswith("test_backends: reference takes "))
+    (line,) = (x for x in said if x.startswith("test_backends: reference, "))
     yardstick = "theirs" if rival == "theirs" else "kernel"
     assert f" x the time of {yardstick} (" in line and line.endswith(ends)
 
@@ -208,7 +208,7 @@ def test_the_example_runs(run, tmp_path):
     done = run(str(EXAMPLE / "test_speed.py"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert entries(tmp_path)["test_leaky_sum", "leaky_sum"]["extra_info"]["rival"] == "SciPy"
-    assert "test_leaky_sum: leaky_sum takes " in done.stdout
+    assert "test_leaky_sum: leaky_sum, " in done.stdout
 
 
 def test_a_name_of_nobody_is_an_error(run):

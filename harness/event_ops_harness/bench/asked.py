@@ -1,4 +1,4 @@
-"""Read what a run of a suite was asked for: options, which `__main__.py` adds, and tests that were selected."""
+"""Read what a run of a suite was asked for: options, which `__main__.py` adds, and selected tests."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ class InTurns:
     def _judge(self, group: Group, rival: str, first: str, rivals: Collection[str]) -> None:
         """Say how the first member of a group does, and fail where its ratio is beyond the limit."""
         name, found = self._benchmark.group, group.ratio_to(rival, first)
-        said = f"{first} takes {found.ratio:.3g} x the time of {rival} ({found.low:.3g} to {found.high:.3g})"
+        said = f"{first}, {found.ratio:.3g} x the time of {rival} ({found.low:.3g} to {found.high:.3g})"
         own = group.fastest([x for x in group.seconds if x not in rivals]) or first
         if own != rival and (lead := group.ratio_to(own, first)).low > 1:
             said += f", {lead.ratio:.3g} x that of {own}"

@@ -2,10 +2,11 @@
 
 A round is a process. Imports: on top of `import jax`, which NumPy is a part of. A first call is from arrays
 on the device to y, of a matrix of 1000 x 1000 with 100 entries a row, after the imports and after JAX has
-compiled another program; Numba is loaded within it, unless the member's name says otherwise. Every first
-call is measured in two processes, one after the other, that share a folder, empty at first, for everything
-that a library keeps on disk: where both take as long, nothing was kept that helps. Once more with JAX's own
-cache in that folder.
+compiled another program; Numba is loaded within it, unless the member's name says otherwise. Every first call
+is measured in two processes, one after the other, that share a folder, empty at first, for everything that a
+library keeps on disk: where both take as long, nothing was kept that helps. Once more with JAX's own cache in
+that folder.
+
 Not measured: a disk whose files the system has not read before, the start of Python, other operators.
 
 `extra_info`: seconds of the second call and of JAX's start, and how many files and bytes the first process

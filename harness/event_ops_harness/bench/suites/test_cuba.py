@@ -1,11 +1,12 @@
 """Time the CUBA network on our operators beside Brian2 C++ standalone and NEST, per time step of 0.1 ms.
 
-Every simulator runs in a process of its own, builds its network once, and then simulates the same
-stretch again and again (NEST: one stretch after the other), in turns with the others. Measured is
-the loop over time steps, not the building, not the compilation; spikes are counted, not recorded.
-Each simulator may use as many cores as `--cores` says, and as many threads: 1 by default.
-Not measured: networks with delays (here a spike arrives within its step; in NEST one step later,
-the shortest it knows, which makes it exchange spikes at every step).
+Every simulator runs in a process of its own, builds its network once, and then simulates the same stretch
+again and again (NEST: one stretch after the other), in turns with the others. Measured is the loop over time
+steps, not the building, not the compilation; spikes are counted, not recorded. Each simulator may use as many
+cores as `--cores` says, and as many threads: 1 by default.
+
+Not measured: networks with delays (here a spike arrives within its step; in NEST one step later, the shortest
+it knows, which makes it exchange spikes at every step).
 
 `--sizes` are neurons; rounds are those of --benchmark-min-rounds, at most 3 from 200,000 neurons up.
 """

@@ -1,10 +1,9 @@
 """Time what more devices give: the CUBA network split over devices of one process, and over processes.
 
 A round is a simulation (`--seconds` of model time, by default 1; `--sizes`: neurons): a fresh process, or
-several that meet on this host, with one thread of Numba each; the loop alone, without building and
-compiling. All have to find the same number of spikes. Beyond the number of cores devices share them: what
-the exchange costs then shows as time lost, not as scaling. Not measured: several hosts, networks between
-them, GPUs.
+several that meet on this host, with one thread of Numba each; the loop alone, without building and compiling.
+All have to find the same number of spikes. Beyond the number of cores devices share them: what the exchange
+costs then shows as time lost, not as scaling. Not measured: several hosts, networks between them, GPUs.
 """
 
 import functools

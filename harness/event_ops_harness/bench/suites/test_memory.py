@@ -3,9 +3,10 @@
 Each figure is the slope, by least squares, of a fresh process's resident memory over the number of synapses
 (`--sizes`: at least three), so that what every process needs (Python, libraries, compiled programs) is not in
 it. Peaks count the matrix itself, and are of a second building and of second products. While building there
-are NumPy's arrays too, of which the matrix is made. Per row of the matrix, of 1000 synapses, a few vectors are
-counted as well: a few hundredths of a byte. A round is a process of each size; its seconds are those of the
-largest, and those of building contain making random numbers.
+are NumPy's arrays too, of which the matrix is made. Per row of the matrix, of 1000 synapses, a few vectors
+are counted as well: a few hundredths of a byte. A round is a process of each size; its seconds are those of
+the largest, and those of building contain making random numbers.
+
 Events: `Events(e) @ A`, 1 % active; with a plan, and for BCSR, which has no other product, `A @ e`; SciPy and
 BCSR take them as floats. Measured through /proc, so on Linux only. Not measured: memory on a GPU, gradients.
 

@@ -6,11 +6,11 @@ Measured is the loop over time steps, not the building, not the compilation; spi
 NEST refuses fewer than 3 threads at full scale: it gets 4 there, on the same cores.
 
 With the largest of three scales or more, how the time grows with the synapses; where one core is measured
-too, the efficiency of more, t1 / (n * tn). Also where the time of our step goes, and how far each part is from
-the STREAM triad (`-k parts`; `-k "not parts"` leaves it out).
+too, the efficiency of more, t1 / (n * tn). Also where the time of our step goes, and how far each part is
+from the STREAM triad (`-k parts`; `-k "not parts"` leaves it out).
 
-`--sizes` are scales, of neurons and of synapses, 0.1 by default; `--cores` 2 by default; `--seconds` the model
-time of a stretch, 1 by default; rounds are those of --benchmark-min-rounds.
+`--sizes` are scales, of neurons and of synapses, 0.1 by default; `--cores` 2 by default; `--seconds` the
+model time of a stretch, 1 by default; rounds are those of --benchmark-min-rounds.
 """
 
 import dataclasses

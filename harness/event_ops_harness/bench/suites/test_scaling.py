@@ -1,11 +1,13 @@
 """Time how cost grows: `csr_matvec` with entries, `csr_event_matvec` with spikes, `lif_step` with neurons.
 
-At every size our default backend, the reference and rivals are timed as in the catalog. The exponent of
-time = factor * size ** exponent is fitted to the medians of the upper half of the sizes, at least three, by
-least squares in logarithms, and has its standard error beside it: 1 means twice the cost for twice the size,
-0 a cost that does not grow. Both are with the largest size.
+At every size our default backend, the reference and rivals are timed as in the catalog. The exponent of time
+= factor * size ** exponent is fitted to the medians of the upper half of the sizes, at least three, by least
+squares in logarithms, and has its standard error beside it: 1 means twice the cost for twice the size, 0 a
+cost that does not grow. Both are with the largest size.
+
 A fit describes these sizes only. It does not separate the kernel's work from what is paid per call, nor the
 step where arrays outgrow a cache or where a second thread sets in: both bend a curve and widen the error.
+
 Not measured: more entries in a row, other distributions of columns, batches, memory, compile time.
 
 `--sizes` are for all that grow, but no more spikes than the 100,000 neurons of their matrix; `-k entries`,
@@ -16,7 +18,6 @@ import functools
 from collections import defaultdict
 
 import numpy as np
-import pytest
 
 from event_ops.cases import BENCHMARK, Case
 from event_ops.cases.matrices import fixed_degree_csr, numbers
@@ -52,7 +53,11 @@ OPERATORS = {operator.name: operator for operator in operators()}
 # What grows -> operator, how its arguments of a size are made, and the usual sizes.
 SERIES = {
     "csr_matvec by entries": ("csr_matvec", entries, DECADES),
-    "csr_event_matvec by spikes": ("csr_event_matvec", spikes, (10, 30, 100, 300, 1000, 3000, 10_000, 30_000)),
+    "csr_event_matvec by spikes": (
+        "csr_event_matvec",
+        spikes,
+        (10, 30, 100, 300, 1000, 3000, 10_000, 30_000),
+    ),
     "lif_step by neurons": ("lif_step", neurons, DECADES),
 }
 

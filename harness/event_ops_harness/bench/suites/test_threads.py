@@ -4,6 +4,7 @@ The default backend on the CPU, numba_cpu, in fresh processes that Numba starts 
 turns; a round is a process, which measures for --benchmark-max-time. Efficiency is t1 / (n * tn): 1 where n
 threads take the n-th part of the time. What memory limits cannot do better than the STREAM triad, whose
 efficiency was measured in the same way. A case whose kernel starts no threads is skipped.
+
 Not measured: counts between, other backends, several kernels at a time, threads bound to cores.
 """
 
