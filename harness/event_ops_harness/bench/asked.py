@@ -31,7 +31,7 @@ def selected(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """Return the members of this test's group that were selected, such as by -k: only those are started."""
     own = request.node
     return tuple(
-        item.callspec.params["member"]
+        str(item.callspec.params["member"])
         for item in request.session.items
         if isinstance(item, pytest.Function)
         and item.function is own.function

@@ -65,7 +65,8 @@ def at(request, operator, case, benchmark):
 
 
 def test_operator(in_turns, at, member):
-    members.report(in_turns, *at, member, members.backends_of(at[0]))
+    operator, case = at
+    members.report(in_turns, operator, case, member, members.backends_of(operator))
 
 
 @functools.lru_cache(maxsize=1)

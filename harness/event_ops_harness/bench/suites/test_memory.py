@@ -18,6 +18,7 @@ import functools
 import itertools
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 from scipy.stats import linregress
@@ -98,7 +99,7 @@ def per_synapse(stage, sizes, rounds):
 
 def fitted(sizes, resident):
     """Fit a line to the medians of what was resident at each size."""
-    fit = linregress(sizes, [median(x) for x in resident])
+    fit: Any = linregress(sizes, [median(x) for x in resident])
     return {"bytes_per_synapse": fit.slope, "error": fit.stderr, "fixed_MiB": fit.intercept / 2**20}
 
 
