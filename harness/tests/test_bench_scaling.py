@@ -1,42 +1,42 @@
-"""`bench scaling` fits exponents to the upper sizes, and its loops by hand compute what the operators do."""
+"""The benchmark of growth fits exponents to the upper sizes; loops by hand compute what operators do."""
 
-import json
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
+from other_pytest import run_benchmark
 
 from event_ops.discover import operators
-from event_ops_harness.bench import scaling, traffic
+from event_ops_harness.bench import asked, growth
 from event_ops_harness.bench.steps import Problem, make_problem
-from event_ops_harness.results import Row
+from event_ops_harness.bench.suites import test_scaling as scaling
 
 OPERATORS = {operator.name: operator for operator in operators()}
+ENTRIES, SPIKES, NEURONS = scaling.SERIES
 
 
-def problem_of(name: str, size: int, neurons: int = 200) -> Problem:
-    series = scaling.SERIES[name]
-    return make_problem(OPERATORS[series.operator], series.case(size, neurons))
+def problem_of(series: str, size: int) -> Problem:
+    return make_problem(OPERATORS[scaling.SERIES[series][0]], scaling.case_of(series, size))
 
 
 def test_sizes_are_what_they_say():
-    data, indices, indptr, v = problem_of("entries", 3000).args
+    data, indices, indptr, v = problem_of(ENTRIES, 3000).args
     assert data.size == indices.size == indptr[-1] == 3000 and v.size == 30
-    *_, events = problem_of("spikes", 17).args
-    assert events.sum() == 17 and events.size == 200
-    assert [x.size for x in problem_of("neurons", 50).args] == [50, 50, 50]
-    assert all(len(series.sizes) >= 5 for series in scaling.SERIES.values())
+    *_, events = problem_of(SPIKES, 17).args
+    assert events.sum() == 17 and events.size == scaling.NEURONS
+    assert [x.size for x in problem_of(NEURONS, 50).args] == [50, 50, 50]
+    assert all(len(sizes) >= 5 for *_, sizes in scaling.SERIES.values())
 
 
 def test_spikes_differ_from_step_to_step_and_are_as_many():
-    bank = problem_of("spikes", 17).bank
+    bank = problem_of(SPIKES, 17).bank
     assert set(bank.sum(axis=1)) == {17} and (bank[0] != bank[1]).any()
 
 
 def test_product_by_hand_is_the_operator():
     by_hand = pytest.importorskip("event_ops_harness.bench.rivals.by_hand", reason="Numba is not installed")
-    data, indices, indptr, v = problem_of("entries", 3000).args
+    data, indices, indptr, v = problem_of(ENTRIES, 3000).args
     y = by_hand.matvec(data, indices, indptr, v)
     expected = OPERATORS["csr_matvec"].function(data, indices, indptr, v, shape=(30, 30), backend="reference")
     np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-4)
@@ -44,7 +44,7 @@ def test_product_by_hand_is_the_operator():
 
 def test_neurons_by_hand_do_what_the_operator_does():
     by_hand = pytest.importorskip("event_ops_harness.bench.rivals.by_hand", reason="Numba is not installed")
-    problem = problem_of("neurons", 300)
+    problem = problem_of(NEURONS, 300)
     V, held, I_syn = map(np.copy, problem.args)
     spikes, count = np.zeros(300, bool), 0
     values = dict(problem.kwargs)
@@ -66,50 +66,54 @@ def test_neurons_by_hand_do_what_the_operator_does():
     assert count > 100  # and some were held
 
 
-def test_fit_is_over_the_upper_half():
-    def rows(rival: str, seconds: list[float]) -> list[Row]:
-        return [
-            Row(f"op {n}", rival, s, "ours", {"series": "op by n", "size": n})
-            for n, s in zip((1, 10, 100, 1000, 10_000), seconds, strict=True)
-        ]
+def test_exponents_are_those_of_the_times():
+    sizes = (1, 10, 100, 1000, 10_000)
+    flat, linear = (
+        dict(zip(sizes, seconds, strict=True)) for seconds in ([1, 1, 2, 2.2, 2], [9, 1, 1, 10, 100])
+    )
+    found = growth.exponent(growth.upper_half(flat))
+    assert (found["exponent"], found["error"]) == pytest.approx((0, np.log10(1.1) / np.sqrt(3)))
+    found = growth.exponent(growth.upper_half(linear))
+    assert (found["exponent"], found["error"]) == pytest.approx((1, 0), abs=1e-7)
+    assert growth.exponent({1: 1.0, 2: 2.0}) == {}  # two points show no error
+    assert list(growth.upper_half(linear)) == [100, 1000, 10_000]
 
-    flat, linear = scaling.fits(rows("ours", [1, 1, 2, 2.2, 2]) + rows("theirs", [9, 1, 1, 10, 100]))
-    assert (flat.exponent, flat.error) == pytest.approx((0, np.log10(1.1) / np.sqrt(3)))
-    assert (linear.exponent, linear.error) == pytest.approx((1, 0), abs=1e-7)
-    assert (linear.first, linear.last, linear.us_at_last) == (100, 10_000, 100e6)
+
+class Config:
+    """Has options as pytest has them."""
+
+    def __init__(self, **options):
+        self.getoption = lambda name, default: options.get(name, default)
+
+
+def test_options_are_what_was_given_in_order_or_what_is_usual():
+    assert asked.counts(Config(), "sizes", (3, 1)) == [1, 3]
+    assert asked.counts(Config(sizes=[7, 2, 7]), "sizes", (3, 1)) == [2, 7]
+    assert asked.sizes(Config(sizes=[0.5]), "sizes", (1,)) == [0.5]
+    with pytest.raises(pytest.UsageError, match=r"--sizes 0.5,2: expected whole numbers"):
+        asked.counts(Config(sizes=[2, 0.5]), "sizes", (3, 1))
+
+
+def test_no_more_spikes_than_neurons():
+    assert scaling.sizes_of(SPIKES, Config(sizes=[10, 200_000])) == [10]
+    assert scaling.sizes_of(ENTRIES, Config(sizes=[10, 200_000])) == [10, 200_000]
 
 
 @pytest.mark.slow
-def test_result_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+def test_result_file(tmp_path: Path):
     pytest.importorskip("numba", reason="the triad is a Numba kernel")
-    monkeypatch.setattr(traffic, "beyond_cache", lambda: 3 << 20)
-    output = tmp_path / "scaling.json"
-    sizes = ("1000", "8000", "60000", "400000", "2000000")
-    words = ["--only", "neurons", "--sizes", *sizes, "--rounds", "1", "--budget", "0.01"]
-    assert scaling.main([*words, "--output", str(output)]) == 0
-    result = json.loads(output.read_text())
-    rivals = {"numba_cpu", "reference", "Numba by hand"}
-    assert {(row["size"], row["rival"]) for row in result["rows"]} == {
-        (int(n), r) for n in sizes for r in rivals
-    }
-    assert {row["group"] for row in result["rows"]} == {f"lif_step {n} neurons" for n in sizes}
-    fits = {fit["rival"]: fit for fit in result["fits"]}
-    assert set(fits) == rivals
-    for rival, fit in fits.items():
-        curve = {row["size"]: row["us"] for row in result["rows"] if row["rival"] == rival}
-        upper = sorted(curve)[-3:]
-        slope, _ = np.polyfit(np.log(upper), np.log([curve[n] for n in upper]), 1)
-        assert fit["exponent"] == pytest.approx(slope) and fit["error"] >= 0
-        assert (fit["first"], fit["last"]) == (60_000, 2_000_000)
-        assert fit["us_at_last"] == pytest.approx(curve[2_000_000])
+    sizes = (1000, 8000, 60_000, 400_000, 2_000_000)
+    words = ("scaling", "-k", "neurons", "--sizes", ",".join(map(str, sizes)), "--benchmark-max-time", "0.01")
+    _, result = run_benchmark(tmp_path / "scaling.json", *words)
+    entries = {(x["extra_info"]["size"], x["name"]): x for x in result["benchmarks"]}
+    names = {"numba_cpu", "reference", "Numba by hand"}
+    assert set(entries) == {(n, name) for n in sizes for name in names}
+    assert {x["group"] for x in entries.values()} == {f"{NEURONS}, {n:,}" for n in sizes}
+    for name in names:
+        curve = {n: entries[n, name]["stats"]["median"] for n in sizes}
+        slope, _ = np.polyfit(np.log(sizes[2:]), np.log([curve[n] for n in sizes[2:]]), 1)
+        info = entries[2_000_000, name]["extra_info"]
+        assert info["series"] == NEURONS and info["error"] >= 0
+        assert info["exponent"] == pytest.approx(slope, rel=1e-3)
         assert curve[2_000_000] > curve[1000]
-    assert "±" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "words", [["--only", "no_such"], ["--sizes", "1", "2", "3"], ["--rounds", "0"], ["--neurons", "100"]]
-)
-def test_bad_options_stop_with_exit_code_2(words: list[str]):
-    with pytest.raises(SystemExit) as stop:
-        scaling.main(words)
-    assert stop.value.code == 2
+    assert all("exponent" not in entries[n, "reference"]["extra_info"] for n in sizes[:-1])

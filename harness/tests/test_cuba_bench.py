@@ -1,12 +1,12 @@
 """The benchmark of the CUBA network measures, compares and skips as it says."""
 
-import json
 import sys
 
 import pytest
+from other_pytest import run_benchmark
 
-from event_ops_harness.bench import cuba as bench_cuba
 from event_ops_harness.bench import simulators
+from event_ops_harness.bench.suites import test_cuba as suite
 from event_ops_harness.networks.cuba.rivals import RIVALS
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
@@ -36,32 +36,44 @@ def test_absent_simulator_is_skipped_with_its_reason(tmp_path):
         Worker(Rival("absent", (str(program),)), sys.executable, SMALL)
 
 
-def test_ratios_are_to_brian2_in_the_same_rounds():
-    rows = [
-        {"simulator": "ours", "us_per_step": [1.0, 4.0, 2.0]},
-        {"simulator": bench_cuba.BASELINE, "us_per_step": [4.0, 8.0, 10.0]},
+WORKER = """
+import json, sys
+request = json.loads(sys.argv[1])
+print(json.dumps({"ready": {"version": "1.2", "build_seconds": 0.5}}), flush=True)
+for turn, _ in enumerate(sys.stdin):
+    if turn > request["turns"]:
+        sys.exit("MemoryError: no more")
+    print(json.dumps({"seconds": 10.0 * turn, "spikes": 7}), flush=True)
+"""
+
+
+def test_simulators_take_turns_and_who_ends_early_is_skipped(tmp_path):
+    program = tmp_path / "worker.py"
+    program.write_text(WORKER)
+    jobs = [
+        (Rival(name, (str(program),)), SMALL | {"steps": 10, "turns": turns})
+        for name, turns in (("ours", 9), ("theirs", 9), ("short of memory", 1))
     ]
-    simulators.summarize(rows, "us_per_step", bench_cuba.BASELINE, "us_")
-    assert (rows[0]["us_min"], rows[0]["us_median"]) == (1, 2)
-    assert (rows[0]["ratio_min"], rows[0]["ratio_median"]) == (0.25, 0.25)
-    simulators.summarize(alone := [{"simulator": "ours", "us_per_step": [1.0]}], "us_per_step", "absent")
-    assert alone == [{"simulator": "ours", "us_per_step": [1.0], "min": 1.0, "median": 1.0}]
+    jobs.insert(1, (Rival("absent", ("-c", "raise ImportError('no NEST')")), SMALL))
+    group = simulators.measure(jobs, sys.executable, rounds=3)
+    assert group.seconds == {name: [1.0, 2.0, 3.0] for name in ("ours", "theirs")}  # after one to warm up
+    assert group.skipped == {"absent": "ImportError: no NEST", "short of memory": "MemoryError: no more"}
+    said = {"threads": 1, "build_seconds": 0.5, "spikes": 7, "versions": {"version": "1.2"}}
+    assert group.info["theirs"] == said
+
+
+def test_large_networks_have_fewer_rounds_and_all_as_many_neuron_steps():
+    assert [suite.rounds_for(n, 5) for n in (4000, 200_000)] == [5, 3]
+    assert [suite.steps_for(n) for n in (4000, 40_000, 4_000_000)] == [10_000, 1000, 200]
 
 
 @pytest.mark.slow
-def test_result_file(tmp_path, capsys):
-    output = tmp_path / "cuba.json"
-    words = ["--sizes", "200", "--rounds", "2", "--only", "catalog", "--output", str(output)]
-    assert bench_cuba.main(words) == 0
-    result = json.loads(output.read_text())
-    (row,) = result["rows"]
-    assert len(row["us_per_step"]) == 2 and row["us_min"] > 0 and row["versions"]["jax"]
-    assert result["command"] == "nox -s bench -- cuba --sizes 200 --rounds 2 --only catalog"
-    assert "catalog" in capsys.readouterr().out
-
-
-def test_bad_options_stop_with_exit_code_2(tmp_path):
-    for words in (["--sizes", "x"], ["--rounds", "0"], ["--output", str(tmp_path / "no" / "a.json")]):
-        with pytest.raises(SystemExit) as stop:
-            bench_cuba.main(words)
-        assert stop.value.code == 2
+def test_result_file(tmp_path):
+    words = ("cuba", "--sizes", "200", "--benchmark-min-rounds", "2", "-k", "catalog")
+    done, result = run_benchmark(tmp_path / "cuba.json", *words)
+    (entry,) = result["benchmarks"]
+    info = entry["extra_info"]
+    assert entry["group"] == "200 neurons" and entry["stats"]["rounds"] == 2
+    assert info["ours"] and info["rate"] > 0 and info["versions"]["jax"] and info["threads"] == 1
+    assert result["command"] == f"nox -s bench -- {' '.join(words)}"
+    assert "event-ops, catalog operators" in done.stdout

@@ -73,6 +73,10 @@ def parts_of(scale, cores, seconds, rounds):
     return microcircuit_parts.measure(request_of(model_of(scale), seconds), cores, rounds)
 
 
+def named(scale, cores):
+    return f"scale {scale:g}, {cores} core{'s' if cores > 1 else ''}"
+
+
 def sizes_of(scale, cores):
     model = model_of(scale)
     synapses = int(model.synapses.sum())
@@ -89,7 +93,7 @@ def grown(member, cores, synapses, seconds, *, last):
 
 
 def test_microcircuit(in_turns, benchmark, request, scale, cores, member):
-    benchmark.group = f"scale {scale:g}, {cores} cores"
+    benchmark.group = named(scale, cores)
     config, sizes = request.config, sizes_of(scale, cores)
     python = asked.option(config, "rivals_python", simulators.rivals_python())
     seconds = asked.option(config, "seconds", SECONDS)
@@ -101,6 +105,6 @@ def test_microcircuit(in_turns, benchmark, request, scale, cores, member):
 
 
 def test_parts(in_turns, benchmark, pytestconfig, scale, cores, member):
-    benchmark.group = f"parts of a step, scale {scale:g}, {cores} cores"
+    benchmark.group = f"parts of a step, {named(scale, cores)}"
     group = parts_of(scale, cores, asked.option(pytestconfig, "seconds", SECONDS), in_turns.rounds)
     in_turns.report(group, member, rivals=(), info={**sizes_of(scale, cores), "threads": cores})
