@@ -15,9 +15,9 @@ from other_pytest import run_benchmark, run_pytest
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
 from event_ops_harness.bench import __main__ as bench
-from event_ops_harness.bench import gradients, rivals, steps, traffic, turns
+from event_ops_harness.bench import members, rivals, steps, traffic, turns
 from event_ops_harness.bench.suites import test_catalog
-from event_ops_harness.bench.timing import seconds_per_step
+from event_ops_harness.bench.timing import times_per_step
 from event_ops_harness.results import machine
 
 OPERATORS = {operator.name: operator for operator in operators()}
@@ -51,8 +51,8 @@ def test_what_an_operator_is_linear_in_and_carries_are_its_floats_and_outputs():
         for position, out in operator.bench.carried.items():
             state = problem.args[position]
             assert (state.shape, state.dtype) == (outs[out].shape, outs[out].dtype)
-        numbers = gradients.with_float_events(problem)
-        assert all(np.asarray(numbers[position]).dtype.kind == "f" for position in operator.bench.linear)
+        linear = [np.asarray(problem.args[position]).dtype.kind for position in operator.bench.linear]
+        assert set(linear) <= {"b", "f"}  # events are numbers where a gradient is by them
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -134,23 +134,24 @@ def test_rivals_compute_the_same(name: str, rival: str):
 def test_no_rival_takes_spike_ids():
     operator = OPERATORS["csr_event_matvec"]
     case = next(x for x in operator.cases if x.name == "spike-ids")
-    assert set(test_catalog.members_of(operator, case)) == set(operator.kernel.available_backends("cpu"))
+    backends = members.backends_of(operator)
+    assert tuple(members.members_of(operator, case, backends)) == backends
 
 
-def test_gradients_are_by_all_floats_and_events_count_as_such():
-    problem = problem_of("csr_event_matvec")
-    value, both = gradients.functions(problem)
-    args = gradients.with_float_events(problem)
-    assert problem.operator.bench.linear == (0, 3) and problem.args[3].dtype == bool
-    result, slopes = jax.eval_shape(both, *args)
-    assert result.shape == () and result == jax.eval_shape(value, *args)
-    assert [x.shape for x in slopes] == [args[0].shape, args[3].shape]
-
-
-def test_gradients_take_the_last_case_of_each_orientation():
-    names = [case.name for case in gradients.cases(OPERATORS["csr_event_matmat"])]
+def test_gradients_are_of_the_last_case_of_each_orientation():
+    names = [case.name for case in test_catalog.largest(OPERATORS["csr_event_matmat"])]
     assert names == ["100k-100-n32-1.00%", "100k-100-n32-1.00%-transposed"]
-    assert gradients.cases(OPERATORS["trace_decay"]) == []
+    assert test_catalog.largest(OPERATORS["trace_decay"]) == []
+
+
+def test_gradients_are_by_all_that_an_operator_is_linear_in_and_events_count_as_numbers():
+    operator = OPERATORS["csr_event_matvec"]
+    gradient = test_catalog.gradient_of(operator, operator.tagged(BENCHMARK)[0])
+    result, slopes = gradient["value_and_grad"].run(1)
+    data, *_, events = problem_of(operator.name, operator.tagged(BENCHMARK)[0].name).args
+    assert operator.bench.linear == (0, 3) and events.dtype == bool
+    assert float(result) == pytest.approx(float(gradient["value"].run(1))) and float(result) > 0
+    assert [x.shape for x in slopes] == [np.shape(data), events.shape]
 
 
 def test_slow_work_is_timed_once_and_short_work_fills_its_share():
@@ -163,27 +164,28 @@ def test_slow_work_is_timed_once_and_short_work_fills_its_share():
     calls: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("time.perf_counter", lambda: clock[0])
-        assert seconds_per_step({"slow": slow}, rounds=5, budget=5, at_least=0) == {"slow": 10}
+        assert times_per_step({"slow": slow}, rounds=5, budget=5, at_least=0) == {"slow": [10]}
         assert calls == [1, 1]
         calls.clear()
-        assert seconds_per_step({"slow": slow}, rounds=5, budget=1, at_least=0) == {"slow": 10}
+        assert times_per_step({"slow": slow}, rounds=5, budget=1, at_least=0) == {"slow": [10]}
         assert calls == [1]
         calls.clear()
-        assert seconds_per_step({"slow": slow}, rounds=2, budget=100)["slow"] == 10
+        assert times_per_step({"slow": slow}, rounds=2, budget=100)["slow"] == [10, 10]
         assert calls == [1, 1, 5, 5, 5]  # warm-up, two to find that 5 steps fill 50 s, two turns
 
 
 def test_a_file_is_true_on_other_machines_and_names_its_command(tmp_path):
-    output = tmp_path / "catalog.json"
-    words = ["catalog", "-k", "trace_decay-4k or gradient and ell_event", "--benchmark-max-time", "0.01"]
+    output, chosen = tmp_path / "catalog.json", "spike_detect_reset-4k or gradient and ell_event"
+    words = ["catalog", "-k", chosen, "--benchmark-max-time", "0.01"]
     done, result = run_benchmark(output, *words)
-    assert "benchmark 'trace_decay 4k float32'" in done.stdout, done.stdout + done.stderr
+    assert "benchmark 'spike_detect_reset 4k float32'" in done.stdout, done.stdout + done.stderr
+    assert len(output.read_text().splitlines()) == len(result["benchmarks"]) + 2
     assert result["command"] == f"nox -s bench -- {' '.join(words)}"
     assert result["machine_info"] == machine() and not {"project", "branch"} & set(result["commit_info"])
     entries = {(entry["group"], entry["name"]): entry for entry in result["benchmarks"]}
-    info = entries["trace_decay 4k float32", "numba_cpu"]["extra_info"]
+    info = entries["spike_detect_reset 4k float32", "numba_cpu"]["extra_info"]
     assert info["ours"] and info["rival"] == "reference" and info["low"] <= info["ratio"] <= info["high"]
-    assert (info["operator"], info["per"]) == ("trace_decay", "step") and set(info["versions"]) == {
+    assert (info["operator"], info["per"]) == ("spike_detect_reset", "step") and set(info["versions"]) == {
         "jax",
         "numba",
     }

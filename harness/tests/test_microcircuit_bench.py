@@ -5,7 +5,6 @@ from collections import defaultdict
 import pytest
 from other_pytest import run_benchmark
 
-from event_ops_harness.bench.microcircuit_parts import MEMBERS, shares
 from event_ops_harness.bench.suites import test_microcircuit as suite
 from event_ops_harness.networks.microcircuit.rivals import NEST, OURS
 
@@ -36,11 +35,11 @@ def test_nest_gets_the_threads_that_it_asks_for():
 
 
 def test_shares_are_of_the_step_and_of_what_the_triad_moves():
-    seconds = {"step": 10e-6, "delivery": 5e-6, "background": 2e-6, "neurons": 3e-6}
-    found = shares(seconds, {"neurons": 6e3, "delivery": 1e3, "background": 4e3}, triad=1e9)
-    assert set(found) == set(MEMBERS) and found["step"]["of_step"] == 1
-    assert sum(found[name]["of_step"] for name in MEMBERS[1:]) == pytest.approx(1)
-    assert [found[name]["share"] for name in MEMBERS] == pytest.approx([1.1, 0.2, 2, 2])
+    seconds = {"step": [10e-6], "delivery": [5e-6], "background": [2e-6], "neurons": [3e-6]}
+    found = suite.shares(seconds, {"neurons": 6e3, "delivery": 1e3, "background": 4e3}, triad=1e9)
+    assert set(found) == set(suite.PARTS_OF_A_STEP) and found["step"]["of_step"] == 1
+    assert sum(found[name]["of_step"] for name in suite.PARTS_OF_A_STEP[1:]) == pytest.approx(1)
+    assert [found[name]["share"] for name in suite.PARTS_OF_A_STEP] == pytest.approx([1.1, 0.2, 2, 2])
 
 
 @pytest.mark.slow
@@ -55,8 +54,10 @@ def test_result_file(tmp_path):
     factor = whole[0]["extra_info"]["real_time_factor"]
     assert factor == pytest.approx(whole[0]["stats"]["median"] / 1e-4, rel=1e-3)
     for scale in (0.01, 0.015, 0.02):
-        parts = {name: entries[f"parts of a step, scale {scale:g}, 1 core", name] for name in MEMBERS}
-        step, *others = (parts[name]["stats"]["data"] for name in MEMBERS)
+        parts = {
+            name: entries[f"parts of a step, scale {scale:g}, 1 core", name] for name in suite.PARTS_OF_A_STEP
+        }
+        step, *others = (parts[name]["stats"]["data"] for name in suite.PARTS_OF_A_STEP)
         assert step == pytest.approx([sum(x) for x in zip(*others, strict=True)], rel=1e-2)
         # V_m, refractory and spikes alone.
         assert parts["neurons"]["extra_info"]["bytes"] > 17 * 771

@@ -7,6 +7,7 @@ what figures depend on.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,8 +65,15 @@ class Suites:
         output_json["command"] = self._command
         for entry in output_json["benchmarks"]:
             del entry["options"]
-            entry["stats"] = rounded(entry["stats"])
-            entry["extra_info"] = rounded(entry["extra_info"])
+            entry |= {key: rounded(entry[key]) for key in ("stats", "extra_info")}
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Write the file anew, a line for each entry."""
+        path = config.getoption("benchmark_json")
+        if path and Path(path).exists():
+            found = json.loads(Path(path).read_text())
+            entries = ",\n".join(map(json.dumps, found.pop("benchmarks")))
+            Path(path).write_text(f'{json.dumps(found)[:-1]}, "benchmarks": [\n{entries}\n]}}\n')
 
 
 def numbers(text: str) -> list[float]:

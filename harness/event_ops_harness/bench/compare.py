@@ -130,16 +130,6 @@ def main(argv: Sequence[str], repository: Path = HARNESS.parent) -> int:
     except RevisionError as error:
         console.print(f"cannot compare: {error}", markup=False, soft_wrap=True)
         return 2
-    return report(console, options, times, ours)
-
-
-def command_of(words: Sequence[str]) -> list[str]:
-    """Return what Python runs for a benchmark with its options."""
-    return ["-m", compare.__module__.rpartition(".")[0], *words]
-
-
-def report(console: Console, options: argparse.Namespace, times: Sequence[Times], ours: set[Key]) -> int:
-    """Show the changes; return 1 where an entry of ours is a regression."""
     changes = compare(*times)
     console.print(_table(times, changes, options.base))
     same = sum(found.verdict == "same" for found in changes.values())
@@ -150,3 +140,8 @@ def report(console: Console, options: argparse.Namespace, times: Sequence[Times]
         ratio = changes[group, member].ratio
         console.print(f"slower: {group}, {member}: {ratio:.2f} x", markup=False, soft_wrap=True)
     return 1 if failed else 0
+
+
+def command_of(words: Sequence[str]) -> list[str]:
+    """Return what Python runs for a benchmark with its options."""
+    return ["-m", compare.__module__.rpartition(".")[0], *words]

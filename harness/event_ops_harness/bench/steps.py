@@ -62,7 +62,8 @@ class Problem:
     def bank(self) -> np.ndarray:
         """Return the events of `EVENT_BANK` steps, those of the case first."""
         rng = np.random.default_rng(1)
-        events = self.args[_position(self.varying)]
+        assert self.varying is not None, "only events vary from step to step"
+        events = self.args[self.varying]
         return np.stack([events, *(rng.permutation(events) for _ in range(1, EVENT_BANK))])
 
 
@@ -144,9 +145,3 @@ def start(problem: Problem, shapes: list[Any]) -> Any:
     held = {i: jnp.array(problem.args[i]) for i in problem.carried}
     others = [jnp.zeros(x.shape, x.dtype) for i, x in enumerate(shapes) if i not in problem.carried.values()]
     return held, others
-
-
-def _position(place: int | None) -> int:
-    if place is None:
-        raise ValueError("this problem has no events that vary from step to step; `per` says so")
-    return place

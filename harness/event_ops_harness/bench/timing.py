@@ -30,14 +30,6 @@ class Steps:
     values: Callable[[Any], Any] | None = _as_it_is
 
 
-def seconds_per_step(
-    runs: Mapping[str, Run], *, rounds: int = 15, budget: float = 2.0, at_least: int | None = None
-) -> dict[str, float]:
-    """Return the best time of one step of each rival, in seconds: the smallest of `times_per_step`."""
-    times = times_per_step(runs, rounds=rounds, budget=budget, at_least=at_least)
-    return {name: min(each) for name, each in times.items()}
-
-
 def times_per_step(
     runs: Mapping[str, Run], *, rounds: int, budget: float, at_least: int | None = None
 ) -> dict[str, list[float]]:

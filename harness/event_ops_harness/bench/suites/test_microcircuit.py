@@ -13,20 +13,26 @@ from the STREAM triad (`-k parts`; `-k "not parts"` leaves it out).
 model time of a stretch, 1 by default; rounds are those of --benchmark-min-rounds.
 """
 
+import contextlib
 import dataclasses
 import functools
 import math
 import statistics
+import sys
 from collections import defaultdict
 
-from event_ops_harness.bench import asked, growth, microcircuit_parts, simulators
+from event_ops_harness.bench import asked, growth, simulators
+from event_ops_harness.bench.turns import Group
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.rivals import NEST, OURS, nest_request
+from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 SCALES = (0.1,)
 CORES = (2,)
 SECONDS = 1.0
 MAX_CONNECTIONS_PER_THREAD = 134_217_726  # of NEST
+PARTS = Rival("parts", ("-m", "event_ops_harness.bench.workers.microcircuit_parts"), ours=True)
+PARTS_OF_A_STEP = ("step", "delivery", "background", "neurons")
 CURVES = defaultdict(dict)  # (member, cores) -> synapses -> seconds of a step, of this run
 
 
@@ -34,7 +40,7 @@ def pytest_generate_tests(metafunc):
     of_parts = metafunc.function is test_parts
     metafunc.parametrize("scale", asked.sizes(metafunc.config, "sizes", SCALES))
     metafunc.parametrize("cores", asked.counts(metafunc.config, "cores", CORES))
-    metafunc.parametrize("member", microcircuit_parts.MEMBERS if of_parts else [OURS.name, NEST.name])
+    metafunc.parametrize("member", PARTS_OF_A_STEP if of_parts else [OURS.name, NEST.name])
 
 
 def threads_of(rival, model, cores):
@@ -69,8 +75,35 @@ def group_of(names, scale, cores, seconds, python, rounds):
 
 @functools.lru_cache(maxsize=1)
 def parts_of(scale, cores, seconds, rounds):
-    """Measure where the time of our step goes, on so many cores."""
-    return microcircuit_parts.measure(request_of(model_of(scale), seconds), cores, rounds)
+    """Measure the step and its parts on so many cores, in turns after one that is not measured.
+
+    Delivery, with the lists of spikes that it reads, and background are measured alone; neurons is what is
+    left of the step, `lif_expsyn_step`.
+    """
+    request = request_of(model_of(scale), seconds) | {"threads": cores}
+    try:
+        with contextlib.closing(Worker(PARTS, sys.executable, request)) as worker:
+            turns = [worker.run() for _ in range(rounds + 1)][1:]
+    except WorkerError as error:
+        return Group({}, skipped=dict.fromkeys(PARTS_OF_A_STEP, str(error)))
+    for turn in turns:
+        turn["neurons"] = turn["step"] - turn["delivery"] - turn["background"]
+    times = {name: [turn[name] for turn in turns] for name in PARTS_OF_A_STEP}
+    return Group(times, shares(times, worker.versions["bytes"], worker.versions["triad"]))
+
+
+def shares(seconds, moved, triad):
+    """Return `bytes`, `of_step`, the part of the step's time, and `share`, of what the triad moves in it."""
+    medians = {name: statistics.median(each) for name, each in seconds.items()}
+    traffic = {**moved, "step": sum(moved.values())}
+    return {
+        name: {
+            "bytes": traffic[name],
+            "of_step": time / medians["step"],
+            "share": traffic[name] / time / triad,
+        }
+        for name, time in medians.items()
+    }
 
 
 def named(scale, cores):
