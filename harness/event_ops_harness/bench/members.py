@@ -25,11 +25,6 @@ def backends_of(operator: Operator) -> tuple[str, ...]:
     return tuple(operator.kernel.available_backends("cpu"))
 
 
-def names_of(operator: Operator, backends: tuple[str, ...]) -> list[str]:
-    """Return who may compute what the operator does: these backends, and rivals."""
-    return [*backends, *rivals_of(operator.name)]
-
-
 @functools.lru_cache(maxsize=1)  # arrays of one case at a time
 def problem_of(operator: Operator, case: Case) -> Problem:
     """Make the case, once for all of its members."""

@@ -13,10 +13,6 @@ SLOW = 4  # a first step that takes so many budgets counts, and only few more ar
 FEW = 2
 
 
-def _as_it_is(result: Any) -> Any:
-    return result
-
-
 @dataclass(frozen=True)
 class Steps:
     """Hold work that is done many times in one call, such as in a loop in machine code.
@@ -27,7 +23,7 @@ class Steps:
     """
 
     run: Run
-    values: Callable[[Any], Any] | None = _as_it_is
+    values: Callable[[Any], Any] | None = lambda result: result
 
 
 def times_per_step(

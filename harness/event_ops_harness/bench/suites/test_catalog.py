@@ -20,6 +20,7 @@ import pytest
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
 from event_ops_harness.bench import members
+from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import called, named
 from event_ops_harness.results import installed
 
@@ -29,7 +30,7 @@ GRADIENT = ("value_and_grad", "value")
 def pytest_generate_tests(metafunc):
     chosen = operators_of(metafunc.config.getoption("operators", []))
     if metafunc.function is test_operator:
-        names = {op.name: members.names_of(op, members.backends_of(op)) for op in chosen}
+        names = {op.name: [*members.backends_of(op), *rivals_of(op.name)] for op in chosen}
         asked = [(op, case, x) for op in chosen for case in op.tagged(BENCHMARK) for x in names[op.name]]
     else:
         asked = [(op, case, x) for op in chosen for case in largest(op) for x in GRADIENT]

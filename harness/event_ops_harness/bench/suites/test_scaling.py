@@ -24,6 +24,7 @@ from event_ops.cases.matrices import fixed_degree_csr, numbers
 from event_ops.catalog.lif_step.cases import CUBA
 from event_ops.discover import operators
 from event_ops_harness.bench import asked, growth, members
+from event_ops_harness.bench.rivals import rivals_of
 
 PER_ROW = 100
 NEURONS = 100_000  # of the matrix that spikes meet
@@ -74,7 +75,7 @@ def backends_of(operator):
 def pytest_generate_tests(metafunc):
     found = []
     for series, (name, *_) in SERIES.items():
-        names = members.names_of(OPERATORS[name], backends_of(OPERATORS[name]))
+        names = [*backends_of(OPERATORS[name]), *rivals_of(name)]
         sizes = sizes_of(series, metafunc.config)
         found += [(series, size, member) for size in sizes for member in names]
     metafunc.parametrize(("series", "size", "member"), found)
