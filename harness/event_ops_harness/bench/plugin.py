@@ -22,7 +22,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-import jax
 import pytest
 
 from event_ops_harness.bench import internals
@@ -105,7 +104,7 @@ class InTurns:
 
     def __init__(self, request: pytest.FixtureRequest, benchmark: Any) -> None:
         self._node, self._config, self._benchmark = request.node, request.config, benchmark
-        if jax.config.values["jax_disable_most_optimizations"] and benchmark.enabled:
+        if internals.compiles_slow_programs() and benchmark.enabled:
             pytest.fail(
                 "JAX compiles without optimizations here (jax_disable_most_optimizations), so times mean "
                 "nothing; if a conftest.py has set it: pytest --noconftest",

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from event_ops_harness.bench.steps import LIFETIME, Problem
-from event_ops_harness.bench.timing import Run, Steps, repeated
+from event_ops_harness.bench.timing import Steps, repeated
 from event_ops_harness.bench.workers.by_hand import matvec
 
 DISTRIBUTIONS: Final = ("numba",)
@@ -95,7 +95,8 @@ def _event_matvec(problem: Problem) -> Steps | None:
         kernel(weights, indices, indptr, problem.bank, steps, y)
         return y
 
-    return _compiled(run)
+    run(0)  # compiles
+    return Steps(run)
 
 
 def _expsyn(problem: Problem) -> Steps:
@@ -108,7 +109,8 @@ def _expsyn(problem: Problem) -> Steps:
         expsyn(decays, *matrix, problem.bank, steps, held)
         return held
 
-    return _compiled(run)
+    run(0)  # compiles
+    return Steps(run)
 
 
 def _lif(problem: Problem) -> Steps:
@@ -131,11 +133,6 @@ def _lif(problem: Problem) -> Steps:
         return V, held, spikes
 
     lif(V, held, I_syn, spikes, parameters, 0)
-    return Steps(run)
-
-
-def _compiled(run: Run) -> Steps:
-    run(0)
     return Steps(run)
 
 

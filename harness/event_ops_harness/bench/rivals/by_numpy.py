@@ -14,18 +14,14 @@ DISTRIBUTIONS: Final = ("numpy",)
 
 def _scatter_by_ufunc(problem: Problem) -> Steps:
     target, indices, updates = problem.args
-    places = _positive(indices, target.size)
+    places = np.where(indices < 0, indices + target.size, indices)
     return Steps(repeated(lambda: _added(target.copy(), places, updates)))
 
 
 def _scatter_by_count(problem: Problem) -> Steps:
     target, indices, updates = problem.args
-    places = _positive(indices, target.size)
+    places = np.where(indices < 0, indices + target.size, indices)
     return Steps(repeated(lambda: target + np.bincount(places, updates, minlength=target.size)))
-
-
-def _positive(indices: np.ndarray, size: int) -> np.ndarray:
-    return np.where(indices < 0, indices + size, indices)
 
 
 def _segments_by_ufunc(problem: Problem) -> Steps:
