@@ -144,6 +144,15 @@ def test_rounds_and_ratios_are_in_the_file_and_in_the_table(run, tmp_path):
     assert "slow products: mine, " in done.stdout and " x the time of theirs (" in done.stdout
 
 
+def test_a_saved_run_is_compared_with(run, tmp_path):
+    storage = ("--benchmark-storage", str(tmp_path / "saved"))
+    run(*storage, "--benchmark-save", "before", expression="slow")
+    done = run(*storage, "--benchmark-compare", "--benchmark-compare-fail", "median:1000%", expression="slow")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "mine (NOW)" in done.stdout and "mine (0001_before)" in done.stdout
+    assert "benchmark 'slow products': 6 tests" in done.stdout
+
+
 def test_twice_the_time_is_beyond_the_limit_and_noise_is_not(run):
     limits = ("--benchmark-ratio-fail", "slow:1.3", "--benchmark-ratio-fail", ":1.8")
     done = run(*limits, expression="slow or alike")
