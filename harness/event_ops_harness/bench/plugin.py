@@ -76,6 +76,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
             item.add_marker(pytest.mark.benchmark(**options), append=False)
 
 
+@pytest.hookimpl(trylast=True)  # below the tables
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the ratio of each group."""
     if found := config.stash[_RATIOS]:
