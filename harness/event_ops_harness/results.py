@@ -8,6 +8,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import shlex
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -47,7 +48,7 @@ def command(session: str, options: Sequence[str]) -> str:
     local = {i + k for i, word in enumerate(options) if word in _LOCAL for k in (0, 1)}
     joined = tuple(f"{name}=" for name in _LOCAL)
     shared = [word for i, word in enumerate(options) if i not in local and not word.startswith(joined)]
-    return " ".join(["nox -s", session, *(["--", *shared] if shared else [])])
+    return f"nox -s {session}" + (f" -- {shlex.join(shared)}" if shared else "")
 
 
 def machine() -> dict[str, Any]:

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -180,7 +181,7 @@ def test_a_file_is_true_on_other_machines_and_names_its_command(tmp_path):
     done, result = run_benchmark(output, *words)
     assert "benchmark 'spike_detect_reset 4k float32'" in done.stdout, done.stdout + done.stderr
     assert len(output.read_text().splitlines()) == len(result["benchmarks"]) + 2
-    assert result["command"] == f"nox -s bench -- {' '.join(words)}"
+    assert result["command"] == f"nox -s bench -- {shlex.join(words)}"
     assert result["machine_info"] == machine() and not {"project", "branch"} & set(result["commit_info"])
     entries = {(entry["group"], entry["name"]): entry for entry in result["benchmarks"]}
     info = entries["spike_detect_reset 4k float32", "numba_cpu"]["extra_info"]

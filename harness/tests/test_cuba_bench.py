@@ -1,5 +1,6 @@
 """The benchmark of the CUBA network measures, compares and skips as it says."""
 
+import shlex
 import sys
 
 import pytest
@@ -75,5 +76,5 @@ def test_result_file(tmp_path):
     info = entry["extra_info"]
     assert entry["group"] == "200 neurons" and entry["stats"]["rounds"] == 2
     assert info["ours"] and info["rate"] > 0 and info["versions"]["jax"] and info["threads"] == 1
-    assert result["command"] == f"nox -s bench -- {' '.join(words)}"
+    assert result["command"] == f"nox -s bench -- {shlex.join(words)}"
     assert "event-ops, catalog operators" in done.stdout
