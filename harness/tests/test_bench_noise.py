@@ -82,9 +82,3 @@ def test_environment_of_a_process_is_what_was_asked_for(monkeypatch: pytest.Monk
     monkeypatch.setenv("TO_GO", "1")
     assert fresh.ask("cold", {}, {"TO_GO": None, "TO_COME": "2"}) == {"x": 1}
     assert seen["TO_COME"] == "2" and "TO_GO" not in seen
-
-
-def test_a_row_of_processes_has_quartiles():
-    row = fresh.row_of("what", "who", [1e-6, 2e-6, 9e-6, 4e-6, 5e-6], "base", ours=True)
-    assert (row.group, row.rival, row.seconds, row.baseline) == ("what", "who", 4e-6, "base")
-    assert row.more == {"quartiles_us": pytest.approx([2, 5]), "processes": 5, "ours": True}
