@@ -46,9 +46,10 @@ class Suites:
             "--rivals-python", metavar="PYTHON", help="has the simulators; default: $CUBA_RIVALS_PYTHON"
         )
 
-    def pytest_report_header(self) -> list[str]:
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Name the libraries that are not measured."""
-        return [f"not measured, {library}: {reason}" for library, reason in libraries()[1].items()]
+        for library, reason in libraries()[1].items():
+            terminalreporter.line(f"not measured, {library}: {reason}")
 
     def pytest_benchmark_update_machine_info(self, machine_info: dict[str, Any]) -> None:
         """Replace what names the machine."""
