@@ -48,7 +48,7 @@ def test_cold_start_of_the_default_and_scipy(tmp_path: Path):
     own = [f"first call, {name} process" for name in ("first", "second")]
     for call in own:
         info = entries[call, "event_ops, numba_cpu"]["extra_info"]
-        assert info["ours"] and info["kept_files"] >= 2 and info["kept_bytes"] > 0 and info["jax_start"] > 0
+        assert info["ours"] and info["kept_files"] >= 1 and info["kept_bytes"] > 0 and info["jax_start"] > 0
         assert seconds[call, "event_ops, numba_cpu"] > info["second_call"]
         assert info["rival"] == "SciPy" and entries[call, "SciPy"]["extra_info"]["kept_files"] == 0
     assert seconds[own[0], "event_ops, numba_cpu"] > seconds[own[1], "event_ops, numba_cpu"]
