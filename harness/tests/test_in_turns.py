@@ -100,6 +100,15 @@ def test_backends(in_turns, member, rival):
     in_turns(OURS, member, rivals=[rival])
 
 
+ALONE = Group({"theirs": [1.0, 1.1]}, skipped={"mine": "cannot start"})
+PARTS = Group({"whole": [2.0, 2.1], "part": [1.0, 1.1]})
+
+
+@pytest.mark.parametrize("group, member", [("ALONE", "theirs"), ("PARTS", "whole"), ("PARTS", "part")])
+def test_ours(in_turns, group, member):
+    in_turns.report(globals()[group], member, rivals=["theirs"] if group == "ALONE" else [])
+
+
 def test_unknown(in_turns):
     with pytest.raises(KeyError, match="'who' is none of the members: mine, theirs"):
         in_turns(ALIKE, "who")
@@ -142,6 +151,14 @@ def test_rounds_and_ratios_are_in_the_file_and_in_the_table(run, tmp_path):
     assert theirs["extra_info"]["ratio"] == 1
     assert "benchmark 'slow products': 3 tests" in done.stdout
     assert "slow products: mine, " in done.stdout and " x the time of theirs (" in done.stdout
+
+
+def test_a_rival_alone_is_not_ours_and_parts_are_not_compared(run, tmp_path):
+    done = run("--benchmark-ratio-fail", ":1.1", expression="ours")
+    assert "3 passed" in done.stdout, done.stdout
+    found = {name: entry["extra_info"] for (_, name), entry in entries(tmp_path).items()}
+    assert [found[name]["ours"] for name in ("theirs", "whole", "part")] == [False, True, True]
+    assert not any("ratio" in info for info in found.values())
 
 
 def test_a_saved_run_is_compared_with(run, tmp_path):
@@ -209,7 +226,7 @@ def test_times_of_programs_that_are_not_optimized_are_refused(run):
 
 def test_without_benchmarks_members_are_called_once_and_compared(run):
     done = run("--benchmark-disable", expression="not unknown")
-    assert "3 failed, 17 passed, 1 skipped" in done.stdout, done.stdout
+    assert "3 failed, 20 passed, 1 skipped" in done.stdout, done.stdout
     assert "theirs differs from mine: Not equal to tolerance rtol=1e-05" in done.stdout
 
 

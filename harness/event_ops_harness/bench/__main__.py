@@ -27,7 +27,6 @@ USUAL: Final = (
     *("--benchmark-sort", "mean", "--benchmark-columns", "median,iqr,rounds"),
     *("--benchmark-max-time", "0.2"),
 )
-DIGITS: Final = 5  # of a figure in a file
 
 
 class Suites:
@@ -86,9 +85,9 @@ def numbers(text: str) -> list[float]:
 
 
 def rounded(value: Any) -> Any:
-    """Return the value, with so many digits of each float in it."""
+    """Return the value, with five digits of each float in it: more are noise."""
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.5g}")
     if isinstance(value, dict):
         return {key: rounded(x) for key, x in value.items()}
     return [rounded(x) for x in value] if isinstance(value, list | tuple) else value

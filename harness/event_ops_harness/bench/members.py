@@ -54,6 +54,7 @@ def report(
         pytest.skip(f"{member} does not compute this")
     problem = problem_of(operator, case)
     libraries = rivals[member].distributions if member in rivals else ("jax", *LIBRARIES.get(member, ()))
+    info["ours"] = member == backends[0] or member not in (*rivals, REFERENCE)
     info |= {"operator": operator.name, "per": problem.per, "versions": installed(*libraries)}
     info["bytes"] = traffic.bytes_moved(operator, problem.args, problem.kwargs)
     info["operations"] = traffic.operations(operator, problem.args, problem.kwargs)

@@ -134,7 +134,7 @@ class InTurns:
                 test of the group.
             member: whose rounds this test reports.
             rivals: those to the fastest of whom ratios refer; all but the first, by default and where none of
-                them is a member.
+                them is measured; no ratios where it is empty.
             rtol: how far values may be from those of the first member, of its largest value; None where they
                 are not to be compared. They are compared before anything is timed.
             info: more for `extra_info`. From "bytes", those that one call must move, follows "share": what
@@ -179,16 +179,17 @@ class InTurns:
         if not rounds:
             return
         others = [x for x in group.seconds if x != first]
-        rivals = [x for x in others if rivals is None or x in rivals]
-        found = {"ours": member not in rivals, "threads": cores()}
+        given = others if rivals is None else rivals
+        found = {"ours": member not in given, "threads": cores()}
         found |= {**(info or {}), **group.info.get(member, {})}
         if "bytes" in found and "share" not in found:
             found["share"] = found["bytes"] / statistics.median(rounds) / self._triad()
         self._benchmark.extra_info |= found
-        if rival := group.fastest(rivals or others):
+        rivals = [x for x in others if x in given] or (others if given else [])
+        if rival := group.fastest(rivals):
             self._benchmark.extra_info |= {"rival": rival, **asdict(group.ratio_to(rival, member))}
             if member == first:
-                self._judge(group, rival, member, rivals)
+                self._judge(group, rival, member, given)
 
     def _measured(self, members: Mapping[str, Work | Steps], rtol: float | None) -> Group:
         """Return the last group that was measured if it is this one; measure it otherwise."""

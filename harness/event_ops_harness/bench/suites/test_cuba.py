@@ -20,7 +20,6 @@ from event_ops_harness.networks.cuba.rivals import RIVALS
 
 SIZES = (4000, 40_000)
 NEURON_STEPS = 40_000_000  # per round: about as long at every size
-LARGE = 200_000
 MODEL = CubaParameters()
 
 
@@ -36,7 +35,7 @@ def steps_for(neurons):
 
 def rounds_for(neurons, rounds):
     """Take fewer for large networks: Brian2 draws its synapses anew in each round, for a minute there."""
-    return rounds if neurons < LARGE else min(rounds, 3)
+    return rounds if neurons < 200_000 else min(rounds, 3)
 
 
 @functools.lru_cache(maxsize=1)
