@@ -24,7 +24,7 @@ class Results:
 
     @classmethod
     def read(cls, folder: Path) -> Results:
-        """Those of a results folder; a catalog that cannot be read counts as empty."""
+        """Read those of a results folder; a catalog that cannot be read counts as empty."""
         files = read(folder).found
         found, measured = files["matrix"], files.get("catalog", {})
         return cls((matrix(found, Ids()), found), (compared(groups(measured)), measured))

@@ -19,7 +19,7 @@ def python_path(*folders):
 
 
 def run_benchmark(output, *words):
-    """What came of a benchmark that writes a file, `output`; and the file's content."""
+    """Run a benchmark that writes a file, `output`; return what came of it, and the file's content."""
     command = [sys.executable, "-m", "event_ops_harness.bench", *words, "--benchmark-json", str(output)]
     done = subprocess.run(command, env=_alone(), capture_output=True, text=True, check=False)
     assert output.exists(), done.stdout + done.stderr
@@ -32,7 +32,7 @@ def _alone():
 
 
 def run_pytest(folder, *options, **environment):
-    """What came of pytest in `folder`, which is not a worker of ours."""
+    """Run pytest in `folder`, not as a worker of ours, and return what came of it."""
     known = {point.name for point in importlib.metadata.entry_points(group="pytest11")}
     plugins = [word for name, module in PLUGINS.items() if name not in known for word in ("-p", module)]
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *plugins, *options]

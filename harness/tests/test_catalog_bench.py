@@ -140,9 +140,9 @@ def test_no_rival_takes_spike_ids():
 
 
 def test_gradients_are_of_the_last_case_of_each_orientation():
-    names = [case.name for case in test_catalog.largest(OPERATORS["csr_event_matmat"])]
+    names = [case.name for case in test_catalog.gradient_cases(OPERATORS["csr_event_matmat"])]
     assert names == ["100k-100-n32-1.00%", "100k-100-n32-1.00%-transposed"]
-    assert test_catalog.largest(OPERATORS["trace_decay"]) == []
+    assert test_catalog.gradient_cases(OPERATORS["trace_decay"]) == []
 
 
 def test_gradients_are_by_all_that_an_operator_is_linear_in_and_events_count_as_numbers():

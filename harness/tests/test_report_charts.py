@@ -20,7 +20,7 @@ def bars_of(svg: str) -> list[tuple[float, float]]:
 
 
 def bars_kinds(group: Group) -> dict[str, str]:
-    """Whether each member's name is drawn as ours or as a rival's."""
+    """Return whether each member's name is drawn as ours or as a rival's."""
     drawn = ratio_bars(group, ratio_scale([group]))
     return {name: kind for kind, name in re.findall(r'class="name (\w+)"[^>]*>([^<]+)<', drawn)}
 

@@ -144,4 +144,4 @@ def main(argv: Sequence[str], repository: Path = HARNESS.parent) -> int:
 
 def command_of(words: Sequence[str]) -> list[str]:
     """Return what Python runs for a benchmark with its options."""
-    return ["-m", compare.__module__.rpartition(".")[0], *words]
+    return ["-m", f"{__package__}", *words]

@@ -56,9 +56,7 @@ def take_turns(
     found: dict[str, list[T]] = {name: [] for name in jobs}
     failed: dict[str, str] = {}
     for turn in range(rounds):
-        for name in list(jobs)[:: -1 if turn % 2 else 1]:
-            if name in failed:
-                continue
+        for name in [x for x in list(jobs)[:: -1 if turn % 2 else 1] if x not in failed]:
             say(f"round {turn + 1} of {rounds}: {name}")
             try:
                 found[name].append(jobs[name]())

@@ -45,6 +45,14 @@ def members_of(operator: Operator, case: Case, backends: tuple[str, ...]) -> dic
     return members
 
 
+@functools.lru_cache(maxsize=1)
+def ideal_of(operator: Operator, case: Case) -> dict[str, int]:
+    """Count the bytes and operations that a call cannot do without, once for all members."""
+    problem = problem_of(operator, case)
+    counts = {"bytes": traffic.bytes_moved, "operations": traffic.operations}
+    return {name: count(operator, problem.args, problem.kwargs) for name, count in counts.items()}
+
+
 def report(
     in_turns: InTurns, operator: Operator, case: Case, member: str, backends: tuple[str, ...], **info: Any
 ) -> None:
@@ -52,11 +60,9 @@ def report(
     members, rivals = members_of(operator, case, backends), rivals_of(operator.name)
     if member not in members:
         pytest.skip(f"{member} does not compute this")
-    problem = problem_of(operator, case)
     libraries = rivals[member].distributions if member in rivals else ("jax", *LIBRARIES.get(member, ()))
     info["ours"] = member == backends[0] or member not in (*rivals, REFERENCE)
-    info |= {"operator": operator.name, "per": problem.per, "versions": installed(*libraries)}
-    info["bytes"] = traffic.bytes_moved(operator, problem.args, problem.kwargs)
-    info["operations"] = traffic.operations(operator, problem.args, problem.kwargs)
+    info |= {"operator": operator.name, "per": problem_of(operator, case).per}
+    info |= {"versions": installed(*libraries), **ideal_of(operator, case)}
     rtol = 2 * case.relative_tolerance(operator.dtypes[0])
     in_turns(members, member, rivals=(*rivals, REFERENCE), rtol=rtol, info=info)

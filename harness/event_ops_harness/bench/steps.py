@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.cases import Case
+from event_ops.cases import BENCHMARK, Case
 from event_ops.discover import Operator
 from event_ops_harness.bench.timing import Steps, repeated
 
@@ -70,6 +70,11 @@ class Problem:
 def named(operator: Operator, case: Case) -> str:
     """Return the name of what is measured: operator, case, dtype."""
     return f"{operator.name} {case.name} {operator.dtypes[0]}"
+
+
+def largest(operator: Operator) -> list[Case]:
+    """Return the last case to be measured of each orientation, the largest."""
+    return list({"transposed" in case.name: case for case in operator.tagged(BENCHMARK)}.values())
 
 
 def make_problem(operator: Operator, case: Case) -> Problem:

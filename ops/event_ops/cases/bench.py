@@ -86,7 +86,7 @@ def active_flags(events: np.ndarray, neurons: int, encoding: str = "flags") -> n
 def active_counts(events: np.ndarray, neurons: int, encoding: str = "flags") -> np.ndarray:
     """Return how many events each neuron has, given as `active_flags` takes them."""
     if encoding == "ids":
-        return np.bincount(events[(events >= 0) & (events < neurons)], minlength=neurons)
+        return np.bincount(events[inside(events, 0, neurons)], minlength=neurons)
     if encoding == "bits":
         return np.unpackbits(events.view(np.uint8), count=neurons, bitorder="little")
     return np.count_nonzero(events, axis=tuple(range(1, events.ndim)))
@@ -94,7 +94,12 @@ def active_counts(events: np.ndarray, neurons: int, encoding: str = "flags") -> 
 
 def met(counts: np.ndarray, indices: np.ndarray) -> int:
     """Add up the counts (or flags) at the columns of all entries; a column out of range has none."""
-    return int(counts[indices[(indices >= 0) & (indices < counts.size)]].sum())
+    return int(counts[indices[inside(indices, 0, counts.size)]].sum())
+
+
+def inside(ids: Any, low: int, high: int) -> np.ndarray:
+    """Return which ids are in [low, high)."""
+    return (ids >= low) & (ids < high)
 
 
 def rows_of(indptr: np.ndarray, active: np.ndarray, *arrays: np.ndarray) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases.bench import Call, Count, Outs, active_counts, met
+from event_ops.cases.bench import Call, Count, Outs, active_counts, inside, met
 
 
 def sparse_product(call: Call, outs: Outs) -> int:
@@ -47,11 +47,6 @@ def terms(counts: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: 
 def spanned(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """Return the columns of the entries that rows have."""
     return indices[indptr[0] : indptr[-1]]
-
-
-def inside(ids: Any, low: int, high: int) -> np.ndarray:
-    """Return which ids are in [low, high)."""
-    return (ids >= low) & (ids < high)
 
 
 def _structure(call: Call) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
 from event_ops_harness.bench import members
 from event_ops_harness.bench.rivals import rivals_of
-from event_ops_harness.bench.steps import called, named
+from event_ops_harness.bench.steps import called, largest, named
 from event_ops_harness.results import installed
 
 GRADIENT = ("value_and_grad", "value")
@@ -33,7 +33,7 @@ def pytest_generate_tests(metafunc):
         names = {op.name: [*members.backends_of(op), *rivals_of(op.name)] for op in chosen}
         asked = [(op, case, x) for op in chosen for case in op.tagged(BENCHMARK) for x in names[op.name]]
     else:
-        asked = [(op, case, x) for op in chosen for case in largest(op) for x in GRADIENT]
+        asked = [(op, case, x) for op in chosen for case in gradient_cases(op) for x in GRADIENT]
     nothing = pytest.param("", "", "", marks=pytest.mark.skip("no operator says what it is linear in"))
     metafunc.parametrize(
         ("operator", "case", "member"),
@@ -73,10 +73,8 @@ def test_operator(in_turns, at, member):
     members.report(in_turns, operator, case, member, members.backends_of(operator))
 
 
-def largest(operator):
-    """Return the last case of each orientation; none of an operator without a gradient."""
-    cases = operator.tagged(BENCHMARK) if operator.bench.linear else ()
-    return list({"transposed" in case.name: case for case in cases}.values())
+def gradient_cases(operator):
+    return largest(operator) if operator.bench.linear else []
 
 
 @functools.lru_cache(maxsize=1)

@@ -29,6 +29,7 @@ from event_ops_harness.bench.rivals import rivals_of
 PER_ROW = 100
 NEURONS = 100_000  # of the matrix that spikes meet
 DECADES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+SPIKES = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000)
 CURVES = defaultdict(dict)  # (series, member) -> size -> seconds, of this run
 
 
@@ -38,10 +39,11 @@ def entries(size, rng, dtype, index_dtype):
     return (*arrays, numbers(rng, rows, dtype)), {"shape": (rows, rows)}
 
 
-def spikes(size, rng, dtype, index_dtype, neurons=NEURONS):
-    arrays = fixed_degree_csr(rng, (neurons, neurons), PER_ROW, dtype, index_dtype)
-    events = rng.permutation(np.arange(neurons) < size)
-    return (*arrays, events), {"shape": (neurons, neurons), "transpose": True}
+def spikes(size, rng, dtype, index_dtype):
+    shape = NEURONS, NEURONS
+    arrays = fixed_degree_csr(rng, shape, PER_ROW, dtype, index_dtype)
+    events = rng.permutation(np.arange(NEURONS) < size)
+    return (*arrays, events), {"shape": shape, "transpose": True}
 
 
 def neurons(size, rng, dtype, index_dtype):
@@ -54,11 +56,7 @@ OPERATORS = {operator.name: operator for operator in operators()}
 # What grows -> operator, how its arguments of a size are made, and the usual sizes.
 SERIES = {
     "csr_matvec by entries": ("csr_matvec", entries, DECADES),
-    "csr_event_matvec by spikes": (
-        "csr_event_matvec",
-        spikes,
-        (10, 30, 100, 300, 1000, 3000, 10_000, 30_000),
-    ),
+    "csr_event_matvec by spikes": ("csr_event_matvec", spikes, SPIKES),
     "lif_step by neurons": ("lif_step", neurons, DECADES),
 }
 

@@ -13,24 +13,17 @@ from statistics import median
 
 import pytest
 
-from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
 from event_ops_harness.bench import traffic
 from event_ops_harness.bench.fresh import ProcessError, ask, group_of, take_turns
 from event_ops_harness.bench.plugin import cores
-from event_ops_harness.bench.steps import named
+from event_ops_harness.bench.steps import largest, named
 from event_ops_harness.bench.turns import Group
 
 pytestmark = pytest.mark.skipif(cores() < 2, reason="this process may use one core")
 TRIAD = "STREAM triad"
 ONE = "1 thread"
 MEMBERS = {f"{cores()} threads": cores(), ONE: 1}
-
-
-def largest(operator):
-    """Return the last case of each orientation, the largest."""
-    last = {case.name.endswith("transposed"): case for case in operator.tagged(BENCHMARK)}
-    return list(last.values())
 
 
 CASES = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, entries_of, rows_of, size
-from event_ops.cases.operations import arrivals, inside
+from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, entries_of, inside, rows_of, size
+from event_ops.cases.operations import arrivals
 
 
 def _moved(call: Call, outs: Outs) -> int:
