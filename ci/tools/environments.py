@@ -12,7 +12,7 @@ import nox
 
 ROOT = Path(__file__).parents[2]
 CONSTRAINTS = ROOT / "ci" / "constraints"
-DISTRIBUTIONS = ("packages/ffi-bridge", "ops", "harness")
+DISTRIBUTIONS = ("packages/ptx-on-cpu", "packages/ffi-bridge", "ops", "harness")
 SUPPORTED = ("3.11", "3.12", "3.13")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -49,8 +49,8 @@ def install(session: nox.Session, *requirements: str, pins: str | None = None) -
 
 
 def workspace(*extras: str) -> list[str]:
-    """The three distributions, editable, each with `extras`."""
-    ours = {"harness": extras, "ops": (), "packages/ffi-bridge": ()}
+    """The four distributions, editable, each with `extras`."""
+    ours = {"harness": extras, "ops": (), "packages/ffi-bridge": (), "packages/ptx-on-cpu": ()}
     return [
         arg
         for folder, chosen in ours.items()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "ci" / "constraints"
-DISTRIBUTIONS = ("packages/ffi-bridge", "ops", "harness")
+DISTRIBUTIONS = ("packages/ptx-on-cpu", "packages/ffi-bridge", "ops", "harness")
 HEADER = "# Written by `nox -s constraints`. {what}.\n"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("packages/ffi-bridge/ffi_bridge", "ops/event_ops", "harness/event_ops_harness")
+PACKAGES = ("packages/ptx-on-cpu/ptx_on_cpu", "packages/ffi-bridge/ffi_bridge", "ops/event_ops", "harness/event_ops_harness")
 VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 
 
