@@ -1,0 +1,1 @@
+"""Machine code of kernels, and the scheduler that runs blocks and threads."""

@@ -1,0 +1,164 @@
+"""What threads get when they have met: values of other lanes, votes, reductions, counts of a barrier."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+
+from ptx_on_cpu.engine.records import IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING
+
+WARP: Final = 32
+UP: Final = MEETINGS.index("shfl.up")
+DOWN: Final = MEETINGS.index("shfl.down")
+BFLY: Final = MEETINGS.index("shfl.bfly")
+IDX: Final = MEETINGS.index("shfl.idx")
+ALL: Final = MEETINGS.index("vote.all")
+ANY: Final = MEETINGS.index("vote.any")
+UNI: Final = MEETINGS.index("vote.uni")
+BALLOT: Final = MEETINGS.index("vote.ballot")
+MATCH_ANY: Final = MEETINGS.index("match.any")
+MATCH_ALL: Final = MEETINGS.index("match.all")
+ACTIVE: Final = MEETINGS.index("activemask")
+R_ADD: Final = MEETINGS.index("redux.add")
+R_MIN: Final = MEETINGS.index("redux.min")
+R_MAX: Final = MEETINGS.index("redux.max")
+R_AND: Final = MEETINGS.index("redux.and")
+R_OR: Final = MEETINGS.index("redux.or")
+R_XOR: Final = MEETINGS.index("redux.xor")
+BAR_AND: Final = MEETINGS.index("bar.and")
+BAR_OR: Final = MEETINGS.index("bar.or")
+# A value that nobody may rely on: that of a lane that takes no part.
+UNDEFINED: Final = np.uint64(0xDEADBEEFDEADBEEF)
+
+compiled: Any = njit(cache=True, nogil=True)
+
+
+@compiled
+def _combined(kind: int, total: int, value: int) -> int:
+    if kind == R_ADD:
+        return total + value
+    if kind == R_MIN:
+        return min(total, value)
+    if kind == R_MAX:
+        return max(total, value)
+    if kind == R_AND:
+        return total & value
+    if kind == R_OR:
+        return total | value
+    return total ^ value
+
+
+@compiled
+def _source(kind: int, lane: int, b: int, c: int) -> int:
+    """Return the lane that a shuffle reads, and -1 where it keeps its own value."""
+    limit, segment = c & 31, c >> 8 & 31
+    last = (lane & segment) | (limit & ~segment & 31)
+    if kind == UP:
+        return lane - b if lane - b >= last else -1
+    if kind == DOWN:
+        source = lane + b
+    elif kind == BFLY:
+        source = lane ^ b
+    else:
+        source = (lane & segment) | (b & ~segment & 31)
+    return source if source <= last else -1
+
+
+@compiled
+def meet_in_warp(threads: Any, first: int, members: Any, count: int) -> None:
+    """Give the lanes `members` of the warp of thread `first`, which are at one operation, its results."""
+    kind = np.int64(threads[first + members[0]].kind)
+    everybody, votes = 0, 0
+    total = np.int64(threads[first + members[0]].value)
+    for k in range(count):
+        value = np.int64(threads[first + members[k]].value)
+        everybody |= 1 << members[k]
+        votes |= (1 if value else 0) << members[k]
+        if k:
+            total = _combined(kind, total, value)
+    for k in range(count):
+        lane = np.int64(members[k])
+        thread = threads[first + lane]
+        if UP <= kind <= IDX:
+            source = _source(kind, lane, np.int64(thread.b & 31), np.int64(thread.c))
+            thread.predicate = source >= 0
+            if source < 0:
+                thread.result = thread.value
+            elif everybody >> source & 1:
+                thread.result = threads[first + source].value
+            else:
+                thread.result = UNDEFINED
+        elif kind == ALL:
+            thread.result = votes == everybody
+        elif kind == ANY:
+            thread.result = votes != 0
+        elif kind == UNI:
+            thread.result = votes == everybody or votes == 0
+        elif kind == BALLOT:
+            thread.result = votes
+        elif kind == ACTIVE:
+            thread.result = everybody
+        elif kind == MATCH_ANY or kind == MATCH_ALL:
+            same = 0
+            for other in range(count):
+                if threads[first + members[other]].value == thread.value:
+                    same |= 1 << members[other]
+            thread.predicate = same == everybody
+            thread.result = same if kind == MATCH_ANY or same == everybody else 0
+        else:
+            thread.result = np.uint64(total)
+    for k in range(count):
+        threads[first + members[k]].status = RUNNING
+
+
+@compiled
+def has_met(threads: Any, at: int, members: Any) -> int:
+    """Write the lanes that thread `at` waits for to `members`; return how many, or 0 if one is missing.
+
+    PTX asks for the same operation with the same mask, not for the same instruction: NVVM makes two copies
+    of a loop for lanes that meet in it.
+    """
+    first = at // WARP * WARP
+    found = 0
+    for lane in range(min(WARP, len(threads) - first)):
+        other = threads[first + lane]
+        is_here = (
+            other.status == IN_WARP and other.kind == threads[at].kind and other.mask == threads[at].mask
+        )
+        if threads[at].kind == ACTIVE or threads[at].mask >> lane & 1:
+            if is_here:
+                members[found] = lane
+                found += 1
+            elif threads[at].kind != ACTIVE and other.status <= PAUSED:
+                return 0
+    return found
+
+
+@compiled
+def meet_in_block(block: Any, threads: Any, barrier: int) -> bool:
+    """Let the threads at a barrier go on, if all that it waits for are there; return whether they are."""
+    there, votes, kind = 0, 0, 0
+    wanted = np.int64(block.unfinished)
+    for i in range(len(threads)):
+        if threads[i].status == IN_BLOCK and threads[i].b == barrier:
+            there += 1
+            votes += threads[i].value != 0
+            kind = np.int64(threads[i].kind)
+            if threads[i].c:
+                wanted = np.int64(threads[i].c)
+    if not there or there + np.int64(block.arrived[barrier]) < wanted:
+        return False
+    block.arrived[barrier] = 0
+    result = votes
+    if kind == BAR_OR:
+        result = np.int64(votes > 0)
+    elif kind == BAR_AND:
+        result = np.int64(votes == there)
+    for i in range(len(threads)):
+        if threads[i].status == IN_BLOCK and threads[i].b == barrier:
+            threads[i].result = np.uint64(result)
+            threads[i].value = 0
+            threads[i].status = RUNNING
+    return True

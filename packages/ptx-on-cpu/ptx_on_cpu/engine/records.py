@@ -1,0 +1,58 @@
+"""Records that machine code and the scheduler share, as NumPy dtypes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+# What a thread is doing; those up to PAUSED can still come to a meeting.
+RUNNING, IN_WARP, IN_BLOCK, IN_GRID, PAUSED, ENDED, FAULT = range(7)
+
+# What a thread waits for, with the lanes of its warp or the threads of its block.
+MEETINGS: Final = (
+    *("warp.sync", "shfl.up", "shfl.down", "shfl.bfly", "shfl.idx"),
+    *("vote.all", "vote.any", "vote.uni", "vote.ballot", "match.any", "match.all", "activemask"),
+    *("redux.add", "redux.min", "redux.max", "redux.and", "redux.or", "redux.xor"),
+    *("bar.sync", "bar.and", "bar.or", "bar.popc", "grid"),
+)
+
+# Why a launch failed; 0 where it did not.
+(
+    FINE, OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNINITIALISED, TRAP, RACE,
+    DEADLOCK, DIVERGED, ENDLESS, TOO_LARGE, MISSING_LANE, STACK,
+) = range(13)  # fmt: skip
+
+# A thread. `state`: where it goes on; `rank`: in its block; `kind`, `pc`: of what it waits for, with operands
+# `mask`, `b`, `c`, `value` and what it gets, `result` and `predicate`; `fault`, `address`, `size`: what failed.
+THREAD: Final = np.dtype(
+    [
+        *(
+            (name, "u4")
+            for name in ("state", "status", "rank", "x", "y", "z", "kind", "pc", "mask", "b", "c")
+        ),
+        *((name, "u4") for name in ("predicate", "fault", "size", "aligned", "pauses")),
+        *((name, "u8") for name in ("value", "result", "address")),
+    ]
+)
+
+# A block, and what its machine code needs to know of the launch.
+BLOCK: Final = np.dtype(
+    [
+        *((name, "u8") for name in ("params", "shared", "shared_shadow", "frames", "order", "buffers")),
+        *((name, "u8") for name in ("num_buffers", "call_host", "races", "counts", "trace")),
+        *((name, "u4") for name in ("shared_size", "dynamic", "ntid_x", "ntid_y", "ntid_z")),
+        *((name, "u4") for name in ("nctaid_x", "nctaid_y", "nctaid_z", "ctaid_x", "ctaid_y", "ctaid_z")),
+        *((name, "u4") for name in ("number", "unfinished", "local_size", "arrived_wanted")),
+        ("arrived", "u4", (16,)),
+    ],
+    align=True,
+)
+
+# A buffer in global memory; `shadow`: a byte for each of its bytes that says whether it was written, or 0.
+BUFFER: Final = np.dtype([(name, "u8") for name in ("first", "end", "shadow", "races", "read_only")])
+
+
+def offset(record: np.dtype[Any], name: str) -> int:
+    """Return where a field lies in a record."""
+    return record.fields[name][1]  # pyright: ignore[reportOptionalSubscript]

@@ -1,0 +1,204 @@
+"""Run the blocks of a grid: every thread up to where it waits, then let those go on that have met.
+
+A block whose threads do nothing but pause in loops waits for another block, which then begins, too: spin locks
+and flags between blocks, and a synchronisation of the grid, find all the blocks that they need.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ptx_on_cpu.engine.exchange import ACTIVE, WARP, compiled, has_met, meet_in_block, meet_in_warp
+from ptx_on_cpu.engine.records import (
+    DEADLOCK,
+    DIVERGED,
+    ENDED,
+    ENDLESS,
+    FAULT,
+    FINE,
+    IN_BLOCK,
+    IN_GRID,
+    IN_WARP,
+    PAUSED,
+    RUNNING,
+    TOO_LARGE,
+)
+
+BARRIERS: Final = 16
+# What `_step` says of a block.
+AGAIN, YIELDED, AT_GRID, FINISHED, FAILED = range(5)
+# After so many pauses of all threads without another event, the next block begins.
+_PATIENCE_OF_A_BLOCK: Final = 4
+_GARBAGE: Final = 0xFF  # in shared memory at first: nobody may count on what is there
+
+
+@intrinsic
+def _call(typing: Any, run: Any, block: Any, threads: Any, count: Any, frame_size: Any) -> Any:
+    """Call the machine code `run` by its address."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [word] * 4).as_pointer()
+        builder.call(builder.inttoptr(arguments[0], kind), list(arguments[1:]))
+        return word(0)
+
+    return types.int64(*[types.int64] * 5), emit
+
+
+@compiled
+def _release(block: Any, threads: Any) -> int:
+    """Let threads go on that have met, or paused; return what the block can do next."""
+    members = np.empty(WARP, np.int64)
+    unfinished, paused, at_grid = 0, 0, 0
+    for i in range(len(threads)):
+        status = threads[i].status
+        if status == FAULT:
+            return FAILED
+        unfinished += status != ENDED
+        paused += status == PAUSED
+        at_grid += status == IN_GRID
+    block.unfinished = unfinished
+    if unfinished == 0:
+        return FINISHED
+    moved = False
+    for active in range(2):  # the active lanes are those that nothing else can wake
+        if active and (moved or paused):
+            break
+        for i in range(len(threads)):
+            if threads[i].status == IN_WARP and (threads[i].kind == ACTIVE) == bool(active):
+                count = has_met(threads, i, members)
+                if count:
+                    meet_in_warp(threads, i // WARP * WARP, members, count)
+                    moved = True
+    if not moved:
+        for barrier in range(BARRIERS):
+            moved |= meet_in_block(block, threads, barrier)
+    for i in range(len(threads)):
+        if threads[i].status == PAUSED:
+            threads[i].status = RUNNING
+            threads[i].pauses += 1
+    if moved:
+        return AGAIN
+    if paused:
+        return YIELDED
+    return AT_GRID if at_grid == unfinished else FAILED
+
+
+@compiled
+def _diverged(block: Any, threads: Any) -> bool:
+    """Return whether threads of one warp wait at different places for one barrier that wants them at one."""
+    places = np.full((len(threads) // WARP + 1, BARRIERS), -1)
+    for i in range(len(threads)):
+        if threads[i].status == IN_BLOCK and threads[i].aligned:
+            warp, barrier = i // WARP, threads[i].b % BARRIERS
+            place = np.int64(threads[i].pc)
+            if places[warp, barrier] >= 0 and places[warp, barrier] != place:
+                return True
+            places[warp, barrier] = place
+    return False
+
+
+@compiled
+def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> None:
+    """Make a block ready for its first step."""
+    block.number = number
+    block.ctaid_x = number % block.nctaid_x
+    block.ctaid_y = number // block.nctaid_x % block.nctaid_y
+    block.ctaid_z = number // (block.nctaid_x * block.nctaid_y)
+    block.unfinished = len(threads)
+    for barrier in range(BARRIERS):
+        block.arrived[barrier] = 0
+    for i in range(len(threads)):
+        threads[i].state = threads[i].status = threads[i].pauses = threads[i].fault = 0
+        threads[i].rank = i
+        threads[i].x = i % block.ntid_x
+        threads[i].y = i // block.ntid_x % block.ntid_y
+        threads[i].z = i // (block.ntid_x * block.ntid_y)
+    shared[:] = _GARBAGE
+    shadow[:] = 0
+
+
+@compiled
+def run_blocks(
+    run: int,
+    frame_size: int,
+    order: Any,
+    blocks: Any,
+    threads: Any,
+    shared: Any,
+    shadow: Any,
+    patience: int,
+    all_at_once: bool,
+) -> Any:
+    """Run the blocks `order`; `blocks`, `threads`, `shared`, `shadow`: a row for each that can be unfinished.
+
+    Returns:
+        Why it failed, FINE if it did not, and the row of the block that did.
+    """  # fmt: skip
+    room = len(blocks)
+    is_busy = np.zeros(room, np.bool_)
+    is_at_grid = np.zeros(room, np.bool_)
+    quiet = np.zeros(room, np.int64)  # steps in which threads have only paused
+    next_block, unfinished = 0, 0
+    if all_at_once and len(order) > room:
+        return TOO_LARGE, 0
+    while next_block < len(order) or unfinished:
+        goes_on = False  # without another block
+        for row in range(room):
+            goes_on |= is_busy[row] and not is_at_grid[row] and quiet[row] < _PATIENCE_OF_A_BLOCK
+        if next_block < len(order) and unfinished < room and (all_at_once or not goes_on):
+            row = 0
+            while is_busy[row]:
+                row += 1
+            _begin(blocks[row], threads[row], order[next_block], shared[row], shadow[row])
+            is_busy[row], is_at_grid[row], quiet[row] = True, False, 0
+            next_block += 1
+            unfinished += 1
+            if all_at_once and next_block < len(order):
+                continue
+        stuck = True
+        for row in range(room):
+            if not is_busy[row] or is_at_grid[row]:
+                continue
+            stuck = False
+            said = AGAIN
+            while said == AGAIN:
+                _call(run, blocks[row:].ctypes.data, threads[row].ctypes.data, threads.shape[1], frame_size)
+                if _diverged(blocks[row], threads[row]):
+                    return DIVERGED, row
+                said = _release(blocks[row], threads[row])
+                quiet[row] = quiet[row] + 1 if said == YIELDED else 0
+            if said == FINISHED:
+                is_busy[row] = False
+                unfinished -= 1
+            elif said == AT_GRID:
+                is_at_grid[row] = True
+            elif said == FAILED:
+                return _reason(threads[row]), row
+            elif quiet[row] > patience:
+                return ENDLESS, row
+        if stuck:
+            if next_block < len(order) and unfinished < room:
+                continue
+            if next_block < len(order):
+                return TOO_LARGE, 0
+            for row in range(room):
+                if is_at_grid[row]:
+                    is_at_grid[row] = False
+                    for i in range(threads.shape[1]):
+                        if threads[row, i].status == IN_GRID:
+                            threads[row, i].status = RUNNING
+    return FINE, 0
+
+
+@compiled
+def _reason(threads: Any) -> int:
+    for i in range(len(threads)):
+        if threads[i].status == FAULT:
+            return np.int64(threads[i].fault)
+    return DEADLOCK

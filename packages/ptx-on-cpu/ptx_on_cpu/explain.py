@@ -1,0 +1,91 @@
+"""Say in words why a launch failed: what, where, which thread, and what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW, Buffers
+from ptx_on_cpu.engine.grid import Failure
+from ptx_on_cpu.engine.host import Host
+from ptx_on_cpu.engine.records import (
+    DIVERGED,
+    ENDED,
+    ENDLESS,
+    FAULT,
+    MISALIGNED,
+    OUT_OF_BOUNDS,
+    READ_ONLY,
+    TOO_LARGE,
+    TRAP,
+    UNINITIALISED,
+)
+from ptx_on_cpu.syntax.program import Instruction
+
+_AXES: Final = "xyz"
+
+
+def explain(
+    name: str, instructions: Sequence[Instruction], failure: Failure, buffers: Buffers, host: Host
+) -> str:
+    """Return the message for a failed launch of the kernel `name`."""
+    block = tuple(int(failure.block[f"ctaid_{axis}"]) for axis in _AXES)
+    if failure.why == TOO_LARGE:
+        return f"kernel '{name}': its blocks wait for each other, and there are more than can run at once"
+    if failure.why in (OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNINITIALISED, TRAP):
+        thread = failure.threads[failure.threads["status"] == FAULT][0]
+        place = tuple(int(thread[axis]) for axis in _AXES)
+        what = _access(failure, thread, instructions, buffers, host)
+        where = _where(instructions, int(thread["pc"]))
+        return f"kernel '{name}': thread {place} of block {block} {what}\n  at {where}"
+    return f"kernel '{name}': in block {block}, {_waiting(failure, instructions)}"
+
+
+def _where(instructions: Sequence[Instruction], pc: int) -> str:
+    """Return an instruction, behind the line of its source where the PTX names it."""
+    each = instructions[pc]
+    return f"{each.line}: `{each}`" if each.line else f"`{each}` (compile with line numbers for its source)"
+
+
+def _access(
+    failure: Failure, thread: Any, instructions: Sequence[Instruction], buffers: Buffers, host: Host
+) -> str:
+    if failure.why == TRAP:
+        return f"failed an assertion: {host.assertion}" if host.assertion else "trapped"
+    name = instructions[int(thread["pc"])].name
+    how = {"ld": "reads", "ldu": "reads", "st": "writes"}.get(name, "updates")
+    pointer, size = int(thread["address"]), int(thread["size"])
+    memory = _memory(pointer, failure.block, buffers)
+    if failure.why == MISALIGNED:
+        return f"{how} {size} bytes {memory}; an address must be a multiple of the {size} bytes"
+    if failure.why == READ_ONLY:
+        return f"{how} {size} bytes {memory}, which is read-only: an input, or a constant"
+    if failure.why == UNINITIALISED:
+        return f"{how} {size} bytes {memory}, which nobody has written"
+    return f"{how} {size} bytes out of bounds, {memory}"
+
+
+def _memory(pointer: int, block: Any, buffers: Buffers) -> str:
+    """Return where a pointer leads to."""
+    window, address = pointer >> ADDRESS_BITS, pointer & ADDRESS_MASK
+    if window == SHARED_WINDOW:
+        return f"at byte {address} of shared memory, which has {int(block['shared_size'])}"
+    if window == LOCAL_WINDOW:
+        return f"at byte {address} of its local memory, which has {int(block['local_size'])}"
+    buffer = buffers.named(pointer)
+    if buffer is None:
+        return f"at address {address:#x}, where no buffer of this launch is"
+    return f"at byte {address - buffer.address} of {buffer.name}, which has {buffer.size}"
+
+
+def _waiting(failure: Failure, instructions: Sequence[Instruction]) -> str:
+    """Return what the threads of a block wait for."""
+    waiting = failure.threads[failure.threads["status"] < ENDED]
+    places = Counter(int(pc) for pc in waiting["pc"])
+    lines = "".join(f"\n  {count} at {_where(instructions, pc)}" for pc, count in places.most_common())
+    if failure.why == ENDLESS:
+        return f"threads go through loops without an end, or wait for what never comes:{lines}"
+    if failure.why == DIVERGED:
+        return f"threads of one warp wait at different places for a barrier that all have to reach at one:{lines}"
+    return f"threads wait for ever, for others that wait elsewhere or have ended:{lines}"

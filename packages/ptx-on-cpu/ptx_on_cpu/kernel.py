@@ -1,0 +1,182 @@
+"""A compiled kernel, and its launches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from ptx_on_cpu.buffers import Buffer, Buffers
+from ptx_on_cpu.engine.grid import Grid
+from ptx_on_cpu.engine.host import Host
+from ptx_on_cpu.engine.jit import compiled
+from ptx_on_cpu.errors import LaunchError
+from ptx_on_cpu.explain import explain
+from ptx_on_cpu.syntax.program import Function, Instruction
+from ptx_on_cpu.translate.function import Layout, Options, Translation
+from ptx_on_cpu.translate.runtime import runtime
+
+MAX_SHARED: Final = 227 * 1024  # bytes for a block, from compute capability 9.0 on
+MAX_THREADS: Final = 1024
+PATIENCE: Final = 1 << 24
+_ROOM: Final = 16  # behind the parameters, which machine code may read in wide words
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What is checked beside bounds, alignment, read-only buffers and waiting, which always are.
+
+    `initialised`: reads of shared memory and of outputs that nobody has written. `races`: accesses to one
+    place of shared or global memory that nothing orders.
+    """
+
+    initialised: bool = False
+    races: bool = False
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch that has succeeded."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    printed: str = ""
+
+
+class Kernel:
+    """A kernel, compiled for the CPU; made by `Module.kernel`."""
+
+    def __init__(
+        self,
+        function: Function,
+        layout: Layout,
+        shared: int,
+        variables: Sequence[Buffer],
+        checks: Checks,
+        counted: bool,
+        objects: MutableMapping[str, bytes] | None,
+    ) -> None:
+        self.name = function.name
+        self.checks = checks
+        self.static_shared = shared
+        self._function, self._layout, self._variables = function, layout, tuple(variables)
+        self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
+        translation = Translation(function, layout, Options(checks.initialised, checks.races, counted))
+        body = translation.translated()
+        self._frame_size = translation.frame_size
+        text = "\n".join([body, runtime(), *sorted(translation.text.declared.values())])
+        self._code = compiled(text, objects)
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """Return its instructions; device functions are in the place of their calls."""
+        return tuple(self._function.body)
+
+    @property
+    def parameter_sizes(self) -> list[int]:
+        """Return the bytes of each parameter."""
+        return [parameter.size for parameter in self._function.params]
+
+    def launch(
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Sequence[Any],
+        *,
+        shared: int = 0,
+        buffers: Buffers | None = None,
+        seed: int | None = None,
+        patience: int = PATIENCE,
+        parallel: bool = False,
+    ) -> Launch:
+        """Run the kernel.
+
+        Args:
+            grid, block: one to three extents.
+            arguments: one for each parameter: a NumPy array (its address is passed), a number of NumPy, or
+                bytes, in which pointers are those that `buffers.add` has returned.
+            shared: bytes of dynamic shared memory.
+            buffers: the memory that pointers in `bytes` lead to.
+            seed: run blocks and threads in another order; None: from first to last.
+            parallel: run blocks on all cores; sums by atomics may differ in their last bits then.
+            patience: turns of loops after which threads that do nothing else count as an endless loop.
+
+        Raises:
+            LaunchError: the kernel did what it must not, or does not take these arguments.
+        """
+        extents, threads = _extents("grid", grid), _extents("block", block)
+        if math.prod(threads) > MAX_THREADS or self.static_shared + shared > MAX_SHARED:
+            raise LaunchError(
+                f"kernel '{self.name}': a block of {threads} threads with {self.static_shared + shared} bytes of "
+                f"shared memory; a GPU has at most {MAX_THREADS} threads and {MAX_SHARED} bytes for a block"
+            )
+        known = self.buffers() if buffers is None else buffers
+        params = self._packed(arguments, known)
+        grid_of_blocks = Grid(self._code.run, extents, threads, self._frame_size, self._layout.local_size)
+        with Host() as host:
+            failure = grid_of_blocks.run(
+                params,
+                known,
+                host,
+                (self.static_shared + shared, shared),
+                self.checks.initialised,
+                seed,
+                patience,
+                cooperative=self._synchronises_grid,
+                parallel=parallel,
+            )
+        if failure is not None:
+            raise LaunchError(explain(self.name, self.instructions, failure, known, host))
+        return Launch(extents, threads, host.printed)
+
+    def buffers(self) -> Buffers:
+        """Return the buffers that each launch has, to which others can be added: the module's variables."""
+        known = Buffers()
+        known.add(Buffer("the parameters", 0, 0, is_read_only=True))  # `_packed` puts them there
+        for variable in self._variables:
+            known.add(variable)
+        return known
+
+    def _packed(self, arguments: Sequence[Any], known: Buffers) -> int:
+        """Return the pointer to the parameters in memory."""
+        parameters = self._function.params
+        if len(arguments) != len(parameters):
+            raise LaunchError(
+                f"kernel '{self.name}' takes {len(parameters)} parameters; {len(arguments)} are given"
+            )
+        size = max((self._layout.params[p.name] + p.size for p in parameters), default=0)
+        packed = np.zeros(size + _ROOM, np.uint8)
+        for i, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
+            content = _content(i, argument, known)
+            if len(content) != parameter.size:
+                raise LaunchError(
+                    f"kernel '{self.name}': argument {i} has {len(content)} bytes, expected {parameter.size}"
+                )
+            at = self._layout.params[parameter.name]
+            packed[at : at + parameter.size] = np.frombuffer(content, np.uint8)
+        return known.put_parameters(packed)
+
+
+def _content(i: int, argument: Any, known: Buffers) -> bytes:
+    """Return what a parameter holds: for an array, a pointer to it."""
+    if isinstance(argument, np.ndarray):
+        buffer = Buffer(
+            f"argument {i}",
+            argument.ctypes.data,
+            argument.nbytes,
+            not argument.flags.writeable,
+            owner=argument,
+        )
+        return known.add(buffer).to_bytes(8, "little")
+    return bytes(argument) if isinstance(argument, bytes | bytearray) else np.asarray(argument).tobytes()
+
+
+def _extents(name: str, given: Sequence[int]) -> tuple[int, int, int]:
+    """Return three extents; raise LaunchError for others."""
+    found = (*map(int, given), 1, 1)[:3]
+    if not 1 <= len(given) <= 3 or min(found) < 1:
+        raise LaunchError(f"{name}={tuple(given)}; expected one to three positive integers")
+    return found[0], found[1], found[2]

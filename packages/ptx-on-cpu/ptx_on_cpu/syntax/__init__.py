@@ -1,0 +1,1 @@
+"""PTX text as functions, instructions and variables."""

@@ -1,0 +1,130 @@
+"""Parse PTX: the text that NVVM, NVRTC and Triton write for a GPU's assembler."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from ptx_on_cpu.errors import PtxSyntaxError
+from ptx_on_cpu.syntax.program import Function, Instruction, Program, Variable, width
+
+_COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_FILE: Final = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)".*$', re.MULTILINE)
+_MODULE_LINE: Final = re.compile(r"^\s*\.(?:version|target|address_size)\b.*$", re.MULTILINE)
+_SECTION: Final = re.compile(r"^\s*\.section[^{]*\{[^}]*\}", re.MULTILINE)
+_LOCATION: Final = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\b.*$", re.MULTILINE)
+_HEADER: Final = re.compile(r"\.(entry|func)\b([^;{]*)([;{])")
+_LABEL: Final = re.compile(r"([\w$]+)\s*:(?!:)\s*")
+_INSTRUCTION: Final = re.compile(r"(?:@(!?\s*[%$\w]+)\s+)?([\w.:]+)\s*(.*)", re.DOTALL)
+_BETWEEN_OPERANDS: Final = re.compile(r",(?![^<(\[]*[>)\]])")
+_VARIABLE: Final = re.compile(
+    r"\.(?P<space>param|global|shared|local|const)\s+(?:\.align\s+(?P<align>\d+)\s+)?"
+    r"(?:\.v(?P<lanes>[24])\s+)?\.(?P<kind>\w+)\s+"
+    r"(?:\.ptr\s+(?:\.(?:global|shared|local|const)\s+)?(?:\.align\s+\d+\s+)?)?"
+    r"(?P<name>[\w$%.]+)\s*(?P<dims>(?:\[\d*\]\s*)*)(?:=\s*(?P<init>.*))?",
+    re.DOTALL,
+)
+_REGISTERS: Final = re.compile(r"\.reg\s+(?:\.v[24]\s+)?\.(\w+)\s+(.*)", re.DOTALL)
+_REGISTER: Final = re.compile(r"\s*([\w%$.]+)(?:<(\d+)>)?")
+
+
+def parse(ptx: str) -> Program:
+    """Return the functions and variables of a module; raise PtxSyntaxError for text that is no PTX."""
+    text = _COMMENT.sub(" ", ptx.rstrip("\0"))
+    if not re.match(r"\s*\.version\b", text):
+        raise PtxSyntaxError(f"this is no PTX, which begins with .version: {ptx[:60]!r}")
+    files = {number: path.rsplit("/", 1)[-1] for number, path in _FILE.findall(text)}
+    for pattern in (_FILE, _MODULE_LINE, _SECTION):
+        text = pattern.sub("", text)
+    text = _LOCATION.sub(r".loc \1 \2;", text)
+    functions: dict[str, Function] = {}
+    variables: list[Variable] = []
+    at = 0
+    while header := _HEADER.search(text, at):
+        variables += _variables(text[at : header.start()], ";")
+        at = header.end()
+        if header[3] == "{":
+            end = _matching_brace(text, at)
+            function = _function(header[1] == "entry", header[2], text[at : end - 1], files)
+            functions[function.name] = function
+            at = end
+    return Program(functions, [*variables, *_variables(text[at:], ";")])
+
+
+def _matching_brace(text: str, at: int) -> int:
+    """Return the place behind the brace that closes the one before `at`."""
+    depth = 1
+    for brace in re.finditer(r"[{}]", text[at:]):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return at + brace.end()
+    raise PtxSyntaxError("a function has no end: a brace is missing")
+
+
+def _variables(text: str, between: str) -> list[Variable]:
+    return [found for statement in text.split(between) if (found := _variable(statement))]
+
+
+def _variable(text: str) -> Variable | None:
+    found = _VARIABLE.search(text)
+    if not found:
+        return None
+    size = max(1, width(found["kind"]) // 8) * int(found["lanes"] or 1)
+    extents = [int(n or 0) for n in re.findall(r"\[(\d*)\]", found["dims"])]
+    content = [x.strip() for x in re.split(r"[{},\s]+", found["init"] or "") if x.strip()]
+    align = int(found["align"] or size)
+    return Variable(found["name"], found["space"], align, size * math.prod(extents), content, found["kind"])
+
+
+def _function(is_entry: bool, header: str, body: str, files: dict[str, str]) -> Function:
+    name = re.search(
+        r"([\w$.]+)\s*\(|([\w$.]+)\s*$", re.sub(r"^\s*\([^)]*\)", "", header.split(".maxntid")[0])
+    )
+    if name is None:
+        raise PtxSyntaxError(f"a function has no name: {header.strip()!r}")
+    lists = [_variables(text, ",") for text in re.findall(r"\(([^()]*)\)", header)]
+    results = lists.pop(0) if not is_entry and re.match(r"\s*\(", header) else []
+    function = Function(name[1] or name[2], is_entry, results, lists[0] if lists else [])
+    # Braces of vector operands become angles, so that others are nothing but blocks.
+    body = re.sub(r"\{([^{};]*)\}", r"<\1>", body).replace("{", ";").replace("}", ";")
+    line = ""
+    for statement in map(str.strip, body.split(";")):
+        text = _labelled(function, statement)
+        if text.startswith(".loc "):
+            _, file, number = text.split()
+            line = f"{files.get(file, '?')}:{number}"
+        elif text.startswith("."):
+            _declare(function, text)
+        elif text:
+            function.body.append(_instruction(text, line))
+    return function
+
+
+def _labelled(function: Function, text: str) -> str:
+    """Note the labels in front of a statement, and return the statement."""
+    while label := _LABEL.match(text):
+        function.labels[label[1]] = len(function.body)
+        text = text[label.end() :]
+        if targets := re.match(r"\.branchtargets\s+(.*)", text, re.DOTALL):
+            function.targets[label[1]] = [target.strip() for target in targets[1].split(",")]
+            return ""
+    return text
+
+
+def _declare(function: Function, text: str) -> None:
+    """Note the registers or the variable that a directive declares."""
+    if registers := _REGISTERS.match(text):
+        for name, count in _REGISTER.findall(registers[2]):
+            names = [f"{name}{i}" for i in range(int(count))] if count else [name]
+            function.registers |= dict.fromkeys(names, registers[1])
+    elif variable := _variable(text):
+        function.variables.append(variable)
+
+
+def _instruction(text: str, line: str) -> Instruction:
+    found = _INSTRUCTION.fullmatch(text)
+    if found is None:
+        raise PtxSyntaxError(f"no instruction: {text!r}")
+    operands = tuple(x.strip() for x in _BETWEEN_OPERANDS.split(found[3]) if x.strip())
+    return Instruction(found[2].replace("::", "_"), operands, (found[1] or "").replace(" ", ""), line)

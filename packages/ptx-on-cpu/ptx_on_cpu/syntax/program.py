@@ -1,0 +1,78 @@
+"""Functions, instructions and variables of a PTX module, as they stand in its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+_WIDTHS: Final = {"pred": 1, "f16x2": 32, "bf16x2": 32, "bf16": 16, "tf32": 32}
+
+
+def width(kind: str) -> int:
+    """Return the bits of a PTX type such as `s32`."""
+    return _WIDTHS.get(kind) or int(kind[1:])
+
+
+def aligned(offset: int, alignment: int) -> int:
+    """Return the next multiple of `alignment` from `offset` on."""
+    return -(-offset // alignment) * alignment
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable: its state space, alignment and size in bytes, and initial values of type `item`."""
+
+    name: str
+    space: str
+    align: int
+    size: int
+    content: Sequence[str] = ()
+    item: str = "b8"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """`@guard opcode operands`, at a line of the source, `file.py:12`."""
+
+    opcode: str
+    operands: tuple[str, ...]
+    guard: str = ""
+    line: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the opcode without its modifiers: `add`."""
+        return self.opcode.partition(".")[0]
+
+    @property
+    def parts(self) -> list[str]:
+        """Return the modifiers: `["rn", "f32"]`."""
+        return self.opcode.split(".")[1:]
+
+    def __str__(self) -> str:
+        guard = f"@{self.guard} " if self.guard else ""
+        return f"{guard}{self.opcode} {', '.join(self.operands)}".strip()
+
+
+@dataclass
+class Function:
+    """A kernel or a device function; `labels`: where in `body` a label stands."""
+
+    name: str
+    is_entry: bool
+    results: list[Variable]
+    params: list[Variable]
+    registers: dict[str, str] = field(default_factory=dict)
+    variables: list[Variable] = field(default_factory=list)
+    body: list[Instruction] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    targets: dict[str, list[str]] = field(default_factory=dict)  # of an indexed branch
+
+
+@dataclass(frozen=True)
+class Program:
+    """A module: functions with a body by name, and variables."""
+
+    functions: Mapping[str, Function]
+    variables: Sequence[Variable]

@@ -1,0 +1,1 @@
+"""Translate a PTX function into LLVM's text."""

@@ -1,0 +1,143 @@
+"""Translate moves, comparisons, selections and conversions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ptx_on_cpu.syntax.program import width
+from ptx_on_cpu.translate import floats
+from ptx_on_cpu.translate.function import Translation, emits
+from ptx_on_cpu.translate.integers import FLOAT_KINDS
+from ptx_on_cpu.translate.text import llvm_type
+
+_UNSIGNED: Final = {"lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}
+
+
+@emits("mov")
+def _move(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    kind = parts[-1] if parts[-1] == "pred" else f"b{width(parts[-1])}"
+    t.set(operands[0], t.get(operands[1], kind), kind)
+
+
+def compared(t: Translation, how: str, parts: list[str], a: str, b: str) -> str:
+    """Return whether a comparison holds for two operands of the last type of `parts`."""
+    kind = parts[-1]
+    x, y = t.get(a, kind), t.get(b, kind)
+    if kind in FLOAT_KINDS:
+        return floats.compared(t.text, how, kind, parts, x, y)
+    sign = "s" if kind[0] == "s" else "u"
+    name = how if how in ("eq", "ne") else _UNSIGNED.get(how) or sign + how
+    return t.text.new(f"icmp {name} i{width(kind)} {x}, {y}")
+
+
+@emits("setp")
+def _set_predicate(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    first, _, second = operands[0].partition("|")
+    if parts[-1] in ("f16x2", "bf16x2"):
+        for i, target in enumerate((first, second)):
+            value = floats.compared_half(
+                t.text, parts[0], parts, *(t.get(x, "b32") for x in operands[1:3]), i
+            )
+            t.set(target, _combined(t, value, parts, operands), "pred")
+        return
+    value = compared(t, parts[0], parts, operands[1], operands[2])
+    t.set(first, _combined(t, value, parts, operands), "pred")
+    if second:
+        t.set(second, _combined(t, t.text.new(f"xor i1 {value}, true"), parts, operands), "pred")
+
+
+def _combined(t: Translation, value: str, parts: list[str], operands: tuple[str, ...]) -> str:
+    """Return a comparison's result combined with the fourth operand, where there is one."""
+    if len(operands) < 4:
+        return value
+    how = next(part for part in parts if part in ("and", "or", "xor"))
+    return t.text.new(f"{how} i1 {value}, {t.get(operands[3], 'pred')}")
+
+
+@emits("set")
+def _set_value(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    into = parts[-2]
+    value = _combined(t, compared(t, parts[0], parts, operands[1], operands[2]), parts, operands)
+    if into == "f32":
+        t.set(operands[0], t.text.new(f"select i1 {value}, float 1.0, float 0.0"), into)
+    elif into in FLOAT_KINDS:
+        one = {"f16": 0x3C00, "bf16": 0x3F80}[into]
+        t.set(operands[0], t.text.new(f"select i1 {value}, i16 {one}, i16 0"), into)
+    else:
+        t.set(operands[0], t.text.resized(value, 1, width(into), is_signed=True), into)
+
+
+@emits("selp")
+def _select(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    kind = f"b{width(parts[-1])}"
+    a, b, chosen = t.get(operands[1], kind), t.get(operands[2], kind), t.get(operands[3], "pred")
+    t.set(operands[0], t.text.new(f"select i1 {chosen}, i{width(kind)} {a}, i{width(kind)} {b}"), kind)
+
+
+@emits("slct")
+def _select_by_sign(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    kind, sign = f"b{width(parts[-2])}", parts[-1]
+    a, b, c = t.get(operands[1], kind), t.get(operands[2], kind), t.get(operands[3], sign)
+    if sign == "f32":
+        chosen = floats.compared(t.text, "ge", sign, parts, c, "0.0")
+    else:
+        chosen = t.text.new(f"icmp sge i32 {c}, 0")
+    t.set(operands[0], t.text.new(f"select i1 {chosen}, i{width(kind)} {a}, i{width(kind)} {b}"), kind)
+
+
+@emits("testp")
+def _test(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    kind = parts[-1]
+    classes = {
+        "finite": 504,
+        "infinite": 516,
+        "number": 1020,
+        "notanumber": 3,
+        "normal": 264,
+        "subnormal": 144,
+    }
+    value = f"{llvm_type(kind, width(kind))} {t.get(operands[1], kind)}"
+    found = t.text.call(f"llvm.is.fpclass.{kind}", "i1", value, f"i32 {classes[parts[0]]}")
+    t.set(operands[0], found, "pred")
+
+
+@emits("cvt")
+def _convert(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    into, given = parts[-2:]
+    if "pack" in parts or (into not in FLOAT_KINDS and given not in FLOAT_KINDS and len(operands) == 2):
+        _convert_integers(t, parts, operands)
+        return
+    values = [t.get(operand, given) for operand in operands[1:]]
+    t.set(operands[0], floats.converted(t.text, into, given, parts, values), into)
+
+
+def _convert_integers(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    if "pack" in parts:  # cvt.pack.sat.u8.s32.b32 d, a, b, c
+        into, given = parts[2], parts[3]
+        bits = width(into)
+        a, b = (_clamped(t, t.get(operand, given), given, into) for operand in operands[1:3])
+        low, high = (t.text.resized(t.text.resized(x, 32, bits), bits, 32) for x in (b, a))
+        total = t.text.new(f"or i32 {low}, {t.text.new(f'shl i32 {high}, {bits}')}")
+        if len(operands) > 3:
+            rest = t.text.new(f"shl i32 {t.get(operands[3], 'b32')}, {2 * bits}") if bits < 16 else "0"
+            total = t.text.new(f"or i32 {total}, {rest}")
+        t.set(operands[0], total, "b32")
+        return
+    into, given = parts[-2:]
+    value = t.get(operands[1], given)
+    if "sat" in parts:
+        value = _clamped(t, value, given, into)
+    t.set(operands[0], t.text.resized(value, width(given), width(into), given[0] == "s"), into)
+
+
+def _clamped(t: Translation, value: str, given: str, into: str) -> str:
+    """Return an integer clamped to what another type can hold."""
+    bits, mine, sign = width(into), f"i{width(given)}", given[0]
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if into[0] == "s" else (0, (1 << bits) - 1)
+    if width(given) > bits or given[0] != into[0]:
+        top = (1 << width(given) - (sign == "s")) - 1
+        bottom = -(1 << width(given) - 1)
+        value = t.text.intrinsic(f"{sign}min", mine, value, str(min(high, top)))
+        if sign == "s":
+            value = t.text.intrinsic("smax", mine, value, str(max(low, bottom)))
+    return value

@@ -1,0 +1,71 @@
+"""Translate what ends a thread, calls of built-in functions, and hints that have no effect."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ptx_on_cpu.engine.records import IN_GRID, TRAP
+from ptx_on_cpu.translate.function import Translation, emits
+
+# Functions of the CUDA runtime that kernels call and that no module defines.
+PRINT, ASSERT, ALLOCATE, FREE = range(4)
+_HOST: Final = {"vprintf": PRINT, "__assertfail": ASSERT, "malloc": ALLOCATE, "free": FREE}
+_GRID: Final = ("cudaCGGetIntrinsicHandle", "cudaCGSynchronizeGrid", "cudaCGSynchronize")
+BUILTIN: Final = (*_HOST, *_GRID)
+
+
+@emits("ret", "exit")
+def _end(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    t.end()
+
+
+@emits("trap", "brkpt")
+def _trap(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    fail(t, TRAP)
+
+
+def fail(t: Translation, fault: int) -> None:
+    """End the thread with a fault."""
+    t.text.do(f"call void @fail(ptr %thread, i32 {fault}, i32 {t.pc}, i64 0, i64 0)")
+    t.text.do("ret void")
+
+
+@emits("nanosleep", "griddepcontrol", "pmevent", "setmaxnreg")
+def _nothing(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    """Do nothing: it is a hint."""
+
+
+@emits("call")
+def _call(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    """Call a built-in function; the others were inlined."""
+    callee = next(operand for operand in operands if not operand.startswith("("))
+    lists = [[x.strip() for x in o.strip("()").split(",") if x.strip()] for o in operands if o[0] == "("]
+    results = lists.pop(0) if operands[0].startswith("(") else []
+    arguments = [_parameter(t, name) for name in (lists[0] if lists else [])]
+    if callee in _GRID:
+        _result(t, results, "1")
+        if callee != "cudaCGGetIntrinsicHandle":
+            _result(t, results, "0")
+            t.wait(IN_GRID, "grid", lambda: None)
+        return
+    values = [t.text.new(f"load i64, ptr {argument}, align 1") for argument in arguments]
+    first, second = (*values, "0", "0")[:2]
+    what = _HOST[callee]
+    found = t.text.new(
+        f"call i64 @host_function(ptr %block, ptr %thread, ptr %frame, i32 {what}, i64 {first}, i64 {second})"
+    )
+    _result(t, results, found)
+    if what == ASSERT:
+        fail(t, TRAP)
+
+
+def _parameter(t: Translation, name: str) -> str:
+    return t.text.new(f"getelementptr i8, ptr %frame, i64 {t.layout.local[name]}")
+
+
+def _result(t: Translation, results: list[str], value: str) -> None:
+    if results:
+        size = t.layout.sizes[results[0]]
+        t.text.do(
+            f"store i{8 * size} {t.text.resized(value, 64, 8 * size)}, ptr {_parameter(t, results[0])}, align 1"
+        )

@@ -1,0 +1,193 @@
+"""Translate accesses to memory: loads, stores, atomics, addresses.
+
+Every access goes through a function of `runtime` that checks it, and returns the place in the host's memory.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ptx_on_cpu.syntax.program import width
+from ptx_on_cpu.translate import floats
+from ptx_on_cpu.translate.function import Translation, emits
+
+LOAD, STORE, ATOMIC = 0, 1, 2
+_SPACES: Final = ("global", "shared", "local", "param", "const")
+_ADDRESS: Final = re.compile(r"([%\w$.]+)\s*(?:\+\s*(-?\w+))?")
+_ATOMIC: Final = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
+_NARROW: Final = ("f16", "bf16", "f16x2", "bf16x2")
+
+
+def _space(t: Translation, parts: list[str], operand: str) -> str:
+    """Return the state space of an access; parameters of inlined functions are local memory."""
+    found = next((s for p in parts if (s := p.partition("_")[0]) in _SPACES), "generic")
+    if found == "const":
+        return "global"
+    if found == "param":
+        return "param" if _stem(operand) in t.layout.params else "frame"
+    return found
+
+
+def _stem(operand: str) -> str:
+    return _ADDRESS.match(operand.strip("[] "))[1]  # pyright: ignore[reportOptionalSubscript]
+
+
+def place(t: Translation, operand: str, parts: list[str], size: int, kind: int) -> str:
+    """Return a pointer for an access to `[operand]`; a thread whose access is wrong ends with a fault."""
+    space = _space(t, parts, operand)
+    address = _address(t, operand)
+    if space == "frame":
+        return t.text.new(f"getelementptr i8, ptr %frame, i64 {address}")
+    if space == "param":
+        return t.text.new(f"call ptr @host(i64 {address})")
+    access = f"ptr %block, ptr %thread, ptr %frame, i64 {address}, i64 {size}, i32 {kind}, i32 {t.pc}"
+    found = t.text.new(f"call ptr @{space}_place({access})")
+    number = found[1:]
+    t.text.do(f"br i1 {t.text.new(f'icmp eq ptr {found}, null')}, label %bad.{number}, label %good.{number}")
+    t.text.lines += [f"bad.{number}:", "  ret void", f"good.{number}:"]
+    if t.options.counted and space != "param":
+        t.text.do(
+            f"call void @accessed({access}, i64 {t.moment()}, i32 {('global', 'shared', 'local', 'generic').index(space)})"
+        )
+    return found
+
+
+def _address(t: Translation, operand: str) -> str:
+    inner = operand.strip("[] ")
+    found = _ADDRESS.fullmatch(inner)
+    if found is None:
+        raise t.unsupported(f"the address {operand}")
+    value = t.get(found[1], "u64")
+    return t.text.new(f"add i64 {value}, {int(found[2], 0)}") if found[2] else value
+
+
+@emits("ld", "ldu")
+def _load(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    kind, names = parts[-1], _elements(operands[0])
+    size = width(kind) // 8
+    start = place(t, operands[1], parts[:-1], size * len(names), LOAD)
+    for i, name in enumerate(names):
+        at = t.text.new(f"getelementptr i8, ptr {start}, i64 {i * size}") if i else start
+        value = t.text.new(f"load {_volatile(parts)}i{8 * size}, ptr {at}, align 1")
+        t.set(name, value, kind if kind[0] == "s" else f"b{8 * size}")
+
+
+@emits("st")
+def _store(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    kind, names = parts[-1], _elements(operands[1])
+    bits = width(kind)
+    start = place(t, operands[0], parts[:-1], bits // 8 * len(names), STORE)
+    for i, name in enumerate(names):
+        at = t.text.new(f"getelementptr i8, ptr {start}, i64 {i * bits // 8}") if i else start
+        t.text.do(f"store {_volatile(parts)}i{bits} {t.get(name, f'b{bits}')}, ptr {at}, align 1")
+
+
+def _elements(operand: str) -> list[str]:
+    return [x.strip() for x in operand.strip("<>").split(",")] if operand.startswith("<") else [operand]
+
+
+def _volatile(parts: list[str]) -> str:
+    strong = {"volatile", "relaxed", "acquire", "release", "mmio"}
+    return "volatile " if strong & set(parts) else ""
+
+
+@emits("atom", "red")
+def _atomic(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    result, address, *given = operands if t.function.body[t.pc].name == "atom" else ("_", *operands)
+    kind = parts[-1]
+    how = next(part for part in parts if part in _ATOMIC)
+    if "noftz" in parts:
+        kind = parts[-1]
+    if width(kind) == 128 or any(part.startswith("v") and part[1:].isdigit() for part in parts):
+        raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
+    pointer = place(t, address, parts[:-1], width(kind) // 8, ATOMIC)
+    bits = f"i{width(kind)}"
+    if how == "cas":
+        expected, new = (t.get(x, f"b{width(kind)}") for x in given[:2])
+        pair = t.text.new(f"cmpxchg ptr {pointer}, {bits} {expected}, {bits} {new} seq_cst seq_cst")
+        t.set(result, t.text.new(f"extractvalue {{{bits}, i1}} {pair}, 0"), f"b{width(kind)}")
+    elif kind in _NARROW or (kind == "f32" and how != "exch"):
+        _update(t, how, kind, parts, pointer, given[0], result)
+    else:
+        value = t.get(given[0], kind)
+        mine = "double" if kind == "f64" else bits
+        old = t.text.new(f"atomicrmw {_operation(how, kind)} ptr {pointer}, {mine} {value} seq_cst")
+        t.set(result, old, kind)
+
+
+def _operation(how: str, kind: str) -> str:
+    """Return LLVM's name of an atomic operation."""
+    if kind == "f64":
+        return {"exch": "xchg"}.get(how, f"f{how}")
+    if how in ("min", "max") and kind[0] != "s":
+        return f"u{how}"
+    return {"exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap"}.get(how, how)
+
+
+def _update(
+    t: Translation, how: str, kind: str, parts: list[str], pointer: str, operand: str, result: str
+) -> None:
+    """Update a float by compare and swap: `add` of f32 flushes subnormal numbers in global memory."""
+    text, bits, number = t.text, width(kind), t.text.name()[1:]
+    given = t.get(operand, kind)
+    seen = text.new(f"load i{bits}, ptr {pointer}")
+    before = f"before.{number}"
+    text.lines += [f"  br label %{before}", f"{before}:", f"  br label %again.{number}", f"again.{number}:"]
+    old = text.new(f"phi i{bits} [{seen}, %{before}], [%found.{number}, %again.{number}]")
+    value = text.new(f"bitcast i{bits} {old} to float") if kind == "f32" else old
+    new = floats.arithmetic(text, how, kind, parts, [value, given])
+    new = text.new(f"bitcast float {new} to i{bits}") if kind == "f32" else new
+    pair = text.new(f"cmpxchg ptr {pointer}, i{bits} {old}, i{bits} {new} seq_cst seq_cst")
+    text.do(f"%found.{number} = extractvalue {{i{bits}, i1}} {pair}, 0")
+    done = text.new(f"extractvalue {{i{bits}, i1}} {pair}, 1")
+    text.do(f"br i1 {done}, label %done.{number}, label %again.{number}")
+    text.lines.append(f"done.{number}:")
+    t.set(result, f"%found.{number}", f"b{bits}")
+
+
+@emits("cvta")
+def _generic_address(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    value, kind = t.get(operands[1], "u64"), parts[-1]
+    space = parts[1] if parts[0] == "to" else parts[0]
+    if space in ("shared", "local"):
+        how = "from" if parts[0] == "to" else "to"
+        value = t.text.new(f"call i64 @{space}_{how}_generic(i64 {value})")
+    t.set(operands[0], value, "u64" if kind.endswith("64") else kind)
+
+
+@emits("isspacep")
+def _is_in_space(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    space = parts[0].partition("_")[0]
+    found = t.text.new(f"call i1 @is_{space}(i64 {t.get(operands[1], 'u64')})")
+    t.set(operands[0], found, "pred")
+
+
+@emits("cp")
+def _copy(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    """Copy from global to shared memory at once: to wait for the copy is then to do nothing."""
+    if parts[0] != "async" or "bulk" in parts or "mbarrier" in parts:
+        raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
+    if parts[1] in ("commit_group", "wait_group", "wait_all"):
+        return
+    size = int(operands[2])
+    to = place(t, operands[0], ["shared"], size, STORE)
+    wanted = t.get(operands[3], "u32") if len(operands) > 3 else str(size)
+    number = to[1:]
+    t.text.do(f"call void @llvm.memset.p0.i64(ptr {to}, i8 0, i64 {size}, i1 false)")
+    t.text.declare("llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+    some = t.text.new(f"icmp ne i32 {wanted}, 0")
+    t.text.do(f"br i1 {some}, label %copy.{number}, label %copied.{number}")
+    t.text.lines.append(f"copy.{number}:")
+    source = place(t, operands[1], ["global"], size, LOAD)
+    t.text.declare("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+    length = t.text.resized(wanted, 32, 64)
+    t.text.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {length}, i1 false)")
+    t.text.label(f"copied.{number}")
+
+
+@emits("membar", "fence", "prefetch", "prefetchu", "discard", "applypriority")
+def _order(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+    """Order accesses, as the host's processors see them, too."""
+    if t.function.body[t.pc].name in ("membar", "fence"):
+        t.text.do("fence seq_cst")
