@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ptx_on_cpu.engine.records import BUFFER
+from ptx_on_cpu.records import BUFFER
 
 ADDRESS_BITS: Final = 48
 ADDRESS_MASK: Final = (1 << ADDRESS_BITS) - 1

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW, Buffers
 from ptx_on_cpu.engine.grid import Failure
 from ptx_on_cpu.engine.host import Host
-from ptx_on_cpu.engine.records import (
+from ptx_on_cpu.records import (
     DIVERGED,
     ENDED,
     ENDLESS,

@@ -14,7 +14,6 @@ from ptx_on_cpu.kernel import Checks, Kernel
 from ptx_on_cpu.syntax.inline import inlined
 from ptx_on_cpu.syntax.parse import parse
 from ptx_on_cpu.syntax.program import Function, Variable, aligned, width
-from ptx_on_cpu.translate import instructions as _instructions  # registers them
 from ptx_on_cpu.translate.control import BUILTIN
 from ptx_on_cpu.translate.function import Layout
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
-from ptx_on_cpu.engine.records import IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING
+from ptx_on_cpu.records import IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING
 
 WARP: Final = 32
 UP: Final = MEETINGS.index("shfl.up")

@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from ptx_on_cpu.engine.exchange import ACTIVE, WARP, compiled, has_met, meet_in_block, meet_in_warp
-from ptx_on_cpu.engine.records import (
+from ptx_on_cpu.records import (
     DEADLOCK,
     DIVERGED,
     ENDED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ptx_on_cpu.engine.records import IN_GRID, TRAP
+from ptx_on_cpu.records import IN_GRID, TRAP
 from ptx_on_cpu.translate.function import Translation, emits
 
 # Functions of the CUDA runtime that kernels call and that no module defines.

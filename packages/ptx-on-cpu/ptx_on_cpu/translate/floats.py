@@ -1,7 +1,6 @@
 """Stand-in."""
 
 from __future__ import annotations
-from ptx_on_cpu.translate.text import Text
 
 
 def arithmetic(text, how, kind, parts, values):

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ptx_on_cpu.engine.records import BLOCK, ENDED, MEETINGS, PAUSED, THREAD, offset
 from ptx_on_cpu.errors import UnsupportedError
 from ptx_on_cpu.flow import Flow, targets_of
+from ptx_on_cpu.records import BLOCK, ENDED, MEETINGS, PAUSED, THREAD, offset
 from ptx_on_cpu.syntax.program import Function, Instruction, aligned, width
 from ptx_on_cpu.translate.text import FLOATS, Text, llvm_type
 

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW
-from ptx_on_cpu.engine.records import (
+from ptx_on_cpu.records import (
     BLOCK,
     BUFFER,
     FAULT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptx_on_cpu.engine.records import IN_BLOCK, IN_WARP
+from ptx_on_cpu.records import IN_BLOCK, IN_WARP
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate.function import Translation, emits
 
