@@ -87,5 +87,5 @@ def _waiting(failure: Failure, instructions: Sequence[Instruction]) -> str:
     if failure.why == ENDLESS:
         return f"threads go through loops without an end, or wait for what never comes:{lines}"
     if failure.why == DIVERGED:
-        return f"threads of one warp wait at different places for a barrier that all have to reach at one:{lines}"
+        return f"threads of one warp wait for a barrier at different places, where one is asked for:{lines}"
     return f"threads wait for ever, for others that wait elsewhere or have ended:{lines}"

@@ -110,8 +110,8 @@ class Kernel:
         extents, threads = _extents("grid", grid), _extents("block", block)
         if math.prod(threads) > MAX_THREADS or self.static_shared + shared > MAX_SHARED:
             raise LaunchError(
-                f"kernel '{self.name}': a block of {threads} threads with {self.static_shared + shared} bytes of "
-                f"shared memory; a GPU has at most {MAX_THREADS} threads and {MAX_SHARED} bytes for a block"
+                f"kernel '{self.name}': a block of {threads} threads with {self.static_shared + shared} bytes "
+                f"of shared memory; a GPU has at most {MAX_THREADS} threads and {MAX_SHARED} bytes for a block"
             )
         known = self.buffers() if buffers is None else buffers
         params = self._packed(arguments, known)

@@ -17,6 +17,9 @@ MEETINGS: Final = (
     *("bar.sync", "bar.and", "bar.or", "bar.popc", "grid"),
 )
 
+# A thread pauses after so many turns of loops, so that those that it waits for in a loop can go on.
+SLICE: Final = 4096
+
 # Why a launch failed; 0 where it did not.
 (
     FINE, OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNINITIALISED, TRAP, RACE,
@@ -24,7 +27,7 @@ MEETINGS: Final = (
 ) = range(13)  # fmt: skip
 
 # A thread. `state`: where it goes on; `rank`: in its block; `kind`, `pc`: of what it waits for, with operands
-# `mask`, `b`, `c`, `value` and what it gets, `result` and `predicate`; `fault`, `address`, `size`: what failed.
+# `mask`, `b`, `c`, `value`, and what it gets, `result` and `predicate`; `fault`, `address`, `size`: the failure.
 THREAD: Final = np.dtype(
     [
         *(

@@ -100,7 +100,7 @@ def meet_in_warp(threads: Any, first: int, members: Any, count: int) -> None:
             thread.result = votes
         elif kind == ACTIVE:
             thread.result = everybody
-        elif kind == MATCH_ANY or kind == MATCH_ALL:
+        elif MATCH_ANY <= kind <= MATCH_ALL:
             same = 0
             for other in range(count):
                 if threads[first + members[other]].value == thread.value:

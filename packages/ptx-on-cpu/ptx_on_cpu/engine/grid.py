@@ -13,8 +13,7 @@ import numpy as np
 from ptx_on_cpu.buffers import Buffers
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.schedule import run_blocks
-from ptx_on_cpu.records import BLOCK, FINE, THREAD
-from ptx_on_cpu.translate.function import SLICE
+from ptx_on_cpu.records import BLOCK, FINE, SLICE, THREAD
 
 _MOST_AT_ONCE: Final = 1024  # unfinished blocks; memory that none of them touches costs nothing
 

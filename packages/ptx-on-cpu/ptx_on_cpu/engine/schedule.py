@@ -1,7 +1,7 @@
 """Run the blocks of a grid: every thread up to where it waits, then let those go on that have met.
 
-A block whose threads do nothing but pause in loops waits for another block, which then begins, too: spin locks
-and flags between blocks, and a synchronisation of the grid, find all the blocks that they need.
+A block whose threads do nothing but pause in loops waits for another block, which then begins, too: spin
+locks and flags between blocks, and a synchronisation of the grid, find all the blocks that they need.
 """
 
 from __future__ import annotations

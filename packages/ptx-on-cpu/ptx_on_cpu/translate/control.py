@@ -66,6 +66,5 @@ def _parameter(t: Translation, name: str) -> str:
 def _result(t: Translation, results: list[str], value: str) -> None:
     if results:
         size = t.layout.sizes[results[0]]
-        t.text.do(
-            f"store i{8 * size} {t.text.resized(value, 64, 8 * size)}, ptr {_parameter(t, results[0])}, align 1"
-        )
+        sized = t.text.resized(value, 64, 8 * size)
+        t.text.do(f"store i{8 * size} {sized}, ptr {_parameter(t, results[0])}, align 1")

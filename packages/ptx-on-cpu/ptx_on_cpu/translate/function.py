@@ -16,12 +16,9 @@ from typing import Any, Final
 
 from ptx_on_cpu.errors import UnsupportedError
 from ptx_on_cpu.flow import Flow, targets_of
-from ptx_on_cpu.records import BLOCK, ENDED, MEETINGS, PAUSED, THREAD, offset
+from ptx_on_cpu.records import BLOCK, ENDED, MEETINGS, PAUSED, SLICE, THREAD, offset
 from ptx_on_cpu.syntax.program import Function, Instruction, aligned, width
 from ptx_on_cpu.translate.text import FLOATS, Text, llvm_type
-
-# A thread pauses after so many turns of loops, so that those that it waits for in a loop can go on.
-SLICE: Final = 4096
 
 _FLOAT: Final = re.compile(r"0[fFdD]([0-9a-fA-F]{8,16})")
 _NUMBER: Final = re.compile(r"[-+]?\d")

@@ -47,9 +47,8 @@ def place(t: Translation, operand: str, parts: list[str], size: int, kind: int) 
     t.text.do(f"br i1 {t.text.new(f'icmp eq ptr {found}, null')}, label %bad.{number}, label %good.{number}")
     t.text.lines += [f"bad.{number}:", "  ret void", f"good.{number}:"]
     if t.options.counted and space != "param":
-        t.text.do(
-            f"call void @accessed({access}, i64 {t.moment()}, i32 {('global', 'shared', 'local', 'generic').index(space)})"
-        )
+        which = ("global", "shared", "local", "generic").index(space)
+        t.text.do(f"call void @accessed({access}, i64 {t.moment()}, i32 {which})")
     return found
 
 
