@@ -15,8 +15,10 @@ from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.jit import compiled
 from ptx_on_cpu.errors import LaunchError
 from ptx_on_cpu.explain import explain
+from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.program import Function, Instruction
-from ptx_on_cpu.translate.function import Layout, Options, Translation
+from ptx_on_cpu.translate.function import Layout, Options
+from ptx_on_cpu.translate.instructions import translation
 from ptx_on_cpu.translate.runtime import runtime
 
 MAX_SHARED: Final = 227 * 1024  # bytes for a block, from compute capability 9.0 on
@@ -59,15 +61,15 @@ class Kernel:
         counted: bool,
         objects: MutableMapping[str, bytes] | None,
     ) -> None:
-        self.name = function.name
+        self.name = readable(function.name)
         self.checks = checks
         self.static_shared = shared
         self._function, self._layout, self._variables = function, layout, tuple(variables)
         self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
-        translation = Translation(function, layout, Options(checks.initialised, checks.races, counted))
-        body = translation.translated()
-        self._frame_size = translation.frame_size
-        text = "\n".join([body, runtime(), *sorted(translation.text.declared.values())])
+        translated = translation(function, layout, Options(checks.initialised, checks.races, counted))
+        body = translated.whole()
+        self._frame_size = translated.frame_size
+        text = "\n".join([body, runtime(), *sorted(translated.text.declared.values())])
         self._code = compiled(text, objects)
 
     @property

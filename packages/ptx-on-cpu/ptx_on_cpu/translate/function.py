@@ -17,6 +17,7 @@ from typing import Any, Final
 from ptx_on_cpu.errors import UnsupportedError
 from ptx_on_cpu.flow import Flow, targets_of
 from ptx_on_cpu.records import BLOCK, ENDED, MEETINGS, PAUSED, SLICE, THREAD, offset
+from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.program import Function, Instruction, aligned, width
 from ptx_on_cpu.translate.text import FLOATS, Text, llvm_type
 
@@ -77,7 +78,7 @@ class Translation:
 
     # -- The whole
 
-    def translated(self) -> str:
+    def whole(self) -> str:
         """Return the text of the function `kernel`; raise UnsupportedError for what it cannot do."""
         for block, pcs in enumerate(self.flow.blocks):
             self.text.label(f"b{block}")
@@ -142,7 +143,8 @@ class Translation:
         """Return the error for something that this package cannot do."""
         line = self.function.body[self.pc].line if self.pc < len(self.function.body) else ""
         place = f" (at {line})" if line else ""
-        return UnsupportedError(f"kernel '{self.function.name}' has {what}, which cannot run on a CPU{place}")
+        name = readable(self.function.name)
+        return UnsupportedError(f"kernel '{name}' has {what}, which cannot run on a CPU{place}")
 
     # -- Flow of control
 
