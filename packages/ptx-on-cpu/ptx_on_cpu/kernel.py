@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -41,11 +41,13 @@ class Checks:
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch that has succeeded."""
+    """A launch that has succeeded; `accesses` and `executed`: the traces of a counted kernel."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    printed: str = ""
+    printed: str
+    accesses: np.ndarray[Any, Any] = field(repr=False)
+    executed: np.ndarray[Any, Any] = field(repr=False)
 
 
 class Kernel:
@@ -63,6 +65,7 @@ class Kernel:
     ) -> None:
         self.name = readable(function.name)
         self.checks = checks
+        self._counted = counted
         self.static_shared = shared
         self._function, self._layout, self._variables = function, layout, tuple(variables)
         self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
@@ -117,22 +120,24 @@ class Kernel:
             )
         known = self.buffers() if buffers is None else buffers
         params = self._packed(arguments, known)
-        grid_of_blocks = Grid(self._code.run, extents, threads, self._frame_size, self._layout.local_size)
-        with Host() as host:
-            failure = grid_of_blocks.run(
-                params,
-                known,
-                host,
-                (self.static_shared + shared, shared),
-                self.checks.initialised,
-                seed,
-                patience,
-                cooperative=self._synchronises_grid,
-                parallel=parallel,
-            )
+        grid_of_blocks = Grid(
+            self._code.run, extents, threads, self._frame_size, self._layout.local_size, self._counted
+        )
+        host = Host()
+        failure = grid_of_blocks.run(
+            params,
+            known,
+            host,
+            (self.static_shared + shared, shared),
+            self.checks.initialised,
+            seed,
+            patience,
+            cooperative=self._synchronises_grid,
+            parallel=parallel,
+        )
         if failure is not None:
             raise LaunchError(explain(self.name, self.instructions, failure, known, host))
-        return Launch(extents, threads, host.printed)
+        return Launch(extents, threads, host.printed, host.accesses, host.executed)
 
     def buffers(self) -> Buffers:
         """Return the buffers that each launch has, to which others can be added: the module's variables."""

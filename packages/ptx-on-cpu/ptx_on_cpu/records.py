@@ -43,14 +43,30 @@ THREAD: Final = np.dtype(
 BLOCK: Final = np.dtype(
     [
         *((name, "u8") for name in ("params", "shared", "shared_shadow", "frames", "order", "buffers")),
-        *((name, "u8") for name in ("num_buffers", "call_host", "races", "counts", "trace")),
+        *((name, "u8") for name in ("num_buffers", "call_host", "races", "accesses", "executed")),
         *((name, "u4") for name in ("shared_size", "dynamic", "ntid_x", "ntid_y", "ntid_z")),
         *((name, "u4") for name in ("nctaid_x", "nctaid_y", "nctaid_z", "ctaid_x", "ctaid_y", "ctaid_z")),
-        *((name, "u4") for name in ("number", "unfinished", "local_size", "arrived_wanted")),
+        *((name, "u4") for name in ("number", "unfinished", "local_size", "num_accesses", "num_executed")),
         ("arrived", "u4", (16,)),
     ],
     align=True,
 )
+
+# One access of a thread, in counted launches. `moment`: equal for lanes that a GPU executes together; `kind`:
+# load, store, atomic; `space`: global, shared (`address` is the offset), local (the same).
+ACCESS: Final = np.dtype(
+    [
+        *((name, "u8") for name in ("moment", "address")),
+        *((name, "u4") for name in ("block", "rank", "pc")),
+        *(("size", "u2"), ("kind", "u1"), ("space", "u1")),
+    ]
+)
+# One execution of a basic block by a thread; `start`: its first instruction.
+EXECUTED: Final = np.dtype([("moment", "u8"), ("block", "u4"), ("rank", "u4"), ("start", "u4")])
+TRACE_ROOM: Final = 1 << 16  # rows that a block collects before the host takes them
+
+# What machine code asks the host for.
+PRINT, ASSERT, ALLOCATE, FREE, TAKE_TRACE = range(5)
 
 # A buffer in global memory; `shadow`: a byte for each of its bytes that says whether it was written, or 0.
 BUFFER: Final = np.dtype([(name, "u8") for name in ("first", "end", "shadow", "races", "read_only")])

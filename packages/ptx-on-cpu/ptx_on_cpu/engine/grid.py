@@ -13,7 +13,7 @@ import numpy as np
 from ptx_on_cpu.buffers import Buffers
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.schedule import run_blocks
-from ptx_on_cpu.records import BLOCK, FINE, SLICE, THREAD
+from ptx_on_cpu.records import ACCESS, BLOCK, EXECUTED, FINE, SLICE, THREAD, TRACE_ROOM
 
 _MOST_AT_ONCE: Final = 1024  # unfinished blocks; memory that none of them touches costs nothing
 
@@ -36,6 +36,7 @@ class Grid:
     block: tuple[int, int, int]
     frame_size: int
     local_size: int
+    counted: bool
 
     def run(
         self,
@@ -85,6 +86,11 @@ class Grid:
             records["frames"] = first + at * np.uint64(threads * self.frame_size)
             if initialised and shared[0]:
                 records["shared_shadow"] = shadow.ctypes.data + at * np.uint64(shadow.strides[0])
+            traces = [
+                np.empty((room, TRACE_ROOM if self.counted else 1), kind) for kind in (ACCESS, EXECUTED)
+            ]
+            for name, trace in zip(("accesses", "executed"), traces, strict=True):
+                records[name] = trace.ctypes.data + at * np.uint64(trace.strides[0])
             running = np.empty((room, threads), THREAD)
             why, row = run_blocks(
                 self.code,
@@ -97,6 +103,8 @@ class Grid:
                 patience // SLICE,
                 cooperative,
             )
+            for record in records:
+                host.take_traces(record)
             return None if why == FINE else Failure(why, records[row], running[row])
 
         if workers == 1:

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ptx_on_cpu.records import ACCESS, ASSERT, BLOCK, EXECUTED, PRINT, TAKE_TRACE
+
 _CALL: Final = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 )
@@ -23,24 +25,43 @@ class Host:
         self.assertion = ""
         self._heap: dict[int, np.ndarray[Any, Any]] = {}
         self._callback = _CALL(self._call)
-
-    def __enter__(self) -> Host:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
+        self._accesses: list[np.ndarray[Any, Any]] = [np.empty(0, ACCESS)]
+        self._executed: list[np.ndarray[Any, Any]] = [np.empty(0, EXECUTED)]
 
     @property
     def address(self) -> int:
         """Return the address of the function that machine code calls."""
         return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
+    def take_traces(self, block: Any) -> None:
+        """Copy the rows that a block has collected."""
+        kinds = (("accesses", ACCESS, self._accesses), ("executed", EXECUTED, self._executed))
+        for name, dtype, taken in kinds:
+            count = int(block[f"num_{name}"])
+            rows: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(int(block[name]))
+            taken.append(np.frombuffer(rows, dtype).copy())
+            block[f"num_{name}"] = 0
+
+    @property
+    def accesses(self) -> np.ndarray[Any, Any]:
+        """Return all accesses to memory, of counted launches."""
+        return np.concatenate(self._accesses)
+
+    @property
+    def executed(self) -> np.ndarray[Any, Any]:
+        """Return all executions of basic blocks, of counted launches."""
+        return np.concatenate(self._executed)
+
     def _call(self, what: int, block: int, thread: int, first: int, second: int) -> int:
-        if what == 0:
+        if what == PRINT:
             text = formatted(_text(first), second)
             self.printed += text
             print(text, end="", flush=True)
-        elif what == 1:
+        elif what == ASSERT:
             self.assertion = _text(first)
+        elif what == TAKE_TRACE:
+            record: Any = (ctypes.c_char * BLOCK.itemsize).from_address(block)
+            self.take_traces(np.frombuffer(record, BLOCK)[0])
         return 0
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from ptx_on_cpu.records import IN_GRID, TRAP
+from ptx_on_cpu.records import ALLOCATE, ASSERT, FREE, IN_GRID, PRINT, TRAP
 from ptx_on_cpu.translate.function import Translation, emits
 
 # Functions of the CUDA runtime that kernels call and that no module defines.
-PRINT, ASSERT, ALLOCATE, FREE = range(4)
 _HOST: Final = {"vprintf": PRINT, "__assertfail": ASSERT, "malloc": ALLOCATE, "free": FREE}
 _GRID: Final = ("cudaCGGetIntrinsicHandle", "cudaCGSynchronizeGrid", "cudaCGSynchronize")
 BUILTIN: Final = (*_HOST, *_GRID)

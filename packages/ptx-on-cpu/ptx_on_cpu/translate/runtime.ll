@@ -338,6 +338,82 @@ none:
 }
 declare i32 @llvm.abs.i32(i32, i1)
 
+; The next row of a trace, whose number of rows is at %count; the host takes the rows when there is no room.
+define internal ptr @trace_row(ptr %block, ptr %thread, ptr %trace, ptr %count, i64 %row_size) {
+  %n = load i32, ptr %count
+  %full = icmp uge i32 %n, {TRACE_ROOM}
+  br i1 %full, label %take, label %put
+take:
+  %fp = getelementptr i8, ptr %block, i64 {block.call_host}
+  %function = load ptr, ptr %fp
+  %r = call i64 %function(i32 {TAKE_TRACE}, ptr %block, ptr %thread, i64 0, i64 0)
+  br label %put
+put:
+  %at = load i32, ptr %count
+  %after = add i32 %at, 1
+  store i32 %after, ptr %count
+  %rows = load ptr, ptr %trace
+  %at8 = zext i32 %at to i64
+  %o = mul i64 %at8, %row_size
+  %row = getelementptr i8, ptr %rows, i64 %o
+  ret ptr %row
+}
+define internal void @accessed(ptr %block, ptr %thread, ptr %frame, i64 %address, i64 %size, i32 %kind, i32 %pc, i64 %moment, i32 %space) {
+  %number = lshr i64 %address, {BITS}
+  %is_shared = icmp eq i64 %number, {SHARED}
+  %is_local = icmp eq i64 %number, {LOCAL}
+  %generic = icmp eq i32 %space, 3
+  %x = select i1 %is_local, i32 2, i32 0
+  %y = select i1 %is_shared, i32 1, i32 %x
+  %found = select i1 %generic, i32 %y, i32 %space
+  %tp = getelementptr i8, ptr %block, i64 {block.accesses}
+  %np = getelementptr i8, ptr %block, i64 {block.num_accesses}
+  %row = call ptr @trace_row(ptr %block, ptr %thread, ptr %tp, ptr %np, i64 {ACCESS_SIZE})
+  %f0 = getelementptr i8, ptr %row, i64 {access.moment}
+  store i64 %moment, ptr %f0
+  %f1 = getelementptr i8, ptr %row, i64 {access.address}
+  %a = and i64 %address, {MASK}
+  store i64 %a, ptr %f1
+  %f2 = getelementptr i8, ptr %row, i64 {access.block}
+  %bp = getelementptr i8, ptr %block, i64 {block.number}
+  %b = load i32, ptr %bp
+  store i32 %b, ptr %f2
+  %f3 = getelementptr i8, ptr %row, i64 {access.rank}
+  %rp = getelementptr i8, ptr %thread, i64 {thread.rank}
+  %r = load i32, ptr %rp
+  store i32 %r, ptr %f3
+  %f4 = getelementptr i8, ptr %row, i64 {access.pc}
+  store i32 %pc, ptr %f4
+  %f5 = getelementptr i8, ptr %row, i64 {access.size}
+  %size2 = trunc i64 %size to i16
+  store i16 %size2, ptr %f5
+  %f6 = getelementptr i8, ptr %row, i64 {access.kind}
+  %kind1 = trunc i32 %kind to i8
+  store i8 %kind1, ptr %f6
+  %f7 = getelementptr i8, ptr %row, i64 {access.space}
+  %space1 = trunc i32 %found to i8
+  store i8 %space1, ptr %f7
+  ret void
+}
+define internal void @executed(ptr %block, ptr %thread, i64 %moment, i32 %start) {
+  %tp = getelementptr i8, ptr %block, i64 {block.executed}
+  %np = getelementptr i8, ptr %block, i64 {block.num_executed}
+  %row = call ptr @trace_row(ptr %block, ptr %thread, ptr %tp, ptr %np, i64 {EXECUTED_SIZE})
+  %f0 = getelementptr i8, ptr %row, i64 {executed.moment}
+  store i64 %moment, ptr %f0
+  %f1 = getelementptr i8, ptr %row, i64 {executed.block}
+  %bp = getelementptr i8, ptr %block, i64 {block.number}
+  %b = load i32, ptr %bp
+  store i32 %b, ptr %f1
+  %f2 = getelementptr i8, ptr %row, i64 {executed.rank}
+  %rp = getelementptr i8, ptr %thread, i64 {thread.rank}
+  %r = load i32, ptr %rp
+  store i32 %r, ptr %f2
+  %f3 = getelementptr i8, ptr %row, i64 {executed.start}
+  store i32 %start, ptr %f3
+  ret void
+}
+
 ; Run each thread that can go on, in the block's order.
 define void @run(ptr noalias %block, ptr noalias %threads, i64 %count, i64 %frame_size) {
   %fp = getelementptr i8, ptr %block, i64 {block.frames}

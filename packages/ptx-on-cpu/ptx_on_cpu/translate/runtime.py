@@ -9,19 +9,29 @@ from typing import Final
 
 from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW
 from ptx_on_cpu.records import (
+    ACCESS,
     BLOCK,
     BUFFER,
+    EXECUTED,
     FAULT,
     MISALIGNED,
     OUT_OF_BOUNDS,
     READ_ONLY,
     RUNNING,
+    TAKE_TRACE,
     THREAD,
+    TRACE_ROOM,
     UNINITIALISED,
     offset,
 )
 
-_RECORDS: Final = {"block": BLOCK, "thread": THREAD, "buffer": BUFFER}
+_RECORDS: Final = {
+    "block": BLOCK,
+    "thread": THREAD,
+    "buffer": BUFFER,
+    "access": ACCESS,
+    "executed": EXECUTED,
+}
 _NUMBERS: Final = {
     "BITS": ADDRESS_BITS,
     "MASK": ADDRESS_MASK,
@@ -37,6 +47,10 @@ _NUMBERS: Final = {
     "UNINITIALISED": UNINITIALISED,
     "THREAD_SIZE": THREAD.itemsize,
     "BUFFER_SIZE": BUFFER.itemsize,
+    "ACCESS_SIZE": ACCESS.itemsize,
+    "EXECUTED_SIZE": EXECUTED.itemsize,
+    "TRACE_ROOM": TRACE_ROOM,
+    "TAKE_TRACE": TAKE_TRACE,
 }
 
 
