@@ -17,8 +17,8 @@ from ptx_on_cpu.errors import LaunchError
 from ptx_on_cpu.explain import explain
 from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.program import Function, Instruction
-from ptx_on_cpu.translate.function import Layout, Options
 from ptx_on_cpu.translate.instructions import translation
+from ptx_on_cpu.translate.operands import Layout, Options
 from ptx_on_cpu.translate.runtime import runtime
 
 MAX_SHARED: Final = 227 * 1024  # bytes for a block, from compute capability 9.0 on
@@ -115,8 +115,8 @@ class Kernel:
         extents, threads = _extents("grid", grid), _extents("block", block)
         if math.prod(threads) > MAX_THREADS or self.static_shared + shared > MAX_SHARED:
             raise LaunchError(
-                f"kernel '{self.name}': a block of {threads} threads with {self.static_shared + shared} bytes "
-                f"of shared memory; a GPU has at most {MAX_THREADS} threads and {MAX_SHARED} bytes for a block"
+                f"kernel '{self.name}': a block of {threads} threads with {self.static_shared + shared} bytes of "
+                f"shared memory; a GPU has at most {MAX_THREADS} threads and {MAX_SHARED} bytes for one"
             )
         known = self.buffers() if buffers is None else buffers
         params = self._packed(arguments, known)

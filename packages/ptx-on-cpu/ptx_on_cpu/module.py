@@ -15,7 +15,7 @@ from ptx_on_cpu.syntax.inline import inlined
 from ptx_on_cpu.syntax.parse import parse
 from ptx_on_cpu.syntax.program import Function, Variable, aligned, width
 from ptx_on_cpu.translate.control import BUILTIN
-from ptx_on_cpu.translate.function import Layout
+from ptx_on_cpu.translate.operands import Layout
 
 _FIRST_VARIABLE: Final = PARAMETERS + 1  # the number of its buffer
 _ALIGNMENT: Final = 256  # of variables, at least, as a GPU has it

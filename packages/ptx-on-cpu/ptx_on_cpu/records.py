@@ -27,7 +27,7 @@ SLICE: Final = 4096
 ) = range(13)  # fmt: skip
 
 # A thread. `state`: where it goes on; `rank`: in its block; `kind`, `pc`: of what it waits for, with operands
-# `mask`, `b`, `c`, `value`, and what it gets, `result` and `predicate`; `fault`, `address`, `size`: the failure.
+# `mask`, `b`, `c`, `value`, and what it gets, `result` and `predicate`; `fault`, `address`, `size`: of a failure.
 THREAD: Final = np.dtype(
     [
         *(

@@ -9,31 +9,16 @@ what an instruction takes them for is in its type.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from ptx_on_cpu.errors import UnsupportedError
 from ptx_on_cpu.flow import Flow, targets_of
-from ptx_on_cpu.records import BLOCK, ENDED, MEETINGS, PAUSED, SLICE, THREAD, offset
-from ptx_on_cpu.syntax.mangled import readable
+from ptx_on_cpu.records import ENDED, MEETINGS, PAUSED, SLICE
 from ptx_on_cpu.syntax.program import Function, Instruction, aligned, width
-from ptx_on_cpu.translate.text import FLOATS, Text, llvm_type
+from ptx_on_cpu.translate.operands import Layout, Operands, Options, cell
 
-_FLOAT: Final = re.compile(r"0[fFdD]([0-9a-fA-F]{8,16})")
-_NUMBER: Final = re.compile(r"[-+]?\d")
 _GUARD: Final = "pred"
 _SLOT: Final = 8  # bytes of a frame for a register
-
-
-@dataclass(frozen=True)
-class Options:
-    """Beside bounds, which always are: check `initialised` reads and `races`; `counted`: leave traces."""
-
-    initialised: bool = False
-    races: bool = False
-    counted: bool = False
 
 
 Emitter = Callable[["Translation", list[str], tuple[str, ...]], None]
@@ -50,31 +35,17 @@ def emits(*names: str) -> Callable[[Emitter], Emitter]:
     return register
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Where variables are: `params`, `shared` and `local` by offset, `globals_` by number of buffer.
-
-    `sizes`: bytes of the local ones; `local_size`: of all of them.
-    """
-
-    params: dict[str, int]
-    shared: dict[str, int]
-    local: dict[str, int]
-    globals_: dict[str, int]
-    sizes: dict[str, int]
-    local_size: int
-
-
-class Translation:
+class Translation(Operands):
     """The translation of one kernel."""
 
     def __init__(self, function: Function, layout: Layout, options: Options) -> None:
-        self.function, self.layout, self.options = function, layout, options
+        super().__init__(function, layout, options)
         self.flow = Flow.of(function)
-        self.text = Text()
-        self.pc = self._block = 0
+        self._block = 0
         self._resumes: list[str] = []
         self._slots: dict[str, int] = {}
+        if options.counted:
+            function.registers |= dict.fromkeys(map(_turns, self.flow.loops), "b32")
 
     # -- The whole
 
@@ -92,8 +63,8 @@ class Translation:
             self.text.label("b0")
             self.end()
         cells = [
-            f"  {cell(name)} = alloca i{bits}\n  store i{bits} 0, ptr {cell(name)}"
-            for name, bits in self._cells.items()
+            f"  {cell(name)} = alloca i{width(kind)}\n  store i{width(kind)} 0, ptr {cell(name)}"
+            for name, kind in self.function.registers.items()
         ]
         cases = " ".join(f"i32 {i + 1}, label %resume{i + 1}" for i in range(len(self._resumes)))
         return "\n".join(
@@ -119,12 +90,6 @@ class Translation:
     def _first_slot(self) -> int:
         return aligned(self.layout.local_size, _SLOT)
 
-    @property
-    def _cells(self) -> dict[str, int]:
-        """Return the width of every register, and of the number of turns of each loop where they count."""
-        turns = {_turns(header): 32 for header in self.flow.loops} if self.options.counted else {}
-        return {name: width(kind) for name, kind in self.function.registers.items()} | turns
-
     def _instruction(self, each: Instruction) -> None:
         if each.name in ("bra", "brx"):
             self._branch(each)
@@ -138,13 +103,6 @@ class Translation:
         emitter(self, each.parts, each.operands)
         if each.guard:
             self.text.label(f"else{self.pc}")
-
-    def unsupported(self, what: str) -> UnsupportedError:
-        """Return the error for something that this package cannot do."""
-        line = self.function.body[self.pc].line if self.pc < len(self.function.body) else ""
-        place = f" (at {line})" if line else ""
-        name = readable(self.function.name)
-        return UnsupportedError(f"kernel '{name}' has {what}, which cannot run on a CPU{place}")
 
     # -- Flow of control
 
@@ -214,14 +172,15 @@ class Translation:
         number = len(self._resumes) + 1
         kept = [*live, *map(_turns, self.flow.loops if self.options.counted else ())]
         for name in kept:
-            self.text.do(f"store i{self._cells[name]} {self._load(name)}, ptr {self._slot(name)}")
+            bits = width(self.function.registers[name])
+            self.text.do(f"store i{bits} {self.load(name)}, ptr {self._slot(name)}")
         for name, value in {"state": number, "status": status, "pc": self.pc}.items():
             self.note(name, value)
         self.text.do("ret void")
         lines, self.text.lines = self.text.lines, [f"resume{number}:"]
         self._resumes.append("")  # keeps the number, for what `resume` may emit
         for name in kept:
-            bits = self._cells[name]
+            bits = width(self.function.registers[name])
             value = self.text.new(f"load i{bits}, ptr {self._slot(name)}")
             self.text.do(f"store i{bits} {value}, ptr {cell(name)}")
         resume()
@@ -255,142 +214,10 @@ class Translation:
         value = "14695981039346656037"
         for header, blocks in sorted(self.flow.loops.items(), key=lambda loop: (-len(loop[1]), loop[0])):
             if self._block in blocks:
-                turns = self.text.resized(self._load(_turns(header)), 32, 64)
+                turns = self.text.resized(self.load(_turns(header)), 32, 64)
                 mixed = self.text.new(f"xor i64 {value}, {turns}")
                 value = self.text.new(f"mul i64 {mixed}, 1099511628211")
         return value
-
-    # -- Records
-
-    def read(self, record: str, name: str) -> str:
-        """Return a field of the record `block` or `thread`."""
-        kind, place = self._field(record, name)
-        return self.text.new(f"load {kind}, ptr {place}")
-
-    def note(self, name: str, value: str | int) -> None:
-        """Write a field of the thread's record."""
-        kind, place = self._field("thread", name)
-        self.text.do(f"store {kind} {value}, ptr {place}")
-
-    def _field(self, record: str, name: str) -> tuple[str, str]:
-        dtype: Any = {"block": BLOCK, "thread": THREAD}[record]
-        place = self.text.new(f"getelementptr i8, ptr %{record}, i64 {offset(dtype, name)}")
-        return f"i{8 * dtype[name].itemsize}", place
-
-    # -- Operands
-
-    def get(self, operand: str, kind: str) -> str:
-        """Return an operand's value as an instruction of this type sees it."""
-        bits = width(kind)
-        value = self._bits(operand, bits)
-        return self.text.new(f"bitcast i{bits} {value} to {FLOATS[kind]}") if kind in FLOATS else value
-
-    def _bits(self, operand: str, bits: int) -> str:
-        if operand.startswith("!"):
-            return self.text.new(f"xor i1 {self._bits(operand[1:], 1)}, true")
-        if operand.startswith("<"):
-            return self._packed(operand, bits)
-        if operand in self.function.registers:
-            own = width(self.function.registers[operand])
-            return self.text.resized(self._load(operand), own, bits)
-        if found := _FLOAT.fullmatch(operand):
-            return str(int(found[1], 16))
-        if _NUMBER.match(operand):
-            number = int(re.sub(r"[uU]$", "", operand), 0)
-            return str(number & ((1 << bits) - 1)) if bits > 1 else ("true" if number else "false")
-        if operand.startswith("%") or operand == "WARP_SZ":
-            return self.text.resized(*self._special(operand.lstrip("%")), bits)
-        return self.text.resized(self.symbol(operand), 64, bits)
-
-    def _packed(self, operand: str, bits: int) -> str:
-        """Return the elements of a vector as one value, the first in the lowest bits."""
-        parts = [part.strip() for part in operand.strip("<>").split(",")]
-        each, total = bits // len(parts), "0"
-        for i, part in enumerate(parts):
-            wide = self.text.resized(self._bits(part, each), each, bits)
-            total = self.text.new(f"or i{bits} {total}, {self.text.new(f'shl i{bits} {wide}, {i * each}')}")
-        return total
-
-    def set(self, operand: str, value: str, kind: str) -> None:
-        """Write a register, or the registers of a vector, with a value of this type."""
-        bits = width(kind)
-        if operand == "_":
-            return
-        if kind in FLOATS:
-            value = self.text.new(f"bitcast {llvm_type(kind, bits)} {value} to i{bits}")
-        if operand.startswith("<"):
-            parts = [part.strip() for part in operand.strip("<>").split(",")]
-            each = bits // len(parts)
-            for i, part in enumerate(parts):
-                shifted = self.text.new(f"lshr i{bits} {value}, {i * each}")
-                self.set(part, self.text.resized(shifted, bits, each), f"b{each}")
-            return
-        own = width(self.function.registers[operand])
-        value = self.text.resized(value, bits, own, kind.startswith("s"))
-        self.text.do(f"store i{own} {value}, ptr {cell(operand)}")
-
-    def _load(self, register: str) -> str:
-        return self.text.new(f"load i{self._cells[register]}, ptr {cell(register)}")
-
-    def symbol(self, operand: str) -> str:
-        """Return the address of a variable, with an offset behind `+`."""
-        name, _, behind = operand.partition("+")
-        name, layout = name.strip(), self.layout
-        if name in layout.local:
-            value = str(layout.local[name])
-        elif name in layout.params:
-            value = self.text.new(f"add i64 {self.read('block', 'params')}, {layout.params[name]}")
-        elif name in layout.shared:
-            value = str(layout.shared[name])
-        elif name in layout.globals_:
-            value = self.text.new(f"call i64 @address_of(ptr %block, i64 {layout.globals_[name]})")
-        else:
-            raise self.unsupported(f"the address of '{name}'")
-        return self.text.new(f"add i64 {value}, {int(behind, 0)}") if behind else value
-
-    def _special(self, register: str) -> tuple[str, int]:
-        """Return a special register, and its width."""
-        stem, _, axis = register.partition(".")
-        new = self.text.new
-        if stem == "tid":
-            return self.read("thread", axis), 32
-        if stem in ("ntid", "ctaid", "nctaid"):
-            return self.read("block", register.replace(".", "_")), 32
-        if register in ("clock64", "globaltimer"):
-            return self.text.call("llvm.readcyclecounter", "i64"), 64
-        if register in ("clock", "globaltimer_lo"):
-            return self.text.resized(self.text.call("llvm.readcyclecounter", "i64"), 64, 32), 32
-        if register in ("dynamic_smem_size", "total_smem_size"):
-            return self.read("block", {"d": "dynamic", "t": "shared_size"}[register[0]]), 32
-        if register == "nwarpid":
-            threads = [self.read("block", f"ntid_{axis}") for axis in "xyz"]
-            count = new(f"mul i32 {new(f'mul i32 {threads[0]}, {threads[1]}')}, {threads[2]}")
-            return new(f"lshr i32 {new(f'add i32 {count}, 31')}, 5"), 32
-        if register in ("WARP_SZ", "gridid", "smid", "nsmid"):
-            return {"WARP_SZ": "32", "nsmid": "1"}.get(register, "0"), 32
-        rank = self.read("thread", "rank")
-        lane = new(f"and i32 {rank}, 31")
-        if register == "laneid":
-            return lane, 32
-        if register == "warpid":
-            return new(f"lshr i32 {rank}, 5"), 32
-        if stem.startswith("lanemask_"):
-            return self._lane_mask(register.removeprefix("lanemask_"), lane), 32
-        raise self.unsupported(f"the special register %{register}")
-
-    def _lane_mask(self, which: str, lane: str) -> str:
-        new = self.text.new
-        bit = new(f"shl i32 1, {lane}")
-        below = new(f"sub i32 {bit}, 1")
-        if which in ("eq", "lt"):
-            return bit if which == "eq" else below
-        upto = new(f"or i32 {below}, {bit}")
-        return upto if which == "le" else new(f"xor i32 {below if which == 'ge' else upto}, -1")
-
-
-def cell(name: str) -> str:
-    """Return where a register's value is while a thread runs; LLVM makes a value in SSA form of it."""
-    return '%"' + f'r.{name}"'
 
 
 def _turns(header: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ptx_on_cpu.syntax.program import Function
 from ptx_on_cpu.translate import bits, choices, control, integers, memory, waiting
-from ptx_on_cpu.translate.function import Layout, Options, Translation
+from ptx_on_cpu.translate.function import Translation
+from ptx_on_cpu.translate.operands import Layout, Options
 
 # Each registers the instructions that it translates.
 MODULES = (bits, choices, control, integers, memory, waiting)
