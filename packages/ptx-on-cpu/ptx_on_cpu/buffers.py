@@ -77,4 +77,6 @@ class Buffers:
             if initialised and not buffer.is_written:
                 shadow = self._shadows.setdefault(buffer.address, np.zeros(buffer.size, np.uint8))
                 row["shadow"] = shadow.ctypes.data
+            if not row["shadow"] and not buffer.is_read_only:
+                row["plain_size"] = buffer.size
         return table

@@ -15,6 +15,7 @@ from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.jit import compiled
 from ptx_on_cpu.errors import LaunchError
 from ptx_on_cpu.explain import explain
+from ptx_on_cpu.order import blocks_are_independent
 from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.program import Function, Instruction
 from ptx_on_cpu.translate.instructions import translation
@@ -69,6 +70,7 @@ class Kernel:
         self.static_shared = shared
         self._function, self._layout, self._variables = function, layout, tuple(variables)
         self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
+        self._is_independent = blocks_are_independent(function)
         translated = translation(function, layout, Options(checks.initialised, checks.races, counted))
         body = translated.whole()
         self._frame_size = translated.frame_size
@@ -95,7 +97,7 @@ class Kernel:
         buffers: Buffers | None = None,
         seed: int | None = None,
         patience: int = PATIENCE,
-        parallel: bool = False,
+        parallel: bool | None = None,
     ) -> Launch:
         """Run the kernel.
 
@@ -106,7 +108,7 @@ class Kernel:
             shared: bytes of dynamic shared memory.
             buffers: the memory that pointers in `bytes` lead to.
             seed: run blocks and threads in another order; None: from first to last.
-            parallel: run blocks on all cores; sums by atomics may differ in their last bits then.
+            parallel: run blocks on all cores; None: where their order cannot change a result.
             patience: turns of loops after which threads that do nothing else count as an endless loop.
 
         Raises:
@@ -115,7 +117,7 @@ class Kernel:
         extents, threads = _extents("grid", grid), _extents("block", block)
         if math.prod(threads) > MAX_THREADS or self.static_shared + shared > MAX_SHARED:
             raise LaunchError(
-                f"kernel '{self.name}': a block of {threads} threads with {self.static_shared + shared} bytes of "
+                f"kernel '{self.name}': a block of {threads} threads, {self.static_shared + shared} bytes of "
                 f"shared memory; a GPU has at most {MAX_THREADS} threads and {MAX_SHARED} bytes for one"
             )
         known = self.buffers() if buffers is None else buffers
@@ -133,7 +135,7 @@ class Kernel:
             seed,
             patience,
             cooperative=self._synchronises_grid,
-            parallel=parallel,
+            parallel=self._is_independent if parallel is None else parallel,
         )
         if failure is not None:
             raise LaunchError(explain(self.name, self.instructions, failure, known, host))

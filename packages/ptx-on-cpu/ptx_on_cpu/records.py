@@ -27,14 +27,14 @@ SLICE: Final = 4096
 ) = range(13)  # fmt: skip
 
 # A thread. `state`: where it goes on; `rank`: in its block; `kind`, `pc`: of what it waits for, with operands
-# `mask`, `b`, `c`, `value`, and what it gets, `result` and `predicate`; `fault`, `address`, `size`: of a failure.
+# `mask`, `b`, `c`, `value`, and what it gets, `result`, `predicate`; `fault`, `address`, `size`: of a failure.
 THREAD: Final = np.dtype(
     [
         *(
             (name, "u4")
             for name in ("state", "status", "rank", "x", "y", "z", "kind", "pc", "mask", "b", "c")
         ),
-        *((name, "u4") for name in ("predicate", "fault", "size", "aligned", "pauses")),
+        *((name, "u4") for name in ("predicate", "fault", "size", "aligned")),
         *((name, "u8") for name in ("value", "result", "address")),
     ]
 )
@@ -68,10 +68,14 @@ TRACE_ROOM: Final = 1 << 16  # rows that a block collects before the host takes 
 # What machine code asks the host for.
 PRINT, ASSERT, ALLOCATE, FREE, TAKE_TRACE = range(5)
 
-# A buffer in global memory; `shadow`: a byte for each of its bytes that says whether it was written, or 0.
-BUFFER: Final = np.dtype([(name, "u8") for name in ("first", "end", "shadow", "races", "read_only")])
+# A buffer in global memory. `plain_size`: its bytes if an access needs no look at the rest, else 0; `shadow`: a
+# byte for each of its bytes that says whether it was written, or 0.
+BUFFER: Final = np.dtype(
+    [(name, "u8") for name in ("first", "plain_size", "end", "shadow", "races", "read_only")]
+)
 
 
 def offset(record: np.dtype[Any], name: str) -> int:
     """Return where a field lies in a record."""
-    return record.fields[name][1]  # pyright: ignore[reportOptionalSubscript]
+    fields: Any = record.fields
+    return fields[name][1]

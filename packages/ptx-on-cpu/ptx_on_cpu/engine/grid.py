@@ -91,7 +91,7 @@ class Grid:
             ]
             for name, trace in zip(("accesses", "executed"), traces, strict=True):
                 records[name] = trace.ctypes.data + at * np.uint64(trace.strides[0])
-            running = np.empty((room, threads), THREAD)
+            running = np.zeros((room, threads), THREAD)
             why, row = run_blocks(
                 self.code,
                 self.frame_size,
@@ -103,7 +103,7 @@ class Grid:
                 patience // SLICE,
                 cooperative,
             )
-            for record in records:
+            for record in records if self.counted else ():
                 host.take_traces(record)
             return None if why == FINE else Failure(why, records[row], running[row])
 

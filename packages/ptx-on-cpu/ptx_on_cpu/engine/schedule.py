@@ -38,16 +38,15 @@ _GARBAGE: Final = 0xFF  # in shared memory at first: nobody may count on what is
 
 
 @intrinsic
-def _call(typing: Any, run: Any, block: Any, threads: Any, count: Any, frame_size: Any) -> Any:
-    """Call the machine code `run` by its address."""
+def _call(typing: Any, run: Any, block: Any, threads: Any, count: Any, frame_size: Any, fresh: Any) -> Any:
+    """Call the machine code `run` by its address; return how many threads have not ended."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
-        kind = ir.FunctionType(ir.VoidType(), [word] * 4).as_pointer()
-        builder.call(builder.inttoptr(arguments[0], kind), list(arguments[1:]))
-        return word(0)
+        kind = ir.FunctionType(word, [word] * 5).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], kind), list(arguments[1:]))
 
-    return types.int64(*[types.int64] * 5), emit
+    return types.int64(*[types.int64] * 6), emit
 
 
 @compiled
@@ -81,7 +80,6 @@ def _release(block: Any, threads: Any) -> int:
     for i in range(len(threads)):
         if threads[i].status == PAUSED:
             threads[i].status = RUNNING
-            threads[i].pauses += 1
     if moved:
         return AGAIN
     if paused:
@@ -104,6 +102,16 @@ def _diverged(block: Any, threads: Any) -> bool:
 
 
 @compiled
+def _number(block: Any, threads: Any) -> None:
+    """Give the threads of a row their places in a block."""
+    for i in range(len(threads)):
+        threads[i].rank = i
+        threads[i].x = i % block.ntid_x
+        threads[i].y = i // block.ntid_x % block.ntid_y
+        threads[i].z = i // (block.ntid_x * block.ntid_y)
+
+
+@compiled
 def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> None:
     """Make a block ready for its first step."""
     block.number = number
@@ -113,12 +121,6 @@ def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> N
     block.unfinished = len(threads)
     for barrier in range(BARRIERS):
         block.arrived[barrier] = 0
-    for i in range(len(threads)):
-        threads[i].state = threads[i].status = threads[i].pauses = threads[i].fault = 0
-        threads[i].rank = i
-        threads[i].x = i % block.ntid_x
-        threads[i].y = i // block.ntid_x % block.ntid_y
-        threads[i].z = i // (block.ntid_x * block.ntid_y)
     shared[:] = _GARBAGE
     shadow[:] = 0
 
@@ -142,9 +144,10 @@ def run_blocks(
     """  # fmt: skip
     room = len(blocks)
     is_busy = np.zeros(room, np.bool_)
+    is_new = np.zeros(room, np.bool_)
     is_at_grid = np.zeros(room, np.bool_)
     quiet = np.zeros(room, np.int64)  # steps in which threads have only paused
-    next_block, unfinished = 0, 0
+    next_block, unfinished, used = 0, 0, 0
     if all_at_once and len(order) > room:
         return TOO_LARGE, 0
     while next_block < len(order) or unfinished:
@@ -155,7 +158,11 @@ def run_blocks(
             row = 0
             while is_busy[row]:
                 row += 1
+            if row == used:  # rows are used from the first on
+                _number(blocks[row], threads[row])
+                used += 1
             _begin(blocks[row], threads[row], order[next_block], shared[row], shadow[row])
+            is_new[row] = True
             is_busy[row], is_at_grid[row], quiet[row] = True, False, 0
             next_block += 1
             unfinished += 1
@@ -168,7 +175,12 @@ def run_blocks(
             stuck = False
             said = AGAIN
             while said == AGAIN:
-                _call(run, blocks[row:].ctypes.data, threads[row].ctypes.data, threads.shape[1], frame_size)
+                at, first = blocks[row:].ctypes.data, threads[row].ctypes.data
+                left = _call(run, at, first, threads.shape[1], frame_size, np.int64(is_new[row]))
+                is_new[row] = False
+                if left == 0:
+                    said = FINISHED
+                    break
                 if _diverged(blocks[row], threads[row]):
                     return DIVERGED, row
                 said = _release(blocks[row], threads[row])

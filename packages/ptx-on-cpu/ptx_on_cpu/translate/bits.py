@@ -9,20 +9,20 @@ from ptx_on_cpu.translate.function import Translation, emits
 
 
 @emits("and", "or", "xor")
-def _logic(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _logic(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind = parts[-1]
     a, b = (t.get(operand, kind) for operand in operands[1:])
     t.set(operands[0], t.text.new(f"{t.function.body[t.pc].name} i{width(kind)} {a}, {b}"), kind)
 
 
 @emits("not")
-def _not(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _not(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind = parts[-1]
     t.set(operands[0], t.text.new(f"xor i{width(kind)} {t.get(operands[1], kind)}, -1"), kind)
 
 
 @emits("cnot")
-def _is_zero(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _is_zero(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, bits = parts[-1], width(parts[-1])
     found = t.text.new(f"icmp eq i{bits} {t.get(operands[1], kind)}, 0")
     t.set(operands[0], t.text.resized(found, 1, bits), kind)
@@ -46,7 +46,7 @@ def _amount(t: Translation, operand: str, bits: int, most: int) -> str:
 
 
 @emits("shl", "shr")
-def _shift(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _shift(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, bits = parts[-1], width(parts[-1])
     is_left = t.function.body[t.pc].name == "shl"
     how = "shl" if is_left else "ashr" if kind[0] == "s" else "lshr"
@@ -55,7 +55,7 @@ def _shift(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
 
 
 @emits("shf")
-def _funnel_shift(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _funnel_shift(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     a, b, c = (t.get(operand, "b32") for operand in operands[1:])
     if "clamp" in parts:
         c = t.text.intrinsic("umin", "i32", c, "32")
@@ -74,7 +74,7 @@ def _ones(t: Translation, length: str, bits: int) -> str:
 
 
 @emits("bfi")
-def _insert(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _insert(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, bits = parts[-1], width(parts[-1])
     a, b = (t.get(operand, kind) for operand in operands[1:3])
     at, length = (_byte(t, operand, bits) for operand in operands[3:])
@@ -86,7 +86,7 @@ def _insert(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None
 
 
 @emits("bfe")
-def _extract(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _extract(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, bits = parts[-1], width(parts[-1])
     at, length = (_byte(t, operand, bits) for operand in operands[2:])
     is_signed = kind[0] == "s"
@@ -104,7 +104,7 @@ def _byte(t: Translation, operand: str, bits: int) -> str:
 
 
 @emits("bmsk")
-def _mask(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _mask(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Return `b` ones from bit `a` on; with `wrap`, both modulo 32."""
     a, b = (t.get(operand, "u32") for operand in operands[1:])
     if "wrap" in parts:
@@ -113,7 +113,7 @@ def _mask(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
 
 
 @emits("szext")
-def _extend(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _extend(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Return the lowest `b` bits, with their sign or with zeros above."""
     kind = parts[-1]
     value, b = (t.get(operand, "u32") for operand in operands[1:])
@@ -126,7 +126,7 @@ def _extend(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None
 
 
 @emits("prmt")
-def _permute(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _permute(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     a, b, chosen = (t.get(operand, "b32") for operand in operands[1:])
     new = t.text.new
     both = new(f"or i64 {new(f'shl i64 {t.text.resized(b, 32, 64)}, 32')}, {t.text.resized(a, 32, 64)}")
@@ -160,7 +160,7 @@ def _chosen_byte(t: Translation, mode: str, chosen: str, i: int) -> str:
 
 
 @emits("lop3")
-def _logic_of_three(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _logic_of_three(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     values, table, total = [t.get(x, "b32") for x in operands[1:4]], int(operands[4], 0), "0"
     for i in (i for i in range(8) if table >> i & 1):
         term = "-1"
@@ -172,7 +172,7 @@ def _logic_of_three(t: Translation, parts: list[str], operands: tuple[str, ...])
 
 
 @emits("popc", "clz", "brev")
-def _count(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _count(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, bits, how = parts[-1], width(parts[-1]), t.function.body[t.pc].name
     names = {"popc": "ctpop", "clz": "ctlz", "brev": "bitreverse"}
     more: Sequence[str] = ["i1 false"] if how == "clz" else ()
@@ -184,7 +184,7 @@ def _count(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
 
 
 @emits("bfind")
-def _highest_bit(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _highest_bit(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Return the highest bit that is not the sign; `shiftamt`: how far it is from the top; else -1."""
     kind, bits = parts[-1], width(parts[-1])
     value = t.get(operands[1], kind)
@@ -199,7 +199,7 @@ def _highest_bit(t: Translation, parts: list[str], operands: tuple[str, ...]) ->
 
 
 @emits("fns")
-def _nth_bit(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _nth_bit(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Return the n-th one of a mask from a base on, downwards for negative n; -1 where there is none."""
     mask, base, n = (t.get(operand, "b32") for operand in operands[1:])
     t.set(operands[0], t.text.new(f"call i32 @nth_bit(i32 {mask}, i32 {base}, i32 {n})"), "b32")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ptx_on_cpu.syntax.program import width
@@ -14,7 +15,7 @@ _UNSIGNED: Final = {"lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}
 
 
 @emits("mov")
-def _move(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _move(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind = parts[-1] if parts[-1] == "pred" else f"b{width(parts[-1])}"
     t.set(operands[0], t.get(operands[1], kind), kind)
 
@@ -31,7 +32,7 @@ def compared(t: Translation, how: str, parts: list[str], a: str, b: str) -> str:
 
 
 @emits("setp")
-def _set_predicate(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _set_predicate(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     first, _, second = operands[0].partition("|")
     if parts[-1] in ("f16x2", "bf16x2"):
         for i, target in enumerate((first, second)):
@@ -46,7 +47,7 @@ def _set_predicate(t: Translation, parts: list[str], operands: tuple[str, ...]) 
         t.set(second, _combined(t, t.text.new(f"xor i1 {value}, true"), parts, operands), "pred")
 
 
-def _combined(t: Translation, value: str, parts: list[str], operands: tuple[str, ...]) -> str:
+def _combined(t: Translation, value: str, parts: list[str], operands: Sequence[str]) -> str:
     """Return a comparison's result combined with the fourth operand, where there is one."""
     if len(operands) < 4:
         return value
@@ -55,7 +56,7 @@ def _combined(t: Translation, value: str, parts: list[str], operands: tuple[str,
 
 
 @emits("set")
-def _set_value(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _set_value(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     into = parts[-2]
     value = _combined(t, compared(t, parts[0], parts, operands[1], operands[2]), parts, operands)
     if into == "f32":
@@ -68,14 +69,14 @@ def _set_value(t: Translation, parts: list[str], operands: tuple[str, ...]) -> N
 
 
 @emits("selp")
-def _select(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _select(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind = f"b{width(parts[-1])}"
     a, b, chosen = t.get(operands[1], kind), t.get(operands[2], kind), t.get(operands[3], "pred")
     t.set(operands[0], t.text.new(f"select i1 {chosen}, i{width(kind)} {a}, i{width(kind)} {b}"), kind)
 
 
 @emits("slct")
-def _select_by_sign(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _select_by_sign(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, sign = f"b{width(parts[-2])}", parts[-1]
     a, b, c = t.get(operands[1], kind), t.get(operands[2], kind), t.get(operands[3], sign)
     if sign == "f32":
@@ -86,7 +87,7 @@ def _select_by_sign(t: Translation, parts: list[str], operands: tuple[str, ...])
 
 
 @emits("testp")
-def _test(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _test(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind = parts[-1]
     classes = {
         "finite": 504,
@@ -102,7 +103,7 @@ def _test(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
 
 
 @emits("cvt")
-def _convert(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _convert(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     into, given = parts[-2:]
     if "pack" in parts or (into not in FLOAT_KINDS and given not in FLOAT_KINDS and len(operands) == 2):
         _convert_integers(t, parts, operands)
@@ -111,7 +112,7 @@ def _convert(t: Translation, parts: list[str], operands: tuple[str, ...]) -> Non
     t.set(operands[0], floats.converted(t.text, into, given, parts, values), into)
 
 
-def _convert_integers(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _convert_integers(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     if "pack" in parts:  # cvt.pack.sat.u8.s32.b32 d, a, b, c
         into, given = parts[2], parts[3]
         bits = width(into)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ptx_on_cpu.records import ALLOCATE, ASSERT, FREE, IN_GRID, PRINT, TRAP
@@ -14,12 +15,12 @@ BUILTIN: Final = (*_HOST, *_GRID)
 
 
 @emits("ret", "exit")
-def _end(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _end(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     t.end()
 
 
 @emits("trap", "brkpt")
-def _trap(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _trap(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     fail(t, TRAP)
 
 
@@ -30,12 +31,12 @@ def fail(t: Translation, fault: int) -> None:
 
 
 @emits("nanosleep", "griddepcontrol", "pmevent", "setmaxnreg")
-def _nothing(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _nothing(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Do nothing: it is a hint."""
 
 
 @emits("call")
-def _call(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _call(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Call a built-in function; the others were inlined."""
     callee = next(operand for operand in operands if not operand.startswith("("))
     lists = [[x.strip() for x in o.strip("()").split(",") if x.strip()] for o in operands if o[0] == "("]

@@ -9,7 +9,7 @@ what an instruction takes them for is in its type.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ptx_on_cpu.flow import Flow, targets_of
@@ -21,7 +21,7 @@ _GUARD: Final = "pred"
 _SLOT: Final = 8  # bytes of a frame for a register
 
 
-Emitter = Callable[["Translation", list[str], tuple[str, ...]], None]
+Emitter = Callable[["Translation", list[str], Sequence[str]], None]
 EMITTERS: Final[dict[str, Emitter]] = {}
 
 

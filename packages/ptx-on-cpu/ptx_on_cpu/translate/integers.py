@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ptx_on_cpu.syntax.program import width
@@ -12,7 +13,7 @@ FLOAT_KINDS: Final = ("f16", "bf16", "f16x2", "bf16x2", "f32", "f64")
 _OPERATIONS: Final = {"add": "add", "sub": "sub", "mul": "mul", "mad": "fma", "fma": "fma", "div": "div"}
 
 
-def arithmetic(t: Translation, how: str, parts: list[str], operands: tuple[str, ...]) -> bool:
+def arithmetic(t: Translation, how: str, parts: list[str], operands: Sequence[str]) -> bool:
     """Translate an operation on floats; return False where the type is another."""
     kind = parts[-1]
     if kind not in FLOAT_KINDS:
@@ -23,7 +24,7 @@ def arithmetic(t: Translation, how: str, parts: list[str], operands: tuple[str, 
 
 
 @emits("add", "sub")
-def _sum(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _sum(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     how, kind = t.function.body[t.pc].name, parts[-1]
     if arithmetic(t, how, parts, operands):
         return
@@ -45,7 +46,7 @@ def _by_halves(t: Translation, how: str, a: str, b: str) -> str:
 
 
 @emits("addc", "subc")
-def _sum_with_carry(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _sum_with_carry(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     a, b = (t.get(operand, parts[-1]) for operand in operands[1:])
     minus = t.function.body[t.pc].name == "subc"
     _carried(t, parts, operands[0], a, b, with_carry=True, minus=minus)
@@ -82,13 +83,13 @@ def _product(t: Translation, parts: list[str], a: str, b: str) -> tuple[str, str
 
 
 @emits("mul")
-def _multiply(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _multiply(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     if not arithmetic(t, "mul", parts, operands):
         t.set(operands[0], *_product(t, parts, operands[1], operands[2]))
 
 
 @emits("mad", "fma", "madc")
-def _multiply_add(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _multiply_add(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     if arithmetic(t, "fma", parts, operands):
         return
     value, kind = _product(t, parts, operands[1], operands[2])
@@ -103,7 +104,7 @@ def _multiply_add(t: Translation, parts: list[str], operands: tuple[str, ...]) -
 
 
 @emits("mul24", "mad24")
-def _multiply_24_bits(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _multiply_24_bits(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, how = parts[-1], "ashr" if parts[-1] == "s32" else "lshr"
     x, y = (
         t.text.resized(
@@ -122,7 +123,7 @@ def _multiply_24_bits(t: Translation, parts: list[str], operands: tuple[str, ...
 
 
 @emits("sad")
-def _absolute_difference(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _absolute_difference(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, bits = parts[-1], width(parts[-1])
     a, b, c = (t.get(operand, kind) for operand in operands[1:])
     greater = t.text.new(f"icmp {kind[0]}gt i{bits} {a}, {b}")
@@ -132,7 +133,7 @@ def _absolute_difference(t: Translation, parts: list[str], operands: tuple[str, 
 
 
 @emits("div", "rem")
-def _divide(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _divide(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Divide; where a processor would trap and a GPU gives any number, x / 0 is -1, and x % 0 is x."""
     how, kind = t.function.body[t.pc].name, parts[-1]
     if arithmetic(t, how, parts, operands):
@@ -153,7 +154,7 @@ def _divide(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None
 
 
 @emits("min", "max")
-def _least_or_greatest(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _least_or_greatest(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     how, kind = t.function.body[t.pc].name, parts[-1]
     if arithmetic(t, how, parts, operands):
         return
@@ -171,7 +172,7 @@ def _least_or_greatest(t: Translation, parts: list[str], operands: tuple[str, ..
 
 
 @emits("abs", "neg")
-def _sign(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _sign(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     how, kind = t.function.body[t.pc].name, parts[-1]
     if arithmetic(t, how, parts, operands):
         return
@@ -184,12 +185,12 @@ def _sign(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
 
 
 @emits("sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "rcp", "tanh", "copysign")
-def _function(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _function(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     arithmetic(t, t.function.body[t.pc].name, parts, operands)
 
 
 @emits("dp4a", "dp2a")
-def _dot_product(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _dot_product(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Add products of 4 bytes with 4 bytes, or of 2 halves with 2 bytes, to the third operand."""
     a_kind, b_kind = parts[-2:]
     a, b, total = (t.get(operand, "b32") for operand in operands[1:])

@@ -6,6 +6,7 @@ Every access goes through a function of `runtime` that checks it, and returns th
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from ptx_on_cpu.syntax.program import width
@@ -62,7 +63,7 @@ def _address(t: Translation, operand: str) -> str:
 
 
 @emits("ld", "ldu")
-def _load(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _load(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, names = parts[-1], _elements(operands[0])
     size = width(kind) // 8
     start = place(t, operands[1], parts[:-1], size * len(names), LOAD)
@@ -73,7 +74,7 @@ def _load(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
 
 
 @emits("st")
-def _store(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _store(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, names = parts[-1], _elements(operands[1])
     bits = width(kind)
     start = place(t, operands[0], parts[:-1], bits // 8 * len(names), STORE)
@@ -92,7 +93,7 @@ def _volatile(parts: list[str]) -> str:
 
 
 @emits("atom", "red")
-def _atomic(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _atomic(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     result, address, *given = operands if t.function.body[t.pc].name == "atom" else ("_", *operands)
     kind = parts[-1]
     how = next(part for part in parts if part in _ATOMIC)
@@ -146,7 +147,7 @@ def _update(
 
 
 @emits("cvta")
-def _generic_address(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _generic_address(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     value, kind = t.get(operands[1], "u64"), parts[-1]
     space = parts[1] if parts[0] == "to" else parts[0]
     if space in ("shared", "local"):
@@ -156,14 +157,14 @@ def _generic_address(t: Translation, parts: list[str], operands: tuple[str, ...]
 
 
 @emits("isspacep")
-def _is_in_space(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _is_in_space(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     space = parts[0].partition("_")[0]
     found = t.text.new(f"call i1 @is_{space}(i64 {t.get(operands[1], 'u64')})")
     t.set(operands[0], found, "pred")
 
 
 @emits("cp")
-def _copy(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _copy(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Copy from global to shared memory at once: to wait for the copy is then to do nothing."""
     if parts[0] != "async" or "bulk" in parts or "mbarrier" in parts:
         raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
@@ -186,7 +187,7 @@ def _copy(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
 
 
 @emits("membar", "fence", "prefetch", "prefetchu", "discard", "applypriority")
-def _order(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _order(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Order accesses, as the host's processors see them, too."""
     if t.function.body[t.pc].name in ("membar", "fence"):
         t.text.do("fence seq_cst")

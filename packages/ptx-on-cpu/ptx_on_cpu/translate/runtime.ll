@@ -129,7 +129,37 @@ bad:
   ret i1 false
 }
 
-define internal ptr @global_place(ptr %block, ptr %thread, ptr %frame, i64 %address, i64 %size, i32 %kind, i32 %pc) {
+; What almost every access is: aligned, inside of the buffer that the pointer was made for, which is a plain one.
+define internal ptr @global_place(ptr %block, ptr %thread, ptr %frame, i64 %address, i64 %size, i32 %kind, i32 %pc) alwaysinline {
+  %number = lshr i64 %address, {BITS}
+  %a = and i64 %address, {MASK}
+  %np = getelementptr i8, ptr %block, i64 {block.num_buffers}
+  %count = load i64, ptr %np
+  %valid = icmp ult i64 %number, %count
+  br i1 %valid, label %look, label %slow
+look:
+  %row = call ptr @row(ptr %block, i64 %number)
+  %first = load i64, ptr %row
+  %offset = sub i64 %a, %first
+  %lp = getelementptr i8, ptr %row, i64 {buffer.plain_size}
+  %limit = load i64, ptr %lp
+  %end = add i64 %offset, %size
+  %x = icmp ult i64 %offset, %end
+  %y = icmp ule i64 %end, %limit
+  %low = sub i64 %size, 1
+  %rest = and i64 %a, %low
+  %aligned = icmp eq i64 %rest, 0
+  %in = and i1 %x, %y
+  %plain = and i1 %in, %aligned
+  br i1 %plain, label %fine, label %slow
+fine:
+  %place = inttoptr i64 %a to ptr
+  ret ptr %place
+slow:
+  %found = call ptr @checked_place(ptr %block, ptr %thread, ptr %frame, i64 %address, i64 %size, i32 %kind, i32 %pc)
+  ret ptr %found
+}
+define internal ptr @checked_place(ptr %block, ptr %thread, ptr %frame, i64 %address, i64 %size, i32 %kind, i32 %pc) noinline {
   %given = lshr i64 %address, {BITS}
   %a = and i64 %address, {MASK}
   %untagged = icmp eq i64 %given, 0
@@ -191,7 +221,7 @@ unwritten:
   ret ptr null
 }
 
-define internal ptr @shared_place(ptr %block, ptr %thread, ptr %frame, i64 %address, i64 %size, i32 %kind, i32 %pc) {
+define internal ptr @shared_place(ptr %block, ptr %thread, ptr %frame, i64 %address, i64 %size, i32 %kind, i32 %pc) inlinehint {
   %a = and i64 %address, {MASK}
   %lp = getelementptr i8, ptr %block, i64 {block.shared_size}
   %limit4 = load i32, ptr %lp
@@ -414,8 +444,10 @@ define internal void @executed(ptr %block, ptr %thread, i64 %moment, i32 %start)
   ret void
 }
 
-; Run each thread that can go on, in the block's order.
-define void @run(ptr noalias %block, ptr noalias %threads, i64 %count, i64 %frame_size) {
+; Run each thread that can go on, in the block's order; `fresh`: all of them, from their begin on. Return how many
+; have not ended.
+define i64 @run(ptr noalias %block, ptr noalias %threads, i64 %count, i64 %frame_size, i64 %fresh) {
+  %all = icmp ne i64 %fresh, 0
   %fp = getelementptr i8, ptr %block, i64 {block.frames}
   %frames = load ptr, ptr %fp
   %op = getelementptr i8, ptr %block, i64 {block.order}
@@ -423,6 +455,7 @@ define void @run(ptr noalias %block, ptr noalias %threads, i64 %count, i64 %fram
   br label %loop
 loop:
   %i = phi i64 [0, %0], [%next, %more]
+  %left = phi i64 [0, %0], [%still, %more]
   %oo = mul i64 %i, 4
   %op1 = getelementptr i8, ptr %order, i64 %oo
   %rank4 = load i32, ptr %op1
@@ -430,6 +463,12 @@ loop:
   %to = mul i64 %rank, {THREAD_SIZE}
   %thread = getelementptr i8, ptr %threads, i64 %to
   %sp = getelementptr i8, ptr %thread, i64 {thread.status}
+  br i1 %all, label %begin, label %test
+begin:
+  store i32 0, ptr %thread
+  store i32 {RUNNING}, ptr %sp
+  br label %go
+test:
   %status = load i32, ptr %sp
   %ready = icmp eq i32 %status, {RUNNING}
   br i1 %ready, label %go, label %more
@@ -439,9 +478,13 @@ go:
   call void @kernel(ptr %block, ptr %thread, ptr %frame)
   br label %more
 more:
+  %now = load i32, ptr %sp
+  %waits = icmp ne i32 %now, {ENDED}
+  %one = zext i1 %waits to i64
+  %still = add i64 %left, %one
   %next = add i64 %i, 1
   %last = icmp eq i64 %next, %count
   br i1 %last, label %end, label %loop
 end:
-  ret void
+  ret i64 %still
 }

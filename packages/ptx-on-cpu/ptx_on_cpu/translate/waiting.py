@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ptx_on_cpu.records import IN_BLOCK, IN_WARP
@@ -35,7 +36,7 @@ def _wide(t: Translation, operand: str, kind: str) -> str:
 
 
 @emits("bar", "barrier")
-def _barrier(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     is_aligned = int(t.function.body[t.pc].name == "bar" or "aligned" in parts)
     how = next((part for part in parts if part in ("warp", "sync", "red", "arrive")), "")
     if how == "warp":
@@ -57,7 +58,7 @@ def _barrier(t: Translation, parts: list[str], operands: tuple[str, ...]) -> Non
 
 
 @emits("shfl")
-def _shuffle(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _shuffle(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     result, _, predicate = operands[0].partition("|")
     b, c, mask = (t.get(operand, "b32") for operand in (*operands[2:], "-1")[:3])
     value = _wide(t, operands[1], "b32")
@@ -66,21 +67,21 @@ def _shuffle(t: Translation, parts: list[str], operands: tuple[str, ...]) -> Non
 
 
 @emits("vote")
-def _vote(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _vote(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     value, mask = _wide(t, operands[1], "pred"), t.get((*operands, "-1")[2], "b32")
     how = next(part for part in parts if part in ("all", "any", "uni", "ballot"))
     _meet(t, f"vote.{how}", IN_WARP, operands[0], kind=parts[-1], value=value, mask=mask)
 
 
 @emits("match")
-def _match(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _match(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     result, _, predicate = operands[0].partition("|")
     value, mask = _wide(t, operands[1], parts[-1]), t.get(operands[2], "b32")
     _meet(t, f"match.{parts[0]}", IN_WARP, result, predicate, value=value, mask=mask)
 
 
 @emits("redux")
-def _reduce(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _reduce(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     if parts[-1] == "f32":
         raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
     how = next(part for part in parts if part in ("add", "min", "max", "and", "or", "xor"))
@@ -89,5 +90,5 @@ def _reduce(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None
 
 
 @emits("activemask")
-def _active(t: Translation, parts: list[str], operands: tuple[str, ...]) -> None:
+def _active(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     _meet(t, "activemask", IN_WARP, operands[0], mask=0)
