@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ptx_on_cpu.buffers import Buffer, Buffers
-from ptx_on_cpu.engine.grid import Grid
+from ptx_on_cpu.engine.grid import Settings, Shape, run_grid
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.jit import compiled
 from ptx_on_cpu.errors import LaunchError
@@ -122,21 +122,20 @@ class Kernel:
             )
         known = self.buffers() if buffers is None else buffers
         params = self._packed(arguments, known)
-        grid_of_blocks = Grid(
-            self._code.run, extents, threads, self._frame_size, self._layout.local_size, self._counted
+        shape = Shape(
+            extents, threads, self._frame_size, self._layout.local_size, self.static_shared + shared, shared
+        )
+        settings = Settings(
+            initialised=self.checks.initialised,
+            counted=self._counted,
+            all_at_once=self._synchronises_grid,
+            parallel=self._is_independent if parallel is None else parallel,
+            seed=seed,
+            patience=patience,
         )
         host = Host()
-        failure = grid_of_blocks.run(
-            params,
-            known,
-            host,
-            (self.static_shared + shared, shared),
-            self.checks.initialised,
-            seed,
-            patience,
-            cooperative=self._synchronises_grid,
-            parallel=self._is_independent if parallel is None else parallel,
-        )
+        table = known.table(self.checks.initialised)
+        failure = run_grid(self._code.run, shape, settings, params, table, host)
         if failure is not None:
             raise LaunchError(explain(self.name, self.instructions, failure, known, host))
         return Launch(extents, threads, host.printed, host.accesses, host.executed)

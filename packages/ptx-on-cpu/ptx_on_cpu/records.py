@@ -27,7 +27,7 @@ SLICE: Final = 4096
 ) = range(13)  # fmt: skip
 
 # A thread. `state`: where it goes on; `rank`: in its block; `kind`, `pc`: of what it waits for, with operands
-# `mask`, `b`, `c`, `value`, and what it gets, `result`, `predicate`; `fault`, `address`, `size`: of a failure.
+# `mask`, `b`, `c`, `value`, and what it gets, `result`, `predicate`; `fault`, `address`, `size`: its failure.
 THREAD: Final = np.dtype(
     [
         *(
@@ -68,8 +68,8 @@ TRACE_ROOM: Final = 1 << 16  # rows that a block collects before the host takes 
 # What machine code asks the host for.
 PRINT, ASSERT, ALLOCATE, FREE, TAKE_TRACE = range(5)
 
-# A buffer in global memory. `plain_size`: its bytes if an access needs no look at the rest, else 0; `shadow`: a
-# byte for each of its bytes that says whether it was written, or 0.
+# A buffer in global memory. `plain_size`: its bytes if an access needs no look at the rest, else 0; `shadow`:
+# a byte for each of its bytes that says whether it was written, or 0.
 BUFFER: Final = np.dtype(
     [(name, "u8") for name in ("first", "plain_size", "end", "shadow", "races", "read_only")]
 )

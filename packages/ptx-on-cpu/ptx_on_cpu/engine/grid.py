@@ -1,114 +1,122 @@
-"""The memory of a launch, and the blocks that run in it, on one core or on several."""
+"""Run the blocks of a launch, on one core or on several, in memory made for them."""
 
 from __future__ import annotations
 
+import functools
 import math
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from ptx_on_cpu.buffers import Buffers
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.schedule import run_blocks
 from ptx_on_cpu.records import ACCESS, BLOCK, EXECUTED, FINE, SLICE, THREAD, TRACE_ROOM
 
+Array = np.ndarray[Any, Any]
+Extents = tuple[int, int, int]
+
 _MOST_AT_ONCE: Final = 1024  # unfinished blocks; memory that none of them touches costs nothing
+_LINE: Final = 64  # bytes of a line of the cache: frames begin there
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Extents of a launch, and bytes: of a frame and the local memory in it, of shared memory."""
+
+    grid: Extents
+    block: Extents
+    frame: int
+    local: int
+    shared: int
+    dynamic: int  # of the shared memory
+
+    @property
+    def threads(self) -> int:
+        """Return the number of threads of a block."""
+        return math.prod(self.block)
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """Return the fields of a block's record that tell these."""
+        extents = {"ntid": self.block, "nctaid": self.grid}
+        found = {
+            f"{name}_{axis}": n for name, each in extents.items() for axis, n in zip("xyz", each, strict=True)
+        }
+        return found | {"shared_size": self.shared, "dynamic": self.dynamic, "local_size": self.local}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run; `all_at_once`: blocks wait for all others; the rest as `Kernel.launch` has it."""
+
+    initialised: bool
+    counted: bool
+    all_at_once: bool
+    parallel: bool
+    seed: int | None
+    patience: int
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A launch that failed: why, and the block and its threads as they were."""
+    """Why a launch failed, and the block and its threads as they were."""
 
     why: int
     block: Any
     threads: Any
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Blocks of threads that run the machine code at the address `code`."""
+def run_grid(
+    code: int, shape: Shape, settings: Settings, params: int, buffers: Array, host: Host
+) -> Failure | None:
+    """Run the machine code at the address `code` for all threads; `params`: the pointer to the parameters."""
+    blocks = np.arange(math.prod(shape.grid), dtype=np.int64)
+    ranks = np.arange(shape.threads, dtype=np.uint32)
+    if settings.seed is not None:
+        random = np.random.default_rng(settings.seed)
+        random.shuffle(blocks)
+        random.shuffle(ranks)
+    places = {"params": params, "buffers": buffers.ctypes.data, "num_buffers": len(buffers)}
+    places |= {"order": ranks.ctypes.data, "call_host": host.address}
+    work = functools.partial(_run, code, shape, settings, shape.fields | places, host)
+    cores = len(os.sched_getaffinity(0)) if settings.parallel and not settings.all_at_once else 1
+    if min(cores, len(blocks)) == 1:
+        return work(blocks)
+    with ThreadPoolExecutor(cores) as pool:
+        found = list(pool.map(work, np.array_split(blocks, min(cores, len(blocks)))))
+    return next((failure for failure in found if failure is not None), None)
 
-    code: int
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    frame_size: int
-    local_size: int
-    counted: bool
 
-    def run(
-        self,
-        params: int,
-        buffers: Buffers,
-        host: Host,
-        shared: tuple[int, int],
-        initialised: bool,
-        seed: int | None,
-        patience: int,
-        *,
-        cooperative: bool,
-        parallel: bool,
-    ) -> Failure | None:
-        """Run all blocks; `shared`: bytes for a block, and how many of them are dynamic."""
-        blocks, threads = np.arange(math.prod(self.grid), dtype=np.int64), math.prod(self.block)
-        ranks = np.arange(threads, dtype=np.uint32)
-        if seed is not None:
-            random = np.random.default_rng(seed)
-            random.shuffle(blocks)
-            random.shuffle(ranks)
-        table = buffers.table(initialised)
-        workers = min(os.cpu_count() or 1, len(blocks)) if parallel and not cooperative else 1
-        common = {
-            "params": params,
-            "buffers": table.ctypes.data,
-            "num_buffers": len(table),
-            "order": ranks.ctypes.data,
-            "call_host": host.address,
-            "shared_size": shared[0],
-            "dynamic": shared[1],
-            "local_size": self.local_size,
-        }
-        common |= {f"ntid_{axis}": n for axis, n in zip("xyz", self.block, strict=True)}
-        common |= {f"nctaid_{axis}": n for axis, n in zip("xyz", self.grid, strict=True)}
-
-        def work(part: np.ndarray[Any, Any]) -> Failure | None:
-            room = min(len(part), _MOST_AT_ONCE)
-            records, memory = np.zeros(room, BLOCK), np.empty((room, max(shared[0], 1)), np.uint8)
-            shadow = np.empty((room, max(shared[0], 1) if initialised else 0), np.uint8)
-            frames = np.empty(room * threads * self.frame_size + 64, np.uint8)
-            first = frames.ctypes.data + -frames.ctypes.data % 64
-            for name, value in common.items():
-                records[name] = value
-            at = np.arange(room, dtype=np.uint64)
-            records["shared"] = memory.ctypes.data + at * np.uint64(memory.strides[0])
-            records["frames"] = first + at * np.uint64(threads * self.frame_size)
-            if initialised and shared[0]:
-                records["shared_shadow"] = shadow.ctypes.data + at * np.uint64(shadow.strides[0])
-            traces = [
-                np.empty((room, TRACE_ROOM if self.counted else 1), kind) for kind in (ACCESS, EXECUTED)
-            ]
-            for name, trace in zip(("accesses", "executed"), traces, strict=True):
-                records[name] = trace.ctypes.data + at * np.uint64(trace.strides[0])
-            running = np.zeros((room, threads), THREAD)
-            why, row = run_blocks(
-                self.code,
-                self.frame_size,
-                part,
-                records,
-                running,
-                memory,
-                shadow,
-                patience // SLICE,
-                cooperative,
-            )
-            for record in records if self.counted else ():
-                host.take_traces(record)
-            return None if why == FINE else Failure(why, records[row], running[row])
-
-        if workers == 1:
-            return work(blocks)
-        with ThreadPoolExecutor(workers) as pool:
-            found = list(pool.map(work, np.array_split(blocks, workers)))
-        return next((failure for failure in found if failure is not None), None)
+def _run(
+    code: int, shape: Shape, settings: Settings, fields: Mapping[str, int], host: Host, blocks: Array
+) -> Failure | None:
+    """Run some of the blocks, one after another, with memory for those that are unfinished."""
+    rows = min(len(blocks), _MOST_AT_ONCE)
+    records = np.zeros(rows, BLOCK)
+    for name, value in fields.items():
+        records[name] = value
+    size = max(1, shape.shared)
+    shared = np.empty((rows, size), np.uint8)
+    shadow = np.empty((rows, size if settings.initialised else 0), np.uint8)
+    frames = np.empty((rows, shape.threads * shape.frame + _LINE), np.uint8)
+    accesses, executed = (
+        np.empty((rows, TRACE_ROOM if settings.counted else 1), kind) for kind in (ACCESS, EXECUTED)
+    )
+    own = {"shared": shared, "frames": frames, "accesses": accesses, "executed": executed}
+    if settings.initialised:
+        own["shared_shadow"] = shadow
+    for name, memory in own.items():
+        records[name] = memory.ctypes.data + np.arange(rows, dtype=np.uint64) * np.uint64(memory.strides[0])
+    records["frames"] += np.uint64(_LINE) - records["frames"] % np.uint64(_LINE)
+    threads = np.zeros((rows, shape.threads), THREAD)
+    turns = settings.patience // SLICE
+    why, row = run_blocks(
+        code, shape.frame, blocks, records, threads, shared, shadow, turns, settings.all_at_once
+    )
+    for record in records if settings.counted else ():
+        host.take_traces(record)
+    return None if why == FINE else Failure(why, records[row], threads[row])
