@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ptx_on_cpu.syntax.program import width
-from ptx_on_cpu.translate import floats
+from ptx_on_cpu.translate import conversions, floats
 from ptx_on_cpu.translate.function import Translation, emits
 from ptx_on_cpu.translate.integers import FLOAT_KINDS
 from ptx_on_cpu.translate.text import llvm_type
@@ -109,7 +109,7 @@ def _convert(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
         _convert_integers(t, parts, operands)
         return
     values = [t.get(operand, given) for operand in operands[1:]]
-    t.set(operands[0], floats.converted(t.text, into, given, parts, values), into)
+    t.set(operands[0], conversions.converted(t.text, into, given, parts, values), into)
 
 
 def _convert_integers(t: Translation, parts: list[str], operands: Sequence[str]) -> None:

@@ -1,56 +1,263 @@
-"""Stand-in."""
+"""Arithmetic and comparisons of PTX's floats in LLVM's text; what is rounded is rounded once."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import Final
 
-def arithmetic(text, how, kind, parts, values):
-    mine = {"f32": "float", "f64": "double"}[kind]
+from ptx_on_cpu.translate.formats import (
+    FORMATS,
+    as_double,
+    bits_of,
+    by_halves,
+    canonical,
+    clamped,
+    flushed,
+    magnitude,
+    narrowed,
+    of_bits,
+    sign,
+    widened,
+)
+from ptx_on_cpu.translate.text import FLOATS, Text
+
+MODES: Final = {"rz": 0, "rn": 1, "rp": 2, "rm": 3}  # as llvm.set.rounding counts them
+_TOWARDS_A_MODE: Final = ("add", "sub", "mul", "fma", "div", "rcp", "sqrt")
+_FUNCTIONS: Final = {
+    "sqrt": "sqrt",
+    "rsqrt": "sqrt",
+    "ex2": "exp2",
+    "lg2": "log2",
+    "sin": "sin",
+    "cos": "cos",
+}
+
+# A sum, quotient or root as a double rounded to odd: the nearest one, of which the last bit is made 1 by a
+# step towards the exact value, unless that is what it is. Rounded once more, to a format that is at least two
+# bits shorter, it gives what the exact value would (Boldo and Melquiond, IEEE Trans. Comput. 57, 2008).
+_ODD: Final = {
+    "ptx.odd": """define internal double @ptx.odd(double %nearest, double %error) alwaysinline {
+  %bits = bitcast double %nearest to i64
+  %side = bitcast double %error to i64
+  %inexact = fcmp one double %error, 0.0
+  %odd = trunc i64 %bits to i1
+  %even = xor i1 %odd, true
+  %moves = and i1 %inexact, %even
+  %differ = xor i64 %bits, %side
+  %inwards = icmp slt i64 %differ, 0
+  %step = select i1 %inwards, i64 -1, i64 1
+  %moved = add i64 %bits, %step
+  %found = select i1 %moves, i64 %moved, i64 %bits
+  %result = bitcast i64 %found to double
+  ret double %result
+}""",
+    "ptx.odd.add": """define internal double @ptx.odd.add(double %a, double %b) {
+  %sum = fadd double %a, %b
+  %a.part = fsub double %sum, %b
+  %b.part = fsub double %sum, %a.part
+  %a.rest = fsub double %a, %a.part
+  %b.rest = fsub double %b, %b.part
+  %error = fadd double %a.rest, %b.rest
+  %result = call double @ptx.odd(double %sum, double %error)
+  ret double %result
+}""",
+    "ptx.odd.div": """define internal double @ptx.odd.div(double %a, double %b) {
+  %quotient = fdiv double %a, %b
+  %minus = fneg double %quotient
+  %rest = call double @llvm.fma.f64(double %minus, double %b, double %a)
+  %negative = fcmp olt double %b, 0.0
+  %other = fneg double %rest
+  %error = select i1 %negative, double %other, double %rest
+  %result = call double @ptx.odd(double %quotient, double %error)
+  ret double %result
+}""",
+    "ptx.odd.sqrt": """define internal double @ptx.odd.sqrt(double %a) {
+  %root = call double @llvm.sqrt.f64(double %a)
+  %minus = fneg double %root
+  %error = call double @llvm.fma.f64(double %minus, double %root, double %a)
+  %result = call double @ptx.odd(double %root, double %error)
+  ret double %result
+}""",
+    "llvm.fma.f64": "declare double @llvm.fma.f64(double, double, double)",
+    "llvm.sqrt.f64": "declare double @llvm.sqrt.f64(double)",
+}
+# Never inlined: ordinary arithmetic of a caller must not be moved to where the mode is another.
+_DIRECTED: Final = """define internal double @ptx.{how}.{mode}({parameters}) noinline strictfp {{
+  call void @llvm.set.rounding(i32 {number}) strictfp
+  %result = call double @{intrinsic}({parameters}, metadata !"round.dynamic", \
+metadata !"fpexcept.strict") strictfp
+  call void @llvm.set.rounding(i32 1) strictfp
+  ret double %result
+}}"""
+
+
+def rounding(parts: Collection[str]) -> str:
+    """Return the rounding mode among modifiers: to nearest, ties to even, if none is."""
+    return next((mode for mode in MODES if mode in parts), "rn")
+
+
+def arithmetic(text: Text, how: str, kind: str, parts: Collection[str], values: Sequence[str]) -> str:
+    """Return what `how.parts.kind` gives; `parts` are all of its modifiers.
+
+    What PTX calls approximate is as exact here as the host's library, then rounded to nearest.
+    """
+    if kind.endswith("x2"):
+        return by_halves(text, kind, values, lambda half, each: arithmetic(text, how, half, parts, each))
+    if how == "copysign":
+        return _with_sign(text, kind, values[1], values[0])
+    if "ftz" in parts:
+        values = [flushed(text, kind, value) for value in values]
+    if how in ("neg", "abs"):
+        return _resigned(text, how, kind, values[0])
+    if how in ("min", "max"):
+        found = values[0]
+        for value in values[1:]:
+            found = _extreme(text, how, kind, parts, found, value)
+        return found
+    mode = rounding(parts)
+    if kind in FLOATS and (mode == "rn" or how not in _TOWARDS_A_MODE):
+        found = canonical(text, kind, clamped(text, kind, _nearest(text, how, kind, values), parts))
+    elif kind == "f64":
+        found = directed(text, how, mode, values)
+    else:
+        found = _rounded_once(text, how, kind, mode, parts, values)
+    return flushed(text, kind, found) if "ftz" in parts else found
+
+
+def _nearest(text: Text, how: str, kind: str, values: Sequence[str]) -> str:
+    """Return the result in float or double arithmetic, rounded to nearest."""
+    mine = FLOATS[kind]
     if how in ("add", "sub", "mul", "div"):
         return text.new(f"f{how} {mine} {values[0]}, {values[1]}")
     if how == "fma":
         return text.intrinsic("fma", mine, *values)
-    if how in ("min", "max"):
-        return text.intrinsic(f"{how}imumnum", mine, *values)
-    if how == "neg":
-        return text.new(f"fneg {mine} {values[0]}")
-    if how == "abs":
-        return text.intrinsic("fabs", mine, values[0])
-    if how == "copysign":
-        return text.intrinsic("copysign", mine, values[1], values[0])
-    if how == "rcp":
-        return text.new(f"fdiv {mine} 1.0, {values[0]}")
     if how == "tanh":
         return text.call("tanhf", mine, f"{mine} {values[0]}")
-    v = text.intrinsic(
-        {"sqrt": "sqrt", "rsqrt": "sqrt", "ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos"}[how],
-        mine,
-        values[0],
+    found = text.intrinsic(_FUNCTIONS[how], mine, values[0]) if how != "rcp" else values[0]
+    return text.new(f"fdiv {mine} 1.0, {found}") if how in ("rcp", "rsqrt") else found
+
+
+def _rounded_once(
+    text: Text, how: str, kind: str, mode: str, parts: Collection[str], values: Sequence[str]
+) -> str:
+    """Return the result in double arithmetic, rounded to odd, then to its format."""
+    if how in _TOWARDS_A_MODE:
+        found = _odd(text, how, mode, [as_double(text, kind, value) for value in values])
+    else:  # an approximation
+        single = _nearest(text, how, "f32", [widened(text, kind, value) for value in values])
+        found = text.new(f"fpext float {single} to double")
+    return narrowed(text, kind, clamped(text, "f64", found, parts), mode)
+
+
+def _odd(text: Text, how: str, mode: str, values: Sequence[str]) -> str:
+    """Return an exact result of values that f32 holds, rounded to odd where a double cannot hold it."""
+    if how == "mul":
+        return text.new(f"fmul double {values[0]}, {values[1]}")
+    if how == "sub":
+        return odd_sum(text, values[0], text.new(f"fneg double {values[1]}"), mode)
+    if how == "add":
+        return odd_sum(text, values[0], values[1], mode)
+    if how == "fma":
+        return odd_sum(text, text.new(f"fmul double {values[0]}, {values[1]}"), values[2], mode)
+    _define_odd(text)
+    if how == "sqrt":
+        return text.new(f"call double @ptx.odd.sqrt(double {values[0]})")
+    a, b = ("1.0", values[0]) if how == "rcp" else values
+    return text.new(f"call double @ptx.odd.div(double {a}, double {b})")
+
+
+def odd_sum(text: Text, a: str, b: str, mode: str) -> str:
+    """Return a + b rounded to odd; x - x is -0 where results are rounded downwards, else 0."""
+    _define_odd(text)
+    if mode != "rm":
+        return text.new(f"call double @ptx.odd.add(double {a}, double {b})")
+    a, b = (text.new(f"fneg double {value}") for value in (a, b))
+    return text.new(f"fneg double {text.new(f'call double @ptx.odd.add(double {a}, double {b})')}")
+
+
+def _define_odd(text: Text) -> None:
+    for name, definition in _ODD.items():
+        text.declare(name, definition)
+
+
+def directed(text: Text, how: str, mode: str, values: Sequence[str]) -> str:
+    """Return the result for doubles as the processor rounds it in this mode."""
+    if how == "rcp":
+        how, values = "div", ["1.0", *values]
+    intrinsic = f"llvm.experimental.constrained.{how if how in ('fma', 'sqrt') else 'f' + how}.f64"
+    kinds = ", ".join(["double"] * len(values))
+    text.declare("llvm.set.rounding", "declare void @llvm.set.rounding(i32)")
+    text.declare(intrinsic, f"declare double @{intrinsic}({kinds}, metadata, metadata)")
+    parameters = ", ".join(f"double %x{i}" for i in range(len(values)))
+    definition = _DIRECTED.format(
+        how=how, mode=mode, number=MODES[mode], parameters=parameters, intrinsic=intrinsic
     )
-    return text.new(f"fdiv {mine} 1.0, {v}") if how == "rsqrt" else v
+    text.declare(f"ptx.{how}.{mode}", definition)
+    arguments = ", ".join(f"double {value}" for value in values)
+    return text.new(f"call double @ptx.{how}.{mode}({arguments})")
 
 
-def compared(text, how, kind, parts, a, b):
-    mine = {"f32": "float", "f64": "double"}[kind]
+def _resigned(text: Text, how: str, kind: str, value: str) -> str:
+    """Return the negative or the magnitude, of NaN too."""
+    mine, bits = f"i{FORMATS[kind].width}", bits_of(text, kind, value)
+    if how == "abs":
+        return of_bits(text, kind, magnitude(text, kind, bits))
+    return of_bits(text, kind, text.new(f"xor {mine} {bits}, {1 << FORMATS[kind].width - 1}"))
+
+
+def _with_sign(text: Text, kind: str, value: str, other: str) -> str:
+    """Return a value with the sign of another."""
+    mine = f"i{FORMATS[kind].width}"
+    size = magnitude(text, kind, bits_of(text, kind, value))
+    found = text.new(f"or {mine} {size}, {sign(text, kind, bits_of(text, kind, other))}")
+    return of_bits(text, kind, found)
+
+
+def _extreme(text: Text, how: str, kind: str, parts: Collection[str], a: str, b: str) -> str:
+    """Return the lesser or greater one, -0 below 0; NaN for two NaN, with `.NaN` for one, else the number.
+
+    With `xorsign` and `abs` magnitudes are compared, and the result has the product's sign.
+    """
+    of, new = FORMATS[kind], text.new
+    mine = f"i{of.width}"
+    x, y = bits_of(text, kind, a), bits_of(text, kind, b)
+    sizes = [magnitude(text, kind, bits) for bits in (x, y)]
+    x_nan, y_nan = (new(f"icmp ugt {mine} {size}, {of.beyond}") for size in sizes)
+    product = sign(text, kind, new(f"xor {mine} {x}, {y}"))
+    if "abs" in parts:
+        x, y = sizes
+    orders = [_order(text, kind, bits) for bits in (x, y)]
+    first = new(f"icmp {'sle' if how == 'min' else 'sge'} {mine} {orders[0]}, {orders[1]}")
+    found = new(f"select i1 {first}, {mine} {x}, {mine} {y}")
+    if "NaN" in parts:
+        is_nan = new(f"or i1 {x_nan}, {y_nan}")
+    else:
+        found = new(f"select i1 {x_nan}, {mine} {y}, {mine} {found}")
+        found = new(f"select i1 {y_nan}, {mine} {x}, {mine} {found}")
+        is_nan = new(f"and i1 {x_nan}, {y_nan}")
+    if "xorsign" in parts:
+        found = new(f"or {mine} {found}, {product}")
+    return of_bits(text, kind, new(f"select i1 {is_nan}, {mine} {of.nan}, {mine} {found}"))
+
+
+def _order(text: Text, kind: str, bits: str) -> str:
+    """Return an integer that is ordered as numbers are: the bits, magnitudes inverted below zero."""
+    width = FORMATS[kind].width
+    spread = text.new(f"ashr i{width} {bits}, {width - 1}")
+    return text.new(f"xor i{width} {bits}, {text.new(f'lshr i{width} {spread}, 1')}")
+
+
+def compared(text: Text, how: str, kind: str, parts: Collection[str], a: str, b: str) -> str:
+    """Return whether a comparison of PTX's, such as "ltu", holds for two floats: an i1."""
+    if "ftz" in parts:
+        a, b = flushed(text, kind, a), flushed(text, kind, b)
+    if kind not in FLOATS:
+        a, b = widened(text, kind, a), widened(text, kind, b)
     name = {"num": "ord", "nan": "uno"}.get(how) or (f"u{how[:2]}" if len(how) == 3 else f"o{how}")
-    return text.new(f"fcmp {name} {mine} {a}, {b}")
+    return text.new(f"fcmp {name} {FLOATS.get(kind, 'float')} {a}, {b}")
 
 
-def converted(text, into, given, parts, values):
-    value = values[0]
-    whole = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
-    F = {"f32": "float", "f64": "double"}
-    integral = next((whole[p] for p in parts if p in whole), "")
-    if given in F and integral:
-        value = text.intrinsic(integral, F[given], value)
-    if given in F and into in F:
-        if given == "f64" and into == "f32":
-            return text.new(f"fptrunc double {value} to float")
-        if given == "f32" and into == "f64":
-            return text.new(f"fpext float {value} to double")
-        return value
-    if given in F:
-        b = f"i{into[1:]}"
-        return text.call(
-            f"llvm.fpto{'s' if into[0] == 's' else 'u'}i.sat.{b}.{given}", b, f"{F[given]} {value}"
-        )
-    return text.new(f"{'s' if given[0] == 's' else 'u'}itofp i{given[1:]} {value} to {F[into]}")
+def compared_half(text: Text, how: str, parts: Sequence[str], a: str, b: str, half: int) -> str:
+    """Return a comparison for the lower (0) or upper (1) halves of two pairs, whose type ends `parts`."""
+    halves = [text.new(f"trunc i32 {text.new(f'lshr i32 {value}, {16 * half}')} to i16") for value in (a, b)]
+    return compared(text, how, parts[-1].removesuffix("x2"), parts, *halves)
