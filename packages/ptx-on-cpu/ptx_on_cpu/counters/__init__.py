@@ -1,0 +1,36 @@
+"""Counters that hold on any GPU: what a launch does with warps and memory, and what a kernel takes."""
+
+from ptx_on_cpu.counters.atomics import Contention
+from ptx_on_cpu.counters.counting import count
+from ptx_on_cpu.counters.counts import Counts, Traffic
+from ptx_on_cpu.counters.cubin import resources_of
+from ptx_on_cpu.counters.kinds import kind_of
+from ptx_on_cpu.counters.occupancy import Occupancy, occupancy
+from ptx_on_cpu.counters.ptxas import resources
+from ptx_on_cpu.counters.resources import Resources
+from ptx_on_cpu.counters.roofline import H100, H200, Device, Estimate, estimate
+from ptx_on_cpu.counters.sectors import Transfers
+from ptx_on_cpu.counters.traces import ACCESS, EXECUTED, Buffer, Instruction
+
+__all__ = [
+    "ACCESS",
+    "EXECUTED",
+    "H100",
+    "H200",
+    "Buffer",
+    "Contention",
+    "Counts",
+    "Device",
+    "Estimate",
+    "Instruction",
+    "Occupancy",
+    "Resources",
+    "Traffic",
+    "Transfers",
+    "count",
+    "estimate",
+    "kind_of",
+    "occupancy",
+    "resources",
+    "resources_of",
+]

@@ -1,0 +1,67 @@
+"""The resources of kernels as NVIDIA's assembler, ptxas, tells them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from ptx_on_cpu.counters.resources import Resources
+
+# Where wheels of CUDA 13 and 12 have their programs, below the package `nvidia`.
+_FOLDERS: Final = ("cu13/bin", "cuda_nvcc/bin")
+_ENTRY: Final = re.compile(r"^.*Compiling entry function '([^']+)'.*$", re.M)
+
+
+def resources(ptx: str, capability: tuple[int, int] = (9, 0)) -> dict[str, Resources]:
+    """Return the resources of each kernel in `ptx`, by its name, on GPUs of this compute capability.
+
+    ptxas comes from a wheel in the environment, `nvidia-cuda-nvcc` or `nvidia-cuda-nvcc-cu12`, or else from
+    PATH. Raise FileNotFoundError without it, ValueError with its words if it refuses the PTX.
+    """
+    command = [_ptxas(), "-v", f"-arch=sm_{capability[0]}{capability[1]}", "kernel.ptx", "-o", "kernel.cubin"]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "kernel.ptx").write_text(ptx)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    if done.returncode:
+        raise ValueError(f"ptxas does not take this PTX for {command[2].removeprefix('-arch=')}:\n{said}")
+    _, *parts = _ENTRY.split(said)
+    return {
+        entry: _resources(re.escape(entry), text) for entry, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def _resources(entry: str, said: str) -> Resources:
+    def number(pattern: str) -> int:
+        found = re.search(pattern, said)
+        return int(found[1]) if found else 0
+
+    stack = number(rf"properties for {entry}\n.*?(\d+) bytes stack frame")
+    return Resources(
+        registers=number(r"Used (\d+) registers"),
+        shared=number(r"(\d+) bytes smem"),
+        local=max(stack, number(r"(\d+) bytes cumulative stack size")),
+        spill_stores=number(rf"properties for {entry}\n.*?(\d+) bytes spill stores"),
+        spill_loads=number(rf"properties for {entry}\n.*?(\d+) bytes spill loads"),
+    )
+
+
+def _ptxas() -> str:
+    """Return the path of ptxas; raise FileNotFoundError without it."""
+    spec = importlib.util.find_spec("nvidia")
+    roots: Iterable[str] = (spec and spec.submodule_search_locations) or ()
+    wheels = [os.path.join(root, folder) for root in roots for folder in _FOLDERS]
+    found = shutil.which("ptxas", path=os.pathsep.join([*wheels, os.environ.get("PATH", os.defpath)]))
+    if found is None:
+        raise FileNotFoundError(
+            "ptxas is neither in the environment nor on PATH; "
+            "`pip install nvidia-cuda-nvcc-cu12` for CUDA 12, `pip install nvidia-cuda-nvcc` for CUDA 13"
+        )
+    return found

@@ -1,0 +1,107 @@
+"""The traces of a counted launch, what describes them, and the order in which warps execute them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Trace = NDArray[Any]  # of ACCESS or EXECUTED
+Flags = NDArray[np.bool_]
+
+WARP: Final = 32  # threads
+
+# One row per thread and access. `rank`: of the thread in its block. `pc`: the instruction's index, which
+# decides on `size`, in bytes. `moment`: equal for lanes of a warp that execute an instruction together.
+# `address`: in shared and local memory, the offset.
+ACCESS: Final = np.dtype(
+    [
+        ("moment", "u8"),
+        ("address", "u8"),
+        ("block", "u4"),
+        ("rank", "u4"),
+        ("pc", "u4"),
+        ("size", "u2"),
+        ("kind", "u1"),
+        ("space", "u1"),
+    ]
+)
+LOAD, STORE, ATOMIC = 0, 1, 2  # kind
+GLOBAL, SHARED, LOCAL = 0, 1, 2  # space
+
+# One row per thread and basic block executed, which the index of its first instruction, `start`, names.
+EXECUTED: Final = np.dtype([("moment", "u8"), ("block", "u4"), ("rank", "u4"), ("start", "u4")])
+
+
+class Instruction(Protocol):
+    """An instruction of a kernel: "ld.global.nc.v4.f32", and "file.py:12" if debug information has it."""
+
+    @property
+    def opcode(self) -> str: ...
+
+    @property
+    def line(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A piece of global memory by name: its first address as traces have it, and its size in bytes."""
+
+    name: str
+    address: int
+    size: int
+
+
+def issued(trace: Trace, pc: str) -> NDArray[np.uint64]:
+    """Return block << 32 | warp << 27 | pc: which warp executed which instruction; `pc` names its field."""
+    block, warp = trace["block"].astype(np.uint64), trace["rank"].astype(np.uint64) // WARP
+    return (block << 32 | warp << 27 | trace[pc]).astype(np.uint64)
+
+
+def order_by(*keys: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the order that sorts by the first key, then by the next."""
+    return np.lexsort(keys[::-1])
+
+
+def begins(*keys: NDArray[Any]) -> Flags:
+    """Return where a run of equal keys begins."""
+    found = np.zeros(len(keys[0]), bool)
+    found[:1] = True
+    for key in keys:
+        found[1:] |= key[1:] != key[:-1]
+    return found
+
+
+def total(index: NDArray[Any], amount: NDArray[Any], length: int) -> NDArray[np.int64]:
+    """Return the sum of amounts at each index below `length`; exact to 2**53."""
+    return np.bincount(index, amount, length).astype(np.int64)
+
+
+def rows_of(accesses: Trace, space: int) -> Trace:
+    """Return the accesses of one space."""
+    return accesses[accesses["space"] == space]
+
+
+def located(accesses: Trace, buffers: Sequence[Buffer]) -> tuple[Trace, NDArray[np.intp]]:
+    """Return accesses to global memory with addresses that count from their buffer's start, and its index.
+
+    CUDA allocates at multiples of 256 bytes, NumPy does not: without this, where an array happens to lie
+    decides on how many sectors it has. Index `len(buffers)` is for addresses outside of all. The upper 16
+    bits of each address are the index.
+    """
+    by_start = sorted(range(len(buffers)), key=lambda i: (buffers[i].address, buffers[i].size))
+    starts = np.array([buffers[i].address for i in by_start], np.uint64)
+    sizes = np.array([buffers[i].size for i in by_start], np.uint64)
+    address, found = accesses["address"], np.full(len(accesses), len(buffers), np.intp)
+    place = np.searchsorted(starts, address, "right") - 1
+    offset = address.copy()
+    known = np.flatnonzero(place >= 0)
+    known = known[address[known] - starts[place[known]] < sizes[place[known]]]
+    offset[known] -= starts[place[known]]
+    found[known] = np.array(by_start, np.intp)[place[known]]
+    moved = accesses.copy()
+    moved["address"] = found.astype(np.uint64) << 48 | offset & (1 << 48) - 1
+    return moved, found
