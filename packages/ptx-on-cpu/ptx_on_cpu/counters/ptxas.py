@@ -33,23 +33,21 @@ def resources(ptx: str, capability: tuple[int, int] = (9, 0)) -> dict[str, Resou
     if done.returncode:
         raise ValueError(f"ptxas does not take this PTX for {command[2].removeprefix('-arch=')}:\n{said}")
     _, *parts = _ENTRY.split(said)
-    return {
-        entry: _resources(re.escape(entry), text) for entry, text in zip(parts[::2], parts[1::2], strict=True)
-    }
+    return {entry: _resources(text) for entry, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def _resources(entry: str, said: str) -> Resources:
-    def number(pattern: str) -> int:
-        found = re.search(pattern, said)
-        return int(found[1]) if found else 0
+def _resources(said: str) -> Resources:
+    """Read what ptxas says of an entry, then of functions that it calls and that are not inlined."""
 
-    stack = number(rf"properties for {entry}\n.*?(\d+) bytes stack frame")
+    def numbers(unit: str) -> list[int]:
+        return [int(number) for number in re.findall(rf"(\d+) {unit}", said)]
+
     return Resources(
-        registers=number(r"Used (\d+) registers"),
-        shared=number(r"(\d+) bytes smem"),
-        local=max(stack, number(r"(\d+) bytes cumulative stack size")),
-        spill_stores=number(rf"properties for {entry}\n.*?(\d+) bytes spill stores"),
-        spill_loads=number(rf"properties for {entry}\n.*?(\d+) bytes spill loads"),
+        registers=max(numbers("registers")),
+        shared=sum(numbers("bytes smem")),
+        local=max(numbers("bytes stack frame") + numbers("bytes cumulative stack size")),
+        spill_stores=sum(numbers("bytes spill stores")),
+        spill_loads=sum(numbers("bytes spill loads")),
     )
 
 
