@@ -60,6 +60,11 @@ class Buffers:
         )
         return PARAMETERS << ADDRESS_BITS | packed.ctypes.data
 
+    @property
+    def known(self) -> list[Buffer]:
+        """Return the buffers of the module and of the launch."""
+        return self._buffers[PARAMETERS + 1 :]
+
     def named(self, pointer: int) -> Buffer | None:
         """Return the buffer that a pointer was made for; without a number, the one that it lies in."""
         number, address = pointer >> ADDRESS_BITS, pointer & ADDRESS_MASK

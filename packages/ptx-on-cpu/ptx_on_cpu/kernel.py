@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +11,14 @@ from typing import Any, Final
 import numpy as np
 
 from ptx_on_cpu.buffers import Buffer, Buffers
+from ptx_on_cpu.counters.counting import count
+from ptx_on_cpu.counters.counts import Counts
 from ptx_on_cpu.engine.grid import Settings, Shape, run_grid
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.jit import compiled
 from ptx_on_cpu.errors import LaunchError
 from ptx_on_cpu.explain import explain
+from ptx_on_cpu.flow import Flow
 from ptx_on_cpu.order import blocks_are_independent
 from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.program import Function, Instruction
@@ -44,11 +48,23 @@ class Checks:
 class Launch:
     """A launch that has succeeded; `accesses` and `executed`: the traces of a counted kernel."""
 
+    kernel: Kernel = field(repr=False)
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     printed: str
+    buffers: Buffers = field(repr=False)
     accesses: np.ndarray[Any, Any] = field(repr=False)
     executed: np.ndarray[Any, Any] = field(repr=False)
+
+    @functools.cached_property
+    def counts(self) -> Counts:
+        """Return what warps executed and what memory moved, by the traces; of a counted kernel only."""
+        if not self.kernel.is_counted:
+            raise LaunchError(
+                f"kernel '{self.kernel.name}' was not counted; ask for kernel(..., counted=True)"
+            )
+        instructions, blocks = self.kernel.instructions, self.kernel.basic_blocks
+        return count(self.executed, self.accesses, instructions, blocks, self.buffers.known)
 
 
 class Kernel:
@@ -66,7 +82,7 @@ class Kernel:
     ) -> None:
         self.name = readable(function.name)
         self.checks = checks
-        self._counted = counted
+        self.is_counted = counted
         self.static_shared = shared
         self._function, self._layout, self._variables = function, layout, tuple(variables)
         self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
@@ -81,6 +97,11 @@ class Kernel:
     def instructions(self) -> tuple[Instruction, ...]:
         """Return its instructions; device functions are in the place of their calls."""
         return tuple(self._function.body)
+
+    @functools.cached_property
+    def basic_blocks(self) -> dict[int, tuple[int, ...]]:
+        """Return the instructions of each basic block, by their numbers, by the first of them."""
+        return {pcs.start: tuple(pcs) for pcs in Flow.of(self._function).blocks}
 
     @property
     def parameter_sizes(self) -> list[int]:
@@ -127,7 +148,7 @@ class Kernel:
         )
         settings = Settings(
             initialised=self.checks.initialised,
-            counted=self._counted,
+            counted=self.is_counted,
             all_at_once=self._synchronises_grid,
             parallel=self._is_independent if parallel is None else parallel,
             seed=seed,
@@ -138,7 +159,7 @@ class Kernel:
         failure = run_grid(self._code.run, shape, settings, params, table, host)
         if failure is not None:
             raise LaunchError(explain(self.name, self.instructions, failure, known, host))
-        return Launch(extents, threads, host.printed, host.accesses, host.executed)
+        return Launch(self, extents, threads, host.printed, known, host.accesses, host.executed)
 
     def buffers(self) -> Buffers:
         """Return the buffers that each launch has, to which others can be added: the module's variables."""

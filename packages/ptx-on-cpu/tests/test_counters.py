@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from traced import Described, accesses, counted, executed
 
-from ptx_on_cpu.counters import ACCESS, Buffer, count
+from ptx_on_cpu import Buffer
+from ptx_on_cpu.counters import count
 from ptx_on_cpu.counters.traces import ATOMIC, LOCAL, SHARED, STORE
+from ptx_on_cpu.records import ACCESS
 
 LANES = np.arange(32)
 

@@ -10,14 +10,11 @@ from ptx_on_cpu.counters.ptxas import resources
 from ptx_on_cpu.counters.resources import Resources
 from ptx_on_cpu.counters.roofline import H100, H200, Device, Estimate, estimate
 from ptx_on_cpu.counters.sectors import Transfers
-from ptx_on_cpu.counters.traces import ACCESS, EXECUTED, Buffer, Instruction
+from ptx_on_cpu.counters.traces import Instruction
 
 __all__ = [
-    "ACCESS",
-    "EXECUTED",
     "H100",
     "H200",
-    "Buffer",
     "Contention",
     "Counts",
     "Device",

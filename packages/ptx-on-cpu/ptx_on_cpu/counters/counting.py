@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ptx_on_cpu.buffers import Buffer
 from ptx_on_cpu.counters.atomics import contention_of
 from ptx_on_cpu.counters.banks import wavefronts_of
 from ptx_on_cpu.counters.counts import PER_INSTRUCTION, Counts, Traffic
@@ -17,7 +18,6 @@ from ptx_on_cpu.counters.traces import (
     GLOBAL,
     LOCAL,
     SHARED,
-    Buffer,
     Instruction,
     Trace,
     begins,
@@ -36,7 +36,7 @@ def count(
     basic_blocks: Mapping[int, Sequence[int]],
     buffers: Sequence[Buffer] = (),
 ) -> Counts:
-    """Return the counters of a launch by its traces, which `EXECUTED` and `ACCESS` describe.
+    """Return the counters of a launch by its traces, which `records` describes.
 
     `basic_blocks`: the instructions of each block, by the first; `buffers`: what is known of global memory.
     Lanes of a warp with equal `moment` count as together. An instruction under a predicate that is false

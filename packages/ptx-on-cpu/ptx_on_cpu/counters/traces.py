@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ptx_on_cpu.buffers import Buffer
 
 Trace = NDArray[Any]  # of ACCESS or EXECUTED
 Flags = NDArray[np.bool_]
 
 WARP: Final = 32  # threads
 
-# One row per thread and access. `rank`: of the thread in its block. `pc`: the instruction's index, which
-# decides on `size`, in bytes. `moment`: equal for lanes of a warp that execute an instruction together.
-# `address`: in shared and local memory, the offset.
-ACCESS: Final = np.dtype(
-    [
-        ("moment", "u8"),
-        ("address", "u8"),
-        ("block", "u4"),
-        ("rank", "u4"),
-        ("pc", "u4"),
-        ("size", "u2"),
-        ("kind", "u1"),
-        ("space", "u1"),
-    ]
-)
 LOAD, STORE, ATOMIC = 0, 1, 2  # kind
 GLOBAL, SHARED, LOCAL = 0, 1, 2  # space
-
-# One row per thread and basic block executed, which the index of its first instruction, `start`, names.
-EXECUTED: Final = np.dtype([("moment", "u8"), ("block", "u4"), ("rank", "u4"), ("start", "u4")])
 
 
 class Instruction(Protocol):
@@ -44,15 +27,6 @@ class Instruction(Protocol):
 
     @property
     def line(self) -> str | None: ...
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """A piece of global memory by name: its first address as traces have it, and its size in bytes."""
-
-    name: str
-    address: int
-    size: int
 
 
 def issued(trace: Trace, pc: str) -> NDArray[np.uint64]:
