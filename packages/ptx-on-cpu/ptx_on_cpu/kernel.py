@@ -61,7 +61,7 @@ class Launch:
         """Return what warps executed and what memory moved, by the traces; of a counted kernel only."""
         if not self.kernel.is_counted:
             raise LaunchError(
-                f"kernel '{self.kernel.name}' was not counted; ask for kernel(..., counted=True)"
+                f"kernel '{self.kernel.name}' is not counted; ask for kernel(..., counted=True)"
             )
         instructions, blocks = self.kernel.instructions, self.kernel.basic_blocks
         return count(self.executed, self.accesses, instructions, blocks, self.buffers.known)

@@ -12,6 +12,7 @@ from ptx_on_cpu.buffers import ADDRESS_BITS, PARAMETERS, Buffer
 from ptx_on_cpu.errors import LaunchError, UnsupportedError
 from ptx_on_cpu.kernel import Checks, Kernel
 from ptx_on_cpu.syntax.inline import inlined
+from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.parse import parse
 from ptx_on_cpu.syntax.program import Function, Variable, aligned, width
 from ptx_on_cpu.translate.control import BUILTIN
@@ -97,7 +98,7 @@ def _memory(variable: Variable) -> Buffer:
     whole: Any = np.zeros(variable.size + align, np.uint8)
     start = -whole.ctypes.data % align
     memory = whole[start : start + variable.size]
-    name = f"variable '{variable.name}'"
+    name = f"variable '{readable(variable.name)}'"
     is_constant = variable.space == "const"
     return Buffer(name, memory.ctypes.data, variable.size, is_read_only=is_constant, owner=memory)
 

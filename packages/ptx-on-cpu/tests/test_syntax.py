@@ -44,7 +44,8 @@ def test_instructions_know_their_line_and_guard():
         HEADER
         + '.file 1 "/some/where/scale.py"\n'
         + kernel(
-            ".loc 1 12 3\n @!%p1 add.f32 %f1, %f2, 0f3F800000; // why\n .loc 1 13 1, function_name $x, inlined_at 1 9 2\n"
+            ".loc 1 12 3\n @!%p1 add.f32 %f1, %f2, 0f3F800000; // why\n"
+            ".loc 1 13 1, function_name $x, inlined_at 1 9 2\n"
             "ld.global.v2.f32 {%f1, %f2}, [%rd1+8]; /* a comment */"
         )
     )

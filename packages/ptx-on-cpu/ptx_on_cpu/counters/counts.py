@@ -127,7 +127,7 @@ class Counts:
             self._totals(),
             aligned(["kind", "threads", "warps"], by_kind),
             aligned(_OF_INSTRUCTION, list(self._by_instruction()), left=2),
-            aligned(_OF_BUFFER, [_described(each) for each in self.traffic]),
+            aligned(_OF_BUFFER, [_described(each) for each in self.traffic if each.transfers.requests]),
             aligned(
                 _OF_ATOMICS, [[name, *_met(each)] for name, each in self.atomics.items() if each.updates]
             ),

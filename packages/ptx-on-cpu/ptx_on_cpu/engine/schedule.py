@@ -209,7 +209,7 @@ def run_blocks(
 
 
 @compiled
-def _reason(threads: Any) -> int:
+def _reason(threads: Any) -> Any:
     for i in range(len(threads)):
         if threads[i].status == FAULT:
             return np.int64(threads[i].fault)

@@ -45,7 +45,12 @@ def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
         operation = next(part for part in parts if part in ("and", "or", "popc"))
         count = t.get(operands[2], "b32") if len(operands) > 3 else 0
         vote = _wide(t, operands[-1], "pred")
-        noted = {"b": t.get(operands[1], "b32"), "c": count, "value": vote, "aligned": is_aligned}
+        noted: dict[str, Any] = {
+            "b": t.get(operands[1], "b32"),
+            "c": count,
+            "value": vote,
+            "aligned": is_aligned,
+        }
         _meet(t, f"bar.{operation}", IN_BLOCK, operands[0], kind=parts[-1], **noted)
     elif how == "sync":
         count = t.get(operands[1], "b32") if len(operands) > 1 else 0
