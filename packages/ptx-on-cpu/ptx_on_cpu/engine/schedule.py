@@ -49,6 +49,9 @@ def _call(typing: Any, run: Any, block: Any, threads: Any, count: Any, frame_siz
     return types.int64(*[types.int64] * 6), emit
 
 
+_call: Any = _code_call  # numba passes its first argument
+
+
 @compiled
 def _release(block: Any, threads: Any) -> int:
     """Let threads go on that have met, or paused; return what the block can do next."""

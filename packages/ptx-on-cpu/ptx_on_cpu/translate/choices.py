@@ -36,9 +36,8 @@ def _set_predicate(t: Translation, parts: list[str], operands: Sequence[str]) ->
     first, _, second = operands[0].partition("|")
     if parts[-1] in ("f16x2", "bf16x2"):
         for i, target in enumerate((first, second)):
-            value = floats.compared_half(
-                t.text, parts[0], parts, *(t.get(x, "b32") for x in operands[1:3]), i
-            )
+            a, b = (t.get(operand, "b32") for operand in operands[1:3])
+            value = floats.compared_half(t.text, parts[0], parts, a, b, i)
             t.set(target, _combined(t, value, parts, operands), "pred")
         return
     value = compared(t, parts[0], parts, operands[1], operands[2])
