@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ptx_on_cpu.counters import ACCESS, EXECUTED, Counts, count
+from ptx_on_cpu.counters import Counts, count
 from ptx_on_cpu.counters.traces import GLOBAL, LOAD
+from ptx_on_cpu.records import ACCESS, EXECUTED
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,9 @@ _GARBAGE: Final = 0xFF  # in shared memory at first: nobody may count on what is
 
 
 @intrinsic
-def _call(typing: Any, run: Any, block: Any, threads: Any, count: Any, frame_size: Any, fresh: Any) -> Any:
+def _code_call(
+    typing: Any, run: Any, block: Any, threads: Any, count: Any, frame_size: Any, fresh: Any
+) -> Any:
     """Call the machine code `run` by its address; return how many threads have not ended."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
