@@ -168,7 +168,12 @@ def _logic_of_three(t: Translation, parts: list[str], operands: Sequence[str]) -
             side = value if i >> (2 - j) & 1 else t.text.new(f"xor i32 {value}, -1")
             term = t.text.new(f"and i32 {term}, {side}")
         total = t.text.new(f"or i32 {total}, {term}")
-    t.set(operands[0], total, "b32")
+    target, _, predicate = operands[0].partition("|")
+    t.set(target, total, "b32")
+    if predicate:  # lop3.or.b32 d|p, a, b, c, table, q
+        is_some = t.text.new(f"icmp ne i32 {total}, 0")
+        found = t.text.new(f"{parts[0]} i1 {is_some}, {t.get(operands[5], 'pred')}")
+        t.set(predicate, found, "pred")
 
 
 @emits("popc", "clz", "brev")

@@ -163,6 +163,9 @@ def _least_or_greatest(t: Translation, parts: list[str], operands: Sequence[str]
     if kind.endswith("x2"):
         x, y = (t.text.new(f"bitcast i32 {value} to <2 x i16>") for value in (a, b))
         found = t.text.call(f"llvm.{name}.v2i16", "<2 x i16>", f"<2 x i16> {x}", f"<2 x i16> {y}")
+        if "relu" in parts:
+            none = "<2 x i16> zeroinitializer"
+            found = t.text.call("llvm.smax.v2i16", "<2 x i16>", f"<2 x i16> {found}", none)
         t.set(operands[0], t.text.new(f"bitcast <2 x i16> {found} to i32"), "b32")
         return
     value = t.text.intrinsic(name, f"i{width(kind)}", a, b)

@@ -340,7 +340,7 @@ define internal i32 @nth_bit(i32 %mask, i32 %base, i32 %n) {
   %zero = icmp eq i32 %n, 0
   %down = icmp slt i32 %n, 0
   %step = select i1 %down, i32 -1, i32 1
-  %size = call i32 @llvm.abs.i32(i32 %n, i1 false)
+  %size = mul i32 %n, %step
   %wanted = select i1 %zero, i32 1, i32 %size
   br label %loop
 loop:
@@ -366,7 +366,6 @@ yes:
 none:
   ret i32 -1
 }
-declare i32 @llvm.abs.i32(i32, i1)
 
 ; The next row of a trace, whose number of rows is at %count; the host takes the rows when there is no room.
 define internal ptr @trace_row(ptr %block, ptr %thread, ptr %trace, ptr %count, i64 %row_size) {
