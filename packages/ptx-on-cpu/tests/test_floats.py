@@ -243,7 +243,7 @@ def test_every_narrow_number_is_widened_exactly(given, into):
 
 def between(kind, wide):
     """Numbers of a wider format: those of a narrow one, what lies halfway, and their neighbours."""
-    step = 1 if kind in ("e4m3", "e5m2") else 7
+    step = 1 if kind in ("e4m3", "e5m2") else 31
     some = every(kind)[::step].astype("f8")
     some = np.sort(some[np.isfinite(some)])
     middle = (some[1:] + some[:-1]) / 2
@@ -355,12 +355,15 @@ def test_floats_of_integers_are_rounded_once(given, into, mode):
     assert_same(found, [rounded(Fraction(int(x)), into, mode) for x in values], into, values)
 
 
-@pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64"])
+EXTREMES = [(), ("NaN",), ("xorsign", "abs"), ("NaN", "xorsign", "abs"), ("ftz",)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts"),
+    [("f64", ()), *((kind, parts) for kind in ("f16", "bf16", "f32") for parts in EXTREMES)],
+)
 @pytest.mark.parametrize("how", ["min", "max"])
-@pytest.mark.parametrize("parts", [(), ("NaN",), ("xorsign", "abs"), ("NaN", "xorsign", "abs"), ("ftz",)])
 def test_the_lesser_and_the_greater_know_nan_and_the_sign_of_zero(kind, how, parts):
-    if kind == "f64" and parts:
-        pytest.skip("PTX has no such instruction")
     a, b = operands(kind, 2)
     found = run(lambda text, v: floats.arithmetic(text, how, kind, (*parts, kind), v), [kind] * 2, kind, a, b)
     least = 2.0 ** RANGES[kind][1]
@@ -489,17 +492,10 @@ def test_functions_of_every_narrow_number_are_nearest(how, exact, kind):
 
 @pytest.mark.parametrize("how", ["ex2", "lg2", "sin", "cos", "rsqrt", "tanh"])
 def test_functions_in_single_precision(how):
-    values = np.abs(samples("f32", 500, 2)).clip(1e-3, 100).astype("f4")
-    found = run(
-        lambda text, v: floats.arithmetic(text, how, "f32", ("approx", "f32"), v), ["f32"], "f32", values
-    )
+    values = np.random.default_rng(2).uniform(0.01, 20, 500).astype("f4")
+    found = run(lambda text, v: floats.arithmetic(text, how, "f32", ("approx",), v), ["f32"], "f32", values)
     exact = {"ex2": np.exp2, "lg2": np.log2, "rsqrt": lambda x: x**-0.5}.get(how) or getattr(np, how)
-    assert (
-        np.allclose(
-            found.view("f4"), exact(np.nan_to_num(values.astype("f8"))), rtol=1e-6, atol=1e-7, equal_nan=True
-        )
-        or np.isnan(values).any()
-    )
+    assert np.allclose(found.view("f4"), exact(values.astype("f8")), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("mode", WHOLE)
