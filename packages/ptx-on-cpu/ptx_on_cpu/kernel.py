@@ -90,7 +90,7 @@ class Kernel:
         translated = translation(function, layout, Options(checks.initialised, checks.races, counted))
         body = translated.whole()
         self._frame_size = translated.frame_size
-        text = "\n".join([body, runtime(), *sorted(translated.text.declared.values())])
+        text = "\n".join([body, runtime(body), *sorted(translated.text.declared.values())])
         self._code = compiled(text, objects)
 
     @property

@@ -207,4 +207,5 @@ def _highest_bit(t: Translation, parts: list[str], operands: Sequence[str]) -> N
 def _nth_bit(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Return the n-th one of a mask from a base on, downwards for negative n; -1 where there is none."""
     mask, base, n = (t.get(operand, "b32") for operand in operands[1:])
+    t.text.declare("llvm.abs.i32", "declare i32 @llvm.abs.i32(i32, i1)")
     t.set(operands[0], t.text.new(f"call i32 @nth_bit(i32 {mask}, i32 {base}, i32 {n})"), "b32")

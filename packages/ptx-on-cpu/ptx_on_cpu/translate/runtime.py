@@ -56,13 +56,31 @@ _NUMBERS: Final = {
 }
 
 
+_PIECE: Final = re.compile(r"^define [^@]*@([\w.]+)\(.*?^}$", re.MULTILINE | re.DOTALL)
+_NAME: Final = re.compile(r"@([\w.]+)")
+_ENTRY: Final = "run"
+
+
+def runtime(kernel: str) -> str:
+    """Return the text of the functions that the text of a kernel needs, and of the loop that calls it."""
+    pieces = _pieces()
+    needed, open_ = set[str](), {_ENTRY, *_NAME.findall(kernel)}
+    while open_:
+        name = open_.pop()
+        if name in pieces and name not in needed:
+            needed.add(name)
+            open_ |= set(_NAME.findall(pieces[name]))
+    return "\n".join(text for name, text in pieces.items() if name in needed)
+
+
 @functools.cache
-def runtime() -> str:
-    """Return the text of these functions."""
+def _pieces() -> dict[str, str]:
+    """Return the text of every function of the runtime, by name."""
 
     def number(found: re.Match[str]) -> str:
         record, _, name = found[1].partition(".")
         return str(offset(_RECORDS[record], name) if name else _NUMBERS[record])
 
     text = (files("ptx_on_cpu.translate") / "runtime.ll").read_text(encoding="utf-8")
-    return re.sub(r"\{([\w.]+)\}", number, text)
+    text = re.sub(r"\{([\w.]+)\}", number, text)
+    return {found[1]: found[0] for found in _PIECE.finditer(text)}
