@@ -416,6 +416,17 @@ case("setp.lt.s32 %p|%d, %a, %b;", "pred", "s32 s32", lambda a, b: int(a >= b))
 case("set.ge.s32.u32", "s32", "u32 u32", lambda a, b: -int(a >= b))
 case("set.ge.f32.s32 %f, %a, %b; mov.b32 %d, %f;", "b32", "s32 s32", lambda a, b: 0x3F800000 * int(a >= b))
 
+for pair, one in (("f16x2", 0x3C00), ("bf16x2", 0x3F80)):
+    # Bits of positive numbers are ordered as the numbers are.
+    for into, yes in ((pair, one), ("u32", 0xFFFF)):
+        case(
+            f"and.b32 %a, %a, 0x03ff03ff; and.b32 %b, %b, 0x03ff03ff; "
+            f"set.lt.or.{into}.{pair} %d, %a, %b, %c;",
+            "b32",
+            "b32 b32 pred",
+            lambda a, b, c, yes=yes: each_half("u16", lambda x, y: yes * int(x % 1024 < y % 1024 or c))(a, b),
+        )
+
 # Conversions among integers
 INTEGERS = [f"{sign}{w}" for w in (8, 16, 32, 64) for sign in "us"]
 for given in INTEGERS:

@@ -7,6 +7,7 @@ from typing import Final
 
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import conversions, floats
+from ptx_on_cpu.translate.formats import packed
 from ptx_on_cpu.translate.function import Translation, emits
 from ptx_on_cpu.translate.integers import FLOAT_KINDS
 from ptx_on_cpu.translate.text import llvm_type
@@ -57,6 +58,9 @@ def _combined(t: Translation, value: str, parts: list[str], operands: Sequence[s
 @emits("set")
 def _set_value(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     into = parts[-2]
+    if parts[-1] in ("f16x2", "bf16x2"):
+        _set_pair(t, parts, operands)
+        return
     value = _combined(t, compared(t, parts[0], parts, operands[1], operands[2]), parts, operands)
     if into == "f32":
         t.set(operands[0], t.text.new(f"select i1 {value}, float 1.0, float 0.0"), into)
@@ -65,6 +69,17 @@ def _set_value(t: Translation, parts: list[str], operands: Sequence[str]) -> Non
         t.set(operands[0], t.text.new(f"select i1 {value}, i16 {one}, i16 0"), into)
     else:
         t.set(operands[0], t.text.resized(value, 1, width(into), is_signed=True), into)
+
+
+def _set_pair(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+    """Compare both halves: 1 where the result is a pair of floats, else ones in all bits of a half."""
+    yes = {"f16x2": 0x3C00, "bf16x2": 0x3F80}.get(parts[-2], -1)
+    a, b = (t.get(x, "b32") for x in operands[1:3])
+    low, high = (
+        _combined(t, floats.compared_half(t.text, parts[0], parts, a, b, i), parts, operands) for i in (0, 1)
+    )
+    halves = [t.text.new(f"select i1 {found}, i16 {yes}, i16 0") for found in (high, low)]
+    t.set(operands[0], packed(t.text, parts[-1], *halves), "b32")
 
 
 @emits("selp")
