@@ -1,0 +1,135 @@
+"""Order the accesses of a launch by vector clocks: what each thread knows of every other.
+
+A thread's own clock counts its joins and fences. It knows the threads of its block by `known` (one row per
+thread) and `base` (what all know since the last barrier of the whole block), and other blocks by a row over
+all threads of the launch, made only once an acquire needs it.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import carray, njit, types
+from numba.extending import intrinsic
+
+# Places of the head of a state, an array of int64: sizes, the running block, counters, then pointers.
+THREADS, BLOCKS, BLOCK, SLOT, ROWS, RECORDS, FREE, USED, FORGOTTEN, EXHAUSTED, NARROW, VARIABLES = range(12)
+# From RACE: found, space, offset, then block, rank, pc and kind of both accesses, the earlier first, shadow.
+RACE = 12
+TABLES = 24
+CLOCK, BASE, KNOWN, FOREIGN, PENDING, WIDE, CLOSE, ROW, HOLDERS, ARRIVED, ARRIVED_ROW, RECORD, KEYS = range(
+    TABLES, TABLES + 13
+)
+HEAD = TABLES + 13
+BARRIERS = 16
+
+
+@intrinsic
+def pointer(typing: Any, address: Any) -> Any:
+    """Return the integer `address` as a pointer."""
+
+    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), build
+
+
+@njit(cache=True, nogil=True, inline="never")
+def head_of(state: Any) -> Any:
+    """Return the head of the state at an address, int64[HEAD]."""
+    return carray(pointer(state), (HEAD,), np.int64)
+
+
+@njit(cache=True, nogil=True, inline="never")
+def table(head: Any, place: int, start: int, count: int) -> Any:
+    """Return `count` int32 from `start` of the table at a place of the head."""
+    return carray(pointer(head[place] + 4 * start), (count,), np.int32)
+
+
+@njit(cache=True, nogil=True)
+def drop(head: Any, row: int) -> None:
+    """Give up one hold of a row; a row without holders is free."""
+    if row > 0:
+        table(head, HOLDERS, row, 1)[0] -= 1
+
+
+@njit(cache=True, nogil=True)
+def own(head: Any, row: int) -> int:
+    """Return a row that knows what `row` knows and that only the caller holds, in place of `row`."""
+    holders = table(head, HOLDERS, 0, head[ROWS])
+    if row > 0 and holders[row] == 1:
+        return row
+    mine = 1
+    while mine < head[ROWS] and holders[mine] > 0:
+        mine += 1
+    if mine >= head[ROWS]:
+        head[EXHAUSTED] = 1
+        return row
+    total = head[THREADS] * head[BLOCKS]
+    fresh = table(head, ROW, mine * total, total)
+    fresh[:] = table(head, ROW, row * total, total)  # row 0 knows nothing
+    holders[mine] = 1
+    drop(head, row)
+    return mine
+
+
+@njit(cache=True, nogil=True)
+def merged(head: Any, row: int, other: int, start: int, stop: int) -> int:
+    """Return a row, held in place of `row`, that knows what both know, of `other` threads start to stop."""
+    total = head[THREADS] * head[BLOCKS]
+    if other == 0 or row == other:
+        return row
+    if row == 0 and stop - start == total:
+        table(head, HOLDERS, other, 1)[0] += 1
+        return other
+    mine = own(head, row)
+    if head[EXHAUSTED] == 0:
+        to, of = table(head, ROW, mine * total, total), table(head, ROW, other * total, total)
+        for i in range(start, stop):
+            to[i] = max(to[i], of[i])
+    return mine
+
+
+@njit(cache=True, nogil=True)
+def knows(head: Any, rank: int, thread: int, clock: int) -> bool:
+    """Return whether what `thread` of the launch did at `clock` happened before what `rank` does now."""
+    count = head[THREADS]
+    first = head[BLOCK] * count
+    if first <= thread < first + count:
+        other = thread - first
+        if other == rank or table(head, BASE, thread, 1)[0] >= clock:
+            return True
+        return table(head, KNOWN, (head[SLOT] * count + rank) * count + other, 1)[0] >= clock
+    row = table(head, FOREIGN, first + rank, 1)[0]
+    return row > 0 and table(head, ROW, row * count * head[BLOCKS] + thread, 1)[0] >= clock
+
+
+@njit(cache=True, nogil=True)
+def learn(head: Any, rank: int, row: int, wide: bool) -> None:
+    """Let a thread know what a row knows of its block and, if `wide`, of all blocks."""
+    count = head[THREADS]
+    first = head[BLOCK] * count
+    known = table(head, KNOWN, (head[SLOT] * count + rank) * count, count)
+    of = table(head, ROW, row * count * head[BLOCKS] + first, count)
+    for i in range(count):
+        known[i] = max(known[i], of[i])
+    if wide:
+        foreign = table(head, FOREIGN, first + rank, 1)
+        foreign[0] = merged(head, foreign[0], row, 0, count * head[BLOCKS])
+
+
+@njit(cache=True, nogil=True)
+def release(head: Any, rank: int, row: int, clock: int) -> int:
+    """Return a row that knows what `row` and a thread of the running block know, itself up to `clock`."""
+    count = head[THREADS]
+    total = count * head[BLOCKS]
+    first = head[BLOCK] * count
+    row = own(head, row)
+    if head[EXHAUSTED]:
+        return row
+    row = merged(head, row, table(head, FOREIGN, first + rank, 1)[0], 0, total)
+    to = table(head, ROW, row * total + first, count)
+    known = table(head, KNOWN, (head[SLOT] * count + rank) * count, count)
+    base = table(head, BASE, first, count)
+    for i in range(count):
+        to[i] = max(to[i], known[i] if i != rank else clock, base[i])
+    return row

@@ -1,0 +1,228 @@
+"""Tell the clocks of a launch that a block begins or ends, that threads meet, fence, release and acquire."""
+
+from typing import Any
+
+import numpy as np
+from numba import carray, njit
+
+from ptx_on_cpu.checks.clocks import (
+    ARRIVED,
+    ARRIVED_ROW,
+    BARRIERS,
+    BASE,
+    BLOCK,
+    BLOCKS,
+    CLOCK,
+    CLOSE,
+    EXHAUSTED,
+    FOREIGN,
+    KEYS,
+    KNOWN,
+    PENDING,
+    ROW,
+    SLOT,
+    THREADS,
+    VARIABLES,
+    WIDE,
+    drop,
+    head_of,
+    learn,
+    merged,
+    own,
+    pointer,
+    release,
+    table,
+)
+
+
+@njit(cache=True, nogil=True)
+def begin_block(state: int, block: int, slot: int) -> None:
+    """Begin a block in a slot that no unfinished block uses; it is the running block."""
+    head = head_of(state)
+    resume_block(state, block, slot)
+    count = head[THREADS]
+    table(head, KNOWN, slot * count * count, count * count)[:] = 0
+    table(head, ARRIVED, slot * BARRIERS * count, BARRIERS * count)[:] = 0
+    table(head, CLOCK, block * count, count)[:] = 1
+
+
+@njit(cache=True, nogil=True)
+def resume_block(state: int, block: int, slot: int) -> None:
+    """Make an unfinished block the running one."""
+    head = head_of(state)
+    head[BLOCK], head[SLOT] = block, slot
+
+
+@njit(cache=True, nogil=True)
+def end_block(state: int) -> None:
+    """End the running block: its slot is free, and what it knew of other blocks is given up."""
+    head = head_of(state)
+    for place in (FOREIGN, PENDING):
+        rows = table(head, place, head[BLOCK] * head[THREADS], head[THREADS])
+        for i in range(len(rows)):
+            drop(head, rows[i])
+            rows[i] = 0
+    rows = table(head, ARRIVED_ROW, head[SLOT] * BARRIERS, BARRIERS)
+    for i in range(BARRIERS):
+        drop(head, rows[i])
+        rows[i] = 0
+
+
+@njit(cache=True, nogil=True)
+def arrived(state: int, rank: int, barrier: int) -> None:
+    """Let a thread of the running block release to those that next join at a barrier (bar.arrive)."""
+    head = head_of(state)
+    count = head[THREADS]
+    first = head[BLOCK] * count
+    clock = table(head, CLOCK, first, count)
+    to = table(head, ARRIVED, (head[SLOT] * BARRIERS + barrier) * count, count)
+    known = table(head, KNOWN, (head[SLOT] * count + rank) * count, count)
+    for i in range(count):
+        to[i] = max(to[i], known[i])
+    to[rank] = clock[rank]
+    row = table(head, ARRIVED_ROW, head[SLOT] * BARRIERS + barrier, 1)
+    row[0] = merged(head, row[0], table(head, FOREIGN, first + rank, 1)[0], 0, count * head[BLOCKS])
+    clock[rank] += 1
+
+
+@njit(cache=True, nogil=True)
+def joined(state: int, ranks: Any, barrier: int) -> None:
+    """Let these threads of the running block (int32 ranks) meet, at a barrier of the block or, -1, elsewhere.
+
+    All that any of them did, and that those that arrived at the barrier had done, happens before all that any
+    of them does.
+    """
+    head = head_of(state)
+    count = head[THREADS]
+    first, slot = head[BLOCK] * count, head[SLOT]
+    clock = table(head, CLOCK, first, count)
+    foreign = table(head, FOREIGN, first, count)
+    row, total = 0, count * head[BLOCKS]
+    for t in ranks:
+        row = merged(head, row, foreign[t], 0, total)
+    known = carray(pointer(head[KNOWN] + 4 * slot * count * count), (count, count), np.int32)
+    if len(ranks) == count:
+        table(head, BASE, first, count)[:] = clock
+    else:
+        meeting = known[ranks[0]]
+        for t in ranks:
+            meeting[:] = np.maximum(meeting, known[t])
+        if barrier >= 0:
+            there = table(head, ARRIVED, (slot * BARRIERS + barrier) * count, count)
+            meeting[:] = np.maximum(meeting, there)
+            there[:] = 0
+            rows = table(head, ARRIVED_ROW, slot * BARRIERS + barrier, 1)
+            row = merged(head, row, rows[0], 0, total)
+            drop(head, rows[0])
+            rows[0] = 0
+        for t in ranks:
+            meeting[t] = clock[t]
+        for t in ranks:
+            known[t] = meeting
+    for t in ranks:
+        clock[t] += 1
+        foreign[t] = merged(head, own_none(head, foreign[t]), row, 0, total)
+    drop(head, row)
+
+
+@njit(cache=True, nogil=True)
+def own_none(head: Any, row: int) -> int:
+    """Give up a row and return row 0, which knows nothing."""
+    drop(head, row)
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def joined_grid(state: int) -> None:
+    """Let all threads of the launch meet (a grid sync): all blocks are unfinished."""
+    head = head_of(state)
+    count = head[THREADS]
+    total = count * head[BLOCKS]
+    clock, foreign = table(head, CLOCK, 0, total), table(head, FOREIGN, 0, total)
+    row = own(head, 0)
+    if head[EXHAUSTED]:
+        return
+    table(head, ROW, row * total, total)[:] = clock
+    table(head, BASE, 0, total)[:] = clock
+    for t in range(total):
+        foreign[t] = merged(head, own_none(head, foreign[t]), row, 0, total)
+        clock[t] += 1
+    drop(head, row)
+
+
+@njit(cache=True, nogil=True)
+def fence(head: Any, rank: int, wide: bool, releases: bool, acquires: bool) -> None:
+    """Let later strong writes of a thread release what it did, and its earlier strong reads acquire."""
+    at = head[BLOCK] * head[THREADS] + rank
+    pending = table(head, PENDING, at, 1)
+    if acquires and pending[0] > 0:
+        learn(head, rank, pending[0], wide)
+        if wide:
+            pending[0] = own_none(head, pending[0])
+    if releases:
+        clock = table(head, CLOCK, at, 1)
+        table(head, CLOSE, at, 1)[0] = clock[0]
+        if wide:
+            table(head, WIDE, at, 1)[0] = clock[0]
+        clock[0] += 1
+
+
+@njit(cache=True, nogil=True)
+def fenced(state: int, rank: int, scope: int) -> None:
+    """Note a fence of a thread of the running block; scope 0 is its block, 1 and more the device or wider."""
+    fence(head_of(state), rank, scope > 0, True, True)
+
+
+@njit(cache=True, nogil=True)
+def variable(head: Any, key: int, block: int, make: bool) -> Any:
+    """Return the place of a variable (int64[3]: key, block + 1 or 0, row), or int64[0] if it has none."""
+    size = head[VARIABLES]
+    keys = carray(pointer(head[KEYS]), (size, 3), np.int64)
+    i = (key // 4 * 31 + block * 17) % size
+    for _ in range(size):
+        if keys[i, 0] == 0 and make:
+            keys[i, 0], keys[i, 1] = key, block
+        if keys[i, 0] == key and keys[i, 1] == block:
+            return keys[i]
+        if keys[i, 0] == 0:
+            return keys[i, :0]
+        i = (i + 1) % size
+    if make:
+        head[EXHAUSTED] = 1
+    return keys[0, :0]
+
+
+@njit(cache=True, nogil=True)
+def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> None:
+    """Let a strong write release what was before the thread's last fence.
+
+    An atomic adds to what the variable releases, a store replaces it.
+    """
+    at = head[BLOCK] * head[THREADS] + rank
+    far, near = table(head, WIDE, at, 1)[0], table(head, CLOSE, at, 1)[0]
+    for close in range(2):
+        clock = near if close else far
+        releases = clock > 0 and (wide or close == 1) and (close == 0 or not wide or near > far)
+        place = variable(head, key, head[BLOCK] + 1 if close else 0, releases)
+        if len(place) == 0:
+            continue
+        if not atomic and (wide or close == 1):
+            place[2] = own_none(head, place[2])
+        if releases:
+            place[2] = release(head, rank, place[2], clock)
+
+
+@njit(cache=True, nogil=True)
+def read_variable(head: Any, rank: int, key: int, wide: bool) -> None:
+    """Keep what a variable released until the thread fences."""
+    count = head[THREADS]
+    first, total = head[BLOCK] * count, count * head[BLOCKS]
+    pending = table(head, PENDING, first + rank, 1)
+    for close in range(2):
+        place = variable(head, key, head[BLOCK] + 1 if close else 0, False)
+        if len(place) == 0:
+            continue
+        if wide or close == 1:
+            pending[0] = merged(head, pending[0], place[2], 0, total)
+        else:
+            pending[0] = merged(head, pending[0], place[2], first, first + count)

@@ -1,0 +1,248 @@
+"""Find data races in global and shared memory: two accesses, one of them a write, that nothing orders.
+
+Each 4 bytes of memory have a shadow of three lists of accesses (weak loads, weak stores, strong accesses),
+whose records say which of the bytes. A weak store that races with nothing takes the place of all that
+happened before it (FastTrack: Flanagan and Freund, PLDI 2009). A record is 28 bytes; when none is free,
+accesses are forgotten and counted, so that races may be missed, but none is invented. Strong accesses
+(atomic, volatile, relaxed) of threads in each other's scope do not race, nor do stores of the same value.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import carray, cfunc, njit
+
+from ptx_on_cpu.checks import clocks
+from ptx_on_cpu.checks.clocks import (
+    BLOCK,
+    CLOCK,
+    EXHAUSTED,
+    FORGOTTEN,
+    FREE,
+    NARROW,
+    RACE,
+    RECORD,
+    RECORDS,
+    THREADS,
+    USED,
+    head_of,
+    knows,
+    pointer,
+    table,
+)
+from ptx_on_cpu.checks.joins import fence, read_variable, write_variable
+
+LOAD, STORE, ATOMIC, BLOCK_ATOMIC, STRONG_LOAD, STRONG_STORE = range(6)
+SHARED, ACQUIRE, RELEASE = 8, 16, 32  # bits of `kind`
+SHADOW = 3  # int32 of shadow per 4 bytes of data
+NEXT, THREAD, AT, PC, VALUE, MASK, KIND = range(7)
+WIDTH = 7
+
+
+class State:
+    """Hold the tables of a launch of `blocks` × `threads`; `.address` is what the compiled functions take.
+
+    At most `running` blocks are unfinished at a time.
+
+    `rows` vectors of 4·blocks·threads bytes are for blocks that synchronise with each other, `records` of 28
+    bytes for accesses, and `variables` for the places by which threads release. Memory is touched only when
+    it is used.
+    """
+
+    def __init__(
+        self,
+        blocks: int,
+        threads: int,
+        running: int,
+        records: int = 1 << 20,
+        rows: int = 64,
+        variables: int = 1 << 12,
+    ) -> None:
+        self.head = np.zeros(clocks.HEAD, np.int64)
+        total = blocks * threads
+        for place, value in (
+            (clocks.THREADS, threads),
+            (clocks.BLOCKS, blocks),
+            (clocks.ROWS, rows),
+            (clocks.RECORDS, records),
+            (clocks.USED, 1),
+            (clocks.VARIABLES, variables),
+        ):
+            self.head[place] = value
+        sizes = dict.fromkeys(
+            (CLOCK, clocks.BASE, clocks.FOREIGN, clocks.PENDING, clocks.WIDE, clocks.CLOSE), total
+        )
+        sizes |= {clocks.KNOWN: running * threads * threads, clocks.ROW: rows * total, clocks.HOLDERS: rows}
+        sizes |= {
+            clocks.ARRIVED: running * clocks.BARRIERS * threads,
+            clocks.ARRIVED_ROW: running * clocks.BARRIERS,
+        }
+        sizes |= {RECORD: records * WIDTH, clocks.KEYS: variables * 6}
+        self.tables = {place: np.zeros(size, np.int32) for place, size in sizes.items()}
+        for place, values in self.tables.items():
+            self.head[place] = values.ctypes.data
+        self.address = int(self.head.ctypes.data)
+
+
+def shadow(size: int) -> Any:
+    """Return the shadow of `size` bytes of memory, without any access: int32[cells, 3]."""
+    return np.zeros((-(-size // 4), SHADOW), np.int32)
+
+
+@njit(cache=True, nogil=True)
+def forget(state: int, cells: int, size: int) -> None:
+    """Forget all accesses to `size` bytes whose shadow is at address `cells`, as when a block has ended."""
+    head = head_of(state)
+    lists = carray(pointer(cells), ((size + 3) // 4 * SHADOW,), np.int32)
+    records = carray(pointer(head[RECORD]), (head[RECORDS], WIDTH), np.int32)
+    for i in range(len(lists)):
+        while lists[i] > 0:
+            r = lists[i]
+            lists[i], records[r, NEXT], head[FREE] = records[r, NEXT], head[FREE], r
+
+
+@njit(cache=True, nogil=True)
+def writes(kind: int) -> bool:
+    """Return whether an access of a kind writes."""
+    return kind != LOAD and kind != STRONG_LOAD
+
+
+@njit(cache=True, nogil=True)
+def conflict(r: Any, kind: int, mask: int, value: int, same_block: bool) -> bool:
+    """Return whether an access conflicts with an earlier one, if nothing orders them."""
+    common = r[MASK] & mask
+    if common == 0 or not (writes(kind) or writes(r[KIND])):
+        return False
+    if kind == STORE and r[KIND] == STORE:
+        different = r[VALUE] ^ value
+        bytes_in_common = (common & 1) * 0xFF | (common >> 1 & 1) * 0xFF00
+        bytes_in_common |= (common >> 2 & 1) * 0xFF0000 | (common >> 3 & 1) * 0xFF000000
+        return different & bytes_in_common != 0
+    if kind > STORE and r[KIND] > STORE:
+        return not same_block and (kind == BLOCK_ATOMIC or r[KIND] == BLOCK_ATOMIC)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def racing(head: Any, records: Any, cell: Any, rank: int, kind: int, mask: int, value: int) -> int:
+    """Return the record of an earlier access to a cell that races with this one, or 0."""
+    block = head[BLOCK]
+    for which in range(SHADOW):
+        if which == 0 and not writes(kind):
+            continue
+        if which == 2 and kind > STORE and head[NARROW] == 0:
+            continue
+        i = cell[which]
+        if which == 1 and kind == STORE and i > 0 and records[i, MASK] == mask and records[i, VALUE] == value:
+            continue  # all stores left here have this value
+        while i > 0:
+            r = records[i]
+            same = r[THREAD] // head[THREADS] == block
+            if conflict(r, kind, mask, value, same) and not knows(head, rank, r[THREAD], r[AT]):
+                return i
+            i = r[NEXT]
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def supersede(head: Any, records: Any, cell: Any, rank: int, mask: int) -> None:
+    """Take from a cell, for the bytes that a weak store writes, all accesses that happened before it."""
+    for which in range(SHADOW):
+        before, i = 0, cell[which]
+        while i > 0:
+            r = records[i]
+            after = r[NEXT]
+            if r[MASK] & mask and knows(head, rank, r[THREAD], r[AT]):
+                r[MASK] &= ~mask
+            if r[MASK]:
+                before = i
+            else:
+                if before:
+                    records[before, NEXT] = after
+                else:
+                    cell[which] = after
+                r[NEXT], head[FREE] = head[FREE], i
+            i = after
+
+
+@njit(cache=True, nogil=True)
+def remember(
+    head: Any, records: Any, cell: Any, rank: int, pc: int, kind: int, mask: int, value: int
+) -> None:
+    """Add an access to a cell, in place of the thread's own last one of the same kind."""
+    thread = head[BLOCK] * head[THREADS] + rank
+    which = min(kind, 2)
+    i = cell[which]
+    if i == 0 or records[i, THREAD] != thread or records[i, MASK] != mask or records[i, KIND] != kind:
+        i = head[FREE]
+        if i > 0:
+            head[FREE] = records[i, NEXT]
+        elif head[USED] < head[RECORDS]:
+            i = head[USED]
+            head[USED] += 1
+        else:
+            head[FORGOTTEN] += 1
+            return
+        records[i, NEXT] = cell[which]
+        cell[which] = i
+    r = records[i]
+    r[THREAD], r[AT], r[PC] = thread, table(head, CLOCK, thread, 1)[0], pc
+    r[VALUE], r[MASK], r[KIND] = value, mask, kind
+
+
+@njit(cache=True, nogil=True)
+def note_access(
+    state: int, rank: int, pc: int, kind: int, cells: int, offset: int, size: int, value: int
+) -> int:
+    """Note an access of at most 8 bytes; return 1 if it races with an earlier one, 2 without room, else 0.
+
+    `kind` is one of LOAD to STRONG_STORE with the bits SHARED, ACQUIRE and RELEASE, `cells` the address of
+    the memory's shadow, `value` the stored bits. The race is then in the head from RACE: 1, space, offset,
+    block, rank, pc, kind of the earlier access, the same of this one, and the shadow.
+    """
+    head = head_of(state)
+    records = carray(pointer(head[RECORD]), (head[RECORDS], WIDTH), np.int32)
+    bits, kind = kind, kind & 7
+    if kind == BLOCK_ATOMIC and not bits & SHARED:
+        head[NARROW] = 1
+    for c in range(offset // 4, (offset + size + 3) // 4):
+        lo, hi = max(offset, 4 * c), min(offset + size, 4 * c + 4)
+        mask = ((1 << (hi - lo)) - 1) << (lo - 4 * c)
+        part = ((value >> (8 * (lo - offset))) & ((1 << (8 * (hi - lo))) - 1)) << (8 * (lo - 4 * c))
+        part = part - (part >> 31 << 32)  # as int32
+        cell = carray(pointer(cells + 4 * SHADOW * c), (SHADOW,), np.int32)
+        found = racing(head, records, cell, rank, kind, mask, part)
+        if found:
+            r, count = records[found], head[THREADS]
+            race = head[RACE : RACE + 12]
+            race[0], race[1], race[2] = 1, 1 if bits & SHARED else 0, offset
+            race[3], race[4], race[5], race[6] = r[THREAD] // count, r[THREAD] % count, r[PC], r[KIND]
+            race[7], race[8], race[9], race[10], race[11] = head[BLOCK], rank, pc, kind, cells
+            return 1
+        if kind == STORE:
+            supersede(head, records, cell, rank, mask)
+        remember(head, records, cell, rank, pc, kind, mask, part)
+    if kind > STORE:
+        synchronise(head, rank, bits, cells + 4 * SHADOW * (offset // 4))
+    return 2 if head[EXHAUSTED] else 0
+
+
+@njit(cache=True, nogil=True)
+def synchronise(head: Any, rank: int, bits: int, key: int) -> None:
+    """Let a strong access release and acquire, itself or by the fences around it."""
+    kind = bits & 7
+    wide = kind != BLOCK_ATOMIC
+    if kind != STRONG_STORE:
+        read_variable(head, rank, key, wide)
+    if bits & (ACQUIRE | RELEASE):
+        fence(head, rank, wide, bits & RELEASE > 0, bits & ACQUIRE > 0)
+    if kind != STRONG_LOAD:
+        write_variable(head, rank, key, wide, kind != STRONG_STORE)
+
+
+@cfunc("int32(int64, int32, int32, int32, int64, int64, int32, int64)", cache=True)
+def note_access_at(
+    state: int, rank: int, pc: int, kind: int, cells: int, offset: int, size: int, value: int
+) -> int:
+    """Call note_access from machine code, by `note_access_at.address`."""
+    return note_access(state, rank, pc, kind, cells, offset, size, value)
