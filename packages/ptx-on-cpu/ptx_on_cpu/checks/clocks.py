@@ -8,8 +8,9 @@ all threads of the launch, made only once an acquire needs it.
 from typing import Any
 
 import numpy as np
-from numba import carray, njit, types
+from numba import njit, types
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 
 # Places of the head of a state, an array of int64: sizes, the running block, counters, then pointers.
 THREADS, BLOCKS, BLOCK, SLOT, ROWS, RECORDS, FREE, USED, FORGOTTEN, EXHAUSTED, NARROW, VARIABLES = range(12)
@@ -23,14 +24,16 @@ HEAD = TABLES + 13
 BARRIERS = 16
 
 
-@intrinsic
-def pointer(typing: Any, address: Any) -> Any:
+def to_pointer(typing: Any, address: Any) -> Any:
     """Return the integer `address` as a pointer."""
 
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return builder.inttoptr(values[0], context.get_value_type(types.voidptr))
 
     return types.voidptr(types.int64), build
+
+
+pointer: Any = intrinsic(to_pointer)
 
 
 @njit(cache=True, nogil=True, inline="never")

@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import carray, njit
+from numba import njit
+from numba.np.numpy_support import carray
 
 from ptx_on_cpu.checks.clocks import (
     ARRIVED,

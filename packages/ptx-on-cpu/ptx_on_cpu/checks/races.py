@@ -10,7 +10,8 @@ accesses are forgotten and counted, so that races may be missed, but none is inv
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, njit
+from numba import cfunc, njit
+from numba.np.numpy_support import carray
 
 from ptx_on_cpu.checks import clocks
 from ptx_on_cpu.checks.clocks import (
