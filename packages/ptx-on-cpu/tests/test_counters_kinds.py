@@ -18,7 +18,7 @@ from ptx_on_cpu.counters import kind_of
         "integer": "add.s64 mad.lo.s32 mul.wide.u32 setp.lt.s32 and.pred popc.b32 div.s32 rem.u64 lop3.b32",
         "fp16": "fma.rn.f16x2 add.bf16 neg.f16",
         "fp32": "add.f32 fma.rn.ftz.f32 setp.gt.f32 set.lt.u32.f32 max.f32",
-        "fp64": "mul.rn.f64 fma.rn.f64 abs.f64 setp.nan.f64",
+        "fp64": "mul.rn.f64 fma.rn.f64 abs.f64 setp.nan.f64 set.gt.f32.f64",
         "special": "sin.approx.f32 ex2.approx.ftz.f32 rcp.rn.f64 sqrt.rn.f32 div.rn.f32 div.full.f32",
         "conversion": "cvt.rn.f32.s32 cvta.to.global.u64",
         "move": "mov.u32 selp.f32 prmt.b32",

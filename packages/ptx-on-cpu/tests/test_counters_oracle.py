@@ -26,22 +26,23 @@ BUFFERS = [Buffer("late", 3 << 48 | 0x9030, 96), Buffer("none", 0x110, 0), Buffe
 
 @st.composite
 def launches(draw: st.DrawFn) -> tuple[list[tuple[int, int, int]], np.ndarray]:
-    """Instructions, and their accesses by two warps of each of two blocks."""
+    """Instructions, and their accesses by two warps of each of two blocks at three moments, shuffled."""
     instructions = draw(INSTRUCTIONS)
-    row = st.tuples(
-        st.integers(0, 2),  # moment
-        st.integers(0, 1),  # block
-        st.integers(0, 63),  # rank
-        st.integers(0, len(instructions) - 1),
-        st.integers(0, 40),  # element
-        st.booleans(),  # of which buffer
-    )
-    rows = draw(st.lists(row, max_size=120, unique_by=lambda row: row[:4]))
-    trace = np.zeros(len(rows), ACCESS)
-    for i, (moment, block, rank, pc, element, late) in enumerate(rows):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    reach = draw(st.sampled_from([1, 3, 50]))  # elements: the fewer, the more lanes meet
+    lanes = [
+        (m, b, r, pc)
+        for m in range(3)
+        for b in range(2)
+        for r in range(64)
+        for pc in range(len(instructions))
+    ]
+    active = rng.permutation(lanes)[: draw(st.integers(0, min(400, len(lanes))))]
+    trace = np.zeros(len(active), ACCESS)
+    for i, (moment, block, rank, pc) in enumerate(active):
         size, kind, space = instructions[pc]
-        start = BUFFERS[0 if late else 2].address if space == GLOBAL else 0
-        trace[i] = (moment, start + element * size, block, rank, pc, size, kind, space)
+        start = BUFFERS[rng.choice([0, 2])].address if space == GLOBAL else 0
+        trace[i] = (moment, start + int(rng.integers(reach)) * size, block, rank, pc, size, kind, space)
     return instructions, trace
 
 
@@ -137,18 +138,16 @@ def test_contention_is_that_of_plain_python(launch: Any) -> None:
         assert found.most_in_request == max((max(group.values()) for group in groups), default=0)
 
 
-@given(st.lists(st.tuples(*map(st.integers, [0] * 4, [2, 1, 99, 3])), max_size=200, unique=True))
-def test_instructions_are_those_of_plain_python(rows: list[tuple[int, ...]]) -> None:
-    blocks = {0: (0, 1), 1: (2,), 2: (), 3: (3, 4, 5)}
-    starts = {0: 0, 1: 2, 2: 6, 3: 3}
-    trace = np.array([(moment, block, rank, starts[i]) for moment, block, rank, i in rows], EXECUTED)
-    counts = count(
-        trace, np.zeros(0, ACCESS), [Described("add.s32")] * 7, {starts[i]: blocks[i] for i in blocks}
-    )
-    threads, warps = Counter[int](), defaultdict[int, set[tuple[int, ...]]](set)
-    for moment, block, rank, i in rows:
-        for pc in blocks[i]:
-            threads[pc] += 1
-            warps[pc].add((moment, block, rank // 32))
-    assert list(counts.per_instruction["threads"]) == [threads[pc] for pc in range(7)]
-    assert list(counts.per_instruction["warps"]) == [len(warps[pc]) for pc in range(7)]
+@given(st.integers(0, 2**32), st.integers(0, 300))
+def test_instructions_are_those_of_plain_python(seed: int, size: int) -> None:
+    blocks = {0: (0, 1), 2: (2,), 6: (), 3: (3, 4, 5)}
+    threads = [(m, b, r, start) for m in range(3) for b in range(2) for r in range(100) for start in blocks]
+    rows = [tuple(map(int, row)) for row in np.random.default_rng(seed).permutation(threads)[:size]]
+    counts = count(np.array(rows, EXECUTED), np.zeros(0, ACCESS), [Described("add.s32")] * 7, blocks)
+    by_thread, by_warp = Counter[int](), defaultdict[int, set[tuple[int, ...]]](set)
+    for moment, block, rank, start in rows:
+        for pc in blocks[start]:
+            by_thread[pc] += 1
+            by_warp[pc].add((moment, block, rank // 32))
+    assert list(counts.per_instruction["threads"]) == [by_thread[pc] for pc in range(7)]
+    assert list(counts.per_instruction["warps"]) == [len(by_warp[pc]) for pc in range(7)]

@@ -117,14 +117,19 @@ def test_a_function_that_is_called_counts_for_its_kernel(ptxas: str) -> None:
     ld.local.f32 found, [there+4];
     ret;
 }"""
-    found = resources(
-        HEADER + _ptx("call (%f1), called, (%a0); st.global.f32 [%a0], %f1;", "calling", called)
-    )
-    assert found["calling"].local == 40
+    call = """
+    mov.u64 %a7, called;
+    kind: .callprototype (.reg .f32 _) _ (.reg .u64 _);
+    call (%f1), %a7, (%a0), kind;
+    st.global.f32 [%a0], %f1;
+"""
+    found = resources(HEADER + _ptx(STACK + call, "calling", called))["calling"]
+    assert found.local >= 128 + 40  # the stack of both
+    assert found.spill_stores and found.spill_loads  # of the function, which keeps what the kernel has
 
 
 def test_what_ptxas_refuses_is_told_in_its_words(ptxas: str) -> None:
-    with pytest.raises(ValueError, match=r"(?s)ptxas does not take this PTX for sm_90:.*frobnicate"):
+    with pytest.raises(ValueError, match=r"(?s)ptxas does not take this PTX for sm_90; .*frobnicate"):
         resources(HEADER + _ptx("    frobnicate.b32 %r1, %r2;", "unknown"))
 
 

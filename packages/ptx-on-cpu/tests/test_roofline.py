@@ -88,7 +88,8 @@ def test_nobody_can_take_an_estimate_for_a_measurement() -> None:
 
 def test_what_cannot_be_launched_has_no_estimate() -> None:
     counts = copied(1)
-    with pytest.raises(ValueError, match="does not fit on H100 SXM: shared memory"):
-        estimate(counts, SMALL, shared=228 << 10)
+    for static, dynamic in [(228 << 10, 0), (0, 228 << 10), (114 << 10, 114 << 10)]:
+        with pytest.raises(ValueError, match="does not fit on H100 SXM: shared memory"):
+            estimate(counts, replace(SMALL, shared=static), shared=dynamic)
     with pytest.raises(ValueError, match="the launch had no threads"):
         estimate(replace(counts, blocks=0), SMALL)

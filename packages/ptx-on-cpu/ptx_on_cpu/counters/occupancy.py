@@ -26,7 +26,7 @@ _LIMITS: Final = {
     (12, 0): _Limits(48, 24, 100 << 10),
 }
 _MAX_THREADS = 1024  # of a block
-_REGISTERS, _MAX_REGISTERS = 1 << 16, 255  # of a multiprocessor and of a block; of a thread
+_REGISTERS, _MAX_REGISTERS = 1 << 16, 255  # of a multiprocessor, of a thread
 _REGISTER_UNIT = 256  # of a warp
 _PARTITIONS = 4  # of a multiprocessor, each with its part of the registers
 _SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # of a block, in bytes
@@ -83,9 +83,6 @@ def occupancy(capability: tuple[int, int], threads: int, registers: int, shared:
 def _by_registers(warps: int, registers: int, limits: _Limits) -> int:
     """Return how many blocks of so many warps find registers."""
     of_warp = _rounded_up(registers * WARP, _REGISTER_UNIT)
-    # Hardware demands that as many warps fit in each partition.
-    if of_warp * _rounded_up(warps, _PARTITIONS) > _REGISTERS:
-        return 0
     in_partition = _REGISTERS // _PARTITIONS // of_warp if of_warp else limits.warps
     return in_partition * _PARTITIONS // warps
 

@@ -23,7 +23,8 @@ def resources(ptx: str, capability: tuple[int, int] = (9, 0)) -> dict[str, Resou
     """Return the resources of each kernel in `ptx`, by its name, on GPUs of this compute capability.
 
     ptxas comes from a wheel in the environment, `nvidia-cuda-nvcc` or `nvidia-cuda-nvcc-cu12`, or else from
-    PATH. Raise FileNotFoundError without it, ValueError with its words if it refuses the PTX.
+    PATH. Raise FileNotFoundError without it, ValueError with its words if it refuses the PTX,
+    as it does that of compilers newer than itself.
     """
     command = [_ptxas(), "-v", f"-arch=sm_{capability[0]}{capability[1]}", "kernel.ptx", "-o", "kernel.cubin"]
     with tempfile.TemporaryDirectory() as folder:
@@ -31,7 +32,9 @@ def resources(ptx: str, capability: tuple[int, int] = (9, 0)) -> dict[str, Resou
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     if done.returncode:
-        raise ValueError(f"ptxas does not take this PTX for {command[2].removeprefix('-arch=')}:\n{said}")
+        architecture = command[2].removeprefix("-arch=")
+        hint = "PTX of a newer CUDA needs the ptxas of its wheel"
+        raise ValueError(f"{command[0]} does not take this PTX for {architecture}; {hint}:\n{said}")
     _, *parts = _ENTRY.split(said)
     return {entry: _resources(text) for entry, text in zip(parts[::2], parts[1::2], strict=True)}
 

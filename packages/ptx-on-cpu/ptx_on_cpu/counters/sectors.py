@@ -71,14 +71,14 @@ def requests_of(accesses: Trace) -> Requests:
 def interleaved(accesses: Trace) -> Trace:
     """Return accesses to local memory where hardware puts them: word w of lane l is word 32 * w + l.
 
-    Lanes that access the same offset are so coalesced. Wide accesses become one row per word. Source: CUDA
-    C++ Programming Guide, "Local Memory".
+    So lanes that access the same offset are coalesced. Wide accesses become one row per word.
+    Source: CUDA C++ Programming Guide, "Local Memory".
     """
     words = np.maximum(accesses["size"] // 4, 1)
     rows = np.repeat(accesses, words)
     part = np.arange(len(rows)) - np.repeat(np.cumsum(words, dtype=np.int64) - words, words)
     word = rows["address"] // 4 + part.astype(np.uint64)
-    rows["address"] = 4 * (WARP * word + rows["rank"] % WARP) + rows["address"] % 4
+    rows["address"] = 4 * (WARP * word + rows["rank"] % WARP)
     rows["size"] = np.minimum(rows["size"], 4)
     return rows
 
