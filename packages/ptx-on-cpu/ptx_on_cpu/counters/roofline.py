@@ -23,21 +23,20 @@ class Device:
     dram: float
 
 
-# 132 * 128 * 2 * 1.98e9 = 67e12, the TFLOP/s of float32 that both data sheets give; half of it of float64.
-# Sources: "NVIDIA H100 Tensor Core GPU Datasheet", column SXM; "NVIDIA H200 Tensor Core GPU Datasheet".
+# 132 * 128 * 2 * 1.98e9 = 67e12, the float32 operations per second that both data sheets give.
 H100: Final = Device("H100 SXM", (9, 0), 132, 1.98e9, 3.35e12)
 H200: Final = Device("H200", (9, 0), 132, 1.98e9, 4.8e12)
 
-# Results per clock and multiprocessor, of compute capability 9.0. Source: CUDA C++ Programming Guide,
-# "Throughput of Native Arithmetic Instructions".
+# Results per clock and multiprocessor of compute capability 9.0.
 _RESULTS: Final = {"fp32": 128, "fp64": 64, "integer": 64, "special": 16}
 _ISSUED = 4  # warp instructions per clock and multiprocessor, one by each scheduler
-_L2 = 5120  # bytes per clock: "NVIDIA A100 Tensor Core GPU Architecture"; not published for Hopper
+_L2 = 5120  # bytes per clock of an A100; not published for Hopper
 _LAUNCH = 2e-6  # seconds
 
 ASSUMPTIONS: Final = (
     "nothing was measured: data sheets' peak rates, at the boost clock, are reached",
     "a PTX instruction is one machine instruction; ptxas in fact merges, splits and removes some",
+    f"those other than {', '.join(_RESULTS)} cost no more than their slot of issue",
     "there are always enough warps to hide latency, and all kinds of work overlap",
     "blocks are equally long, one per multiprocessor before any has two",
     "caches are empty before; DRAM moves each sector once to read it and once to write it",
@@ -50,7 +49,7 @@ ASSUMPTIONS: Final = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate of a launch's duration: `bounds`, in seconds, by what takes so long at least."""
+    """An ESTIMATE of a launch's duration: `bounds`, in seconds, by what is taken to last so long at least."""
 
     device: Device
     bounds: dict[str, float]
@@ -90,6 +89,9 @@ def estimate(counts: Counts, resources: Resources, device: Device = H100, shared
     `shared`: bytes of dynamic shared memory per block. `ASSUMPTIONS` are what it takes for granted. The
     multiprocessors that a small grid leaves empty do not count. Raise ValueError for a launch without
     threads, and for one that does not fit on the device.
+    Sources: "NVIDIA H100 Tensor Core GPU Datasheet", SXM: 3.35 TB/s, 67 and 34 TFLOP/s of float32 and
+    float64; "NVIDIA H200 Tensor Core GPU Datasheet": 4.8 TB/s; CUDA C++ Programming Guide, "Throughput of
+    Native Arithmetic Instructions"; "NVIDIA A100 Tensor Core GPU Architecture": 5120 bytes per clock of L2.
     """
     if not counts.blocks:
         raise ValueError("the launch had no threads; expected the counts of one that executed something")
