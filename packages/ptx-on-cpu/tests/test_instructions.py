@@ -1,12 +1,16 @@
 """Instructions on integers and bits, each in a kernel of its own, against plain Python."""
 
 import numpy as np
+import ptx_arithmetic
+import ptx_bits
+import ptx_choices
 import pytest
-from ptx_instructions import CASES, NAMES, bits
+from ptx_cases import CASES, NAMES, bits
 
 import ptx_on_cpu
 
 THREADS = 512
+TABLES = (ptx_arithmetic, ptx_bits, ptx_choices)  # each adds its part to CASES
 STORED = {"s": "i", "u": "u", "b": "u", "f": "f"}
 
 
