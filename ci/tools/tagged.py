@@ -1,4 +1,4 @@
-"""Check that a tag is the version of the three distributions and of CITATION.cff, dated in the changelog.
+"""Check that a tag is the version of the four distributions and of CITATION.cff, dated in the changelog.
 
 python3 ci/tools/tagged.py v0.1.0
 """
@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("packages/ptx-on-cpu/ptx_on_cpu", "packages/ffi-bridge/ffi_bridge", "ops/event_ops", "harness/event_ops_harness")
+PACKAGES = (
+    "packages/ptx-on-cpu/ptx_on_cpu",
+    "packages/ffi-bridge/ffi_bridge",
+    "ops/event_ops",
+    "harness/event_ops_harness",
+)
 VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 
 

@@ -6,6 +6,7 @@ access against the buffer that the pointer was made for, even where another one 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -73,8 +74,11 @@ class Buffers:
         inside = (b for b in self._buffers[1:] if b.address <= address < b.address + b.size)
         return next(inside, None)
 
-    def table(self, initialised: bool) -> np.ndarray[Any, Any]:
-        """Return the table for machine code; `initialised`: with a shadow of what was not written yet."""
+    def table(self, initialised: bool, races: Callable[[Buffer], int] | None) -> np.ndarray[Any, Any]:
+        """Return the table for machine code.
+
+        `initialised`: with a shadow of what was not written yet; `races`: gives the shadow for races.
+        """
         table = np.zeros(len(self._buffers), BUFFER)
         for row, buffer in zip(table, self._buffers, strict=True):
             row["first"], row["end"] = buffer.address, buffer.address + buffer.size
@@ -82,6 +86,8 @@ class Buffers:
             if initialised and not buffer.is_written:
                 shadow = self._shadows.setdefault(buffer.address, np.zeros(buffer.size, np.uint8))
                 row["shadow"] = shadow.ctypes.data
+            if races is not None:
+                row["races"] = races(buffer)
             if not row["shadow"] and not buffer.is_read_only:
                 row["plain_size"] = buffer.size
         return table

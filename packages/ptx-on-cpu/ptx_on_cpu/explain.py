@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW, Buffers
+from ptx_on_cpu.checks.watch import Watch
 from ptx_on_cpu.engine.grid import Failure
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.records import (
@@ -15,7 +16,9 @@ from ptx_on_cpu.records import (
     ENDLESS,
     FAULT,
     MISALIGNED,
+    NO_ROOM,
     OUT_OF_BOUNDS,
+    RACE,
     READ_ONLY,
     TOO_LARGE,
     TRAP,
@@ -24,15 +27,27 @@ from ptx_on_cpu.records import (
 from ptx_on_cpu.syntax.program import Instruction
 
 _AXES: Final = "xyz"
+_STRENGTHS: Final = ("reads", "writes", "updates", "updates for its block", "reads", "writes")
 
 
 def explain(
-    name: str, instructions: Sequence[Instruction], failure: Failure, buffers: Buffers, host: Host
+    name: str,
+    instructions: Sequence[Instruction],
+    failure: Failure,
+    buffers: Buffers,
+    host: Host,
+    watch: Watch | None,
 ) -> str:
     """Return the message for a failed launch of the kernel `name`."""
     block = tuple(int(failure.block[f"ctaid_{axis}"]) for axis in _AXES)
     if failure.why == TOO_LARGE:
         return f"kernel '{name}': its blocks wait for each other, and there are more than can run at once"
+    if failure.why == RACE and watch is not None:
+        return f"kernel '{name}': {_race(failure, instructions, buffers, watch)}"
+    if failure.why == NO_ROOM:
+        return (
+            f"kernel '{name}': too many blocks wait for each other to look for races; launch a smaller grid"
+        )
     if failure.why in (OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNINITIALISED, TRAP):
         thread = failure.threads[failure.threads["status"] == FAULT][0]
         place = tuple(int(thread[axis]) for axis in _AXES)
@@ -64,6 +79,18 @@ def _access(
     if failure.why == UNINITIALISED:
         return f"{how} {size} bytes {memory}, which nobody has written"
     return f"{how} {size} bytes out of bounds, {memory}"
+
+
+def _race(failure: Failure, instructions: Sequence[Instruction], buffers: Buffers, watch: Watch) -> str:
+    """Return what two threads did that nothing orders."""
+    thread = failure.threads[failure.threads["status"] == FAULT][0]
+    _, _, *accesses = watch.race
+    lines = "".join(
+        f"\n  thread {rank} of block {block} {_STRENGTHS[kind]} at {_where(instructions, pc)}"
+        for block, rank, pc, kind in (accesses[:4], accesses[4:])
+    )
+    memory = _memory(int(thread["address"]), failure.block, buffers)
+    return f"a race {memory}: nothing orders these two (threads and blocks by number):{lines}"
 
 
 def _memory(pointer: int, block: Any, buffers: Buffers) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ptx_on_cpu.buffers import Buffer, Buffers
+from ptx_on_cpu.checks.watch import Watch
 from ptx_on_cpu.counters.counting import count
 from ptx_on_cpu.counters.counts import Counts
 from ptx_on_cpu.engine.grid import Settings, Shape, run_grid
@@ -155,10 +156,11 @@ class Kernel:
             patience=patience,
         )
         host = Host()
-        table = known.table(self.checks.initialised)
-        failure = run_grid(self._code.run, shape, settings, params, table, host)
+        watch = Watch(math.prod(extents), shape.threads, shape.shared) if self.checks.races else None
+        table = known.table(self.checks.initialised, watch and watch.shadow_of)
+        failure = run_grid(self._code.run, shape, settings, params, table, host, watch)
         if failure is not None:
-            raise LaunchError(explain(self.name, self.instructions, failure, known, host))
+            raise LaunchError(explain(self.name, self.instructions, failure, known, host, watch))
         return Launch(self, extents, threads, host.printed, known, host.accesses, host.executed)
 
     def buffers(self) -> Buffers:

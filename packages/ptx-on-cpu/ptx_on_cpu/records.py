@@ -23,8 +23,8 @@ SLICE: Final = 4096
 # Why a launch failed; 0 where it did not.
 (
     FINE, OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNINITIALISED, TRAP, RACE,
-    DEADLOCK, DIVERGED, ENDLESS, TOO_LARGE, MISSING_LANE, STACK,
-) = range(13)  # fmt: skip
+    DEADLOCK, DIVERGED, ENDLESS, TOO_LARGE, NO_ROOM,
+) = range(12)  # fmt: skip
 
 # A thread. `state`: where it goes on; `rank`: in its block; `kind`, `pc`: of what it waits for, with operands
 # `mask`, `b`, `c`, `value`, and what it gets, `result`, `predicate`; `fault`, `address`, `size`: its failure.
@@ -43,7 +43,8 @@ THREAD: Final = np.dtype(
 BLOCK: Final = np.dtype(
     [
         *((name, "u8") for name in ("params", "shared", "shared_shadow", "frames", "order", "buffers")),
-        *((name, "u8") for name in ("num_buffers", "call_host", "races", "accesses", "executed")),
+        *((name, "u8") for name in ("num_buffers", "call_host", "accesses", "executed")),
+        *((name, "u8") for name in ("races", "note_access", "note_fence", "note_arrival", "shared_races")),
         *((name, "u4") for name in ("shared_size", "dynamic", "ntid_x", "ntid_y", "ntid_z")),
         *((name, "u4") for name in ("nctaid_x", "nctaid_y", "nctaid_z", "ctaid_x", "ctaid_y", "ctaid_z")),
         *((name, "u4") for name in ("number", "unfinished", "local_size", "num_accesses", "num_executed")),

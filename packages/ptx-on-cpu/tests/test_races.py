@@ -308,7 +308,7 @@ def test_forgotten_memory_gives_its_records_back():
 def test_machine_code_calls_by_address():
     state, shadow = races.State(1, 2, 1), races.shadow(4)
     joins.begin_block(state.address, 0, 0)
-    call = races.note_access_at.ctypes
+    call = races.entry_points()[0].ctypes
     assert [
         call(state.address, r, 7, k, shadow.ctypes.data, 0, 4, 3) for r, k in ((0, 1), (0, 0), (1, 0))
     ] == [0, 0, 1]

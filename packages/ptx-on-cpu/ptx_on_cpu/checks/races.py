@@ -7,6 +7,7 @@ accesses are forgotten and counted, so that races may be missed, but none is inv
 (atomic, volatile, relaxed) of threads in each other's scope do not race, nor do stores of the same value.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from ptx_on_cpu.checks.clocks import (
     pointer,
     table,
 )
-from ptx_on_cpu.checks.joins import fence, read_variable, write_variable
+from ptx_on_cpu.checks.joins import arrived, fence, fenced, read_variable, write_variable
 
 LOAD, STORE, ATOMIC, BLOCK_ATOMIC, STRONG_LOAD, STRONG_STORE = range(6)
 SHARED, ACQUIRE, RELEASE = 8, 16, 32  # bits of `kind`
@@ -241,9 +242,26 @@ def synchronise(head: Any, rank: int, bits: int, key: int) -> None:
         write_variable(head, rank, key, wide, kind != STRONG_STORE)
 
 
-@cfunc("int32(int64, int32, int32, int32, int64, int64, int32, int64)", cache=True)
-def note_access_at(
-    state: int, rank: int, pc: int, kind: int, cells: int, offset: int, size: int, value: int
-) -> int:
-    """Call note_access from machine code, by `note_access_at.address`."""
+def _access(state: int, rank: int, pc: int, kind: int, cells: int, offset: int, size: int, value: int) -> int:
     return note_access(state, rank, pc, kind, cells, offset, size, value)
+
+
+def _fence(state: int, rank: int, scope: int) -> int:
+    fenced(state, rank, scope)
+    return 0
+
+
+def _arrival(state: int, rank: int, barrier: int) -> int:
+    arrived(state, rank, barrier)
+    return 0
+
+
+@functools.cache
+def entry_points() -> tuple[Any, Any, Any]:
+    """Return note_access, fenced and arrived as functions of C, which take int64 alone; compile them once."""
+    numbers = {_access: 8, _fence: 3, _arrival: 3}
+    access, fence_, arrival = (
+        cfunc(f"int64({', '.join(['int64'] * count)})", cache=True)(function)
+        for function, count in numbers.items()
+    )
+    return access, fence_, arrival

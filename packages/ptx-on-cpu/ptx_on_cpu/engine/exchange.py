@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
+from ptx_on_cpu.checks.joins import joined
 from ptx_on_cpu.records import IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING
 
 WARP: Final = 32
@@ -29,6 +30,7 @@ R_OR: Final = MEETINGS.index("redux.or")
 R_XOR: Final = MEETINGS.index("redux.xor")
 BAR_AND: Final = MEETINGS.index("bar.and")
 BAR_OR: Final = MEETINGS.index("bar.or")
+NO_BARRIER: Final = -1  # threads of a warp have met
 # A value that nobody may rely on: that of a lane that takes no part.
 UNDEFINED: Final = np.uint64(0xDEADBEEFDEADBEEF)
 
@@ -67,8 +69,10 @@ def _source(kind: int, lane: int, b: int, c: int) -> int:
 
 
 @compiled
-def meet_in_warp(threads: Any, first: int, members: Any, count: int) -> None:
+def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any) -> None:
     """Give the lanes `members` of the warp of thread `first`, which are at one operation, its results."""
+    if races is not None:
+        joined(races, (first + members[:count]).astype(np.int32), NO_BARRIER)
     kind = np.int64(threads[first + members[0]].kind)
     everybody, votes = 0, 0
     total = np.int64(threads[first + members[0]].value)
@@ -137,7 +141,7 @@ def has_met(threads: Any, at: int, members: Any) -> int:
 
 
 @compiled
-def meet_in_block(block: Any, threads: Any, barrier: int) -> bool:
+def meet_in_block(block: Any, threads: Any, barrier: int, races: Any) -> bool:
     """Let the threads at a barrier go on, if all that it waits for are there; return whether they are."""
     there, votes, kind = 0, 0, 0
     wanted = np.int64(block.unfinished)
@@ -156,9 +160,16 @@ def meet_in_block(block: Any, threads: Any, barrier: int) -> bool:
         result = np.int64(votes > 0)
     elif kind == BAR_AND:
         result = np.int64(votes == there)
+    ranks = np.empty(there if races is not None else 0, np.int32)
+    there = 0
     for i in range(len(threads)):
         if threads[i].status == IN_BLOCK and threads[i].b == barrier:
+            if races is not None:
+                ranks[there] = i
+                there += 1
             threads[i].result = np.uint64(result)
             threads[i].value = 0
             threads[i].status = RUNNING
+    if races is not None:
+        joined(races, ranks, barrier)
     return True

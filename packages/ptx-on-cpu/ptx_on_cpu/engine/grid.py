@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ptx_on_cpu.checks.watch import ROWS, Watch
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.schedule import run_blocks
 from ptx_on_cpu.records import ACCESS, BLOCK, EXECUTED, FINE, SLICE, THREAD, TRACE_ROOM
@@ -71,7 +72,7 @@ class Failure:
 
 
 def run_grid(
-    code: int, shape: Shape, settings: Settings, params: int, buffers: Array, host: Host
+    code: int, shape: Shape, settings: Settings, params: int, buffers: Array, host: Host, watch: Watch | None
 ) -> Failure | None:
     """Run the machine code at the address `code` for all threads; `params`: the pointer to the parameters."""
     blocks = np.arange(math.prod(shape.grid), dtype=np.int64)
@@ -82,8 +83,9 @@ def run_grid(
         random.shuffle(ranks)
     places = {"params": params, "buffers": buffers.ctypes.data, "num_buffers": len(buffers)}
     places |= {"order": ranks.ctypes.data, "call_host": host.address}
-    work = functools.partial(_run, code, shape, settings, shape.fields | places, host)
-    cores = len(os.sched_getaffinity(0)) if settings.parallel and not settings.all_at_once else 1
+    work = functools.partial(_run, code, shape, settings, shape.fields | places, host, watch)
+    is_parallel = settings.parallel and not settings.all_at_once and watch is None
+    cores = len(os.sched_getaffinity(0)) if is_parallel else 1
     if min(cores, len(blocks)) == 1:
         return work(blocks)
     with ThreadPoolExecutor(cores) as pool:
@@ -92,12 +94,18 @@ def run_grid(
 
 
 def _run(
-    code: int, shape: Shape, settings: Settings, fields: Mapping[str, int], host: Host, blocks: Array
+    code: int,
+    shape: Shape,
+    settings: Settings,
+    fields: Mapping[str, int],
+    host: Host,
+    watch: Watch | None,
+    blocks: Array,
 ) -> Failure | None:
     """Run some of the blocks, one after another, with memory for those that are unfinished."""
-    rows = min(len(blocks), _MOST_AT_ONCE)
+    rows = min(len(blocks), _MOST_AT_ONCE if watch is None else ROWS)
     records = np.zeros(rows, BLOCK)
-    for name, value in fields.items():
+    for name, value in [*fields.items(), *(watch.fields(rows).items() if watch else ())]:
         records[name] = value
     size = max(1, shape.shared)
     shared = np.empty((rows, size), np.uint8)
@@ -115,7 +123,16 @@ def _run(
     threads = np.zeros((rows, shape.threads), THREAD)
     turns = settings.patience // SLICE
     why, row = run_blocks(
-        code, shape.frame, blocks, records, threads, shared, shadow, turns, settings.all_at_once
+        code,
+        shape.frame,
+        blocks,
+        records,
+        threads,
+        shared,
+        shadow,
+        turns,
+        settings.all_at_once,
+        None if watch is None else watch.address,
     )
     for record in records if settings.counted else ():
         host.take_traces(record)

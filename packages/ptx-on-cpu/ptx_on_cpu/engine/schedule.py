@@ -13,6 +13,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from ptx_on_cpu.checks.joins import begin_block, end_block, joined_grid, resume_block
+from ptx_on_cpu.checks.races import forget
 from ptx_on_cpu.engine.exchange import ACTIVE, WARP, compiled, has_met, meet_in_block, meet_in_warp
 from ptx_on_cpu.records import (
     DEADLOCK,
@@ -55,7 +57,7 @@ _call: Any = _code_call  # numba passes its first argument
 
 
 @compiled
-def _release(block: Any, threads: Any) -> int:
+def _release(block: Any, threads: Any, races: Any) -> int:
     """Let threads go on that have met, or paused; return what the block can do next."""
     members = np.empty(WARP, np.int64)
     unfinished, paused, at_grid = 0, 0, 0
@@ -77,11 +79,11 @@ def _release(block: Any, threads: Any) -> int:
             if threads[i].status == IN_WARP and (threads[i].kind == ACTIVE) == bool(active):
                 count = has_met(threads, i, members)
                 if count:
-                    meet_in_warp(threads, i // WARP * WARP, members, count)
+                    meet_in_warp(threads, i // WARP * WARP, members, count, races)
                     moved = True
     if not moved:
         for barrier in range(BARRIERS):
-            moved |= meet_in_block(block, threads, barrier)
+            moved |= meet_in_block(block, threads, barrier, races)
     for i in range(len(threads)):
         if threads[i].status == PAUSED:
             threads[i].status = RUNNING
@@ -141,12 +143,15 @@ def run_blocks(
     shadow: Any,
     patience: int,
     all_at_once: bool,
+    races: Any,
 ) -> Any:
     """Run the blocks `order`; `blocks`, `threads`, `shared`, `shadow`: a row for each that can be unfinished.
 
+    `races`: the address of the state of the watch for races, or None.
+
     Returns:
         Why it failed, FINE if it did not, and the row of the block that did.
-    """  # fmt: skip
+    """
     room = len(blocks)
     is_busy = np.zeros(room, np.bool_)
     is_new = np.zeros(room, np.bool_)
@@ -167,6 +172,8 @@ def run_blocks(
                 _number(blocks[row], threads[row])
                 used += 1
             _begin(blocks[row], threads[row], order[next_block], shared[row], shadow[row])
+            if races is not None:
+                begin_block(races, order[next_block], row)
             is_new[row] = True
             is_busy[row], is_at_grid[row], quiet[row] = True, False, 0
             next_block += 1
@@ -179,6 +186,8 @@ def run_blocks(
                 continue
             stuck = False
             said = AGAIN
+            if races is not None:
+                resume_block(races, np.int64(blocks[row].number), row)
             while said == AGAIN:
                 at, first = blocks[row:].ctypes.data, threads[row].ctypes.data
                 left = _call(run, at, first, threads.shape[1], frame_size, np.int64(is_new[row]))
@@ -188,11 +197,14 @@ def run_blocks(
                     break
                 if _diverged(blocks[row], threads[row]):
                     return DIVERGED, row
-                said = _release(blocks[row], threads[row])
+                said = _release(blocks[row], threads[row], races)
                 quiet[row] = quiet[row] + 1 if said == YIELDED else 0
             if said == FINISHED:
                 is_busy[row] = False
                 unfinished -= 1
+                if races is not None:
+                    end_block(races)
+                    forget(races, np.int64(blocks[row].shared_races), np.int64(blocks[row].shared_size))
             elif said == AT_GRID:
                 is_at_grid[row] = True
             elif said == FAILED:
@@ -204,6 +216,8 @@ def run_blocks(
                 continue
             if next_block < len(order):
                 return TOO_LARGE, 0
+            if races is not None:
+                joined_grid(races)
             for row in range(room):
                 if is_at_grid[row]:
                     is_at_grid[row] = False

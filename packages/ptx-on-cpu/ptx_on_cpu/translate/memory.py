@@ -9,12 +9,22 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from ptx_on_cpu.checks.races import (
+    ACQUIRE,
+    ATOMIC,
+    BLOCK_ATOMIC,
+    LOAD,
+    RELEASE,
+    STORE,
+    STRONG_LOAD,
+    STRONG_STORE,
+)
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import floats
 from ptx_on_cpu.translate.function import Translation, emits
 
-LOAD, STORE, ATOMIC = 0, 1, 2
 _SPACES: Final = ("global", "shared", "local", "param", "const")
+_WHICH: Final = ("global", "shared", "local", "generic")  # as the runtime numbers them
 _ADDRESS: Final = re.compile(r"([%\w$.]+)\s*(?:\+\s*(-?\w+))?")
 _ATOMIC: Final = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
 _NARROW: Final = ("f16", "bf16", "f16x2", "bf16x2")
@@ -47,10 +57,37 @@ def place(t: Translation, operand: str, parts: list[str], size: int, kind: int) 
     number = found[1:]
     t.text.do(f"br i1 {t.text.new(f'icmp eq ptr {found}, null')}, label %bad.{number}, label %good.{number}")
     t.text.lines += [f"bad.{number}:", "  ret void", f"good.{number}:"]
-    if t.options.counted and space != "param":
-        which = ("global", "shared", "local", "generic").index(space)
-        t.text.do(f"call void @accessed({access}, i64 {t.moment()}, i32 {which})")
+    if t.options.counted:
+        t.text.do(f"call void @accessed({access}, i64 {t.moment()}, i32 {_WHICH.index(space)})")
     return found
+
+
+def _watch(
+    t: Translation, operand: str, parts: list[str], behind: int, size: int, kind: int, value: str
+) -> None:
+    """Have the watch for races look at an access `behind` the address of an operand; `value`: of 64 bits."""
+    space = _space(t, parts, operand)
+    if not t.options.races or space not in ("global", "shared", "generic"):
+        return
+    address = t.text.new(f"add i64 {_address(t, operand)}, {behind}")
+    which, strength = _WHICH.index(space), _strength(parts, kind)
+    access = f"i64 {address}, i64 {size}, i32 {strength}, i32 {t.pc}, i64 {value}, i32 {which}"
+    found = t.text.new(f"call i1 @races(ptr %block, ptr %thread, {access})")
+    number = found[1:]
+    t.text.do(f"br i1 {found}, label %race.{number}, label %alone.{number}")
+    t.text.lines += [f"race.{number}:", "  ret void", f"alone.{number}:"]
+
+
+def _strength(parts: list[str], kind: int) -> int:
+    """Return what the watch calls an access: weak or strong, of which scope, with which order."""
+    found = kind
+    if kind == ATOMIC:
+        found = BLOCK_ATOMIC if "cta" in parts else ATOMIC
+    elif _volatile(parts):
+        found = STRONG_STORE if kind == STORE else STRONG_LOAD
+    acquires = ACQUIRE if {"acquire", "acq_rel"} & set(parts) else 0
+    releases = RELEASE if {"release", "acq_rel"} & set(parts) else 0
+    return found | acquires | releases
 
 
 def _address(t: Translation, operand: str) -> str:
@@ -69,6 +106,7 @@ def _load(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     start = place(t, operands[1], parts[:-1], size * len(names), LOAD)
     for i, name in enumerate(names):
         at = t.text.new(f"getelementptr i8, ptr {start}, i64 {i * size}") if i else start
+        _watch(t, operands[1], parts[:-1], i * size, size, LOAD, "0")
         value = t.text.new(f"load {_volatile(parts)}i{8 * size}, ptr {at}, align 1")
         t.set(name, value, kind if kind[0] == "s" else f"b{8 * size}")
 
@@ -80,7 +118,11 @@ def _store(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     start = place(t, operands[0], parts[:-1], bits // 8 * len(names), STORE)
     for i, name in enumerate(names):
         at = t.text.new(f"getelementptr i8, ptr {start}, i64 {i * bits // 8}") if i else start
-        t.text.do(f"store {_volatile(parts)}i{bits} {t.get(name, f'b{bits}')}, ptr {at}, align 1")
+        value = t.get(name, f"b{bits}")
+        if t.options.races:
+            wide = t.text.resized(value, bits, 64)
+            _watch(t, operands[0], parts[:-1], i * bits // 8, bits // 8, STORE, wide)
+        t.text.do(f"store {_volatile(parts)}i{bits} {value}, ptr {at}, align 1")
 
 
 def _elements(operand: str) -> list[str]:
@@ -97,11 +139,10 @@ def _atomic(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     result, address, *given = operands if t.function.body[t.pc].name == "atom" else ("_", *operands)
     kind = parts[-1]
     how = next(part for part in parts if part in _ATOMIC)
-    if "noftz" in parts:
-        kind = parts[-1]
     if width(kind) == 128 or any(part.startswith("v") and part[1:].isdigit() for part in parts):
         raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
     pointer = place(t, address, parts[:-1], width(kind) // 8, ATOMIC)
+    _watch(t, address, parts[:-1], 0, width(kind) // 8, ATOMIC, "0")
     bits = f"i{width(kind)}"
     if how == "cas":
         expected, new = (t.get(x, f"b{width(kind)}") for x in given[:2])
@@ -172,6 +213,8 @@ def _copy(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
         return
     size = int(operands[2])
     to = place(t, operands[0], ["shared"], size, STORE)
+    for behind in range(0, size, 4):
+        _watch(t, operands[0], ["shared"], behind, 4, STORE, "0")
     wanted = t.get(operands[3], "u32") if len(operands) > 3 else str(size)
     number = to[1:]
     t.text.do(f"call void @llvm.memset.p0.i64(ptr {to}, i8 0, i64 {size}, i1 false)")
@@ -180,6 +223,8 @@ def _copy(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     t.text.do(f"br i1 {some}, label %copy.{number}, label %copied.{number}")
     t.text.lines.append(f"copy.{number}:")
     source = place(t, operands[1], ["global"], size, LOAD)
+    for behind in range(0, size, 4):
+        _watch(t, operands[1], ["global"], behind, 4, LOAD, "0")
     t.text.declare("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     length = t.text.resized(wanted, 32, 64)
     t.text.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {length}, i1 false)")
@@ -191,3 +236,5 @@ def _order(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Order accesses, as the host's processors see them, too."""
     if t.function.body[t.pc].name in ("membar", "fence"):
         t.text.do("fence seq_cst")
+        if t.options.races:
+            t.text.do(f"call void @fenced(ptr %block, ptr %thread, i64 {int('cta' not in parts)})")

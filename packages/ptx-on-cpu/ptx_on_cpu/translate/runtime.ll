@@ -367,6 +367,87 @@ none:
   ret i32 -1
 }
 
+; Have the watch look at an access; a thread whose access races with another one ends with a fault.
+define internal i1 @races(ptr %block, ptr %thread, i64 %address, i64 %size, i32 %kind, i32 %pc, i64 %value, i32 %space) noinline {
+  %given = lshr i64 %address, {BITS}
+  %a = and i64 %address, {MASK}
+  %generic = icmp eq i32 %space, 3
+  %is_local = icmp eq i64 %given, {LOCAL}
+  %local = and i1 %generic, %is_local
+  br i1 %local, label %none, label %look
+look:
+  %is_shared = icmp eq i64 %given, {SHARED}
+  %by_address = and i1 %generic, %is_shared
+  %by_name = icmp eq i32 %space, 1
+  %shared = or i1 %by_address, %by_name
+  br i1 %shared, label %in_shared, label %in_global
+in_shared:
+  %cp = getelementptr i8, ptr %block, i64 {block.shared_races}
+  %own = load i64, ptr %cp
+  %marked = or i32 %kind, {IN_SHARED}
+  br label %ask
+in_global:
+  %untagged = icmp eq i64 %given, 0
+  br i1 %untagged, label %search, label %known
+search:
+  %found = call i64 @buffer_around(ptr %block, i64 %a)
+  br label %known
+known:
+  %number = phi i64 [%given, %in_global], [%found, %search]
+  %row = call ptr @row(ptr %block, i64 %number)
+  %first = load i64, ptr %row
+  %xp = getelementptr i8, ptr %row, i64 {buffer.races}
+  %of_buffer = load i64, ptr %xp
+  %offset = sub i64 %a, %first
+  br label %ask
+ask:
+  %cells = phi i64 [%own, %in_shared], [%of_buffer, %known]
+  %at = phi i64 [%a, %in_shared], [%offset, %known]
+  %how = phi i32 [%marked, %in_shared], [%kind, %known]
+  %fp = getelementptr i8, ptr %block, i64 {block.note_access}
+  %function = load ptr, ptr %fp
+  %sp = getelementptr i8, ptr %block, i64 {block.races}
+  %state = load i64, ptr %sp
+  %rp = getelementptr i8, ptr %thread, i64 {thread.rank}
+  %rank4 = load i32, ptr %rp
+  %rank = zext i32 %rank4 to i64
+  %pc8 = zext i32 %pc to i64
+  %how8 = zext i32 %how to i64
+  %said = call i64 %function(i64 %state, i64 %rank, i64 %pc8, i64 %how8, i64 %cells, i64 %at, i64 %size, i64 %value)
+  switch i64 %said, label %full [i64 0, label %none i64 1, label %race]
+race:
+  call void @fail(ptr %thread, i32 {RACE}, i32 %pc, i64 %address, i64 %size)
+  ret i1 true
+full:
+  call void @fail(ptr %thread, i32 {NO_ROOM}, i32 %pc, i64 %address, i64 %size)
+  ret i1 true
+none:
+  ret i1 false
+}
+define internal void @fenced(ptr %block, ptr %thread, i64 %scope) {
+  %fp = getelementptr i8, ptr %block, i64 {block.note_fence}
+  %function = load ptr, ptr %fp
+  %sp = getelementptr i8, ptr %block, i64 {block.races}
+  %state = load i64, ptr %sp
+  %rp = getelementptr i8, ptr %thread, i64 {thread.rank}
+  %rank4 = load i32, ptr %rp
+  %rank = zext i32 %rank4 to i64
+  %r = call i64 %function(i64 %state, i64 %rank, i64 %scope)
+  ret void
+}
+define internal void @arrival(ptr %block, ptr %thread, i32 %number) {
+  %fp = getelementptr i8, ptr %block, i64 {block.note_arrival}
+  %function = load ptr, ptr %fp
+  %sp = getelementptr i8, ptr %block, i64 {block.races}
+  %state = load i64, ptr %sp
+  %rp = getelementptr i8, ptr %thread, i64 {thread.rank}
+  %rank4 = load i32, ptr %rp
+  %rank = zext i32 %rank4 to i64
+  %n = zext i32 %number to i64
+  %r = call i64 %function(i64 %state, i64 %rank, i64 %n)
+  ret void
+}
+
 ; The next row of a trace, whose number of rows is at %count; the host takes the rows when there is no room.
 define internal ptr @trace_row(ptr %block, ptr %thread, ptr %trace, ptr %count, i64 %row_size) {
   %n = load i32, ptr %count

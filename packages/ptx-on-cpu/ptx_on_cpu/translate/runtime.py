@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW
+from ptx_on_cpu.checks.races import SHARED
 from ptx_on_cpu.records import (
     ACCESS,
     BLOCK,
@@ -16,7 +17,9 @@ from ptx_on_cpu.records import (
     EXECUTED,
     FAULT,
     MISALIGNED,
+    NO_ROOM,
     OUT_OF_BOUNDS,
+    RACE,
     READ_ONLY,
     RUNNING,
     TAKE_TRACE,
@@ -53,6 +56,9 @@ _NUMBERS: Final = {
     "EXECUTED_SIZE": EXECUTED.itemsize,
     "TRACE_ROOM": TRACE_ROOM,
     "TAKE_TRACE": TAKE_TRACE,
+    "IN_SHARED": SHARED,
+    "RACE": RACE,
+    "NO_ROOM": NO_ROOM,
 }
 
 

@@ -58,6 +58,8 @@ def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     elif how == "arrive":
         number, count = (t.get(x, "b32") for x in operands)
         t.text.do(f"call void @arrive(ptr %block, ptr %thread, i32 {number}, i32 {count})")
+        if t.options.races:
+            t.text.do(f"call void @arrival(ptr %block, ptr %thread, i32 {number})")
     else:
         raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
 

@@ -1,0 +1,61 @@
+"""Watch a launch for data races: its state, the shadows of its memory, and what is said of a race."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ptx_on_cpu.buffers import Buffer
+from ptx_on_cpu.checks.clocks import FORGOTTEN, RACE
+from ptx_on_cpu.checks.races import SHADOW, State, entry_points, shadow
+
+Array = np.ndarray[Any, Any]
+ROWS: Final = 64  # blocks that are unfinished at a time
+_CELL: Final = 4  # bytes that share a shadow
+
+
+class Watch:
+    """The watch over one launch of `blocks` of `threads`, each with `shared` bytes of shared memory."""
+
+    def __init__(self, blocks: int, threads: int, shared: int) -> None:
+        self._state = State(blocks, threads, min(ROWS, blocks))
+        cells = -(-max(shared, 1) // _CELL)
+        self._shared: Array = np.zeros((min(ROWS, blocks), cells, SHADOW), np.int32)
+        self._shadows: dict[tuple[int, int], Array] = {}
+
+    @property
+    def address(self) -> int:
+        """Return the address of the state."""
+        return self._state.address
+
+    @property
+    def missed(self) -> bool:
+        """Return whether there was no room for all accesses, so that a race may have been missed."""
+        return bool(self._state.head[FORGOTTEN])
+
+    def fields(self, rows: int) -> dict[str, Any]:
+        """Return the fields of the records of blocks that tell machine code of the watch."""
+        access, fence, arrival = (function.address for function in entry_points())
+        shared = self._shared.ctypes.data + np.arange(rows, dtype=np.uint64) * np.uint64(
+            self._shared.strides[0]
+        )
+        return {
+            "races": self.address,
+            "note_access": access,
+            "note_fence": fence,
+            "note_arrival": arrival,
+            "shared_races": shared,
+        }
+
+    def shadow_of(self, buffer: Buffer) -> int:
+        """Return the address of a buffer's shadow; names of one piece of memory share it."""
+        key = buffer.address, buffer.size
+        if key not in self._shadows:
+            self._shadows[key] = shadow(buffer.size)
+        return self._shadows[key].ctypes.data
+
+    @property
+    def race(self) -> tuple[int, ...]:
+        """Return the race: space, offset; block, rank, pc, kind of one access, and of the other."""
+        return tuple(map(int, self._state.head[RACE + 1 : RACE + 11]))
