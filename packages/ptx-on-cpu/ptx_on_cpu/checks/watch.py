@@ -37,15 +37,13 @@ class Watch:
     def fields(self, rows: int) -> dict[str, Any]:
         """Return the fields of the records of blocks that tell machine code of the watch."""
         access, fence, arrival = (function.address for function in entry_points())
-        shared = self._shared.ctypes.data + np.arange(rows, dtype=np.uint64) * np.uint64(
-            self._shared.strides[0]
-        )
+        places = np.arange(rows, dtype=np.uint64) * np.uint64(self._shared.strides[0])
         return {
             "races": self.address,
             "note_access": access,
             "note_fence": fence,
             "note_arrival": arrival,
-            "shared_races": shared,
+            "shared_races": np.uint64(self._shared.ctypes.data) + places,
         }
 
     def shadow_of(self, buffer: Buffer) -> int:

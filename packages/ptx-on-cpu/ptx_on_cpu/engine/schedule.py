@@ -187,7 +187,7 @@ def run_blocks(
             stuck = False
             said = AGAIN
             if races is not None:
-                resume_block(races, np.int64(blocks[row].number), row)
+                resume_block(races, blocks[row].number, row)
             while said == AGAIN:
                 at, first = blocks[row:].ctypes.data, threads[row].ctypes.data
                 left = _call(run, at, first, threads.shape[1], frame_size, np.int64(is_new[row]))
@@ -204,7 +204,7 @@ def run_blocks(
                 unfinished -= 1
                 if races is not None:
                     end_block(races)
-                    forget(races, np.int64(blocks[row].shared_races), np.int64(blocks[row].shared_size))
+                    forget(races, blocks[row].shared_races, blocks[row].shared_size)
             elif said == AT_GRID:
                 is_at_grid[row] = True
             elif said == FAILED:
