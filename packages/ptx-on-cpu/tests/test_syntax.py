@@ -152,3 +152,22 @@ def test_names_of_kernels_are_readable():
 def test_a_kernel_that_is_not_there_is_named_beside_those_that_are():
     with pytest.raises(Exception, match="no kernel 'other'; its kernels: k"):
         Module(module(kernel("", parameters("y")))).kernel("other")
+
+
+def test_a_line_is_that_of_the_call_where_a_header_is_inlined():
+    ptx = """.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "/a/mine.py"
+.file 2 "/a/array.h"
+.visible .entry f()
+{
+.loc 1 7 5
+.loc 2 20 3, function_name $L__info_string0, inlined_at 1 7 5
+.loc 2 30 3, function_name $L__info_string1, inlined_at 2 20 3
+    bar.sync 0;
+.loc 1 8 1
+    ret;
+}
+"""
+    assert [each.line for each in Module(ptx).kernel("f").instructions] == ["mine.py:7", "mine.py:8"]

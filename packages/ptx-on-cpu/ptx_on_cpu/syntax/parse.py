@@ -13,7 +13,10 @@ _COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _FILE: Final = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)".*$', re.MULTILINE)
 _MODULE_LINE: Final = re.compile(r"^\s*\.(?:version|target|address_size)\b.*$", re.MULTILINE)
 _SECTION: Final = re.compile(r"^\s*\.section[^{]*\{[^}]*\}", re.MULTILINE)
-_LOCATION: Final = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\b.*$", re.MULTILINE)
+_LOCATION: Final = re.compile(
+    r"^\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*\binlined_at\s+(\d+)\s+(\d+)\s+(\d+))?.*$", re.MULTILINE
+)
+_HEADER_FILE: Final = re.compile(r"\.(h|hpp|cuh|inl)$")
 _HEADER: Final = re.compile(r"\.(entry|func)\b([^;{]*)([;{])")
 _LABEL: Final = re.compile(r"([\w$]+)\s*:(?!:)\s*")
 _INSTRUCTION: Final = re.compile(r"(?:@(!?\s*[%$\w]+)\s+)?([\w.:]+)\s*(.*)", re.DOTALL)
@@ -37,7 +40,8 @@ def parse(ptx: str) -> Program:
     files = {number: path.rsplit("/", 1)[-1] for number, path in _FILE.findall(text)}
     for pattern in (_FILE, _MODULE_LINE, _SECTION):
         text = pattern.sub("", text)
-    text = _LOCATION.sub(r".loc \1 \2;", text)
+    inlined = {found.groups()[:3]: found.groups()[3:] for found in _LOCATION.finditer(text) if found[4]}
+    text = _LOCATION.sub(lambda found: f".loc {_source(found.groups()[:3], inlined, files)};", text)
     functions: dict[str, Function] = {}
     variables: list[Variable] = []
     at = 0
@@ -46,10 +50,21 @@ def parse(ptx: str) -> Program:
         at = header.end()
         if header[3] == "{":
             end = _matching_brace(text, at)
-            function = _function(header[1] == "entry", header[2], text[at : end - 1], files)
+            function = _function(header[1] == "entry", header[2], text[at : end - 1])
             functions[function.name] = function
             at = end
     return Program(functions, [*variables, *_variables(text[at:], ";")])
+
+
+def _source(
+    place: tuple[str, ...], inlined: dict[tuple[str, ...], tuple[str, ...]], files: dict[str, str]
+) -> str:
+    """Return the file and line of a place; of the call that a header's function is inlined for."""
+    seen = {place}
+    while _HEADER_FILE.search(files.get(place[0], "")) and place in inlined and inlined[place] not in seen:
+        place = inlined[place]
+        seen.add(place)
+    return f"{files.get(place[0], '?')}:{place[1]}"
 
 
 def _matching_brace(text: str, at: int) -> int:
@@ -77,7 +92,7 @@ def _variable(text: str) -> Variable | None:
     return Variable(found["name"], found["space"], align, size * math.prod(extents), content, found["kind"])
 
 
-def _function(is_entry: bool, header: str, body: str, files: dict[str, str]) -> Function:
+def _function(is_entry: bool, header: str, body: str) -> Function:
     name = re.search(
         r"([\w$.]+)\s*\(|([\w$.]+)\s*$", re.sub(r"^\s*\([^)]*\)", "", header.split(".maxntid")[0])
     )
@@ -92,8 +107,7 @@ def _function(is_entry: bool, header: str, body: str, files: dict[str, str]) -> 
     for statement in map(str.strip, body.split(";")):
         text = _labelled(function, statement)
         if text.startswith(".loc "):
-            _, file, number = text.split()
-            line = f"{files.get(file, '?')}:{number}"
+            line = text.removeprefix(".loc ")
         elif text.startswith("."):
             _declare(function, text)
         elif text:
