@@ -1,13 +1,13 @@
-"""Run every test in strict modes, and tests of CUDA kernels on a GPU made of Python."""
+"""Run every test in strict modes, and tests of CUDA kernels on an emulated GPU."""
 
 import gc
+import importlib
 import os
 import tempfile
 import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import hypothesis
@@ -92,10 +92,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def gpu() -> Any:
-    """A GPU made of Python, the same for every test of the process; skips without numba-cuda."""
-    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
-    emulated = pytest.importorskip("ffi_bridge.emulated")
-    return emulated.emulate_gpu()
+    """The emulated GPU, the same for every test of the process; kernels of Warp stay on the CPU."""
+    pytest.importorskip("ptx_on_cpu", reason="ptx-on-cpu is not installed")
+    driver = importlib.import_module("ffi_bridge.emulated").emulate_gpu()
+    driver.runs_warp = False
+    return driver
+
+
+@pytest.fixture
+def warp_on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The emulated GPU, which takes kernels of Warp, too."""
+    pytest.importorskip("warp", reason="warp-lang is not installed")
+    monkeypatch.setattr(gpu, "runs_warp", True)
+    return gpu
 
 
 @pytest.fixture
@@ -106,4 +115,4 @@ def on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         if "numba_cuda" in kernels["gpu"]:
             backend = replace(kernels["gpu"]["numba_cuda"], platform="cpu")
             monkeypatch.setitem(kernels["cpu"], "numba_cuda", backend)
-    monkeypatch.setattr(gpu, "turns", Random(0))
+    monkeypatch.setattr(gpu, "seed", 0)

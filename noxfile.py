@@ -108,7 +108,7 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def cudasim(session: nox.Session) -> None:
-    """Run CUDA kernels on the GPU made of Python, also in the dtypes that `tests` leaves out."""
+    """Run CUDA kernels on the emulated GPU, also in the dtypes that `tests` leaves out."""
     marked(session, "cudasim")
 
 

@@ -1,6 +1,7 @@
-"""Misuse of `numba_cuda_kernel`, on the GPU emulated in Python: wrong kernels, launches, inputs, outputs.
+"""Misuse of `numba_cuda_kernel`, on the emulated GPU: wrong kernels, launches, inputs, outputs.
 
-There an index out of range and an exception make the call fail; a real GPU looks at neither by itself.
+There an access out of bounds and a loop without an end make the call fail; a real GPU looks at neither by
+itself. At an exception of Python a thread ends, on both.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 from bad_cuda_kernels import (
     copy,
     device_function,
-    divides_by_zero,
     keyword_only,
+    loops_for_ever,
     raises,
     reads_beyond,
     returns,
@@ -70,6 +71,12 @@ def _fails(kernel: Any) -> Callable[[], object]:
         return "an error was lost"
 
     return act
+
+
+def _ends_at_an_exception() -> None:
+    """What the thread would have written is what an alias held."""
+    f = wrapped(raises, launch_dims=1, input_output_aliases={0: 0})
+    np.testing.assert_array_equal(jax.jit(f)(X), X)
 
 
 def _launches_nothing(**options: Any) -> Callable[[], None]:
@@ -159,10 +166,10 @@ CANNOT_BE = {
     static_shared: "'static_shared' does not compile.*too much shared data",
 }
 FAILS = {
-    reads_beyond: "'reads_beyond': cuLaunchKernel failed.*IndexError",
-    writes_beyond: "'writes_beyond': cuLaunchKernel failed.*IndexError",
-    divides_by_zero: "'divides_by_zero': cuLaunchKernel failed.*ZeroDivisionError",
-    raises: "'raises': cuLaunchKernel failed.*ValueError: x must be negative",
+    reads_beyond: r"'reads_beyond': cuLaunchKernel failed.*reads 4 bytes out of bounds, at byte 32 of "
+    r"argument 'x' \(float32\[8\]\), which has 32\n  at bad_cuda_kernels.py:\d+",
+    writes_beyond: r"'writes_beyond': cuLaunchKernel failed.*writes 4 bytes out of bounds.*argument 'out'",
+    loops_for_ever: r"'loops_for_ever': cuLaunchKernel failed.*loops without an end.*\n.*bad_cuda_kernels.py",
 }
 AXES = {
     "an axis that is not there": (_vmapped(2, ROWS), "axis 2"),
@@ -209,6 +216,7 @@ CASES = (
         Misuse(f"launched: {kernel.__name__}", _fails(kernel), match, RUN_ERRORS)
         for kernel, match in FAILS.items()
     ),
+    Misuse("launched: an exception ends its thread", _ends_at_an_exception, error=None),
     *(Misuse(f"vmap: {name}", act, match, ValueError) for name, (act, match) in AXES.items()),
     Misuse("vmap: no elements", _no_elements, error=None),
     *(

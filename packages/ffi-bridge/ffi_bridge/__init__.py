@@ -47,7 +47,7 @@ __all__ = [
 # Names that need an optional package, loaded at first use: `import ffi_bridge` loads neither Numba
 # nor Warp. A name is an attribute of its module, or that module itself.
 _LAZY = {
-    "emulated": ("ffi_bridge.emulated", "cuda12"),
+    "emulated": ("ffi_bridge.emulated", "emulated"),
     "numba_kernel": ("ffi_bridge.numba_cpu.kernel", "numba"),
     "numba_cuda_callable": ("ffi_bridge.numba_cuda.kernel", "cuda12"),
     "numba_cuda_kernel": ("ffi_bridge.numba_cuda.kernel", "cuda12"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from cubin import parameters_of
 
-from ffi_bridge.cuda.driver import Cubin
+from ffi_bridge.cuda.driver import Cubin, Passed
 from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
 
 
@@ -18,6 +18,7 @@ class RecordingDriver:
     """
 
     platform, capability = "cuda", (9, 0)
+    reads_ptx = runs_warp = False
 
     def __init__(self, sizes: tuple[int, ...] = ()) -> None:
         self.sizes, self.status = sizes, 0
@@ -29,7 +30,7 @@ class RecordingDriver:
         launch, name = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self._kept)
         return CudaFunctions(launch, name)
 
-    def load(self, cubin: Cubin, shared: int) -> int:
+    def load(self, cubin: Cubin, shared: int, passed: Passed) -> int:
         self.loaded.append((cubin, shared))
         return len(self.loaded)
 

@@ -1,212 +1,336 @@
-"""The GPU made of Python: places, barriers, shared memory, atomics and warps as on a real one."""
+"""The emulated GPU: barriers, shared memory, atomics, warps as on a real one, and errors that say where."""
 
-import math
-import threading
-import time
+import ctypes
+import subprocess
+import sys
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+pytest.importorskip("ptx_on_cpu", reason="ptx-on-cpu is not installed")
 
 from numba import cuda
 
-from ffi_bridge.cuda.driver import use_driver
-from ffi_bridge.emulated.block import Block, Dim3, Meeting, run_block
-from ffi_bridge.emulated.device import Device
-from ffi_bridge.emulated.twin import Twin
+from ffi_bridge import numba_cuda_kernel
+from ffi_bridge.cuda.driver import Cubin, Passed, PassedBuffer, PassedPointer, use_driver
+from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK
+from ffi_bridge.cuda.extents import LaunchExtents
+from ffi_bridge.emulated.objects import KeptObjects
+from ffi_bridge.errors import KernelTypeError
+from ptx_on_cpu import Checks, LaunchError
 
-ONE = Dim3(1, 1, 1)
 FULL = 0xFFFFFFFF
 
 
-def launch(kernel, *arguments, block=(4, 1, 1), grid=(1, 1, 1), shared=0):
-    """Run a function of `cuda` as a kernel, block by block."""
-    twin = Twin(kernel)
-    extents, blocks = Dim3(*block), Dim3(*grid)
-    for index in np.ndindex(*grid):
-        run_block(
-            Block(Dim3(*index), extents, blocks, shared),
-            lambda: twin.function(*arguments),
-            together=twin.meets,
-        )
+@pytest.fixture
+def launch(gpu):
+    """Run a kernel on NumPy's arrays, which it may write where NumPy may."""
+
+    def launch(kernel, *arrays, block=(4, 1, 1), grid=(1, 1, 1), shared=0):
+        gpu.python_host().launch(kernel, LaunchExtents(grid, block, shared), arrays)
+
+    return launch
 
 
-def test_every_thread_has_its_place():
-    seen = []
+def test_every_thread_has_its_place(launch):
+    @cuda.jit
+    def kernel(seen):
+        x, y, z = cuda.grid(3)
+        seen[z, y, x] += 1000 * cuda.laneid + 100 * cuda.blockIdx.y + cuda.gridsize(1)
 
-    def kernel():
-        seen.append((cuda.grid(3), cuda.threadIdx.x, cuda.blockIdx.y, cuda.laneid, cuda.gridsize(1)))
-
-    launch(kernel, block=(2, 2, 1), grid=(1, 3, 2))
-    assert len(seen) == len(set(seen)) == 24
-    assert max(place for place, *_ in seen) == (1, 5, 1)
-    assert {lane for *_, lane, _ in seen} == {0, 1, 2, 3}
-    assert {size for *_, size in seen} == {2}
+    seen = np.zeros((2, 6, 2), np.int32)
+    launch(kernel, seen, block=(2, 2, 1), grid=(1, 3, 2))
+    _, y, x = np.indices(seen.shape)
+    np.testing.assert_array_equal(seen, 1000 * (x + 2 * (y % 2)) + 100 * (y // 2) + 2)
 
 
-def test_a_barrier_waits_for_all_and_not_for_those_that_have_ended():
-    order = []
-
-    def kernel():
+def test_a_barrier_waits_for_all_and_not_for_those_that_have_ended(launch):
+    @cuda.jit
+    def kernel(turn, before, after):
         t = cuda.threadIdx.x
         if t == 3:
             return
-        order.append(("before", t))
+        before[t] = cuda.atomic.add(turn, 0, 1)
         cuda.syncthreads()
-        order.append(("after", t))
+        after[t] = cuda.atomic.add(turn, 0, 1)
 
-    launch(kernel)
-    assert [when for when, _ in order] == ["before"] * 3 + ["after"] * 3
+    turn, before, after = np.zeros(1, np.int32), np.zeros(3, np.int32), np.zeros(3, np.int32)
+    launch(kernel, turn, before, after)
+    assert (sorted(before), sorted(after)) == ([0, 1, 2], [3, 4, 5])
 
 
-def test_counts_at_a_barrier():
-    found = []
-
-    def kernel():
+def test_counts_at_a_barrier(launch):
+    @cuda.jit
+    def kernel(found):
         t = cuda.threadIdx.x
-        counts = cuda.syncthreads_count(t > 1), cuda.syncthreads_and(t < 4), cuda.syncthreads_or(t == 9)
-        found.append(counts)
+        found[t, 0] = cuda.syncthreads_count(int(t > 1))
+        found[t, 1] = cuda.syncthreads_and(int(t < 4))
+        found[t, 2] = cuda.syncthreads_or(int(t == 9))
 
-    launch(kernel)
-    assert found == [(2, 1, 0)] * 4
-
-
-def test_shared_memory_belongs_to_a_block_and_begins_undefined():
-    sums = []
-
-    def kernel():
-        shared = cuda.shared.array(4, np.float32)
-        dynamic = cuda.shared.array(0, np.int16)
-        assert math.isnan(shared[cuda.threadIdx.x]) or cuda.blockIdx.x
-        cuda.syncthreads()
-        shared[cuda.threadIdx.x] = cuda.grid(1)
-        cuda.syncthreads()
-        if cuda.threadIdx.x == 0:
-            sums.append((float(shared.sum()), dynamic.size))
-
-    launch(kernel, grid=(2, 1, 1), shared=32)
-    assert sums == [(6.0, 16), (22.0, 16)]
+    found = np.zeros((4, 3), np.int32)
+    launch(kernel, found)
+    assert [(count, bool(every), bool(some)) for count, every, some in found] == [(2, True, False)] * 4
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("add", 2, 18), ("sub", 2, 2), ("max", 12, 12), ("min", 3, 3),
-        ("and_", 2, 2), ("or_", 5, 15), ("xor", 1, 10), ("exch", 7, 7),
-    ],
-)  # fmt: skip
-def test_atomics_give_the_old_value(name, value, expected):
-    array, first = np.array([10]), []
-
-    def kernel():
-        first.append(getattr(cuda.atomic, name)(array, 0, value))
-
-    launch(kernel)
-    assert first[0] == 10
-    assert array[0] == expected
+@cuda.jit
+def sum_in_shared_memory(sums):
+    shared = cuda.shared.array(0, np.float32)
+    shared[cuda.threadIdx.x] = cuda.grid(1)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        for i in range(shared.size):
+            sums[cuda.blockIdx.x] += shared[i]
 
 
-def test_compare_and_swap():
-    array, old = np.array([5]), []
-
-    def kernel():
-        old.append(cuda.atomic.cas(array, 0, 5, 6))
-
-    launch(kernel, block=(2, 1, 1))
-    assert (old, array[0]) == ([5, 6], 6)
+def test_shared_memory_belongs_to_a_block(launch):
+    sums = np.zeros(2, np.float32)
+    launch(sum_in_shared_memory, sums, grid=(2, 1, 1), shared=16)
+    assert list(sums) == [6, 22]
 
 
-def test_warps_shuffle_and_vote():
-    found = {}
+def test_what_nobody_has_written_is_found_if_asked_for(gpu, launch, monkeypatch):
+    sums = np.zeros(2, np.float32)
+    launch(sum_in_shared_memory, sums, grid=(2, 1, 1), shared=32)
+    monkeypatch.setattr(gpu, "checks", Checks(initialised=True))
+    launch(sum_in_shared_memory, sums, grid=(2, 1, 1), shared=16)
+    with pytest.raises(LaunchError, match=r"byte 16 of shared memory.*, which nobody has written"):
+        launch(sum_in_shared_memory, sums, grid=(2, 1, 1), shared=32)
 
-    def kernel():
-        lane = cuda.laneid
-        found[cuda.grid(1)] = (
-            cuda.shfl_sync(FULL, lane, 5),
-            cuda.shfl_up_sync(FULL, lane, 1),
-            cuda.shfl_down_sync(FULL, lane, 1),
-            cuda.shfl_xor_sync(FULL, lane, 1),
-            cuda.ballot_sync(FULL, lane < 3),
-            cuda.all_sync(FULL, lane < 32),
-            cuda.any_sync(FULL, lane == 40),
-            cuda.match_any_sync(FULL, lane % 2),
-        )
 
-    launch(kernel, block=(64, 1, 1))
+def test_an_output_that_is_read_first_is_found_if_asked_for(gpu, monkeypatch):
+    @cuda.jit
+    def accumulates(x, out):
+        out[cuda.grid(1)] += x[cuda.grid(1)]
+
+    x, shape = jnp.ones(4), jax.ShapeDtypeStruct((4,), jnp.float32)
+    monkeypatch.setattr(gpu, "checks", Checks(initialised=True))
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"argument 'out' .* which nobody has written"):
+        numba_cuda_kernel(accumulates, shape, launch_dims=4)(x)
+    aliased = numba_cuda_kernel(accumulates, shape, launch_dims=4, input_output_aliases={0: 0})
+    np.testing.assert_array_equal(aliased(x), 2 * x)
+
+
+def test_atomics_give_the_old_value(launch):
+    @cuda.jit
+    def kernel(array, old):
+        i = cuda.threadIdx.x
+        old[i, 0] = cuda.atomic.add(array, 0, 2)
+        old[i, 1] = cuda.atomic.sub(array, 1, 2)
+        old[i, 2] = cuda.atomic.max(array, 2, 12)
+        old[i, 3] = cuda.atomic.min(array, 3, 3)
+        old[i, 4] = cuda.atomic.and_(array, 4, 2)
+        old[i, 5] = cuda.atomic.or_(array, 5, 5)
+        old[i, 6] = cuda.atomic.xor(array, 6, 1)
+        old[i, 7] = cuda.atomic.exch(array, 7, 7)
+
+    array, old = np.full(8, 10, np.uint32), np.zeros((4, 8), np.uint32)
+    launch(kernel, array, old)
+    assert (old == 10).any(axis=0).all()
+    assert list(array) == [18, 2, 12, 3, 2, 15, 10, 7]
+
+
+def test_compare_and_swap(launch):
+    @cuda.jit
+    def kernel(array, old):
+        old[cuda.threadIdx.x] = cuda.atomic.cas(array, 0, 5, 6)
+
+    array, old = np.array([5], np.int32), np.zeros(2, np.int32)
+    launch(kernel, array, old, block=(2, 1, 1))
+    assert (sorted(old), array[0]) == ([5, 6], 6)
+
+
+def test_warps_shuffle_and_vote(launch):
+    @cuda.jit
+    def kernel(found):
+        lane, i = cuda.laneid, cuda.grid(1)
+        found[i, 0] = cuda.shfl_sync(FULL, lane, 5)
+        found[i, 1] = cuda.shfl_up_sync(FULL, lane, 1)
+        found[i, 2] = cuda.shfl_down_sync(FULL, lane, 1)
+        found[i, 3] = cuda.shfl_xor_sync(FULL, lane, 1)
+        found[i, 4] = cuda.ballot_sync(FULL, lane < 3)
+        found[i, 5] = cuda.all_sync(FULL, lane < 32)
+        found[i, 6] = cuda.any_sync(FULL, lane == 40)
+        found[i, 7] = cuda.match_any_sync(FULL, lane % 2)
+
+    found = np.zeros((64, 8), np.int32)
+    launch(kernel, found, block=(64, 1, 1))
     odd = 0xAAAAAAAA - 2**32  # an int32
-    assert found[0] == (5, 0, 1, 1, 7, True, False, ~odd)
-    assert found[33] == (5, 0, 2, 0, 7, True, False, odd)
-    assert found[63] == (5, 30, 31, 30, 7, True, False, odd)
+    assert tuple(found[0]) == (5, 0, 1, 1, 7, 1, 0, ~odd)
+    assert tuple(found[33]) == (5, 0, 2, 0, 7, 1, 0, odd)
+    assert tuple(found[63]) == (5, 30, 31, 30, 7, 1, 0, odd)
 
 
-def test_votes_are_32_bits_with_a_sign_that_arithmetic_extends_to_64():
-    found = []
-
-    def kernel():
+def test_votes_are_32_bits_with_a_sign_that_arithmetic_extends_to_64(launch):
+    @cuda.jit
+    def kernel(found):
         votes = cuda.ballot_sync(FULL, cuda.laneid >= 30)
         wide = votes & votes - 1
-        found.append((cuda.popc(votes), cuda.ffs(votes), cuda.popc(wide), cuda.ffs(wide), cuda.clz(votes)))
+        found[cuda.laneid, 0] = cuda.popc(votes)
+        found[cuda.laneid, 1] = cuda.popc(wide)
 
-    launch(kernel, block=(32, 1, 1))
-    assert found == [(2, 31, 33, 32, 0)] * 32
+    found = np.zeros((32, 2), np.int32)
+    launch(kernel, found, block=(32, 1, 1))
+    assert {tuple(row) for row in found} == {(2, 33)}
 
 
-def test_some_lanes_of_a_warp_meet():
-    found = {}
-
-    def kernel():
+def test_some_lanes_of_a_warp_meet(launch):
+    @cuda.jit
+    def kernel(found):
         if cuda.laneid < 2:
             found[cuda.laneid] = cuda.ballot_sync(3, True)
 
-    launch(kernel)
-    assert found == {0: 3, 1: 3}
+    found = np.zeros(4, np.int32)
+    launch(kernel, found)
+    assert list(found) == [3, 3, 0, 0]
 
 
-def test_lanes_that_have_ended_are_not_waited_for():
-    found, ended = {}, threading.Event()
+def test_a_spin_lock_ends(launch):
+    @cuda.jit
+    def kernel(lock, count):
+        while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+            pass
+        count[0] += 1
+        cuda.threadfence()
+        cuda.atomic.exch(lock, 0, 0)
 
-    def kernel():
-        lane = cuda.laneid
-        if lane == 31:
-            ended.set()
-            return
-        ended.wait()
-        time.sleep(0.05)  # the last lane is gone before the others meet
-        found[lane] = cuda.any_sync(FULL, lane == 7)
-
-    launch(kernel, block=(32, 1, 1))
-    assert found == dict.fromkeys(range(31), True)
+    lock, count = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    launch(kernel, lock, count, block=(64, 1, 1), grid=(4, 1, 1))
+    assert count[0] == 256
 
 
-def test_bits():
-    device = Device()
-    assert (device.popc(0b1011), device.ffs(8), device.ffs(0), device.clz(np.uint32(1))) == (3, 4, 0, 31)
-    assert (device.clz(np.uint64(1)), device.fma(2, 3, 4), device.selp(0, 1, 2)) == (63, 10, 2)
+def test_an_error_names_thread_argument_and_line(gpu):
+    @cuda.jit
+    def beyond(x, out):
+        i = cuda.grid(1)
+        out[i] = 0
+        out[i] = x[i + 1]
+
+    line = beyond.py_func.__code__.co_firstlineno + 4
+    f = numba_cuda_kernel(beyond, jax.ShapeDtypeStruct((6,), jnp.float32), grid=2, block=3)
+    where = rf"at byte 24 of argument 'x' \(float32\[6\]\), which has 24\n  at test_emulated.py:{line}:"
+    expected = r"thread \(2, 0, 0\) of block \(1, 0, 0\) reads 4 bytes out of bounds, " + where
+    with pytest.raises(jax.errors.JaxRuntimeError, match=expected):
+        f(jnp.ones(6))
 
 
-def test_an_error_of_a_thread_ends_the_block():
-    def kernel():
-        if cuda.threadIdx.x == 1:
-            raise IndexError("beyond")
-        cuda.syncthreads()
+def test_an_element_of_a_batch_is_within_its_bounds_where_it_is_a_launch_of_its_own(gpu):
+    @cuda.jit
+    def beyond(x, out):
+        out[cuda.grid(3)[2]] = x[x.size]
 
-    with pytest.raises(IndexError, match="beyond"):
-        launch(kernel)
-
-
-def test_what_is_not_emulated_is_an_error():
-    def kernel():
-        cuda.nanosleep(1)
-
-    with pytest.raises(AttributeError, match="nanosleep"):
-        launch(kernel)
+    f = numba_cuda_kernel(beyond, jax.ShapeDtypeStruct((1,), jnp.float32), launch_dims=1)
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"byte 8 of argument 'x' \(float32\[2\]\)"):
+        jax.vmap(f)(jnp.ones((3, 2)))
 
 
-def test_a_meeting_goes_on_without_those_that_leave():
-    meeting = Meeting([0, 1])
-    meeting.leave(1)
-    assert meeting.meet(0, "here") == {0: "here"}
+def test_the_order_of_threads_depends_on_the_seed_and_on_the_launch(gpu, launch, monkeypatch):
+    @cuda.jit
+    def kernel(turn, order):
+        order[cuda.atomic.add(turn, 0, 1)] = cuda.threadIdx.x
+
+    def order():
+        turn, found = np.zeros(1, np.int32), np.zeros(64, np.int32)
+        launch(kernel, turn, found, block=(64, 1, 1))
+        assert sorted(found) == list(range(64))
+        return tuple(found)
+
+    assert order() == order() == tuple(range(64))
+    monkeypatch.setattr(gpu, "seed", 0)
+    assert len({order() for _ in range(4)}) == 4
+
+
+def test_a_read_only_array_and_a_view(launch):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.grid(1)
+        y[i] = 10 * x[i]
+
+    x, y = np.arange(8), np.zeros((4, 2), np.int64)
+    x.flags.writeable = False
+    launch(kernel, x[::-2], y[:, 1])
+    np.testing.assert_array_equal(y, [[0, 70], [0, 50], [0, 30], [0, 10]])
+    with pytest.raises(KernelTypeError, match="read"):
+        launch(kernel, y[:, 1], x[::2])
+
+
+def test_complex_numbers_and_halves(launch):
+    @cuda.jit
+    def kernel(z, h, y):
+        y[0] = h[0] + h[0]
+        y[1] = z.imag
+
+    y = np.zeros(2, np.float16)
+    launch(kernel, np.complex64(1 + 2j), np.full(1, 1.5, np.float16), y, block=(1, 1, 1))
+    assert list(y) == [3, 2]
+
+
+KEEPS = """.version 8.0
+.target sm_90
+.address_size 64
+.global .u64 kept;
+.visible .entry keeps(.param .u64 x, .param .u64 y)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [x];
+    ld.global.u64 %rd3, [kept];
+    setp.ne.s64 %p1, %rd3, 0;
+    @!%p1 mov.u64 %rd3, %rd1;
+    st.global.u64 [kept], %rd3;
+    ld.global.u32 %r1, [%rd3];
+    ret;
+}
+"""
+
+
+def test_a_pointer_that_a_kernel_has_kept_is_refused_in_the_next_launch(gpu):
+    x, y = np.zeros(4, np.int32), np.zeros(4, np.int32)
+    buffers = tuple(PassedBuffer(name, (4,), "int32", 16, False, True) for name in "xy")
+    passed = Passed((8, 8), buffers, tuple(PassedPointer(i, 0, 0, i) for i in range(2)))
+    handle = gpu.load(Cubin(b"", "keeps", sum_in_shared_memory, (), KEEPS.encode()), 0, passed)
+    pointers = [array.ctypes.data.to_bytes(8, "little") for array in (x, y)]
+    extents = (1, 1, 1), (1, 1, 1), 0
+    gpu.run(handle, extents, 0, pointers)
+    with pytest.raises(LaunchError, match="reads 4 bytes out of bounds"):
+        gpu.run(handle, extents, 0, pointers)
+
+
+def test_a_failed_launch_has_a_status_and_a_text(gpu):
+    handle = gpu.load(Cubin(b"", "keeps", sum_in_shared_memory, (), KEEPS.encode()), 0)
+    functions, text = gpu.functions(), ctypes.c_char_p()
+    table = (ctypes.c_void_p * 1)()
+    status = LAUNCH_CALLBACK(functions.launch)(handle, *[1] * 6, 0, None, ctypes.addressof(table), None)
+    assert status == 719
+    assert ERROR_NAME_CALLBACK(functions.error_name)(status, ctypes.addressof(text)) == 0
+    assert b"CUDA_ERROR_LAUNCH_FAILED, LaunchError: kernel 'keeps' takes 2 parameters; 0" in text.value
+
+
+def test_what_cannot_be_emulated_is_an_error_when_loaded(gpu):
+    ptx = KEEPS.replace("ret;", "tcgen05.alloc.b32 [%rd1], 1; ret;").encode()
+    with pytest.raises(KernelTypeError, match=r"cannot run 'keeps'.*tcgen05"):
+        gpu.load(Cubin(b"", "keeps", sum_in_shared_memory, (), ptx), 0)
+
+
+def test_machine_code_is_kept_in_the_kernel_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path))
+    kept = KeptObjects()
+    assert kept.get("key") is None
+    kept["key"] = b"code"
+    assert KeptObjects()["key"] == b"code"
+    for asked in (lambda: list(kept), lambda: len(kept), lambda: kept.pop("key")):
+        with pytest.raises(TypeError):
+            asked()
+
+
+@pytest.mark.parametrize("module", ["numba_cuda", "warp"])
+def test_it_needs_no_compiler_but_that_of_the_kernels(module):
+    use = "from ffi_bridge.emulated import emulate_gpu; emulate_gpu()"
+    code = f"import sys; sys.modules['{module}'] = None; {use}"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_driver_is_chosen_once(gpu):

@@ -1,4 +1,4 @@
-"""`numba_cuda_kernel`, end to end: compiled for a GPU, launched by the native handler on one of Python."""
+"""`numba_cuda_kernel`, end to end: compiled for a GPU, launched by the native handler on an emulated one."""
 
 import os
 import subprocess

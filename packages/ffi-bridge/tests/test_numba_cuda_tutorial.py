@@ -1,4 +1,4 @@
-"""The tutorial that gave the CUDA wrappers their names runs on the GPU made of Python, word for word.
+"""The tutorial that gave the CUDA wrappers their names runs on the emulated GPU, word for word.
 
 But for the number of its timing loops. It lies beside the project, and is skipped where it is missing.
 """

@@ -29,12 +29,50 @@ _chosen: Final[list[Any]] = []  # the Driver, once there is one
 
 @dataclass(frozen=True)
 class Cubin:
-    """Machine code for a GPU, the name of its kernel, and the Python kernel and types that it is from."""
+    """Machine code for a GPU, the name of its kernel, and the Python kernel and types that it is from.
+
+    `ptx`: its PTX, for drivers that read it.
+    """
 
     code: bytes
     entry: str
     kernel: Any = field(compare=False)
     arguments: tuple[Any, ...] = field(compare=False)
+    ptx: bytes = b""
+
+
+@dataclass(frozen=True)
+class PassedBuffer:
+    """A buffer as a launch gets it, of the size that one launch may use; `is_written`: it holds values."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    size: int
+    is_read_only: bool
+    is_written: bool
+
+
+@dataclass(frozen=True)
+class PassedPointer:
+    """A pointer among the parameters of a launch: which of them, and where in it.
+
+    It leads `displacement` bytes behind the first byte of `buffers[buffer]` of the launch.
+    """
+
+    parameter: int
+    offset: int
+    displacement: int
+    buffer: int
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The bytes of each parameter of a launch, its buffers, and the pointers to them."""
+
+    sizes: tuple[int, ...] = ()
+    buffers: tuple[PassedBuffer, ...] = ()
+    pointers: tuple[PassedPointer, ...] = ()
 
 
 class Driver(Protocol):
@@ -50,17 +88,30 @@ class Driver(Protocol):
         """Return the compute capability that kernels are compiled for."""
         ...
 
+    @property
+    def reads_ptx(self) -> bool:
+        """Return whether `load` reads a kernel's PTX."""
+        ...
+
+    @property
+    def runs_warp(self) -> bool:
+        """Return whether kernels of Warp on its platform are launched by it."""
+        ...
+
     def functions(self) -> CudaFunctions:
         """Return the functions that handlers call."""
         ...
 
-    def load(self, cubin: Cubin, shared: int) -> int:
+    def load(self, cubin: Cubin, shared: int, passed: Passed = ...) -> int:
         """Return the handle of a kernel, ready for launches with `shared` bytes of dynamic shared memory."""
         ...
 
     def python_host(self) -> Any:
         """Return the stand-in for numba-cuda in Python functions, or None for numba-cuda itself."""
         ...
+
+
+NOTHING_PASSED: Final = Passed()
 
 
 @dataclass(frozen=True)
@@ -73,6 +124,14 @@ class CudaDriver:
     @property
     def platform(self) -> str:
         return "cuda"
+
+    @property
+    def reads_ptx(self) -> bool:
+        return False
+
+    @property
+    def runs_warp(self) -> bool:
+        return True
 
     @functools.cached_property
     def capability(self) -> tuple[int, int]:
@@ -94,7 +153,7 @@ class CudaDriver:
         )
         return CudaFunctions(launch, name)
 
-    def load(self, cubin: Cubin, shared: int) -> int:
+    def load(self, cubin: Cubin, shared: int, passed: Passed = NOTHING_PASSED) -> int:
         with _loading:
             return self._loaded(cubin.code, cubin.entry, shared)
 
@@ -164,6 +223,11 @@ def use_driver(driver: Driver) -> None:
         if _chosen:
             raise RuntimeError("a CUDA kernel was compiled before; choose the driver first")
         _chosen.append(driver)
+
+
+def runs_warp_on(platform: str) -> bool:
+    """Return whether kernels of Warp are compiled for a CUDA driver on this platform of JAX's."""
+    return platform == "cuda" or any(x.platform == platform and x.runs_warp for x in _chosen)
 
 
 def _machine_driver() -> CudaDriver:

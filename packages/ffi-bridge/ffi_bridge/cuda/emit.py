@@ -28,7 +28,7 @@ LAUNCH_CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 )
 ERROR_NAME_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
-TEXT_SIZE = 512
+TEXT_SIZE = 1024
 
 
 @dataclass(frozen=True)

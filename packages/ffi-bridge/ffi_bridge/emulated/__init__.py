@@ -1,4 +1,4 @@
-"""A GPU made of Python: CUDA kernels run on a CPU machine, slowly, to test what they compute."""
+"""A GPU made of a CPU: CUDA kernels of Numba and Warp, compiled to PTX, checked and run without a GPU."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from ffi_bridge.emulated.driver import EmulatedDriver
 
 
 def emulate_gpu(capability: tuple[int, int] = (9, 0)) -> EmulatedDriver:
-    """Run CUDA kernels of this process on JAX's CPU from now on, in Python, thread by thread.
+    """Run CUDA kernels of this process on JAX's CPU from now on, by the PTX that their compiler makes.
 
-    Everything but the launch is as on a GPU: kernels are compiled to machine code of `capability`, with its
-    errors, and the native handler packs every parameter. Blocks run one after another; barriers, shared
-    memory, atomics and warp operations work; an index out of range makes the call fail. It is slow: use small
-    cases. With the driver's `turns = random.Random(seed)`, blocks and threads run in another order at every
-    launch, so that a race shows as results that vary.
+    Everything but the launch is as on a GPU: kernels of numba-cuda, numba-cuda-mlir and Warp are compiled for
+    `capability`, those of Numba to machine code, too, with its errors, and the native handler packs every
+    parameter. `ptx_on_cpu` compiles the PTX for the CPU and runs it: barriers, shared memory, atomics and
+    warps do what they do. An access out of bounds, to an address that is not aligned, or that writes to an
+    input, and threads that wait for ever make the call fail; the error names the kernel, the thread, the
+    argument and the line of the source. With the driver's `seed`, blocks and threads run in another order at
+    every launch, and its `checks = ptx_on_cpu.Checks(initialised=True, races=True)` finds more.
+
+    Kernels of Warp run here where JAX's CPU calls them, unless the driver's `runs_warp` is set to False.
 
     Returns:
         The driver; `launches` lists its launches so far, in order.

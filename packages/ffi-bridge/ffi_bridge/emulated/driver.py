@@ -1,37 +1,35 @@
-"""A stand-in for the CUDA driver, which takes launches as the real one does and runs them in Python."""
+"""A stand-in for the CUDA driver, which takes launches as the real one does and runs their PTX on the CPU."""
 
 from __future__ import annotations
 
 import ctypes
-import functools
+import importlib
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import product
-from random import Random
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
-
-from ffi_bridge.cuda.driver import Cubin, check_shared
+from ffi_bridge.cuda.driver import NOTHING_PASSED, Cubin, Passed, check_shared
 from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
-from ffi_bridge.cuda.extents import LaunchExtents
-from ffi_bridge.emulated.block import Block, Dim3, run_block
-from ffi_bridge.emulated.host import EmulatedHost
-from ffi_bridge.emulated.twin import Twin
-from ffi_bridge.numba_cuda.compile import compiler_of
-from ffi_bridge.numba_cuda.toolchain import ArrayType, Compiler, described_array, num_words
+from ffi_bridge.emulated.objects import KeptObjects
+from ffi_bridge.errors import KernelTypeError
+from ptx_on_cpu import Buffer, Checks, Kernel, Module, UnsupportedError
 
-MOST_SHARED = 227 * 1024  # bytes for a block, as compute capability 9.0 has
-LAUNCH_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED
+MOST_SHARED: Final = 227 * 1024  # bytes for a block, as compute capability 9.0 has
+LAUNCH_FAILED: Final = 719  # CUDA_ERROR_LAUNCH_FAILED
+NUMBERINGS: Final = 8  # launches in a row in which one buffer's pointers have different numbers
+POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
+
+Extents = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Launched:
-    """One launch, with the arguments that the driver got."""
+    """One launch, with the extents that the driver got, and the shapes of the buffers that it points to."""
 
     kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    grid: Extents
+    block: Extents
     shared: int
     stream: int
     shapes: tuple[tuple[int, ...], ...]
@@ -41,17 +39,27 @@ class Launched:
 class EmulatedDriver:
     """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` list what it did.
 
-    Blocks and threads run from first to last, or in the order of `turns`.
+    `seed`: blocks and threads run in another order at every launch; None: from first to last. `checks`: what
+    is checked beside bounds, alignment, read-only inputs and waiting. `runs_warp`: whether kernels of Warp on
+    JAX's CPU run here, too, or as Warp's own code for the CPU.
     """
 
     capability: tuple[int, int] = (9, 0)
     platform: str = "cpu"
     has_stream: bool = False
-    turns: Random | None = None
-    launches: list[Launched] = field(default_factory=list)
-    loaded: list[Cubin] = field(default_factory=list)
+    reads_ptx: bool = True
+    runs_warp: bool = True
+    seed: int | None = None
+    checks: Checks = field(default_factory=Checks)
+    launches: list[Launched] = field(default_factory=list[Launched])
+    loaded: list[Cubin] = field(default_factory=list[Cubin])
+    _passed: list[Passed] = field(default_factory=list[Passed])
+    _modules: dict[bytes, Module] = field(default_factory=dict[bytes, Module])
+    _kernels: dict[tuple[bytes, str, Checks], Kernel] = field(
+        default_factory=dict[tuple[bytes, str, Checks], Kernel]
+    )
     _callbacks: tuple[Any, ...] = ()
-    _error: bytes = b""
+    _failed: threading.local = field(default_factory=threading.local)
 
     def functions(self) -> CudaFunctions:
         """Return callbacks into Python."""
@@ -60,79 +68,113 @@ class EmulatedDriver:
         launch, name = (ctypes.cast(callback, ctypes.c_void_p).value or 0 for callback in self._callbacks)
         return CudaFunctions(launch, name, self.has_stream)
 
-    def load(self, cubin: Cubin, shared: int) -> int:
-        """Keep the kernel; its handle is its number, from 1."""
+    def load(self, cubin: Cubin, shared: int, passed: Passed = NOTHING_PASSED) -> int:
+        """Compile the kernel's PTX for the CPU; its handle is its number, from 1.
+
+        Raises KernelTypeError for a kernel that only a GPU can run.
+        """
         check_shared(cubin.entry, shared, MOST_SHARED)
+        self._kernel(cubin)
         self.loaded.append(cubin)
+        self._passed.append(passed)
         return len(self.loaded)
 
-    def python_host(self) -> EmulatedHost:
+    def python_host(self) -> Any:
         """Return the host side that Python functions use in place of a compiler's."""
-        return EmulatedHost(self._launch_from_python)
+        return importlib.import_module("ffi_bridge.emulated.host").EmulatedHost(self)
 
-    def _launch_from_python(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
-        shapes = tuple(np.shape(x) for x in arguments)
-        grid, block, shared = extents.grid, extents.block, extents.shared
-        self.launches.append(Launched(kernel.__name__, grid, block, shared, 0, shapes))
-        _run(kernel, grid, block, shared, arguments, self.turns)
+    def run(
+        self,
+        handle: int,
+        extents: tuple[Extents, Extents, int],
+        stream: int,
+        parameters: Sequence[bytes],
+    ) -> None:
+        """Run a loaded kernel on parameters as a GPU gets them.
 
-    def _launch(self, kernel: int, *rest: int) -> int:
-        grid_x, grid_y, grid_z, x, y, z, shared, stream, parameters, _ = rest
-        cubin, grid, block = self.loaded[kernel - 1], (grid_x, grid_y, grid_z), (x, y, z)
+        `extents`: of grid and block, and bytes of shared memory.
+
+        Raises ptx_on_cpu.LaunchError.
+        """
+        cubin, passed = self.loaded[handle - 1], self._passed[handle - 1]
+        used = dict.fromkeys(pointer.buffer for pointer in passed.pointers)
+        shapes = tuple(passed.buffers[i].shape for i in used)
+        grid, block, shared = extents
+        name = str(getattr(cubin.kernel, "__name__", None) or cubin.kernel.key)
+        self.launches.append(Launched(name, grid, block, shared, stream, shapes))
+        count = len(self.launches)
+        kernel = self._kernel(cubin)
+        buffers = kernel.buffers()
+        for _ in range(count % NUMBERINGS):  # so that a pointer that a kernel has kept is no longer valid
+            buffers.add(Buffer("memory of a launch that is over", 0, 0))
+        contents = [bytearray(content) for content in parameters]
+        for address, buffer, places in _buffers(passed, contents):
+            first = buffers.add(buffer)
+            for content, offset in places:
+                at = int.from_bytes(content[offset : offset + POINTER], "little")
+                content[offset : offset + POINTER] = (first + at - address).to_bytes(POINTER, "little")
+        seed = None if self.seed is None else self.seed + count
+        kernel.launch(grid, block, list(map(bytes, contents)), shared=shared, buffers=buffers, seed=seed)
+
+    def _kernel(self, cubin: Cubin) -> Kernel:
+        """Return the kernel for the CPU; kernels of one module share its variables."""
+        key = (cubin.ptx, cubin.entry, self.checks)
+        if key not in self._kernels:
+            try:
+                if cubin.ptx not in self._modules:
+                    self._modules[cubin.ptx] = Module(cubin.ptx, objects=KeptObjects())
+                self._kernels[key] = self._modules[cubin.ptx].kernel(cubin.entry, self.checks)
+            except UnsupportedError as error:
+                raise KernelTypeError(f"the emulated GPU cannot run '{cubin.entry}': {error}") from error
+        return self._kernels[key]
+
+    def _launch(self, handle: int, *rest: int) -> int:
+        grid_x, grid_y, grid_z, x, y, z, shared, stream, table, _ = rest
+        extents = (grid_x, grid_y, grid_z), (x, y, z), shared
         try:
-            arguments = _arguments(compiler_of(cubin.kernel), parameters, cubin.arguments)
-            shapes = tuple(x.shape for x in arguments)
-            name = cubin.kernel.__name__
-            self.launches.append(Launched(name, grid, block, shared, stream or 0, shapes))
-            _run(cubin.kernel, grid, block, shared, arguments, self.turns)
+            sizes = self._passed[handle - 1].sizes
+            places = (ctypes.c_void_p * len(sizes)).from_address(table)
+            parameters = [ctypes.string_at(place or 0, n) for place, n in zip(places, sizes, strict=True)]
+            self.run(handle, extents, stream or 0, parameters)
         except Exception as error:  # a callback of C cannot raise: the launch fails with this text
-            self._error = f"CUDA_ERROR_LAUNCH_FAILED, {type(error).__name__}: {error}".encode()
+            self._failed.text = f"CUDA_ERROR_LAUNCH_FAILED, {type(error).__name__}: {error}".encode()
             return LAUNCH_FAILED
         return 0
 
     def _name_error(self, status: int, name: int) -> int:
-        ctypes.c_char_p.from_address(name).value = self._error
+        ctypes.c_char_p.from_address(name).value = self._failed.text
         return 0
 
 
-def _run(
-    kernel: Any,
-    grid: Sequence[int],
-    block: Sequence[int],
-    shared: int,
-    arguments: Sequence[Any],
-    turns: Random | None,
-) -> None:
-    twin = Twin(kernel.py_func)
-    extents, blocks = Dim3(*block), Dim3(*grid)
-    work = functools.partial(twin.function, *arguments)
-    order = list(product(*map(range, (blocks.z, blocks.y, blocks.x))))
-    if turns is not None:
-        turns.shuffle(order)
-    for z, y, x in order:
-        run_block(Block(Dim3(x, y, z), extents, blocks, shared), work, together=twin.meets, turns=turns)
+Places = list[tuple[bytearray, int]]
 
 
-def _arguments(compiler: Compiler, parameters: int, kinds: Sequence[Any]) -> list[Any]:
-    """Return the arguments of a launch, read from its parameters as a kernel of this compiler reads them."""
-    arguments: list[Any] = []
-    first = 0
-    for kind in kinds:
-        count = num_words(compiler, kind.ndim) if isinstance(kind, ArrayType) else 1
-        places = (ctypes.c_void_p * count).from_address(parameters + first * ctypes.sizeof(ctypes.c_void_p))
-        first += count
-        if isinstance(kind, ArrayType):
-            words = [ctypes.c_int64.from_address(place or 0).value for place in places]
-            arguments.append(_array(kind, *described_array(compiler, words, kind.ndim, kind.dtype.itemsize)))
-        else:
-            arguments.append(np.frombuffer(ctypes.string_at(places[0] or 0, kind.itemsize), kind)[0])
-    return arguments
+def _buffers(passed: Passed, contents: Sequence[bytearray]) -> list[tuple[int, Buffer, Places]]:
+    """Return the address of each buffer of a launch, the buffer, and the pointers to it.
+
+    Buffers of one address are one: an input that an output takes the place of, or an array that is passed
+    twice. A kernel may do with it what it may do with any of them.
+    """
+    found: dict[int, tuple[list[int], Places]] = {}
+    for pointer in passed.pointers:
+        content = contents[pointer.parameter]
+        at = int.from_bytes(content[pointer.offset : pointer.offset + POINTER], "little")
+        numbers, places = found.setdefault(at - pointer.displacement, ([], []))
+        numbers.append(pointer.buffer)
+        places.append((content, pointer.offset))
+    return [
+        (address, _buffer(address, [passed.buffers[i] for i in dict.fromkeys(numbers)]), places)
+        for address, (numbers, places) in found.items()
+    ]
 
 
-def _array(kind: ArrayType, address: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
-    spans = [max(0, n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
-    before, behind = -sum(min(0, span) for span in spans), sum(max(0, span) for span in spans)
-    memory: Any = (ctypes.c_char * (before + behind + kind.dtype.itemsize)).from_address(address - before)
-    array = np.ndarray(shape, kind.dtype, memory, before, strides)
-    array.flags.writeable = not kind.readonly
-    return array
+def _buffer(address: int, same: Sequence[Any]) -> Buffer:
+    names = " and ".join(f"'{x.name}'" for x in same)
+    largest = max(same, key=lambda x: x.size)
+    return Buffer(
+        f"argument {names} ({largest.dtype}[{','.join(map(str, largest.shape))}])",
+        address,
+        largest.size,
+        is_read_only=all(x.is_read_only for x in same),
+        is_written=any(x.is_written for x in same),
+    )

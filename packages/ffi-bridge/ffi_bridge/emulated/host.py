@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
+from ffi_bridge.cuda.driver import Passed, PassedBuffer, PassedPointer
 from ffi_bridge.cuda.extents import LaunchExtents
+from ffi_bridge.emulated.driver import EmulatedDriver
+from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
 from ffi_bridge.numba_cuda.host import redirected
 from ffi_bridge.numba_cuda.record import RecordedStream
-
-Launch = Callable[[Any, LaunchExtents, Sequence[Any]], None]
+from ffi_bridge.numba_cuda.toolchain import ArgumentType, Compiler, array_words
 
 
 class DeviceMemory(np.ndarray):
@@ -25,10 +31,10 @@ class DeviceMemory(np.ndarray):
 
 
 class EmulatedHost:
-    """The host side: arrays over XLA's memory, and launches by the given function."""
+    """The host side: arrays over XLA's memory, and launches by the driver, as those of native handlers."""
 
-    def __init__(self, launch: Launch) -> None:
-        self._launch = launch
+    def __init__(self, driver: EmulatedDriver) -> None:
+        self._driver = driver
 
     def array(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Return an array over XLA's memory."""
@@ -55,5 +61,48 @@ class EmulatedHost:
         }
 
     def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
-        """Run a kernel."""
-        self._launch(kernel, extents, arguments)
+        """Compile a kernel for these arguments, and run it; an array may be written where NumPy's may."""
+        driver = self._driver
+        values: list[Any] = [x if isinstance(x, np.ndarray) else np.asarray(x)[()] for x in arguments]
+        names = [*inspect.signature(kernel.py_func).parameters]
+        names += [f"{i}" for i in range(len(names), len(values))]
+        kinds = [_kind(kernel, *of_one) for of_one in zip(names, values, strict=False)]
+        cubin = compile_kernel(kernel, kinds, driver.capability, with_ptx=True)
+        contents: list[bytes] = []
+        pointers: list[PassedPointer] = []
+        for i, value in enumerate(values):
+            words = _words(compiler_of(kernel), value)
+            if isinstance(value, np.ndarray):
+                behind = value.ctypes.data - byte_bounds(value)[0]
+                at = [len(contents) + n for n, word in enumerate(words) if word is None]
+                pointers += [PassedPointer(number, 0, behind, i) for number in at]
+                contents += [struct.pack("<q", value.ctypes.data if x is None else x) for x in words]
+            else:
+                contents += compiler_of(kernel).number(value)
+        passed = Passed(tuple(map(len, contents)), tuple(map(_passed, names, values)), tuple(pointers))
+        handle = driver.load(cubin, extents.shared, passed)
+        driver.run(handle, (extents.grid, extents.block, extents.shared), 0, contents)
+
+
+def _kind(kernel: Any, name: str, value: Any) -> ArgumentType:
+    """Return the type of an argument."""
+    if not isinstance(value, np.ndarray):
+        return value.dtype
+    kind = array_type(kernel.__name__, name, value.dtype, value.ndim, readonly=not value.flags.writeable)
+    return replace(kind, contiguous=value.flags.c_contiguous)
+
+
+def _words(compiler: Compiler, value: Any) -> list[int | None]:
+    """Return the parameters of an array, with None for its address; none for a number."""
+    if not isinstance(value, np.ndarray):
+        return []
+    return array_words(compiler, value.shape, value.strides, value.itemsize)
+
+
+def _passed(name: str, value: Any) -> PassedBuffer:
+    """Return the memory that an argument may use: from its first element to its last."""
+    if not isinstance(value, np.ndarray):
+        return PassedBuffer(name, (), str(value.dtype), 0, is_read_only=True, is_written=True)
+    low, high = byte_bounds(value)
+    is_read_only = not value.flags.writeable
+    return PassedBuffer(name, value.shape, str(value.dtype), high - low, is_read_only, is_written=True)

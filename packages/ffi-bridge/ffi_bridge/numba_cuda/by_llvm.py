@@ -6,6 +6,7 @@ These are modules, its options, the parts of its dispatcher, and the order in wh
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from types import SimpleNamespace
 from typing import Any, Final
@@ -23,12 +24,13 @@ with inner_names("numba-cuda", numba_cuda.__version__, TESTED):
     from numba.cuda import codegen as _codegen
     from numba.cuda import dispatcher as _dispatcher
     from numba.cuda.core import config  # pyright: ignore[reportMissingImports]
+    from numba.cuda.core.errors import NumbaDebugInfoWarning  # pyright: ignore[reportMissingImports]
     from numba.cuda.extending import intrinsic
     from numba.np.arrayobj import populate_array
 
     look_up(_dispatcher, "_Kernel", "CUDADispatcher", "get_current_device")
     look_up(_codegen, "CUDACodeLibrary")
-    look_up(_codegen.CUDACodeLibrary, "_ensure_cc", "get_cubin")
+    look_up(_codegen.CUDACodeLibrary, "_ensure_cc", "get_asm_str", "get_cubin", "get_lto_ptx")
 
 # numba-cuda 0.30 reads a name, when it first compiles, that NumPy 2.5 no longer has.
 if not hasattr(np, "row_stack"):
@@ -68,16 +70,37 @@ class NumbaCuda:
     errors: tuple[type[Exception], ...] = (NumbaError, AttributeError, KeyError)
     element: Any = element
 
-    def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:
+    def compile(
+        self,
+        kernel: Any,
+        arguments: Sequence[ArgumentType],
+        capability: Capability,
+        with_ptx: bool = False,
+    ) -> Compiled:
         """Compile by parts of `kernel.compile`, which as a whole would ask for the current device."""
+        types = tuple(map(_numba_type, arguments))
+
+        def compiled(**more: Any) -> Any:
+            return dispatcher._Kernel(kernel.py_func, types, **(kernel.targetoptions | more))
+
         with _for_device(capability):
-            compiled = dispatcher._Kernel(
-                kernel.py_func, tuple(map(_numba_type, arguments)), **kernel.targetoptions
-            )
-            if compiled.cooperative:
-                return Compiled(b"", compiled.entry_name, True)
-            code = bytes(compiled._codelibrary.get_cubin(capability).code)
-        return Compiled(code, compiled.entry_name, False)
+            found = compiled()
+            if found.cooperative:
+                return Compiled(b"", found.entry_name, True)
+            code = bytes(found._codelibrary.get_cubin(capability).code)
+            ptx = self._ptx(found, compiled, capability) if with_ptx else ""
+        return Compiled(code, found.entry_name, False, ptx.encode())
+
+    def _ptx(self, found: Any, compiled: Callable[..., Any], capability: Capability) -> str:
+        """Return PTX with line numbers, or with functions that are linked, such as those of float16."""
+        is_linked = bool(found._codelibrary._linking_files)  # nvJitLink does not link with line numbers
+        options = {"lto": True} if is_linked else {} if found.debug else {"lineinfo": True}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that code for a batch has no file
+            again = compiled(**options)
+        library = again._codelibrary
+        ptx = library.get_lto_ptx(capability) if is_linked else library.get_asm_str(capability)
+        return ptx.replace(again.entry_name, found.entry_name)
 
     def device_function(self, kernel: Any) -> Any:
         """Return the body as a function, without the options of an entry point."""
@@ -94,6 +117,11 @@ class NumbaCuda:
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
         """Return memory info, parent, size, size of an element, address."""
         return 0, 0, size, itemsize, None
+
+    def number(self, value: Any) -> list[bytes]:
+        """Return two parameters of a complex number."""
+        parts = (value.real, value.imag) if value.dtype.kind == "c" else (value,)
+        return [part.tobytes() for part in parts]
 
     def stride_unit(self, itemsize: int) -> int:
         """Return 1: strides are in bytes."""

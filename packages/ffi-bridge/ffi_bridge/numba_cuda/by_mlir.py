@@ -9,6 +9,7 @@ Imported once a process has kernels of it: no other module names the package.
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final
 
@@ -28,8 +29,9 @@ with inner_names("numba-cuda-mlir", numba_cuda_mlir.__version__, TESTED):
     from numba_cuda_mlir._mlir.dialects import arith, memref
     from numba_cuda_mlir.descriptor import MLIRDispatcher
     from numba_cuda_mlir.extending import intrinsic, refresh_registries
+    from numba_cuda_mlir.mlir_optimization import get_ptx
     from numba_cuda_mlir.numba_cuda.core import config
-    from numba_cuda_mlir.numba_cuda.core.errors import NumbaError
+    from numba_cuda_mlir.numba_cuda.core.errors import NumbaDebugInfoWarning, NumbaError
     from numba_cuda_mlir.numba_cuda.np.numpy_support import from_dtype
 
     look_up(_tools, "_cached_cc", "format_arch")
@@ -82,18 +84,29 @@ class NumbaCudaMlir:
     errors: tuple[type[Exception], ...] = (NumbaError, RuntimeError, AssertionError, AttributeError)
     element: Any = element
 
-    def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:
+    def compile(
+        self,
+        kernel: Any,
+        arguments: Sequence[ArgumentType],
+        capability: Capability,
+        with_ptx: bool = False,
+    ) -> Compiled:
         """Compile by another dispatcher: the kernel's own keeps what it compiled for the current device."""
         options = {**kernel.targetoptions, **_device(kernel, capability), "shared_memory_carveout": None}
+        if with_ptx and not options.get("debug"):  # which has line numbers
+            options["lineinfo"] = True
         dispatcher: Any = MLIRDispatcher(kernel.py_func, options)
-        with _for_device(capability):
-            found = dispatcher.compile(tuple(map(_numba_type, arguments))).metadata
+        with _for_device(capability), warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that code for a batch has no file
+            result = dispatcher.compile(tuple(map(_numba_type, arguments)))
+            ptx = get_ptx(result).encode() if with_ptx else b""
+        found = result.metadata
         if dispatcher._module_setup_callbacks:
             raise KernelTypeError(
                 f"kernel '{kernel.__name__}' is to be set up by a callback when it is loaded, and native "
                 "handlers call none; link code without setup_callback, and leave NUMBA_CUDA_ENABLE_NRT unset"
             )
-        return Compiled(bytes(found["cubin"]), found["func_name"], bool(found.get("use_cooperative")))
+        return Compiled(bytes(found["cubin"]), found["func_name"], bool(found.get("use_cooperative")), ptx)
 
     def device_function(self, kernel: Any) -> Any:
         """Return the body as a function, without the options of an entry point."""
@@ -109,6 +122,10 @@ class NumbaCudaMlir:
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
         """Return the head of MLIR's memref: address of its memory, address of its elements, offset."""
         return None, None, 0
+
+    def number(self, value: Any) -> list[bytes]:
+        """Return the one parameter of a number."""
+        return [value.tobytes()]
 
     def stride_unit(self, itemsize: int) -> int:
         """Return the size of an element: strides count elements."""

@@ -63,7 +63,6 @@ class LaunchedKernel(CudaKernel):
         buffers = buffers_of(ins, call, names)
         launches = self.launches(buffers, call)
         sizes = call.sizes
-        writable = frozenset({*range(len(ins), len(buffers)), *dict(self.aliases)})
         contents = fingerprint(
             [
                 (compiler_of(x.dispatcher).version, x.dispatcher, repr(x.extents), repr(x.arguments))
@@ -75,7 +74,7 @@ class LaunchedKernel(CudaKernel):
         return ensure_program_target(
             f"{self.name}.numba_cuda.{contents.digest}",
             driver,
-            lambda: program_of(driver, launches, buffers, len(ins), writable, sizes),
+            lambda: program_of(driver, launches, buffers, len(ins), self.aliases, sizes),
         )
 
 

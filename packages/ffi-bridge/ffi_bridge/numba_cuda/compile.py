@@ -66,31 +66,43 @@ def array_type(kernel: str, name: str, dtype: Any, ndim: int, readonly: bool) ->
     return ArrayType(np.dtype(dtype), ndim, readonly)
 
 
-def compile_kernel(kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Cubin:
-    """Compile a kernel for these arguments, with the options of its `@cuda.jit`."""
+def compile_kernel(
+    kernel: Any, arguments: Sequence[ArgumentType], capability: Capability, *, with_ptx: bool = False
+) -> Cubin:
+    """Compile a kernel for these arguments, with the options of its `@cuda.jit`; `with_ptx`: to PTX, too."""
     compiler = compiler_of(kernel)
-    key = (compiler.version, fingerprint(kernel), tuple(arguments), capability)
+    key = (compiler.version, fingerprint(kernel), tuple(arguments), capability, _lines(kernel, with_ptx))
     with _compiling:
         if key not in _cubins:
-            compiled = _kept_or_compiled(compiler, kernel, arguments, capability)
-            _cubins[key] = Cubin(compiled.code, compiled.entry, kernel, tuple(arguments))
+            compiled = _kept_or_compiled(compiler, kernel, arguments, capability, with_ptx)
+            _cubins[key] = Cubin(compiled.code, compiled.entry, kernel, tuple(arguments), compiled.ptx)
         return _cubins[key]
 
 
 def _kept_or_compiled(
-    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
+    compiler: Compiler,
+    kernel: Any,
+    arguments: Sequence[ArgumentType],
+    capability: Capability,
+    with_ptx: bool,
 ) -> Compiled:
     """Read a kernel from the kernel cache, or compile it, and keep it where a key can stand for it."""
     settings = kernel_cache.settings_of(compiler.config)
     around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings)
-    found = fingerprint(around, kernel, repr(tuple(arguments)), capability)
+    found = fingerprint(around, kernel, repr(tuple(arguments)), capability, _lines(kernel, with_ptx))
     key = found.digest if found.portable and not kernel.targetoptions.get("link") else None
     if key and (kept := kernel_cache.load(key)):
-        return Compiled(kept.code, kept.facts["entry"], False)
-    compiled = _compiled(compiler, kernel, arguments, capability)
+        return Compiled(kept.code, kept.facts["entry"], False, kept.facts["ptx"].encode())
+    compiled = _compiled(compiler, kernel, arguments, capability, with_ptx)
     if key:
-        kernel_cache.store(key, Entry({"entry": compiled.entry}, compiled.code))
+        facts = {"entry": compiled.entry, "ptx": compiled.ptx.decode()}
+        kernel_cache.store(key, Entry(facts, compiled.code))
     return compiled
+
+
+def _lines(kernel: Any, with_ptx: bool) -> int | None:
+    """Return the first line of a kernel, which its PTX depends on, too; None without PTX."""
+    return kernel.py_func.__code__.co_firstlineno if with_ptx else None
 
 
 @functools.cache
@@ -101,11 +113,15 @@ def _toolchain() -> list[tuple[str, str]]:
 
 
 def _compiled(
-    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability
+    compiler: Compiler,
+    kernel: Any,
+    arguments: Sequence[ArgumentType],
+    capability: Capability,
+    with_ptx: bool,
 ) -> Compiled:
     try:
         with compiled_now(kernel):
-            compiled = compiler.compile(kernel, arguments, capability)
+            compiled = compiler.compile(kernel, arguments, capability, with_ptx)
     except _errors(compiler) as error:
         raise KernelTypeError(_explain(compiler, kernel, arguments, capability, error)) from error
     if compiled.cooperative:

@@ -48,7 +48,7 @@ def program_of(
     launches: Sequence[KernelLaunch],
     buffers: Sequence[BufferSpec],
     num_inputs: int,
-    writable: frozenset[int],
+    aliases: Sequence[tuple[int, int]],
     sizes: tuple[int, ...],
 ) -> CudaProgram:
     """Compile and load every kernel, and lay out its arguments; `sizes`: extents of the batch levels.
@@ -57,7 +57,8 @@ def program_of(
     then the handler goes through the batch, and launches them all for each element.
     """
     at_once = bool(sizes) and not any(map(_uses_third_axis, launches))
-    program = ProgramBuilder(buffers, num_inputs)
+    program = ProgramBuilder(driver, buffers, num_inputs, aliases)
+    writable = frozenset({*range(num_inputs, len(buffers)), *dict(aliases)})
     for launch in launches:
         _add(program, driver, launch, buffers, writable, sizes if at_once else ())
     return program.finish(sizes, loop=not at_once)
@@ -85,11 +86,10 @@ def _add(
         _with_batch(x, buffers[x.buffer], sizes) if isinstance(x, View) else x for x in launch.arguments
     ]
     kinds = [_kind(launch.dispatcher.__name__, x, buffers, writable) for x in arguments]
-    cubin = compile_kernel(kernel, kinds, driver.capability)
+    cubin = compile_kernel(kernel, kinds, driver.capability, with_ptx=driver.reads_ptx)
     compiler = compiler_of(kernel)
     parameters = [number for x in arguments for number in _parameters(compiler, program, x, buffers)]
-    loaded = driver.load(cubin, extents.shared)
-    program.launch(launch.dispatcher.__name__, loaded, extents, parameters)
+    program.launch(launch.dispatcher.__name__, cubin, extents, parameters)
 
 
 def _steps(argument: Any, buffers: Sequence[BufferSpec], sizes: tuple[int, ...]) -> tuple[int | None, ...]:
@@ -128,7 +128,7 @@ def _parameters(
 ) -> list[int]:
     """Add an argument's parameters, several of eight bytes for an array, and return their numbers."""
     if not isinstance(argument, View):
-        return [program.struct(argument.tobytes())]
+        return [program.struct(part) for part in compiler.number(argument)]
     itemsize = np.dtype(buffers[argument.buffer].dtype).itemsize
     words = array_words(compiler, argument.shape, argument.strides, itemsize)
     numbers = [program.struct(struct.pack("<q", word or 0)) for word in words]

@@ -31,11 +31,12 @@ ArgumentType = ArrayType | np.dtype[Any]
 
 @dataclass(frozen=True)
 class Compiled:
-    """Machine code, the name of the kernel in it, and whether it needs a cooperative launch."""
+    """Machine code, the name of the kernel in it, and whether it needs a cooperative launch; maybe PTX."""
 
     code: bytes
     entry: str
     cooperative: bool
+    ptx: bytes = b""
 
 
 class Compiler(Protocol):
@@ -48,8 +49,17 @@ class Compiler(Protocol):
     errors: tuple[type[Exception], ...]  # of kernels that it cannot compile
     element: Any  # in kernels: element(x, i) is element i of x as a 0-d array
 
-    def compile(self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability) -> Compiled:
-        """Compile for a GPU of this compute capability, which this machine need not have."""
+    def compile(
+        self,
+        kernel: Any,
+        arguments: Sequence[ArgumentType],
+        capability: Capability,
+        with_ptx: bool = False,
+    ) -> Compiled:
+        """Compile for a GPU of this compute capability, which this machine need not have.
+
+        `with_ptx`: to PTX, too, which names the lines of the source.
+        """
         ...
 
     def device_function(self, kernel: Any) -> Any:
@@ -64,6 +74,10 @@ class Compiler(Protocol):
         """Return an array's parameters in front of shape and strides, with None for its address."""
         ...
 
+    def number(self, value: Any) -> list[bytes]:
+        """Return the parameters of a number of NumPy."""
+        ...
+
     def stride_unit(self, itemsize: int) -> int:
         """Return how many bytes one step of a stride among the parameters is."""
         ...
@@ -75,22 +89,3 @@ def array_words(
     """Return the parameters that describe an array, eight bytes each; `strides` in bytes."""
     unit, size = compiler.stride_unit(itemsize), math.prod(shape)
     return [*compiler.array_head(size, itemsize), *shape, *(stride // unit for stride in strides)]
-
-
-def num_words(compiler: Compiler, ndim: int) -> int:
-    """Return the number of parameters that an array has."""
-    return len(compiler.array_head(0, 1)) + 2 * ndim
-
-
-def described_array(
-    compiler: Compiler, words: Sequence[int], ndim: int, itemsize: int
-) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Return address, shape and strides of an array by its parameters; raise ValueError for others."""
-    head, unit = len(words) - 2 * ndim, compiler.stride_unit(itemsize)
-    shape = tuple(words[head : head + ndim])
-    strides = tuple(unit * stride for stride in words[head + ndim :])
-    pairs = list(zip(words, array_words(compiler, shape, strides, itemsize), strict=True))
-    addresses = {given for given, expected in pairs if expected is None}
-    if len(addresses) != 1 or any(expected not in (None, given) for given, expected in pairs):
-        raise ValueError(f"parameters {list(words)} do not describe an array of shape {shape}")
-    return addresses.pop(), shape, strides

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import jax
 import warp as wp
 
+from ffi_bridge.cuda.driver import runs_warp_on
 from ffi_bridge.native.buffers import BufferSpec, buffers_of
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
 from ffi_bridge.native.outs import Outs
@@ -66,8 +67,9 @@ class WarpOperation(NativeKernel):
         wp.init()
         buffers = tuple(buffers_of(ins, call, names))
         sizes = call.sizes
-        program = WarpProgram(self.name, self.launches(buffers, call.options), buffers, len(ins), sizes)
-        return ensure_cuda_target(program) if platform == "cuda" else ensure_cpu_target(program)
+        launches = self.launches(buffers, call.options)
+        program = WarpProgram(self.name, launches, buffers, len(ins), self.aliases, sizes)
+        return ensure_cuda_target(program) if runs_warp_on(platform) else ensure_cpu_target(program)
 
 
 @dataclass(frozen=True, eq=False)

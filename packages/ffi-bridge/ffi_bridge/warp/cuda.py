@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import warp as wp
 
+from ffi_bridge import kernel_cache
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.cuda.driver import Cubin, Driver, cuda_driver
 from ffi_bridge.cuda.emit import CudaProgram
@@ -20,17 +21,18 @@ from ffi_bridge.cuda.program import ProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.warp.batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
 from ffi_bridge.warp.compile import compiling, specialised
-from ffi_bridge.warp.internals import contents_of, entry_on_cuda, shared_memory
+from ffi_bridge.warp.internals import contents_of, entry_on_cuda, shared_memory, with_lines
 from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """A Warp module: the hash of its contents, machine code, and Warp's notes on the kernels in it."""
+    """A Warp module: the hash of its contents, machine code or PTX, and Warp's notes on the kernels in it."""
 
     contents: bytes
     code: bytes
-    notes: dict[str, int]
+    ptx: bytes
+    notes: Mapping[str, int]
 
 
 _compiled_modules: Final[dict[tuple[Any, ...], BuiltModule]] = {}
@@ -56,8 +58,7 @@ def ensure_cuda_target(call: WarpProgram) -> str:
         if at_once:
             concrete = [batched_kernel(kernel, len(call.sizes)) for kernel in concrete]
         kernels = [
-            _kernel(launch, kernel, driver.capability)
-            for launch, kernel in zip(call.launches, concrete, strict=True)
+            _kernel(launch, kernel, driver) for launch, kernel in zip(call.launches, concrete, strict=True)
         ]
     contents = fingerprint(
         [
@@ -73,13 +74,13 @@ def ensure_cuda_target(call: WarpProgram) -> str:
     )
 
 
-def _kernel(launch: WarpLaunch, concrete: Any, capability: tuple[int, int]) -> BuiltKernel:
-    module = _compiled(concrete, capability, launch.block_dim)
+def _kernel(launch: WarpLaunch, concrete: Any, driver: Driver) -> BuiltKernel:
+    module = _compiled(concrete, driver, launch.block_dim)
     entry = entry_on_cuda(concrete, adjoint=launch.adjoints is not None)
     shared = shared_memory(module.notes, entry)
     if shared is None:
         raise launch.without_adjoint()
-    cubin = Cubin(module.code, entry, launch.kernel, launch.types)
+    cubin = Cubin(module.code, entry, launch.kernel, launch.types, module.ptx)
     blocks = _blocks(launch.dims, launch.block_dim)
     return BuiltKernel(
         concrete, module.contents, cubin, LaunchExtents((blocks, 1, 1), (launch.block_dim, 1, 1), shared)
@@ -93,14 +94,13 @@ def _blocks(dims: tuple[int, ...], block_dim: int) -> int:
 
 def _program(driver: Driver, call: WarpProgram, kernels: Sequence[BuiltKernel], at_once: bool) -> CudaProgram:
     """Lay out one launch of each kernel, for a whole batch at once or for one element of it."""
-    program = ProgramBuilder(call.buffers, call.num_inputs)
+    program = ProgramBuilder(driver, call.buffers, call.num_inputs, call.aliases)
     for launch, kernel in zip(call.launches, kernels, strict=True):
-        loaded = driver.load(kernel.cubin, kernel.extents.shared)
         bounds = program.struct(launch.bounds(kernel.concrete, launch.block_dim))
         given, adjoints = _numbers(program, launch.arguments), launch.adjoints or ()
         if not at_once:
             parameters = [bounds, *given, *_numbers(program, adjoints)]
-            program.launch(launch.kernel.key, loaded, kernel.extents, parameters)
+            program.launch(launch.kernel.key, kernel.cubin, kernel.extents, parameters)
             continue
         unread = _numbers(program, [argument.unread() for argument in adjoints])
         strides = launch.batch_strides(call.buffers, call.sizes)
@@ -108,7 +108,7 @@ def _program(driver: Driver, call: WarpProgram, kernels: Sequence[BuiltKernel], 
             batch = [program.struct(bytes(x)) for x in batch_parameters(first, call.sizes, strides)]
             again = [] if launch.adjoints is None else batch  # an adjoint has every parameter twice
             parameters = [bounds, *given, *batch, *unread, *again]
-            program.launch(launch.kernel.key, loaded, extents, parameters)
+            program.launch(launch.kernel.key, kernel.cubin, extents, parameters)
     return program.finish(call.sizes, loop=not at_once)
 
 
@@ -121,22 +121,35 @@ def _numbers(program: ProgramBuilder, arguments: Sequence[Argument]) -> list[int
     return numbers
 
 
-def _compiled(kernel: Any, capability: tuple[int, int], block_dim: int) -> BuiltModule:
+def _compiled(kernel: Any, driver: Driver, block_dim: int) -> BuiltModule:
     """Compile a kernel's module, unless that was done and its contents are the same."""
     contents = contents_of(kernel, block_dim)
-    key = (kernel.module.name, contents, capability)
+    key = (kernel.module.name, contents, driver.capability, driver.reads_ptx)
     if key not in _compiled_modules:
-        _compiled_modules[key] = _compile(kernel, capability, contents)
+        _compiled_modules[key] = _kept_or_compiled(kernel, driver, contents)
     return _compiled_modules[key]
 
 
-def _compile(kernel: Any, capability: tuple[int, int], contents: bytes) -> BuiltModule:
-    arch = 10 * capability[0] + capability[1]
-    with tempfile.TemporaryDirectory() as folder:
+def _kept_or_compiled(kernel: Any, driver: Driver, contents: bytes) -> BuiltModule:
+    """Read a module from the kernel cache, or compile it, and keep it."""
+    around = (kernel_cache.own_sources(), wp.__version__, kernel.module.name)
+    key = fingerprint(around, contents, driver.capability, driver.reads_ptx).digest
+    kept = kernel_cache.load(key)
+    if kept is None:
+        kept = _compile(kernel, driver)
+        kernel_cache.store(key, kept)
+    codes = (b"", kept.code) if driver.reads_ptx else (kept.code, b"")
+    return BuiltModule(contents, *codes, kept.facts)
+
+
+def _compile(kernel: Any, driver: Driver) -> kernel_cache.Entry:
+    """Compile a kernel's module to machine code, or to PTX, and return it with Warp's notes."""
+    arch = 10 * driver.capability[0] + driver.capability[1]
+    with tempfile.TemporaryDirectory() as folder, with_lines(kernel, driver.reads_ptx):
         try:
-            wp.compile_aot_module(kernel.module, arch=arch, module_dir=folder, use_ptx=False)
+            wp.compile_aot_module(kernel.module, arch=arch, module_dir=folder, use_ptx=driver.reads_ptx)
         except Exception as error:
             raise KernelTypeError(f"kernel '{kernel.key}' does not compile: {error}") from error
-        (code,) = Path(folder).glob("*.cubin")
+        (code,) = Path(folder).glob("*.ptx" if driver.reads_ptx else "*.cubin")
         (notes,) = Path(folder).glob("*.meta")
-        return BuiltModule(contents, code.read_bytes(), json.loads(notes.read_text()))
+        return kernel_cache.Entry(json.loads(notes.read_text()), code.read_bytes())

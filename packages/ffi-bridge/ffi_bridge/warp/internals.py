@@ -113,6 +113,18 @@ def contents_of(kernel: Any, block_dim: int) -> bytes:
     return bytes(kernel.module.get_module_hash(block_dim))
 
 
+@contextmanager
+def with_lines(kernel: Any, wanted: bool) -> Generator[None]:
+    """Within the block, compile a kernel's module for a GPU with the lines of its source, if `wanted`."""
+    options: dict[str, Any] = kernel.module.options
+    before = options["lineinfo"]
+    options["lineinfo"] = wanted or before
+    try:
+        yield
+    finally:
+        options["lineinfo"] = before
+
+
 def loaded_on_cpu(kernel: Any) -> Any:
     """Compile and load a kernel's module for the CPU; None where that has failed before."""
     return kernel.module.load("cpu", 1)

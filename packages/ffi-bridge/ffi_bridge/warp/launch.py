@@ -114,4 +114,5 @@ class WarpProgram:
     launches: tuple[WarpLaunch, ...]
     buffers: tuple[BufferSpec, ...]
     num_inputs: int
+    aliases: tuple[tuple[int, int], ...]
     sizes: tuple[int, ...]
