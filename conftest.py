@@ -110,6 +110,7 @@ def warp_on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The operators' CUDA backends on the emulated GPU; its threads run in another order at each launch."""
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     catalog = pytest.importorskip("event_ops.discover")
     for kernels in (operator.kernel.backends for operator in catalog.operators()):
         if "numba_cuda" in kernels["gpu"]:
