@@ -326,6 +326,7 @@ def test_machine_code_is_kept_in_the_kernel_cache(tmp_path, monkeypatch):
             asked()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["numba_cuda", "warp"])
 def test_it_needs_no_compiler_but_that_of_the_kernels(module):
     use = "from ffi_bridge.emulated import emulate_gpu; emulate_gpu()"
