@@ -337,3 +337,16 @@ def test_it_needs_no_compiler_but_that_of_the_kernels(module):
 def test_the_driver_is_chosen_once(gpu):
     with pytest.raises(RuntimeError, match="choose the driver first"):
         use_driver(gpu)
+
+
+def test_launches_are_counted_if_asked_for(gpu, launch, monkeypatch):
+    sums = np.zeros(2, np.float32)
+    launch(sum_in_shared_memory, sums, grid=(2, 1, 1), shared=16)
+    assert gpu.runs == []
+    monkeypatch.setattr(gpu, "counted", True)
+    launch(sum_in_shared_memory, sums, grid=(2, 1, 1), shared=16)
+    (run,) = gpu.runs
+    gpu.runs.clear()
+    assert (run.shared, run.launch.grid, run.launch.counts.blocks) == (16, (2, 1, 1), 2)
+    # One thread of each block adds to its sum; all four write to shared memory.
+    assert run.launch.counts.wavefronts > 0 and run.launch.counts.compulsory == 2 * 32

@@ -13,7 +13,7 @@ from ffi_bridge.cuda.driver import NOTHING_PASSED, Cubin, Passed, check_shared
 from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
 from ffi_bridge.emulated.objects import KeptObjects
 from ffi_bridge.errors import KernelTypeError
-from ptx_on_cpu import Buffer, Checks, Kernel, Module, UnsupportedError
+from ptx_on_cpu import Buffer, Checks, Kernel, Launch, Module, UnsupportedError
 
 MOST_SHARED: Final = 227 * 1024  # bytes for a block, as compute capability 9.0 has
 LAUNCH_FAILED: Final = 719  # CUDA_ERROR_LAUNCH_FAILED
@@ -35,13 +35,23 @@ class Launched:
     shapes: tuple[tuple[int, ...], ...]
 
 
+@dataclass(frozen=True)
+class Counted:
+    """A launch of a counted kernel; `launch.counts` has its counters. `shared`: bytes of dynamic memory."""
+
+    cubin: Cubin = field(repr=False)
+    launch: Launch
+    shared: int
+
+
 @dataclass(eq=False)
 class EmulatedDriver:
     """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` list what it did.
 
     `seed`: blocks and threads run in another order at every launch; None: from first to last. `checks`: what
     is checked beside bounds, alignment, read-only inputs and waiting. `runs_warp`: whether kernels of Warp on
-    JAX's CPU run here, too, or as Warp's own code for the CPU.
+    JAX's CPU run here, too, or as Warp's own code for the CPU. `counted`: whether launches write down what
+    they execute and access, 32 bytes for each access of a thread, and `runs` keeps them until it is cleared.
     """
 
     capability: tuple[int, int] = (9, 0)
@@ -51,12 +61,14 @@ class EmulatedDriver:
     runs_warp: bool = True
     seed: int | None = None
     checks: Checks = field(default_factory=Checks)
+    counted: bool = False
+    runs: list[Counted] = field(default_factory=list[Counted])
     launches: list[Launched] = field(default_factory=list[Launched])
     loaded: list[Cubin] = field(default_factory=list[Cubin])
     _passed: list[Passed] = field(default_factory=list[Passed])
     _modules: dict[bytes, Module] = field(default_factory=dict[bytes, Module])
-    _kernels: dict[tuple[bytes, str, Checks], Kernel] = field(
-        default_factory=dict[tuple[bytes, str, Checks], Kernel]
+    _kernels: dict[tuple[bytes, str, Checks, bool], Kernel] = field(
+        default_factory=dict[tuple[bytes, str, Checks, bool], Kernel]
     )
     _callbacks: tuple[Any, ...] = ()
     _failed: threading.local = field(default_factory=threading.local)
@@ -114,16 +126,20 @@ class EmulatedDriver:
                 at = int.from_bytes(content[offset : offset + POINTER], "little")
                 content[offset : offset + POINTER] = (first + at - address).to_bytes(POINTER, "little")
         seed = None if self.seed is None else self.seed + count
-        kernel.launch(grid, block, list(map(bytes, contents)), shared=shared, buffers=buffers, seed=seed)
+        packed = list(map(bytes, contents))
+        launch = kernel.launch(grid, block, packed, shared=shared, buffers=buffers, seed=seed)
+        if kernel.is_counted:
+            self.runs.append(Counted(cubin, launch, shared))
 
     def _kernel(self, cubin: Cubin) -> Kernel:
         """Return the kernel for the CPU; kernels of one module share its variables."""
-        key = (cubin.ptx, cubin.entry, self.checks)
+        key = (cubin.ptx, cubin.entry, self.checks, self.counted)
         if key not in self._kernels:
             try:
                 if cubin.ptx not in self._modules:
                     self._modules[cubin.ptx] = Module(cubin.ptx, objects=KeptObjects())
-                self._kernels[key] = self._modules[cubin.ptx].kernel(cubin.entry, self.checks)
+                module = self._modules[cubin.ptx]
+                self._kernels[key] = module.kernel(cubin.entry, self.checks, counted=self.counted)
             except UnsupportedError as error:
                 raise KernelTypeError(f"the emulated GPU cannot run '{cubin.entry}': {error}") from error
         return self._kernels[key]

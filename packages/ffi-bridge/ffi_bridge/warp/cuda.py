@@ -121,6 +121,15 @@ def _numbers(program: ProgramBuilder, arguments: Sequence[Argument]) -> list[int
     return numbers
 
 
+def machine_code(cubin: Cubin, driver: Driver, block_dim: int) -> bytes:
+    """Return the machine code that holds a kernel, for a driver that does not read PTX.
+
+    `cubin`: the kernel as another driver got it, not for a batch.
+    """
+    with compiling:
+        return _compiled(specialised(cubin.kernel, cubin.arguments), driver, block_dim).code
+
+
 def _compiled(kernel: Any, driver: Driver, block_dim: int) -> BuiltModule:
     """Compile a kernel's module, unless that was done and its contents are the same."""
     contents = contents_of(kernel, block_dim)
