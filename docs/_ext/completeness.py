@@ -11,7 +11,7 @@ from typing import Any
 from sphinx.util import logging
 
 _LOG = logging.getLogger(__name__)
-PACKAGES = ("ffi_bridge", "event_ops", "event_ops_harness.conformance")
+PACKAGES = ("ffi_bridge", "event_ops", "event_ops_harness.conformance", "ptx_on_cpu", "ptx_on_cpu.counters")
 
 
 def setup(app: Any) -> dict[str, bool]:

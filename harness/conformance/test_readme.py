@@ -63,6 +63,17 @@ def test_the_cuda_kernel_of_the_bridge_readme_runs_without_a_gpu(tmp_path):
     assert shown == "[ 56. 184. 312.]\n[('add', (1, 1, 3), (8, 1, 1))]\n"
 
 
+def test_the_kernel_of_the_readme_of_ptx_on_cpu_prints_what_is_below_it(tmp_path):
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    readme = ROOT / "packages/ptx-on-cpu/README.md"
+    said = re.search(r"^```\n(\[64.*?)^```$", readme.read_text(), re.MULTILINE | re.DOTALL)[1]
+    (program,) = programs(readme)
+    shown = run(program, tmp_path, "-W", "ignore:The 'generic' unit:DeprecationWarning")
+    # Which instructions there are depends on the compiler; what they do with memory does not.
+    kept = r"\[64.*|global memory.*|argument .*|kernel 'row_sums'.*"
+    assert re.findall(kept, shown) == re.findall(kept, said) and len(re.findall(kept, said)) == 5
+
+
 def test_the_tables_of_operators_are_current(tmp_path):
     files = [README, ROOT / "ops/README.md"]
     copies = [Path(shutil.copy(file, tmp_path / str(i))) for i, file in enumerate(files)]
