@@ -201,6 +201,13 @@ def gpu(session: nox.Session) -> None:
     session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": python}, external=True, success_codes=[0, 77])
 
 
+@nox.session(default=False)
+def counters(session: nox.Session) -> None:
+    """Count what the CUDA kernels of the catalog do, without a GPU; `-- --operators NAME`: of some."""
+    install(session, *workspace("numba", "warp", "test"))
+    session.run("python", "-m", "event_ops_harness.gpu.count_catalog", *session.posargs)
+
+
 @nox.session(default=False, python=SUPPORTED[0])
 def triton(session: nox.Session) -> None:
     """Test operators with a Triton kernel; jax-triton and JAX's CUDA plugin are half a gigabyte."""

@@ -1,0 +1,102 @@
+"""Count what the CUDA kernels of the catalog do, print a table, and write it as JSON.
+
+Their PTX is executed on the CPU: no GPU is needed, nothing is timed, and each run writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+from rich.console import Console
+
+from event_ops.discover import operators
+from event_ops_harness.gpu.counters import BACKENDS, Row, counted
+from event_ops_harness.results import RESULTS, command, installed, new_table
+from ffi_bridge.emulated import emulate_gpu
+from ptx_on_cpu.counters.roofline import ASSUMPTIONS
+
+OUTPUT: Final = RESULTS / "gpu_counters.json"
+COMPILERS: Final = ("numba-cuda", "nvidia-nvjitlink", "nvidia-nvjitlink-cu12", "warp-lang")
+# Heads of the printed table, and the fields of a row that they show.
+COLUMNS: Final = {
+    "operator": "operator",
+    "case": "case",
+    "backend": "backend",
+    "launches": "launches",
+    "bytes / ideal": "excess",
+    "streamed": "streamed",
+    "warps": "warp_efficiency",
+    "conflicts": "bank_conflicts",
+    "atomics": "atomics",
+    "registers": "registers",
+    "local": "local",
+    "occupancy": "occupancy",
+    "ESTIMATE H100, us": "h100_us",
+    "ESTIMATE H200, us": "h200_us",
+}
+_WORDS: Final = ("operator", "case", "backend")
+LEGEND: Final = (
+    "bytes / ideal: bytes of distinct sectors read and written, over those that any algorithm has to move; "
+    "streamed: bytes asked for over bytes moved, of the worst array that is gone through once, without "
+    "atomics; warps: the part of lanes that are active; conflicts: wavefronts that bank conflicts add; "
+    "atomics: the most updates of one address; local: bytes of local memory a thread, 0 where nothing is "
+    "spilled; estimates are a roofline's: nothing was timed"
+)
+
+
+def found(rows: Sequence[Row], options: Sequence[str]) -> dict[str, Any]:
+    """Return what the file holds: how to count again, compilers, the rows, what estimates assume."""
+    return {
+        "command": command("counters", options),
+        "compilers": installed(*COMPILERS),
+        "rows": [row.written() for row in rows],
+        "meaning": LEGEND,
+        "estimates": f"h100_us and h200_us are ESTIMATES, which assume that {'; '.join(ASSUMPTIONS)}",
+    }
+
+
+def text(value: Any) -> str:
+    """Return a figure in three digits; nothing for None."""
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return "" if value is None else str(value)
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print the rows, and what the columns mean."""
+    table = new_table("Counted, not measured", list(COLUMNS), _WORDS)
+    for written in (row.written() for row in rows):
+        table.add_row(*(text(written[field]) for field in COLUMNS.values()))
+    console = Console(width=170)
+    console.print(table)
+    console.print(LEGEND, highlight=False)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Count, show, write."""
+    words = sys.argv[1:] if argv is None else argv
+    known = {operator.name: operator for operator in operators()}
+    parser = argparse.ArgumentParser(prog="counters", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--operators", nargs="+", choices=known, default=list(known), metavar="NAME")
+    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS, metavar="BACKEND")
+    parser.add_argument("--output", type=Path, default=OUTPUT, metavar="FILE")
+    options = parser.parse_args(words)
+    jax.config.update("jax_disable_most_optimizations", True)  # what is counted does not depend on it
+    rows: list[Row] = []
+    for row in counted(emulate_gpu(), [known[name] for name in options.operators], options.backends):
+        print(f"{row.operator} {row.case} {row.backend}", file=sys.stderr)
+        rows.append(row)
+    show(rows)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(json.dumps(found(rows, words), indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
