@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from operator_tables import Results, backends, conformance, measured
+from operator_tables import Results, backends, conformance, counted, measured
 
 from event_ops.discover import Operator, operators
 from event_ops_harness.table import by_family
@@ -55,6 +55,8 @@ def page(operator: Operator, results: Results) -> str:
         conformance(name, results.matrix),
         "## Measured",
         measured(name, results.catalog),
+        "## CUDA kernels, counted",
+        counted(name, results.counters),
         "## Source",
         sources(name),
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from event_ops.discover import Operator
 from event_ops_harness.report.conformance import Ids, Matrix, matrix
-from event_ops_harness.report.figures import duration
+from event_ops_harness.report.figures import duration, percent, short
 from event_ops_harness.report.inputs import machine, read
 from event_ops_harness.report.rows import Group, compared, groups
 from event_ops_harness.statuses import SKIPPED
@@ -17,17 +17,22 @@ from event_ops_harness.statuses import SKIPPED
 
 @dataclass(frozen=True)
 class Results:
-    """What `nox -s matrix` and `nox -s bench -- catalog` have left."""
+    """What `nox -s matrix`, `nox -s bench -- catalog` and `nox -s counters` have left."""
 
     matrix: tuple[Matrix, Mapping[str, Any]]
     catalog: tuple[list[Group], Mapping[str, Any]]
+    counters: Mapping[str, Any]
 
     @classmethod
     def read(cls, folder: Path) -> Results:
-        """Read those of a results folder; a catalog that cannot be read counts as empty."""
+        """Read those of a results folder; catalog and counters that cannot be read count as empty."""
         files = read(folder).found
         found, measured = files["matrix"], files.get("catalog", {})
-        return cls((matrix(found, Ids()), found), (compared(groups(measured)), measured))
+        return cls(
+            (matrix(found, Ids()), found),
+            (compared(groups(measured)), measured),
+            files.get("gpu_counters", {}),
+        )
 
 
 def backends(operator: Operator) -> str:
@@ -92,6 +97,40 @@ def _ours(group: Group) -> str:
 def _others(group: Group) -> str:
     others = sorted(group.timings[1:], key=lambda t: t.us)
     return ", ".join(f"{t.name} {group.written_ratio(t)}" for t in others)
+
+
+def counted(name: str, found: Mapping[str, Any]) -> str:
+    """A row per case and CUDA backend: what its kernels did, executed on a CPU."""
+    mine = [row for row in found.get("rows", ()) if row["operator"] == name]
+    if not mine:
+        return "No counters of this operator have been recorded."
+    rows = [[f"`{row['case']}`", f"`{row['backend']}`", *_counters(row)] for row in mine]
+    compilers = ", ".join(f"{package} {version}" for package, version in found["compilers"].items())
+    ran = f"`{found['command']}`, on an emulated GPU of compute capability 9.0, with {compilers}."
+    return "\n\n".join([f"{ran} **Nothing was timed.**", table(_COUNTERS, rows), _MEANING])
+
+
+_COUNTERS = [
+    *("case", "backend", "launches", "bytes / ideal", "streamed", "warps", "conflicts", "atomics"),
+    *("registers", "local", "occupancy", "estimate H100, H200"),
+]
+_MEANING = (
+    "The kernels' PTX was executed on a CPU, and counted. Bytes / ideal: the bytes of distinct 32-byte "
+    "sectors that launches read and write, over those that any algorithm has to move. Streamed: bytes "
+    "asked for over bytes moved, of the worst array that is gone through once, without atomics. Warps: "
+    "the part of lanes that were active. Conflicts: wavefronts of shared memory that bank conflicts add. "
+    "Atomics: the most updates of one address of global memory. Local: bytes of local memory of a thread; "
+    "with 0, nothing is spilled. The last column is an **estimate** by a roofline of data sheets' peak "
+    "rates, 2 µs a launch included: {py:func}`what it assumes <ptx_on_cpu.counters.estimate>`."
+)
+
+
+def _counters(row: Mapping[str, Any]) -> list[str]:
+    streamed = "" if row["streamed"] is None else percent(row["streamed"])
+    counts = [f"{row[key]:,}" for key in ("bank_conflicts", "atomics", "registers", "local")]
+    estimates = f"{short(row['h100_us'])}, {short(row['h200_us'])} µs"
+    shares = [f"{row['excess']:.2f}", streamed, percent(row["warp_efficiency"])]
+    return [str(row["launches"]), *shares, *counts, percent(row["occupancy"]), estimates]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -7,8 +7,8 @@ import operator_pages
 import pytest
 import root_pages
 from docstrings import with_returns, with_source
-from operator_tables import Results, measured
-from report_results import MATRIX, write, write_all
+from operator_tables import Results, counted, measured
+from report_results import COUNTED, MATRIX, write, write_all
 
 import event_ops
 from event_ops.discover import operators
@@ -20,7 +20,7 @@ RESULTS = Results.read(operator_pages.ROOT / "harness" / "results")
 def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
     text = operator_pages.page(operator, RESULTS)
     headings = [line for line in text.splitlines() if line.startswith("#")]
-    expected = ["Backends", "Definition", "Conformance", "Measured", "Source"]
+    expected = ["Backends", "Definition", "Conformance", "Measured", "CUDA kernels, counted", "Source"]
     assert headings == [f"# {operator.name}", *(f"## {name}" for name in expected)]
     assert f".. autofunction:: event_ops.{operator.name}\n" in text
     for backend in operator.kernel.backend_names:
@@ -45,6 +45,14 @@ def test_times_are_beside_those_of_others_with_intervals_where_there_are_any(tmp
 def test_without_a_catalog_that_can_be_read_a_page_says_so(tmp_path):
     catalog = Results.read(write(tmp_path, matrix=MATRIX, catalog={"rows": []})).catalog
     assert measured("op2", catalog) == "No benchmark of this operator has been recorded."
+
+
+def test_counters_are_those_of_the_file_and_say_that_nothing_was_timed(tmp_path):
+    found = {"command": "nox -s counters", "compilers": {"numba-cuda": "0.30"}, "rows": [COUNTED]}
+    text = counted("op1", found)
+    assert "| `4k` | `warp` | 2 | 1.25 | 88% | 50% | 3 | 7 | 40 | 0 | 75% | 2.5, 2.25 µs |" in text
+    assert "Nothing was timed" in text and "**estimate**" in text and "numba-cuda 0.30" in text
+    assert counted("op2", found) == "No counters of this operator have been recorded."
 
 
 def test_pages_of_operators_that_are_gone_are_removed(tmp_path):

@@ -12,6 +12,10 @@ VOID = {"meta", "br", "hr", "img", "input", "link"}
 MACHINE = {"cpu": "A processor", "cores": 2, "system": "Linux x86_64", "python": "3.12.1", "jax": "0.12.0"}
 ATTACK = '<script>alert("no")</script> & more'
 
+COUNTED = {"operator": "op1", "case": "4k", "backend": "warp", "launches": 2, "excess": 1.25}
+COUNTED |= {"streamed": 0.875, "warp_efficiency": 0.5, "bank_conflicts": 3, "atomics": 7, "registers": 40}
+COUNTED |= {"local": 0, "occupancy": 0.75, "h100_us": 2.5, "h200_us": 2.25}
+
 
 class Elements(HTMLParser):
     """Checks that what is opened is closed; keeps tags, ids, links and text."""
@@ -196,5 +200,10 @@ def write_all(folder: Path) -> Path:
         ),
         cold=benchmark(ours("import", "event_ops, after jax", 6e4), entry("import", "jax", 6e5)),
         gpu={"command": "ci/gpu.sh", "device": "A GPU", "machine": MACHINE | {"jax": "0.11"}, "steps": steps},
+        gpu_counters={
+            "command": "nox -s counters",
+            "rows": [COUNTED],
+            "estimates": "by a roofline",
+        },
         novel=benchmark(entry(None, "test_anything", 42.0, answer=4242)),
     )

@@ -53,6 +53,8 @@ def test_every_benchmark_has_a_section_with_its_charts_and_rows(full: Path):
     for words in (
         *("exponent 1.00 ± 0.02", "4,242", "2 threads 62%", "A GPU", "no compute-sanitizer", "jax 0.11"),
         *("real time factor", "0.17", "251, 297", "10 from 0.25 to 9", "seeds: 10", "means: L4E rate 4.5"),
+        *("counted without a GPU", "Nothing was timed", "ESTIMATE H100, µs", "estimates: by a roofline"),
+        "op1 4k warp 2 1.25 88%",
     ):
         assert words in shown, words
 

@@ -23,9 +23,15 @@ COMMANDS: Final[Mapping[str, str]] = {
     "memory": "nox -s bench -- memory",
     "cold": "nox -s bench -- cold",
     "gpu": "nox -s gpu",
+    "gpu_counters": "nox -s counters",
 }
 # Lists of objects that a file must have; any other file is one of pytest-benchmark.
-_LISTS: Final = {MATRIX: ("cells", "rows"), "microcircuit_statistics": ("rows",), "gpu": ("steps",)}
+_LISTS: Final = {
+    MATRIX: ("cells", "rows"),
+    "microcircuit_statistics": ("rows",),
+    "gpu": ("steps",),
+    "gpu_counters": ("rows",),
+}
 _MACHINE: Final = ("cpu", "cores", "system", "device")
 
 

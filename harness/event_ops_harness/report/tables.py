@@ -18,8 +18,11 @@ _HEADS: Final = {
     "quartiles_us": "quartiles, µs",
     "rate": "rate, Hz",
     "share": "of bandwidth",
+    "h100_us": "ESTIMATE H100, µs",
+    "h200_us": "ESTIMATE H200, µs",
+    "excess": "compulsory / ideal",
 }
-_SHARES: Final = ("share", "efficiency")
+_SHARES: Final = ("share", "efficiency", "streamed", "warp_efficiency", "occupancy")
 # The group's name holds operator and series, remarks have versions, and a column of its own the ratio.
 _ELSEWHERE: Final = ("operator", "series", "ours", "versions", "rival", "ratio", "low", "high")
 _FEW: Final = 8  # values of a list that are written out
