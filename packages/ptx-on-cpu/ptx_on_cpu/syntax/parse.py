@@ -140,5 +140,5 @@ def _instruction(text: str, line: str) -> Instruction:
     found = _INSTRUCTION.fullmatch(text)
     if found is None:
         raise PtxSyntaxError(f"no instruction: {text!r}")
-    operands = tuple(x.strip() for x in _BETWEEN_OPERANDS.split(found[3]) if x.strip())
+    operands = tuple(" ".join(x.split()) for x in _BETWEEN_OPERANDS.split(found[3]) if x.strip())
     return Instruction(found[2].replace("::", "_"), operands, (found[1] or "").replace(" ", ""), line)
