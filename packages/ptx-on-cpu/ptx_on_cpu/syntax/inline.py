@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from ptx_on_cpu.errors import UnsupportedError
+from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.program import Function, Instruction, Variable
 
 _NAME: Final = re.compile(r"[%$]?[A-Za-z_$%][\w$.]*")
@@ -43,7 +44,7 @@ def _inlined(
             whole.body.append(instruction)
             continue
         if callee in callers:
-            raise UnsupportedError(f"function '{callee}' calls itself; write a loop in its place")
+            raise UnsupportedError(f"function '{readable(callee)}' calls itself; write a loop in its place")
         if callee not in functions:
             raise UnsupportedError(_unknown(callee, function))
         body = _inlined(functions[callee], functions, builtin, (*callers, callee))
@@ -58,9 +59,10 @@ def _callee(call: Instruction) -> str:
 
 
 def _unknown(callee: str, function: Function) -> str:
+    caller = readable(function.name)
     if callee in function.registers:
-        return f"'{function.name}' calls a function by its address ({callee})"
-    return f"'{function.name}' calls '{callee}', which is in no module; link it, or give its PTX, too"
+        return f"'{caller}' calls a function by its address ({callee})"
+    return f"'{caller}' calls '{callee}', which is in no module; link it, or give its PTX, too"
 
 
 def _insert(whole: Function, body: Function, call: Instruction, prefix: str) -> None:
