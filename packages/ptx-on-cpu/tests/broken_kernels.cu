@@ -223,7 +223,7 @@ KERNEL first_barrier_missing(const float* x, float* y) {
 }
 
 KERNEL warp_without_syncwarp(const float* x, float* y) {
-    __shared__ volatile float s[32];
+    __shared__ float s[32];
     int t = threadIdx.x;
     s[t] = x[t];
     if (!WRONG) __syncwarp();
