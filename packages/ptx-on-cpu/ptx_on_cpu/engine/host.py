@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW
 from ptx_on_cpu.records import ACCESS, ASSERT, BLOCK, EXECUTED, PRINT, TAKE_TRACE
 
 _CALL: Final = ctypes.CFUNCTYPE(
@@ -69,6 +70,14 @@ def _text(address: int) -> str:
     return ctypes.string_at(address).decode(errors="replace")
 
 
+def _pointed(pointer: int) -> str:
+    """Return the text that a pointer of a kernel leads to, where the host can tell."""
+    number, address = pointer >> ADDRESS_BITS, pointer & ADDRESS_MASK
+    if number in (SHARED_WINDOW, LOCAL_WINDOW):
+        return "(text in shared or local memory)"
+    return _text(address) if address else "(null)"
+
+
 def formatted(pattern: str, arguments: int) -> str:
     """Return what printf of C makes of a pattern and of arguments in memory, each aligned to its size."""
     at = arguments
@@ -87,7 +96,7 @@ def formatted(pattern: str, arguments: int) -> str:
         if kind in "eEfgGaA":
             (value,) = struct.unpack("<d", raw)
         elif kind == "s":
-            value = _text(int.from_bytes(raw, "little"))
+            value = _pointed(int.from_bytes(raw, "little"))
         else:
             value = int.from_bytes(raw, "little", signed=kind in "di")
         if kind == "p":
