@@ -45,9 +45,7 @@ def explain(
     if failure.why == RACE and watch is not None:
         return f"kernel '{name}': {_race(failure, instructions, buffers, watch)}"
     if failure.why == NO_ROOM:
-        return (
-            f"kernel '{name}': too many blocks wait for each other to look for races; launch a smaller grid"
-        )
+        return f"kernel '{name}': too many threads release and acquire to look for races; launch fewer"
     if failure.why in (OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNINITIALISED, TRAP):
         thread = failure.threads[failure.threads["status"] == FAULT][0]
         place = tuple(int(thread[axis]) for axis in _AXES)
@@ -83,14 +81,22 @@ def _access(
 
 def _race(failure: Failure, instructions: Sequence[Instruction], buffers: Buffers, watch: Watch) -> str:
     """Return what two threads did that nothing orders."""
-    thread = failure.threads[failure.threads["status"] == FAULT][0]
-    _, _, *accesses = watch.race
+    is_shared, _, *accesses = watch.race
+    pointer = int(failure.threads[failure.threads["status"] == FAULT][0]["address"])
+    if is_shared:
+        pointer = SHARED_WINDOW << ADDRESS_BITS | pointer & ADDRESS_MASK
     lines = "".join(
-        f"\n  thread {rank} of block {block} {_STRENGTHS[kind]} at {_where(instructions, pc)}"
+        f"\n  thread {_place(rank, failure.block, 'ntid')} of block {_place(block, failure.block, 'nctaid')} "
+        f"{_STRENGTHS[kind]} at {_where(instructions, pc)}"
         for block, rank, pc, kind in (accesses[:4], accesses[4:])
     )
-    memory = _memory(int(thread["address"]), failure.block, buffers)
-    return f"a race {memory}: nothing orders these two (threads and blocks by number):{lines}"
+    return f"a race {_memory(pointer, failure.block, buffers)}: nothing orders these two:{lines}"
+
+
+def _place(number: int, record: Any, extent: str) -> tuple[int, int, int]:
+    """Return the place along three axes of a thread in its block, or of a block in its grid."""
+    x, y = int(record[f"{extent}_x"]), int(record[f"{extent}_y"])
+    return number % x, number // x % y, number // (x * y)
 
 
 def _memory(pointer: int, block: Any, buffers: Buffers) -> str:
