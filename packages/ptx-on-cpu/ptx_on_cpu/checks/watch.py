@@ -13,13 +13,16 @@ from ptx_on_cpu.checks.races import SHADOW, State, entry_points, shadow
 Array = np.ndarray[Any, Any]
 ROWS: Final = 64  # blocks that are unfinished at a time
 _CELL: Final = 4  # bytes that share a shadow
+_VECTORS: Final = 1 << 28  # numbers in the vectors of a launch; those that no thread needs take no memory
 
 
 class Watch:
     """The watch over one launch of `blocks` of `threads`, each with `shared` bytes of shared memory."""
 
     def __init__(self, blocks: int, threads: int, shared: int) -> None:
-        self._state = State(blocks, threads, min(ROWS, blocks))
+        total = blocks * threads  # each may acquire what others do not, and release more
+        vectors = max(ROWS, min(2 * total, _VECTORS // total))
+        self._state = State(blocks, threads, min(ROWS, blocks), rows=vectors)
         cells = -(-max(shared, 1) // _CELL)
         self._shared: Array = np.zeros((min(ROWS, blocks), cells, SHADOW), np.int32)
         self._shadows: dict[tuple[int, int], Array] = {}
