@@ -127,15 +127,15 @@ KERNEL atomic_on_unwritten(int* y) {
 // Waiting -----------------------------------------------------------------------------------------------------
 
 KERNEL two_barriers(float* y) {
-    int t = threadIdx.x;
+    int t = threadIdx.x, i = place();
     if (WRONG ? t < 5 : blockIdx.x == 0) {
-        y[t] = 1;
+        y[i] = 1;
         __syncthreads();  // here
-        y[t] = 2;
+        y[i] = 2;
     } else {
-        y[t] = 3;
+        y[i] = 3;
         __syncthreads();
-        y[t] = 4;
+        y[i] = 4;
     }
 }
 

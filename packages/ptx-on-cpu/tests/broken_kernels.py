@@ -154,7 +154,7 @@ def memory() -> dict[str, Broken]:
 def waiting() -> dict[str, Broken]:
     """Return launches of kernels that wait for ever, or trap."""
     return {
-        "two_barriers": Broken((2,), (64,), (floats(),), ["at different places", "5 at", "59 at"]),
+        "two_barriers": Broken((2,), (64,), (floats(128),), ["at different places", "5 at", "59 at"]),
         "named_barriers": Broken((1,), (64,), (floats(),), ["wait for ever", "32 at"]),
         "barrier_beside_loop": Broken((1,), (64,), (words(),), ["loops without an end, or wait", "32 at"]),
         "warp_mask_too_wide": Broken((1,), (32,), (floats(),), ["wait for ever", "16 at", "bar.sync"]),

@@ -65,7 +65,7 @@ def numba_parameters(arguments: Sequence[Any]) -> Iterator[Any]:
     """Yield the parameters that numba-cuda passes: five words and two for each axis of an array."""
     for argument in arguments:
         if not isinstance(argument, np.ndarray):
-            yield np.asarray(argument)
+            yield argument
             continue
         yield from (np.int64(0), np.int64(0), np.int64(argument.size), np.int64(argument.itemsize), argument)
         yield from map(np.int64, (*argument.shape, *argument.strides))

@@ -19,7 +19,6 @@ from compile_kernels import ALL_CHECKS, line_of, numba_parameters, of_cuda, of_n
 from ptx_on_cpu import Checks, Kernel, LaunchError
 
 PATIENCE = 1 << 16  # turns of a loop: an endless one is called so soon
-NOT_YET = pytest.mark.xfail(reason="races are not checked yet", strict=True)
 
 
 def compiled(name: str, wrong: int, checks: Checks = ALL_CHECKS) -> Kernel:
@@ -54,7 +53,6 @@ def test_the_kernel_without_the_mistake_is_not_flagged(name, seed):
     launch(compiled(name, wrong=0), (memory() | waiting() | races())[name], seed)
 
 
-@NOT_YET
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize("name", races())
 def test_a_race_is_caught_in_any_order_of_threads(name, seed):

@@ -1,8 +1,11 @@
 """Kernels as other people write them are right in every order of threads and blocks, or refused by name."""
 
+import foreign_arithmetic
 import foreign_cuda
+import foreign_math
+import foreign_numba
 import pytest
-from compile_kernels import ALL_CHECKS, of_cuda
+from compile_kernels import ALL_CHECKS, numba_parameters, of_cuda, of_numba
 
 from ptx_on_cpu import UnsupportedError
 
@@ -19,6 +22,7 @@ CLASSICS = {
     )
     for case in cases()
 }
+NUMBA = foreign_numba.CASES | foreign_arithmetic.CASES
 
 
 @pytest.mark.parametrize("name", [*SCANS, *CLASSICS])
@@ -34,3 +38,33 @@ def test_what_cannot_run_is_refused_by_name(name):
     with pytest.raises(UnsupportedError) as caught:
         of_cuda(foreign_cuda.CLASSICS).kernel(name)
     assert foreign_cuda.REFUSED[name] in str(caught.value)
+
+
+@pytest.mark.parametrize("name", NUMBA)
+def test_kernels_of_numba_give_what_numpy_gives(name):
+    case = NUMBA[name]()
+    kernel = of_numba(case.kernel, case.arguments)
+    for how in HOW:
+        case.check(kernel, numba_parameters, **how)
+
+
+def test_threads_print_as_printf_does(capsys):
+    case = foreign_numba.printing()
+    printed = case.check(of_numba(case.kernel, case.arguments), numba_parameters)
+    assert printed == "thread 0 1.500000\nthread 2 -3.250000\n" == capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("group", foreign_math.GROUPS)
+def test_functions_of_libdevice_are_as_exact_as_documented(group, kind):
+    functions = foreign_math.GROUPS[group]
+    arguments = functions.arguments(kind)
+    kernel = of_numba(functions.kernel, arguments)
+    kernel.launch((4,), (32,), list(numba_parameters(arguments)))
+    functions.check(*arguments)
+
+
+def test_a_function_that_another_module_has_is_refused_by_name():
+    case = foreign_arithmetic.half_sums()
+    with pytest.raises(UnsupportedError, match=r"half.*, which is in no module; link it"):
+        of_numba(case.kernel, case.arguments)
