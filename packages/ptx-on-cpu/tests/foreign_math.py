@@ -18,8 +18,8 @@ ULP = {
     "sinh": (3, 2), "cosh": (2, 1), "tanh": (2, 1), "asinh": (3, 3), "acosh": (4, 3), "atanh": (3, 2),
     "exp": (2, 1), "expm1": (1, 1), "log": (1, 1), "log1p": (1, 1), "log2": (1, 1), "log10": (2, 1),
     "sqrt": (0.5, 0.5), "erf": (2, 2), "erfc": (4, 5), "gamma": (5, 10), "lgamma": (6, 4),
-    "atan2": (3, 2), "pow": (4, 2), "hypot": (3, 2), "cbrt": (1, 1), "fma": (0.5, 0.5), "fmod": (0, 0), "copysign": (0, 0),
-    "floor": (0, 0), "ceil": (0, 0), "fabs": (0, 0), "ldexp": (0, 0), "round": (0, 0),
+    "atan2": (3, 2), "pow": (4, 2), "hypot": (3, 2), "cbrt": (1, 1), "fma": (0.5, 0.5), "fmod": (0, 0),
+    "copysign": (0, 0), "floor": (0, 0), "ceil": (0, 0), "fabs": (0, 0), "ldexp": (0, 0), "round": (0, 0),
     "mantissa": (0, 0), "exponent": (0, 0),
 }  # fmt: skip
 
