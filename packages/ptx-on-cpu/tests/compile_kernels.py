@@ -17,6 +17,10 @@ from numba.np.numpy_support import from_dtype
 
 from ptx_on_cpu import Checks, Kernel, Module
 
+# numba-cuda 0.30 reads a name, when it first compiles, that NumPy 2.5 no longer has.
+if not hasattr(np, "row_stack"):
+    np.row_stack = np.vstack
+
 CAPABILITY = (9, 0)
 ALL_CHECKS = Checks(initialised=True, races=True)
 _FOLDER = Path(__file__).parent

@@ -39,17 +39,24 @@ class Case:
         return launched.printed
 
 
-RNG = np.random.default_rng(0)
+class Numbers:
+    """Random numbers, the same for each test, whichever others run."""
+
+    rng = np.random.default_rng(0)
+
+    @classmethod
+    def begin_anew(cls) -> None:
+        cls.rng = np.random.default_rng(0)
 
 
 def integers(low: int, high: int, *shape: int, dtype: Any = np.int32) -> np.ndarray:
     """Return random integers."""
-    return RNG.integers(low, high, shape, dtype=dtype)
+    return Numbers.rng.integers(low, high, shape, dtype=dtype)
 
 
 def normal(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     """Return random floats."""
-    return RNG.standard_normal(shape).astype(dtype)
+    return Numbers.rng.standard_normal(shape).astype(dtype)
 
 
 def zeros(*shape: int, dtype: Any = np.int32) -> np.ndarray:

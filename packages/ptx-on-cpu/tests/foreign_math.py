@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from foreign_kernels import RNG
+from foreign_kernels import normal
 from numba import cuda
 
 # How many units in the last place libdevice may be off in single and in double precision, by the CUDA C++
@@ -101,7 +101,7 @@ class Functions:
 
     def arguments(self, kind: str) -> tuple[np.ndarray, ...]:
         """Return two arrays of numbers, and one for the results."""
-        a, b = RNG.standard_normal((2, 128))
+        a, b = normal(2, 128, dtype="d")
         return self.numbers(a).astype(kind), b.astype(kind), np.zeros((len(self.names), 128), kind)
 
     def check(self, a: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
@@ -131,7 +131,7 @@ GROUPS = {
     "positive": Functions(
         _positive,
         ("log", "log1p", "log2", "log10", "sqrt", "gamma", "lgamma", "pow"),
-        lambda x: np.exp(x) + 0.01,
+        lambda x: np.exp(x.clip(-3, 3)) + 0.01,
     ),
     "within one": Functions(_within_one, ("asin", "acos", "atanh"), np.tanh),
     "from one on": Functions(_from_one_on, ("acosh",), lambda x: 1 + np.exp(2 * x)),

@@ -1,5 +1,7 @@
 """Broken kernels are caught, with thread, block, line and memory; without the mistake they are not."""
 
+import functools
+
 import numpy as np
 import pytest
 from broken_kernels import (
@@ -21,6 +23,7 @@ from ptx_on_cpu import Checks, Kernel, LaunchError
 PATIENCE = 1 << 16  # turns of a loop: an endless one is called so soon
 
 
+@functools.cache
 def compiled(name: str, wrong: int, checks: Checks = ALL_CHECKS) -> Kernel:
     return of_cuda(FILE, f"-DWRONG={wrong}").kernel(name, checks)
 

@@ -1,28 +1,35 @@
 """Kernels as other people write them are right in every order of threads and blocks, or refused by name."""
 
+from collections.abc import Callable
+
 import foreign_arithmetic
 import foreign_cuda
 import foreign_math
 import foreign_numba
 import pytest
 from compile_kernels import ALL_CHECKS, numba_parameters, of_cuda, of_numba
+from foreign_kernels import Case, Numbers
 
 from ptx_on_cpu import UnsupportedError
 
 HOW = [{}, {"seed": 1}, {"seed": 2}, {"seed": 3}, {"parallel": True}]
-SCANS = {case.kernel: case for case in [*foreign_cuda.reductions(), *foreign_cuda.scans()]}
-CLASSICS = {
-    case.kernel: case
-    for cases in (
-        foreign_cuda.tiles,
-        foreign_cuda.sorts,
-        foreign_cuda.locks,
-        foreign_cuda.control,
-        foreign_cuda.memory,
-    )
-    for case in cases()
-}
+
+
+def _by_name(*makers: Callable[[], list[Case]]) -> dict[str, Case]:
+    Numbers.begin_anew()
+    return {case.kernel: case for make in makers for case in make()}
+
+
+SCANS = _by_name(foreign_cuda.reductions, foreign_cuda.scans)
+CLASSICS = _by_name(
+    foreign_cuda.tiles, foreign_cuda.sorts, foreign_cuda.locks, foreign_cuda.control, foreign_cuda.memory
+)
 NUMBA = foreign_numba.CASES | foreign_arithmetic.CASES
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers():
+    Numbers.begin_anew()
 
 
 @pytest.mark.parametrize("name", [*SCANS, *CLASSICS])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import warp as wp
 from compile_kernels import ALL_CHECKS, of_warp
-from foreign_kernels import integers, normal
+from foreign_kernels import Numbers, integers, normal
 
 from ptx_on_cpu import Kernel
 
@@ -19,6 +19,11 @@ every_order = pytest.mark.parametrize("how", HOW, ids=str)
 def compiled(kernel: Any, direction: str = "forward") -> Kernel:
     kernel.module.options["block_dim"] = 32
     return of_warp(kernel.module).kernel(f"{kernel.get_mangled_name()}_cuda_kernel_{direction}", ALL_CHECKS)
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers():
+    Numbers.begin_anew()
 
 
 @pytest.fixture(scope="module")
