@@ -3,7 +3,7 @@
 import numpy as np
 from foreign_kernels import Case, integers, normal, zeros
 
-SCANS, CLASSICS = "foreign_scans.cu", "foreign_classics.cu"
+SCANS, CLASSICS, CONTROL = "foreign_scans.cu", "foreign_classics.cu", "foreign_control.cu"
 PARTICLE = np.dtype([("mass", "d"), ("at", "f", 3), ("kind", "i2"), ("flag", "i1")], align=True)
 # Kernels that cannot run here, and what the error names.
 REFUSED = {

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import foreign_arithmetic
 import foreign_cuda
+import foreign_lanes
 import foreign_math
 import foreign_numba
 import pytest
@@ -20,11 +21,12 @@ def _by_name(*makers: Callable[[], list[Case]]) -> dict[str, Case]:
     return {case.kernel: case for make in makers for case in make()}
 
 
-SCANS = _by_name(foreign_cuda.reductions, foreign_cuda.scans)
-CLASSICS = _by_name(
-    foreign_cuda.tiles, foreign_cuda.sorts, foreign_cuda.locks, foreign_cuda.control, foreign_cuda.memory
-)
-NUMBA = foreign_numba.CASES | foreign_arithmetic.CASES
+FILES = {
+    foreign_cuda.SCANS: _by_name(foreign_cuda.reductions, foreign_cuda.scans),
+    foreign_cuda.CLASSICS: _by_name(foreign_cuda.tiles, foreign_cuda.sorts, foreign_cuda.locks),
+    foreign_cuda.CONTROL: _by_name(foreign_cuda.control, foreign_cuda.memory),
+}
+NUMBA = foreign_lanes.CASES | foreign_numba.CASES | foreign_arithmetic.CASES
 
 
 @pytest.fixture(autouse=True)
@@ -32,18 +34,17 @@ def _same_numbers():
     Numbers.begin_anew()
 
 
-@pytest.mark.parametrize("name", [*SCANS, *CLASSICS])
-def test_kernels_of_cuda_give_what_numpy_gives(name):
-    file = foreign_cuda.SCANS if name in SCANS else foreign_cuda.CLASSICS
+@pytest.mark.parametrize(("file", "name"), [(file, name) for file in FILES for name in FILES[file]])
+def test_kernels_of_cuda_give_what_numpy_gives(file, name):
     kernel = of_cuda(file).kernel(name, ALL_CHECKS)
     for how in HOW:
-        (SCANS | CLASSICS)[name].check(kernel, list, **how)
+        FILES[file][name].check(kernel, list, **how)
 
 
 @pytest.mark.parametrize("name", foreign_cuda.REFUSED)
 def test_what_cannot_run_is_refused_by_name(name):
     with pytest.raises(UnsupportedError) as caught:
-        of_cuda(foreign_cuda.CLASSICS).kernel(name)
+        of_cuda(foreign_cuda.CONTROL).kernel(name)
     assert foreign_cuda.REFUSED[name] in str(caught.value)
 
 
