@@ -38,7 +38,7 @@ class Delivery(NamedTuple):
     def of(cls, positions: int, rows: int, entries: int) -> Delivery:
         """Return the division for so many events of a matrix whose rows have its mean length."""
         length = entries // max(1, rows)
-        span = min(BLOCK, max(WARP, positions // BLOCKS))
+        span = min(BLOCK, WARP * max(1, blocks_of(positions, BLOCKS * WARP)))  # whole sectors of memory
         blocks = blocks_of(positions, span)
         parts = max(1, min(BLOCKS // max(1, blocks), length // ENTRIES_PER_PART))
         share = length // (parts * ENTRIES_PER_THREAD)
