@@ -59,8 +59,9 @@ def store_ids(
             bits &= bits - np.uint32(1)
             place += 1
 
-    for unused in range(total + cuda.grid(1), spike_ids.size, cuda.gridsize(1)):
-        spike_ids[unused] = size
+    for unused in range(total - total % WARP + cuda.grid(1), spike_ids.size, cuda.gridsize(1)):
+        if unused >= total:  # each warp writes whole sectors of memory
+            spike_ids[unused] = size
     if cuda.grid(1) == 0:
         num_spikes[()] = total
 
