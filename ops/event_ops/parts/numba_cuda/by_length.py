@@ -1,8 +1,8 @@
 """Rows of a sparse matrix on a GPU, each taken by as many threads as suit its length, all in one launch.
 
 The mean length decides how many threads share a row. Rows too long for these threads are noted, and taken
-after the others by a warp or by the whole block. The length of a row alone decides which threads take it, so
-that it is added up in the same order at every call.
+after the others by a warp or by the whole block. Where a row begins and ends alone decides which threads take
+which of its entries, so that it is added up in the same order at every call.
 """
 
 from __future__ import annotations
@@ -15,21 +15,33 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.threads import BLOCK, ENTRIES_PER_LANE, WARP, WARPS, next_power_of_two
+from event_ops.parts.numba_cuda.threads import BLOCK, ENTRIES_PER_LANE, WARP, WARPS
 
 STEPS = 128  # entries of a row that a thread takes one after another at the most, before others help
+SECTOR = 8  # entries that memory moves as a whole: numbers of 4 bytes in 32
 BY_LANES, BY_WARP, BY_BLOCK = 0, 1, 2  # what takes a row: threads by the mean length, a warp, a block
 
 
 def lanes_of(entries: int, rows: int, width: int = 1) -> int:
     """Return how many entries of a row are taken at once, each by `width` threads, at this mean length.
 
-    A power of two: as many as fit in a warp, or as fill a block.
+    A power of two: as many as fit in a warp and have ENTRIES_PER_LANE each, or as fill a block.
     """
     length = entries // max(1, rows)
     if length > STEPS * (WARP // width):
         return BLOCK // width
-    return next_power_of_two(length // ENTRIES_PER_LANE, WARP // width)
+    return min(WARP // width, 1 << max(1, length // ENTRIES_PER_LANE).bit_length() - 1)
+
+
+@cache
+def steps_with(lanes: int) -> Any:
+    """Return the device function `steps(low, high)` for where `lanes` threads together take entries from.
+
+    They begin with a whole sector of memory, maybe before `low`, and all take equally many steps, maybe
+    beyond `high`: so they stay together also where the compiler unrolls the loop.
+    """
+    ahead = min(lanes, SECTOR)
+    return cuda.jit(device=True)(lambda low, high: range(low - low % ahead, high, lanes))
 
 
 def rows_with(width: int, lanes: int, row_of: Any, take_with: Callable[[int], Any]) -> Any:

@@ -9,7 +9,9 @@ from typing import Any
 import numba
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
+from event_ops.parts.numba_cuda.access import at, is_active, place
+from event_ops.parts.numba_cuda.by_length import SECTOR
+from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, WARPS, blocks_of, lanes_where, rank_in
 from ffi_bridge import numba_cuda_callable
 
@@ -51,13 +53,6 @@ def note_active(events: Any, noted: Any, counts: Any) -> Any:
 
 
 @cuda.jit(device=True)
-def entries_of_piece(indptr: Any, i: Any, entries: Any, piece: Any, pieces: Any) -> Any:
-    """Return the entries of row i that this thread takes, where its warp takes one of so many pieces."""
-    first = bounded(indptr[i], entries) + piece * WARP + cuda.threadIdx.x % WARP
-    return range(first, bounded(indptr[i + 1], entries), pieces * WARP)
-
-
-@cuda.jit(device=True)
 def own_place(_places: Any, p: Any, _size: Any) -> Any:
     """Return where the weight of entry p is: at p."""
     return p
@@ -94,8 +89,13 @@ def move_with(place_of: Any) -> Any:
         for task in range(first, tasks, cuda.gridDim.y * WARPS):
             i = cuda.blockIdx.x * BLOCK + noted[task // pieces]
             spike = w.dtype.type(spikes[i])
-            for p in entries_of_piece(indptr, i, indices.size, task % pieces, pieces):
-                j, k = place(indices[p], x.size), place_of(places, p, w.size)
+            low, high = csr_row(indptr, i, indices.size)
+            # A warp reads whole sectors of memory: its first entries may be before the row, its last behind.
+            for begin in range(low - low % SECTOR + task % pieces * WARP, high, pieces * WARP):
+                p = begin + cuda.threadIdx.x % WARP
+                mine = low <= p < high
+                j = place(indices[p], x.size) if mine else -1
+                k = place_of(places, p, w.size) if mine else -1
                 if j >= 0 and k >= 0:
                     step = at(amount, k) * spike
                     w[k] = bounded_weight(w[k] + step * x[j], at(w_min, k), at(w_max, k))

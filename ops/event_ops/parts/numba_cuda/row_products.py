@@ -12,7 +12,7 @@ import numpy as np
 from numba import cuda, from_dtype
 
 from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
-from event_ops.parts.numba_cuda.by_length import rows_with
+from event_ops.parts.numba_cuda.by_length import rows_with, steps_with
 from event_ops.parts.numba_cuda.scatter import add_for
 from event_ops.parts.numba_cuda.threads import OCCUPIED, WARPS, sum_dtype, sum_over_team
 
@@ -57,15 +57,16 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
     number, shared = sums.type, from_dtype(sums)
 
     def take_with(lanes: int) -> Any:
-        total_of = sum_over_team(lanes, 1, sums.kind)
+        total_of, steps = sum_over_team(lanes, 1, sums.kind), steps_with(lanes)
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
             data, indices, x, columns, y, of_warp = operands
             total = number(0)
             if mine:
-                for k in range(low + lane, high, lanes):
-                    j = place(indices[k], columns)
+                for step in steps(low, high):
+                    k = step + lane
+                    j = place(indices[k], columns) if low <= k < high else -1
                     if j >= 0:
                         total = number(total + number(term(data, k, x, j)))
             total = total_of(total, of_warp)
@@ -90,13 +91,16 @@ def scatter_rows_with(lanes: int, row_of: Any, dtype: Any) -> Any:
     add = add_for(dtype)
 
     def take_with(lanes: int) -> Any:
+        steps = steps_with(lanes)
+
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
             data, indices, v, y = operands
             if mine:
                 value = v[i]
-                for k in range(low + lane, high, lanes):
-                    j = place(indices[k], y.size)
+                for step in steps(low, high):
+                    k = step + lane
+                    j = place(indices[k], y.size) if low <= k < high else -1
                     if j >= 0:
                         add(y, j, data[k] * value)
 

@@ -12,7 +12,10 @@ BLOCK = 256  # threads in a block
 WARP = 32
 WARPS = BLOCK // WARP
 FULL = 0xFFFFFFFF  # every lane of a warp
-OCCUPIED = BLOCK, 2048 // BLOCK  # launch bounds: registers for as many blocks as a multiprocessor can hold
+
+# Launch bounds: so many threads in a block, and blocks that a multiprocessor can hold at once.
+OCCUPIED = BLOCK, 6  # leaves 40 registers to a thread
+ROOMY = BLOCK, 5  # leaves 48
 
 
 def blocks_of(threads: int, block: int = BLOCK) -> int:

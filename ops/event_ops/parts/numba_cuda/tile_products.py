@@ -15,7 +15,7 @@ from event_ops.parts.numba_cuda.by_length import rows_with
 from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.scatter import add_for
 from event_ops.parts.numba_cuda.threads import (
-    OCCUPIED,
+    ROOMY,
     WARP,
     WARPS,
     next_power_of_two,
@@ -89,7 +89,7 @@ def gather_tiles_with(width: int, lanes: int, term: Any, dtype: Any) -> Any:
 
     take_tiles, tiles = rows_with(width, lanes, row_with(width), take_with), tiles_of(width)
 
-    @cuda.jit(launch_bounds=OCCUPIED)
+    @cuda.jit(launch_bounds=ROOMY)
     def gather_tiles(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
         of_warp = cuda.shared.array(shape, shared)
         count = y.shape[0] * tiles(y.shape[1])
@@ -119,7 +119,7 @@ def scatter_tiles_with(width: int, lanes: int, dtype: Any) -> Any:
 
     take_tiles, tiles = rows_with(width, lanes, row_with(width), take_with), tiles_of(width)
 
-    @cuda.jit(launch_bounds=OCCUPIED)
+    @cuda.jit(launch_bounds=ROOMY)
     def scatter_tiles(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
         count = B.shape[0] * tiles(y.shape[1])
         take_tiles((data, indices, B, y), (indptr, y.shape[1]), indices.size, count)
