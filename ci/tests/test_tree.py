@@ -18,6 +18,7 @@ def drawn(text):
 def rooms():
     """The folders of packages; an operator's are drawn as one, the catalog."""
     roots = (
+        ROOT / "packages/ptx-on-cpu/ptx_on_cpu",
         ROOT / "packages/ffi-bridge/ffi_bridge",
         ROOT / "ops/event_ops",
         ROOT / "harness/event_ops_harness",

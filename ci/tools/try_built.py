@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 OUTSIDE = ROOT / "harness" / "examples" / "outside"
-NAMES = ("ffi_bridge", "event_ops", "event_ops_harness")
+NAMES = ("ptx_on_cpu", "ffi_bridge", "event_ops", "event_ops_harness")
+EXTRAS = {"ptx_on_cpu": ""}  # it has no toolchain to choose
 CONSTRAINTS = ROOT / "ci" / "constraints" / f"py3.{sys.version_info.minor}.txt"
 TABLES = sorted(path.name for path in ROOT.glob("ops/event_ops/tuning/*.json"))
 CHECK = """
@@ -49,7 +50,7 @@ def run(python: Path, cwd: Path, *args: str) -> None:
 
 
 def try_installed(python: Path, empty: Path) -> None:
-    """Import the three packages and run the program."""
+    """Import the packages and run the program."""
     run(python, empty, "-c", CHECK.format(names=NAMES, tables=TABLES))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     run(python, empty, "-c", readme.split("```python\n")[1].split("```")[0])
@@ -72,7 +73,7 @@ def main(dist: Path) -> int:
         python = Path(folder, "env", "bin", "python")
         pip = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
         pins = ("-c", str(CONSTRAINTS)) if CONSTRAINTS.exists() else ()
-        wheels = [f"{built(dist, name, '.whl')}[numba]" for name in NAMES]
+        wheels = [f"{built(dist, name, '.whl')}{EXTRAS.get(name, '[numba]')}" for name in NAMES]
         run(python, empty, *pip, *pins, *wheels)
         try_installed(python, empty)
         try_outside(python, empty, *pip, *pins)

@@ -48,4 +48,7 @@ def test_the_six_tutorials_are_there():
 
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_pages_say_nothing_of_a_figure_on_a_gpu(name):
-    assert not re.search(r"\b(H100|H200|A100|RTX)\b", PAGES[name].read_text())
+    text = re.sub(
+        r"^\.\. autodata:: .*$", "", PAGES[name].read_text(), flags=re.MULTILINE
+    )  # names, no figures
+    assert not re.search(r"\b(H100|H200|A100|RTX)\b", text)

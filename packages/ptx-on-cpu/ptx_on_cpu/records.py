@@ -67,7 +67,7 @@ EXECUTED: Final = np.dtype([("moment", "u8"), ("block", "u4"), ("rank", "u4"), (
 TRACE_ROOM: Final = 1 << 16  # rows that a block collects before the host takes them
 
 # What machine code asks the host for.
-PRINT, ASSERT, ALLOCATE, FREE, TAKE_TRACE = range(5)
+PRINT, ASSERT, TAKE_TRACE = range(3)
 
 # A buffer in global memory. `plain_size`: its bytes if an access needs no look at the rest, else 0; `shadow`:
 # a byte for each of its bytes that says whether it was written, or 0.

@@ -44,10 +44,20 @@ def _text(program: Any, size: Any, read: Any) -> str:
     return content.decode().rstrip("\0")
 
 
-def of_numba(function: Callable[..., Any], arguments: Sequence[Any], checks: Checks = ALL_CHECKS) -> Kernel:
-    """Compile a Python function as numba-cuda does for arguments like these."""
+def of_numba(
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    checks: Checks = ALL_CHECKS,
+    *,
+    has_lines: bool = False,
+) -> Kernel:
+    """Compile a Python function as numba-cuda does for arguments like these; `has_lines`: of its source.
+
+    numba-cuda keeps helpers with line numbers, with which nvJitLink links no kernel of float16 later on.
+    """
+    kinds = tuple(map(_type, arguments))
     with _no_device():
-        ptx, _ = cuda.compile_ptx(function, tuple(map(_type, arguments)), cc=CAPABILITY, lineinfo=True)
+        ptx, _ = cuda.compile_ptx(function, kinds, cc=CAPABILITY, lineinfo=has_lines)
     module = Module(ptx)
     (name,) = module.entries
     return module.kernel(name, checks)

@@ -85,7 +85,9 @@ def test_a_missing_guard_in_python_is_caught_in_its_line():
     arguments = np.ones(1000, "f"), np.zeros(1000, "f")
     of_numba(with_guard, arguments).launch((4,), (256,), list(numba_parameters(arguments)))
     with pytest.raises(LaunchError) as caught:
-        of_numba(without_guard, arguments).launch((4,), (256,), list(numba_parameters(arguments)))
+        of_numba(without_guard, arguments, has_lines=True).launch(
+            (4,), (256,), list(numba_parameters(arguments))
+        )
     line = line_of("broken_kernels.py", "def without_guard", "# here")
     for piece in ("without_guard", "thread (232, 0, 0) of block (3, 0, 0) reads", "4000", f"{line}: `"):
         assert piece in str(caught.value)

@@ -1,4 +1,4 @@
-"""Functions of the host that kernels call: printing, assertions, memory from the heap."""
+"""Functions of the host that kernels call: printing and assertions; and the traces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ class Host:
     def __init__(self) -> None:
         self.printed = ""
         self.assertion = ""
-        self._heap: dict[int, np.ndarray[Any, Any]] = {}
         self._callback = _CALL(self._call)
         self._accesses: list[np.ndarray[Any, Any]] = [np.empty(0, ACCESS)]
         self._executed: list[np.ndarray[Any, Any]] = [np.empty(0, EXECUTED)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ptx_on_cpu.records import ALLOCATE, ASSERT, FREE, IN_GRID, PRINT, TRAP
+from ptx_on_cpu.records import ASSERT, IN_GRID, PRINT, TRAP
 from ptx_on_cpu.translate.function import Translation, emits
 
 # Functions of the CUDA runtime that kernels call and that no module defines.
-_HOST: Final = {"vprintf": PRINT, "__assertfail": ASSERT, "malloc": ALLOCATE, "free": FREE}
+_HOST: Final = {"vprintf": PRINT, "__assertfail": ASSERT}
 _GRID: Final = ("cudaCGGetIntrinsicHandle", "cudaCGSynchronizeGrid", "cudaCGSynchronize")
 BUILTIN: Final = (*_HOST, *_GRID)
 
