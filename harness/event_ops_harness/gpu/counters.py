@@ -27,7 +27,8 @@ from ptx_on_cpu.counters import (
     occupancy,
     resources_of,
 )
-from ptx_on_cpu.counters.traces import ATOMIC, GLOBAL, located
+from ptx_on_cpu.counters.traces import located
+from ptx_on_cpu.records import ATOMIC, GLOBAL
 
 BACKENDS: Final = ("numba_cuda", "warp")
 # What a case may move and do so that the traces of its launches fit into memory; the first one may do more.

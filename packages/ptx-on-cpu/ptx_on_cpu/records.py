@@ -6,6 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
+WARP: Final = 32  # threads
+BARRIERS: Final = 16  # of a block
+
 # What a thread is doing; those up to PAUSED can still come to a meeting.
 RUNNING, IN_WARP, IN_BLOCK, IN_GRID, PAUSED, ENDED, FAULT = range(7)
 
@@ -48,10 +51,14 @@ BLOCK: Final = np.dtype(
         *((name, "u4") for name in ("shared_size", "dynamic", "ntid_x", "ntid_y", "ntid_z")),
         *((name, "u4") for name in ("nctaid_x", "nctaid_y", "nctaid_z", "ctaid_x", "ctaid_y", "ctaid_z")),
         *((name, "u4") for name in ("number", "unfinished", "local_size", "num_accesses", "num_executed")),
-        ("arrived", "u4", (16,)),
+        ("arrived", "u4", (BARRIERS,)),
     ],
     align=True,
 )
+
+# Kinds of accesses, and the spaces that they go to.
+LOAD, STORE, ATOMIC = range(3)
+GLOBAL, SHARED, LOCAL = range(3)
 
 # One access of a thread, in counted launches. `moment`: equal for lanes that a GPU executes together; `kind`:
 # load, store, atomic; `space`: global, shared (`address` is the offset), local (the same).

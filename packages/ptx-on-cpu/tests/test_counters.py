@@ -6,8 +6,7 @@ from traced import Described, accesses, counted, executed
 
 from ptx_on_cpu import Buffer
 from ptx_on_cpu.counters import count
-from ptx_on_cpu.counters.traces import ATOMIC, LOCAL, SHARED, STORE
-from ptx_on_cpu.records import ACCESS
+from ptx_on_cpu.records import ACCESS, ATOMIC, LOCAL, SHARED, STORE
 
 LANES = np.arange(32)
 

@@ -11,8 +11,7 @@ from traced import Described
 
 from ptx_on_cpu import Buffer
 from ptx_on_cpu.counters import count
-from ptx_on_cpu.counters.traces import ATOMIC, GLOBAL, LOAD, LOCAL, SHARED, STORE
-from ptx_on_cpu.records import ACCESS, EXECUTED
+from ptx_on_cpu.records import ACCESS, ATOMIC, EXECUTED, GLOBAL, LOAD, LOCAL, SHARED, STORE
 
 # What an instruction accesses decides on the size, kind and space of all its accesses.
 SIZES = st.sampled_from([1, 2, 4, 8, 16])

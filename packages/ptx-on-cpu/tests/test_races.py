@@ -24,7 +24,7 @@ def engine(events, blocks=BLOCKS, threads=THREADS):
         joins.resume_block(state.address, b, b)
         if name in KINDS:
             t, shared, offset, size, value, flags = given_
-            kind = KINDS[name] | flags | (races.SHARED if shared else 0)
+            kind = KINDS[name] | flags | (races.IN_SHARED if shared else 0)
             cells = shadows[1 + b if shared else 0].ctypes.data
             code = races.note_access(state.address, t, pc, kind, cells, offset, size, value)
             assert code in (0, 1)

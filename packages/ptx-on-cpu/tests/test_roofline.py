@@ -9,8 +9,7 @@ from traced import Described, accesses, executed
 
 from ptx_on_cpu.counters import H100, H200, Counts, Resources, count, estimate
 from ptx_on_cpu.counters.roofline import ASSUMPTIONS
-from ptx_on_cpu.counters.traces import ATOMIC, SHARED, STORE
-from ptx_on_cpu.records import ACCESS
+from ptx_on_cpu.records import ACCESS, ATOMIC, SHARED, STORE
 
 THREADS = 128
 SMALL = Resources(registers=32, shared=0, local=0)

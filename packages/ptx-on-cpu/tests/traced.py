@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptx_on_cpu.counters import Counts, count
-from ptx_on_cpu.counters.traces import GLOBAL, LOAD
-from ptx_on_cpu.records import ACCESS, EXECUTED
+from ptx_on_cpu.records import ACCESS, EXECUTED, GLOBAL, LOAD
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ CLOCK, BASE, KNOWN, FOREIGN, PENDING, WIDE, CLOSE, ROW, HOLDERS, ARRIVED, ARRIVE
     TABLES, TABLES + 13
 )
 HEAD = TABLES + 13
-BARRIERS = 16
 
 
 def to_pointer(typing: Any, address: Any) -> Any:

@@ -9,7 +9,6 @@ from numba.np.numpy_support import carray
 from ptx_on_cpu.checks.clocks import (
     ARRIVED,
     ARRIVED_ROW,
-    BARRIERS,
     BASE,
     BLOCK,
     BLOCKS,
@@ -34,6 +33,7 @@ from ptx_on_cpu.checks.clocks import (
     release,
     table,
 )
+from ptx_on_cpu.records import BARRIERS
 
 
 @njit(cache=True, nogil=True)

@@ -33,9 +33,11 @@ from ptx_on_cpu.checks.clocks import (
     table,
 )
 from ptx_on_cpu.checks.joins import arrived, fence, fenced, read_variable, write_variable
+from ptx_on_cpu.records import ATOMIC, BARRIERS, LOAD, STORE
 
-LOAD, STORE, ATOMIC, BLOCK_ATOMIC, STRONG_LOAD, STRONG_STORE = range(6)
-SHARED, ACQUIRE, RELEASE = 8, 16, 32  # bits of `kind`
+# Kinds beside LOAD, STORE and ATOMIC, and bits that are added to a kind.
+BLOCK_ATOMIC, STRONG_LOAD, STRONG_STORE = range(ATOMIC + 1, ATOMIC + 4)
+IN_SHARED, ACQUIRE, RELEASE = 8, 16, 32
 SHADOW = 3  # int32 of shadow per 4 bytes of data
 NEXT, THREAD, AT, PC, VALUE, MASK, KIND = range(7)
 WIDTH = 7
@@ -76,8 +78,8 @@ class State:
         )
         sizes |= {clocks.KNOWN: running * threads * threads, clocks.ROW: rows * total, clocks.HOLDERS: rows}
         sizes |= {
-            clocks.ARRIVED: running * clocks.BARRIERS * threads,
-            clocks.ARRIVED_ROW: running * clocks.BARRIERS,
+            clocks.ARRIVED: running * BARRIERS * threads,
+            clocks.ARRIVED_ROW: running * BARRIERS,
         }
         sizes |= {RECORD: records * WIDTH, clocks.KEYS: variables * 6}
         self.tables = {place: np.zeros(size, np.int32) for place, size in sizes.items()}
@@ -198,14 +200,14 @@ def note_access(
 ) -> int:
     """Note an access of at most 8 bytes; return 1 if it races with an earlier one, 2 without room, else 0.
 
-    `kind` is one of LOAD to STRONG_STORE with the bits SHARED, ACQUIRE and RELEASE, `cells` the address of
+    `kind` is one of LOAD to STRONG_STORE with the bits IN_SHARED, ACQUIRE and RELEASE, `cells` the address of
     the memory's shadow, `value` the stored bits. The race is then in the head from RACE: 1, space, offset,
     block, rank, pc, kind of the earlier access, the same of this one, and the shadow.
     """
     head = head_of(state)
     records = carray(pointer(head[RECORD]), (head[RECORDS], WIDTH), np.int32)
     bits, kind = kind, kind & 7
-    if kind == BLOCK_ATOMIC and not bits & SHARED:
+    if kind == BLOCK_ATOMIC and not bits & IN_SHARED:
         head[NARROW] = 1
     for c in range(offset // 4, (offset + size + 3) // 4):
         lo, hi = max(offset, 4 * c), min(offset + size, 4 * c + 4)
@@ -217,7 +219,7 @@ def note_access(
         if found:
             r, count = records[found], head[THREADS]
             race = head[RACE : RACE + 12]
-            race[0], race[1], race[2] = 1, 1 if bits & SHARED else 0, offset
+            race[0], race[1], race[2] = 1, 1 if bits & IN_SHARED else 0, offset
             race[3], race[4], race[5], race[6] = r[THREAD] // count, r[THREAD] % count, r[PC], r[KIND]
             race[7], race[8], race[9], race[10], race[11] = head[BLOCK], rank, pc, kind, cells
             return 1

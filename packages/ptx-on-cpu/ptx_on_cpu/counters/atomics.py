@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ptx_on_cpu.counters.traces import SHARED, Trace, begins, issued, order_by
+from ptx_on_cpu.counters.traces import Trace, begins, issued, order_by
+from ptx_on_cpu.records import SHARED
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ptx_on_cpu.counters.traces import ATOMIC, WARP, Trace, begins, issued, order_by, total
+from ptx_on_cpu.counters.traces import Trace, begins, issued, order_by, total
+from ptx_on_cpu.records import ATOMIC, WARP
 
 BANKS: Final = 32  # of 4 bytes
 

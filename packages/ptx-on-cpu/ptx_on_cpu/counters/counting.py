@@ -13,20 +13,8 @@ from ptx_on_cpu.counters.atomics import contention_of
 from ptx_on_cpu.counters.banks import wavefronts_of
 from ptx_on_cpu.counters.counts import PER_INSTRUCTION, Counts, Traffic
 from ptx_on_cpu.counters.sectors import SECTOR, Transfers, distinct_sectors, interleaved, requests_of
-from ptx_on_cpu.counters.traces import (
-    ATOMIC,
-    GLOBAL,
-    LOCAL,
-    SHARED,
-    Instruction,
-    Trace,
-    begins,
-    issued,
-    located,
-    order_by,
-    rows_of,
-    total,
-)
+from ptx_on_cpu.counters.traces import Instruction, Trace, begins, issued, located, order_by, rows_of, total
+from ptx_on_cpu.records import ATOMIC, GLOBAL, LOCAL, SHARED
 
 
 def count(

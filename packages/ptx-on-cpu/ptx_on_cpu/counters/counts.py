@@ -14,7 +14,8 @@ from ptx_on_cpu.counters.atomics import Contention
 from ptx_on_cpu.counters.kinds import kind_of
 from ptx_on_cpu.counters.sectors import Transfers
 from ptx_on_cpu.counters.table import aligned
-from ptx_on_cpu.counters.traces import WARP, Instruction
+from ptx_on_cpu.counters.traces import Instruction
+from ptx_on_cpu.records import WARP
 
 # One row per instruction. `threads`, `warps`: how often threads executed it and warps issued it.
 PER_INSTRUCTION: Final = np.dtype(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ptx_on_cpu.counters.traces import WARP
+from ptx_on_cpu.records import WARP
 
 
 @dataclass(frozen=True)

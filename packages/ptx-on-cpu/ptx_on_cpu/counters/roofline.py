@@ -9,7 +9,7 @@ from ptx_on_cpu.counters.counts import Counts
 from ptx_on_cpu.counters.occupancy import Occupancy, occupancy
 from ptx_on_cpu.counters.resources import Resources
 from ptx_on_cpu.counters.table import aligned
-from ptx_on_cpu.counters.traces import WARP
+from ptx_on_cpu.records import WARP
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ptx_on_cpu.counters.traces import LOAD, STORE, WARP, Flags, Trace, begins, issued, order_by
+from ptx_on_cpu.counters.traces import Flags, Trace, begins, issued, order_by
+from ptx_on_cpu.records import LOAD, STORE, WARP
 
 SECTOR: Final = 32  # bytes
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ptx_on_cpu.buffers import Buffer
+from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, Buffer
+from ptx_on_cpu.records import WARP
 
 Trace = NDArray[Any]  # of ACCESS or EXECUTED
 Flags = NDArray[np.bool_]
-
-WARP: Final = 32  # threads
-
-LOAD, STORE, ATOMIC = 0, 1, 2  # kind
-GLOBAL, SHARED, LOCAL = 0, 1, 2  # space
 
 
 class Instruction(Protocol):
@@ -77,5 +73,5 @@ def located(accesses: Trace, buffers: Sequence[Buffer]) -> tuple[Trace, NDArray[
     offset[known] -= starts[place[known]]
     found[known] = np.array(by_start, np.intp)[place[known]]
     moved = accesses.copy()
-    moved["address"] = found.astype(np.uint64) << 48 | offset & (1 << 48) - 1
+    moved["address"] = found.astype(np.uint64) << ADDRESS_BITS | offset & ADDRESS_MASK
     return moved, found

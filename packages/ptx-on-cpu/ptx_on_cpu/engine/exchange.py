@@ -8,9 +8,8 @@ import numpy as np
 from numba import njit
 
 from ptx_on_cpu.checks.joins import joined
-from ptx_on_cpu.records import IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING
+from ptx_on_cpu.records import IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING, WARP
 
-WARP: Final = 32
 UP: Final = MEETINGS.index("shfl.up")
 DOWN: Final = MEETINGS.index("shfl.down")
 BFLY: Final = MEETINGS.index("shfl.bfly")

@@ -15,8 +15,9 @@ from numba.extending import intrinsic
 
 from ptx_on_cpu.checks.joins import begin_block, end_block, joined_grid, resume_block
 from ptx_on_cpu.checks.races import forget
-from ptx_on_cpu.engine.exchange import ACTIVE, WARP, compiled, has_met, meet_in_block, meet_in_warp
+from ptx_on_cpu.engine.exchange import ACTIVE, compiled, has_met, meet_in_block, meet_in_warp
 from ptx_on_cpu.records import (
+    BARRIERS,
     DEADLOCK,
     DIVERGED,
     ENDED,
@@ -29,9 +30,9 @@ from ptx_on_cpu.records import (
     PAUSED,
     RUNNING,
     TOO_LARGE,
+    WARP,
 )
 
-BARRIERS: Final = 16
 # What `_step` says of a block.
 AGAIN, YIELDED, AT_GRID, FINISHED, FAILED = range(5)
 # After so many pauses of all threads without another event, the next block begins.

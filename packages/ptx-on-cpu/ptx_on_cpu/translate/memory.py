@@ -9,16 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ptx_on_cpu.checks.races import (
-    ACQUIRE,
-    ATOMIC,
-    BLOCK_ATOMIC,
-    LOAD,
-    RELEASE,
-    STORE,
-    STRONG_LOAD,
-    STRONG_STORE,
-)
+from ptx_on_cpu.checks.races import ACQUIRE, BLOCK_ATOMIC, RELEASE, STRONG_LOAD, STRONG_STORE
+from ptx_on_cpu.records import ATOMIC, LOAD, STORE
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import floats
 from ptx_on_cpu.translate.function import Translation, emits

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW
-from ptx_on_cpu.checks.races import SHARED
+from ptx_on_cpu.checks.races import IN_SHARED
 from ptx_on_cpu.records import (
     ACCESS,
     BLOCK,
@@ -56,7 +56,7 @@ _NUMBERS: Final = {
     "EXECUTED_SIZE": EXECUTED.itemsize,
     "TRACE_ROOM": TRACE_ROOM,
     "TAKE_TRACE": TAKE_TRACE,
-    "IN_SHARED": SHARED,
+    "IN_SHARED": IN_SHARED,
     "RACE": RACE,
     "NO_ROOM": NO_ROOM,
 }
