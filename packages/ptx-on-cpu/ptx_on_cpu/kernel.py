@@ -19,7 +19,6 @@ from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.jit import compiled
 from ptx_on_cpu.errors import LaunchError
 from ptx_on_cpu.explain import explain
-from ptx_on_cpu.flow import Flow
 from ptx_on_cpu.order import blocks_are_independent
 from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.program import Function, Instruction
@@ -88,9 +87,11 @@ class Kernel:
         self._function, self._layout, self._variables = function, layout, tuple(variables)
         self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
         self._is_independent = blocks_are_independent(function)
-        translated = translation(function, layout, Options(checks.initialised, checks.races, counted))
+        translated = translation(function, layout, Options(checks.races, counted))
         body = translated.whole()
         self._frame_size = translated.frame_size
+        # The instructions of each basic block, by their numbers, by the first of them.
+        self.basic_blocks = {pcs.start: tuple(pcs) for pcs in translated.flow.blocks}
         text = "\n".join([body, runtime(body), *sorted(translated.text.declared.values())])
         self._code = compiled(text, objects)
 
@@ -98,11 +99,6 @@ class Kernel:
     def instructions(self) -> tuple[Instruction, ...]:
         """Return its instructions; device functions are in the place of their calls."""
         return tuple(self._function.body)
-
-    @functools.cached_property
-    def basic_blocks(self) -> dict[int, tuple[int, ...]]:
-        """Return the instructions of each basic block, by their numbers, by the first of them."""
-        return {pcs.start: tuple(pcs) for pcs in Flow.of(self._function).blocks}
 
     @property
     def parameter_sizes(self) -> list[int]:

@@ -12,7 +12,7 @@ from ptx_on_cpu.translate.function import Translation, emits
 def _logic(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind = parts[-1]
     a, b = (t.get(operand, kind) for operand in operands[1:])
-    t.set(operands[0], t.text.new(f"{t.function.body[t.pc].name} i{width(kind)} {a}, {b}"), kind)
+    t.set(operands[0], t.text.new(f"{t.name} i{width(kind)} {a}, {b}"), kind)
 
 
 @emits("not")
@@ -48,7 +48,7 @@ def _amount(t: Translation, operand: str, bits: int, most: int) -> str:
 @emits("shl", "shr")
 def _shift(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     kind, bits = parts[-1], width(parts[-1])
-    is_left = t.function.body[t.pc].name == "shl"
+    is_left = t.name == "shl"
     how = "shl" if is_left else "ashr" if kind[0] == "s" else "lshr"
     amount = _amount(t, operands[2], bits, bits)
     t.set(operands[0], shifted(t, how, bits, t.get(operands[1], kind), amount), kind)
@@ -178,7 +178,7 @@ def _logic_of_three(t: Translation, parts: list[str], operands: Sequence[str]) -
 
 @emits("popc", "clz", "brev")
 def _count(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind, bits, how = parts[-1], width(parts[-1]), t.function.body[t.pc].name
+    kind, bits, how = parts[-1], width(parts[-1]), t.name
     names = {"popc": "ctpop", "clz": "ctlz", "brev": "bitreverse"}
     more: Sequence[str] = ["i1 false"] if how == "clz" else ()
     value = t.text.intrinsic(names[how], f"i{bits}", t.get(operands[1], kind), more=more)

@@ -99,7 +99,7 @@ class Translation(Operands):
             self.text.label(f"then{self.pc}")
         emitter = EMITTERS.get(each.name)
         if emitter is None:
-            raise self.unsupported(f"instruction {each.opcode}")
+            raise self.refused()
         emitter(self, each.parts, each.operands)
         if each.guard:
             self.text.label(f"else{self.pc}")

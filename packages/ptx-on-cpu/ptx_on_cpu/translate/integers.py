@@ -2,53 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import floats
-from ptx_on_cpu.translate.function import Translation, emits
+from ptx_on_cpu.translate.function import Emitter, Translation, emits
 
 FLOAT_KINDS: Final = ("f16", "bf16", "f16x2", "bf16x2", "f32", "f64")
-_OPERATIONS: Final = {"add": "add", "sub": "sub", "mul": "mul", "mad": "fma", "fma": "fma", "div": "div"}
 
 
-def arithmetic(t: Translation, how: str, parts: list[str], operands: Sequence[str]) -> bool:
-    """Translate an operation on floats; return False where the type is another."""
-    kind = parts[-1]
-    if kind not in FLOAT_KINDS:
-        return False
+@emits("sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "rcp", "tanh", "copysign")
+def _floats(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+    kind, how = parts[-1], {"mad": "fma"}.get(t.name, t.name)
     values = [t.get(operand, kind) for operand in operands[1:]]
     t.set(operands[0], floats.arithmetic(t.text, how, kind, parts, values), kind)
-    return True
 
 
-@emits("add", "sub")
+def emits_arithmetic(*names: str) -> Callable[[Emitter], Emitter]:
+    """Register the function that translates instructions of these names for integers; floats have one."""
+
+    def register(of_integers: Emitter) -> Emitter:
+        @emits(*names)
+        def emitter(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+            (_floats if parts[-1] in FLOAT_KINDS else of_integers)(t, parts, operands)
+
+        return emitter
+
+    return register
+
+
+@emits_arithmetic("add", "sub")
 def _sum(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    how, kind = t.function.body[t.pc].name, parts[-1]
-    if arithmetic(t, how, parts, operands):
-        return
+    how, kind = t.name, parts[-1]
     a, b = (t.get(operand, kind) for operand in operands[1:])
     if "cc" in parts:
         _carried(t, parts, operands[0], a, b, with_carry=False, minus=how == "sub")
     elif kind in ("u16x2", "s16x2"):
-        t.set(operands[0], _by_halves(t, how, a, b), "b32")
+        x, y = _halves(t, a), _halves(t, b)
+        t.set(operands[0], _whole(t, t.text.new(f"{how} <2 x i16> {x}, {y}")), "b32")
     elif "sat" in parts:
         t.set(operands[0], t.text.intrinsic(f"s{how}.sat", "i32", a, b), kind)
     else:
         t.set(operands[0], t.text.new(f"{how} i{width(kind)} {a}, {b}"), kind)
 
 
-def _by_halves(t: Translation, how: str, a: str, b: str) -> str:
-    """Return the result for two 16-bit numbers in each of a and b."""
-    x, y = (t.text.new(f"bitcast i32 {value} to <2 x i16>") for value in (a, b))
-    return t.text.new(f"bitcast <2 x i16> {t.text.new(f'{how} <2 x i16> {x}, {y}')} to i32")
+def _halves(t: Translation, value: str) -> str:
+    """Return the two numbers of 16 bits in one of 32 as a vector."""
+    return t.text.new(f"bitcast i32 {value} to <2 x i16>")
+
+
+def _whole(t: Translation, halves: str) -> str:
+    """Return two numbers of 16 bits in one of 32."""
+    return t.text.new(f"bitcast <2 x i16> {halves} to i32")
 
 
 @emits("addc", "subc")
 def _sum_with_carry(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     a, b = (t.get(operand, parts[-1]) for operand in operands[1:])
-    minus = t.function.body[t.pc].name == "subc"
+    minus = t.name == "subc"
     _carried(t, parts, operands[0], a, b, with_carry=True, minus=minus)
 
 
@@ -82,19 +94,16 @@ def _product(t: Translation, parts: list[str], a: str, b: str) -> tuple[str, str
     return t.text.resized(t.text.new(f"lshr i{2 * bits} {whole}, {bits}"), 2 * bits, bits), kind
 
 
-@emits("mul")
+@emits_arithmetic("mul")
 def _multiply(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    if not arithmetic(t, "mul", parts, operands):
-        t.set(operands[0], *_product(t, parts, operands[1], operands[2]))
+    t.set(operands[0], *_product(t, parts, operands[1], operands[2]))
 
 
-@emits("mad", "fma", "madc")
+@emits_arithmetic("mad", "fma", "madc")
 def _multiply_add(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    if arithmetic(t, "fma", parts, operands):
-        return
     value, kind = _product(t, parts, operands[1], operands[2])
     other = t.get(operands[3], kind)
-    with_carry = t.function.body[t.pc].name == "madc"
+    with_carry = t.name == "madc"
     if with_carry or "cc" in parts:
         _carried(t, parts, operands[0], value, other, with_carry=with_carry)
     elif "sat" in parts:
@@ -132,12 +141,10 @@ def _absolute_difference(t: Translation, parts: list[str], operands: Sequence[st
     t.set(operands[0], t.text.new(f"add i{bits} {c}, {value}"), kind)
 
 
-@emits("div", "rem")
+@emits_arithmetic("div", "rem")
 def _divide(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Divide; where a processor would trap and a GPU gives any number, x / 0 is -1, and x % 0 is x."""
-    how, kind = t.function.body[t.pc].name, parts[-1]
-    if arithmetic(t, how, parts, operands):
-        return
+    how, kind = t.name, parts[-1]
     new, mine, is_signed = t.text.new, f"i{width(kind)}", kind[0] == "s"
     a, b = (t.get(operand, kind) for operand in operands[1:])
     is_zero = new(f"icmp eq {mine} {b}, 0")
@@ -153,20 +160,18 @@ def _divide(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     t.set(operands[0], value, kind)
 
 
-@emits("min", "max")
+@emits_arithmetic("min", "max")
 def _least_or_greatest(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    how, kind = t.function.body[t.pc].name, parts[-1]
-    if arithmetic(t, how, parts, operands):
-        return
+    how, kind = t.name, parts[-1]
     a, b = (t.get(operand, kind) for operand in operands[1:])
     name = f"{'s' if kind[0] == 's' else 'u'}{how}"
     if kind.endswith("x2"):
-        x, y = (t.text.new(f"bitcast i32 {value} to <2 x i16>") for value in (a, b))
-        found = t.text.call(f"llvm.{name}.v2i16", "<2 x i16>", f"<2 x i16> {x}", f"<2 x i16> {y}")
+        vectors = [f"<2 x i16> {_halves(t, value)}" for value in (a, b)]
+        found = t.text.call(f"llvm.{name}.v2i16", "<2 x i16>", *vectors)
         if "relu" in parts:
             none = "<2 x i16> zeroinitializer"
             found = t.text.call("llvm.smax.v2i16", "<2 x i16>", f"<2 x i16> {found}", none)
-        t.set(operands[0], t.text.new(f"bitcast <2 x i16> {found} to i32"), "b32")
+        t.set(operands[0], _whole(t, found), "b32")
         return
     value = t.text.intrinsic(name, f"i{width(kind)}", a, b)
     if "relu" in parts:
@@ -174,11 +179,9 @@ def _least_or_greatest(t: Translation, parts: list[str], operands: Sequence[str]
     t.set(operands[0], value, kind)
 
 
-@emits("abs", "neg")
+@emits_arithmetic("abs", "neg")
 def _sign(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    how, kind = t.function.body[t.pc].name, parts[-1]
-    if arithmetic(t, how, parts, operands):
-        return
+    how, kind = t.name, parts[-1]
     value, mine = t.get(operands[1], kind), f"i{width(kind)}"
     if how == "abs":
         found = t.text.intrinsic("abs", mine, value, more=["i1 false"])
@@ -187,17 +190,12 @@ def _sign(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     t.set(operands[0], found, kind)
 
 
-@emits("sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "rcp", "tanh", "copysign")
-def _function(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    arithmetic(t, t.function.body[t.pc].name, parts, operands)
-
-
 @emits("dp4a", "dp2a")
 def _dot_product(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Add products of 4 bytes with 4 bytes, or of 2 halves with 2 bytes, to the third operand."""
     a_kind, b_kind = parts[-2:]
     a, b, total = (t.get(operand, "b32") for operand in operands[1:])
-    count = 4 if t.function.body[t.pc].name == "dp4a" else 2
+    count = 4 if t.name == "dp4a" else 2
     first = 2 if "hi" in parts else 0
     for i in range(count):
         x = _field(t, a, i * 32 // count, 32 // count, a_kind)

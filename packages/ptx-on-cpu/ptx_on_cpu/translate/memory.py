@@ -128,11 +128,11 @@ def _volatile(parts: list[str]) -> str:
 
 @emits("atom", "red")
 def _atomic(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    result, address, *given = operands if t.function.body[t.pc].name == "atom" else ("_", *operands)
+    result, address, *given = operands if t.name == "atom" else ("_", *operands)
     kind = parts[-1]
     how = next(part for part in parts if part in _ATOMIC)
     if width(kind) == 128 or any(part.startswith("v") and part[1:].isdigit() for part in parts):
-        raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
+        raise t.refused()
     pointer = place(t, address, parts[:-1], width(kind) // 8, ATOMIC)
     _watch(t, address, parts[:-1], 0, width(kind) // 8, ATOMIC, "0")
     bits = f"i{width(kind)}"
@@ -200,7 +200,7 @@ def _is_in_space(t: Translation, parts: list[str], operands: Sequence[str]) -> N
 def _copy(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Copy from global to shared memory at once: to wait for the copy is then to do nothing."""
     if parts[0] != "async" or "bulk" in parts or "mbarrier" in parts:
-        raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
+        raise t.refused()
     if parts[1] in ("commit_group", "wait_group", "wait_all"):
         return
     size = int(operands[2])
@@ -226,7 +226,7 @@ def _copy(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
 @emits("membar", "fence", "prefetch", "prefetchu", "discard", "applypriority")
 def _order(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     """Order accesses, as the host's processors see them, too."""
-    if t.function.body[t.pc].name in ("membar", "fence"):
+    if t.name in ("membar", "fence"):
         t.text.do("fence seq_cst")
         if t.options.races:
             t.text.do(f"call void @fenced(ptr %block, ptr %thread, i64 {int('cta' not in parts)})")

@@ -33,11 +33,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Options:
-    """Beside bounds, which always are: check `initialised` reads and `races`; `counted`: leave traces."""
+    """Code that a kernel has beside its own: to watch for `races`, to leave traces where it is `counted`."""
 
-    initialised: bool = False
-    races: bool = False
-    counted: bool = False
+    races: bool
+    counted: bool
 
 
 class Operands:
@@ -54,6 +53,15 @@ class Operands:
         place = f" (at {line})" if line else ""
         name = readable(self.function.name)
         return UnsupportedError(f"kernel '{name}' has {what}, which cannot run on a CPU{place}")
+
+    @property
+    def name(self) -> str:
+        """Return the name of the instruction that is being translated."""
+        return self.function.body[self.pc].name
+
+    def refused(self) -> UnsupportedError:
+        """Return the error for an instruction that this package cannot do."""
+        return self.unsupported(f"instruction {self.function.body[self.pc].opcode}")
 
     def read(self, record: str, name: str) -> str:
         """Return a field of the record `block` or `thread`."""

@@ -37,7 +37,7 @@ def _wide(t: Translation, operand: str, kind: str) -> str:
 
 @emits("bar", "barrier")
 def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    is_aligned = int(t.function.body[t.pc].name == "bar" or "aligned" in parts)
+    is_aligned = int(t.name == "bar" or "aligned" in parts)
     how = next((part for part in parts if part in ("warp", "sync", "red", "arrive")), "")
     if how == "warp":
         _meet(t, "warp.sync", IN_WARP, mask=t.get(operands[0], "b32"))
@@ -61,7 +61,7 @@ def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
         if t.options.races:
             t.text.do(f"call void @arrival(ptr %block, ptr %thread, i32 {number})")
     else:
-        raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
+        raise t.refused()
 
 
 @emits("shfl")
@@ -90,7 +90,7 @@ def _match(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
 @emits("redux")
 def _reduce(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     if parts[-1] == "f32":
-        raise t.unsupported(f"instruction {t.function.body[t.pc].opcode}")
+        raise t.refused()
     how = next(part for part in parts if part in ("add", "min", "max", "and", "or", "xor"))
     value, mask = _wide(t, operands[1], parts[-1]), t.get(operands[2], "b32")
     _meet(t, f"redux.{how}", IN_WARP, operands[0], value=value, mask=mask)
