@@ -74,20 +74,25 @@ class Buffers:
         inside = (b for b in self._buffers[1:] if b.address <= address < b.address + b.size)
         return next(inside, None)
 
-    def table(self, initialised: bool, races: Callable[[Buffer], int] | None) -> np.ndarray[Any, Any]:
+    def table(self, initialised: bool, races: Callable[[int, int], int] | None) -> np.ndarray[Any, Any]:
         """Return the table for machine code.
 
-        `initialised`: with a shadow of what was not written yet; `races`: gives the shadow for races.
+        `initialised`: with a shadow of what was not written yet; `races`: gives the address of the shadow for
+        races, by the address and the size of memory. Buffers that begin at one address share their shadows.
         """
         table = np.zeros(len(self._buffers), BUFFER)
+        sizes: dict[int, int] = {}
+        for buffer in self._buffers:
+            sizes[buffer.address] = max(buffer.size, sizes.get(buffer.address, 0))
         for row, buffer in zip(table, self._buffers, strict=True):
+            size = sizes[buffer.address]
             row["first"], row["end"] = buffer.address, buffer.address + buffer.size
             row["read_only"] = buffer.is_read_only
             if initialised and not buffer.is_written:
-                shadow = self._shadows.setdefault(buffer.address, np.zeros(buffer.size, np.uint8))
+                shadow = self._shadows.setdefault(buffer.address, np.zeros(size, np.uint8))
                 row["shadow"] = shadow.ctypes.data
             if races is not None:
-                row["races"] = races(buffer)
+                row["races"] = races(buffer.address, size)
             if not row["shadow"] and not buffer.is_read_only:
                 row["plain_size"] = buffer.size
         return table

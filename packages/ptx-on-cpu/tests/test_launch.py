@@ -52,6 +52,25 @@ def test_an_address_without_a_buffer_is_refused_and_one_that_is_known_is_not():
     np.testing.assert_array_equal(y, np.arange(32))
 
 
+ONE_WRITES_ONE_READS = """
+    ld.param.u64 %rd5, [whole];
+    setp.eq.u32 %p1, %r2, 0;
+    @%p1 st.global.u32 [%rd1], %r2;
+    @!%p1 ld.global.u32 %r6, [%rd5];
+"""
+
+
+def test_a_race_is_found_through_two_buffers_that_begin_at_one_address():
+    y = np.zeros(64, np.int32)
+    text = module(kernel(PLACE + ONE_WRITES_ONE_READS, parameters("y", "whole")))
+    made = Module(text).kernel("k", Checks(races=True))
+    buffers = made.buffers()
+    sizes = {"part": 4, "whole": y.nbytes}
+    pointers = [buffers.add(Buffer(name, y.ctypes.data, size)) for name, size in sizes.items()]
+    with pytest.raises(LaunchError, match="race at byte 0 of whole"):
+        made.launch((1,), (2,), [pointer.to_bytes(8, "little") for pointer in pointers], buffers=buffers)
+
+
 def test_variables_last_from_launch_to_launch():
     count = module(
         ".global .align 4 .u32 counter = 5;",

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from ptx_on_cpu.buffers import Buffer
 from ptx_on_cpu.checks.clocks import FORGOTTEN, RACE
 from ptx_on_cpu.checks.races import SHADOW, State, entry_points, shadow
 
@@ -25,7 +24,7 @@ class Watch:
         self._state = State(blocks, threads, min(ROWS, blocks), rows=vectors)
         cells = -(-max(shared, 1) // _CELL)
         self._shared: Array = np.zeros((min(ROWS, blocks), cells, SHADOW), np.int32)
-        self._shadows: dict[tuple[int, int], Array] = {}
+        self._shadows: dict[int, Array] = {}
 
     @property
     def address(self) -> int:
@@ -49,12 +48,11 @@ class Watch:
             "shared_races": np.uint64(self._shared.ctypes.data) + places,
         }
 
-    def shadow_of(self, buffer: Buffer) -> int:
-        """Return the address of a buffer's shadow; names of one piece of memory share it."""
-        key = buffer.address, buffer.size
-        if key not in self._shadows:
-            self._shadows[key] = shadow(buffer.size)
-        return self._shadows[key].ctypes.data
+    def shadow_of(self, address: int, size: int) -> int:
+        """Return the address of the shadow of memory."""
+        if address not in self._shadows:
+            self._shadows[address] = shadow(size)
+        return self._shadows[address].ctypes.data
 
     @property
     def race(self) -> tuple[int, ...]:

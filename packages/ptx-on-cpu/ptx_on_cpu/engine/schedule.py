@@ -33,8 +33,8 @@ from ptx_on_cpu.records import (
     WARP,
 )
 
-# What `_step` says of a block.
-AGAIN, YIELDED, AT_GRID, FINISHED, FAILED = range(5)
+# What comes next for a block.
+AGAIN, YIELDED, AT_GRID, FINISHED, FAILED, SPLIT = range(6)
 # After so many pauses of all threads without another event, the next block begins.
 _PATIENCE_OF_A_BLOCK: Final = 4
 _GARBAGE: Final = 0xFF  # in shared memory at first: nobody may count on what is there
@@ -134,6 +134,24 @@ def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> N
 
 
 @compiled
+def _advance(run: int, frame_size: int, blocks: Any, threads: Any, row: int, is_new: bool, races: Any) -> Any:
+    """Run the block of a row until nothing of it goes on; return what comes next, and if threads have met."""
+    at, first = blocks[row:].ctypes.data, threads[row].ctypes.data
+    if races is not None:
+        resume_block(races, blocks[row].number, row)
+    has_met, fresh = False, np.int64(is_new)
+    while _call(run, at, first, threads.shape[1], frame_size, fresh):
+        fresh = 0
+        if _diverged(blocks[row], threads[row]):
+            return SPLIT, has_met
+        said = _release(blocks[row], threads[row], races)
+        if said != AGAIN:
+            return said, has_met
+        has_met = True
+    return FINISHED, has_met
+
+
+@compiled
 def run_blocks(
     run: int,
     frame_size: int,
@@ -163,7 +181,7 @@ def run_blocks(
         return TOO_LARGE, 0
     while next_block < len(order) or unfinished:
         goes_on = False  # without another block
-        for row in range(room):
+        for row in range(used):
             goes_on |= is_busy[row] and not is_at_grid[row] and quiet[row] < _PATIENCE_OF_A_BLOCK
         if next_block < len(order) and unfinished < room and (all_at_once or not goes_on):
             row = 0
@@ -175,43 +193,32 @@ def run_blocks(
             _begin(blocks[row], threads[row], order[next_block], shared[row], shadow[row])
             if races is not None:
                 begin_block(races, order[next_block], row)
-            is_new[row] = True
-            is_busy[row], is_at_grid[row], quiet[row] = True, False, 0
+            is_busy[row], is_new[row], is_at_grid[row], quiet[row] = True, True, False, 0
             next_block += 1
             unfinished += 1
             if all_at_once and next_block < len(order):
                 continue
         stuck = True
-        for row in range(room):
+        for row in range(used):
             if not is_busy[row] or is_at_grid[row]:
                 continue
             stuck = False
-            said = AGAIN
-            if races is not None:
-                resume_block(races, blocks[row].number, row)
-            while said == AGAIN:
-                at, first = blocks[row:].ctypes.data, threads[row].ctypes.data
-                left = _call(run, at, first, threads.shape[1], frame_size, np.int64(is_new[row]))
-                is_new[row] = False
-                if left == 0:
-                    said = FINISHED
-                    break
-                if _diverged(blocks[row], threads[row]):
-                    return DIVERGED, row
-                said = _release(blocks[row], threads[row], races)
-                quiet[row] = quiet[row] + 1 if said == YIELDED else 0
+            said, has_met = _advance(run, frame_size, blocks, threads, row, is_new[row], races)
+            is_new[row] = False
+            quiet[row] = (0 if has_met else quiet[row]) + (said == YIELDED)
+            if said == SPLIT:
+                return DIVERGED, row
+            if said == FAILED:
+                return _reason(threads[row]), row
+            if quiet[row] > patience:
+                return ENDLESS, row
+            is_at_grid[row] = said == AT_GRID
             if said == FINISHED:
                 is_busy[row] = False
                 unfinished -= 1
                 if races is not None:
                     end_block(races)
                     forget(races, blocks[row].shared_races, blocks[row].shared_size)
-            elif said == AT_GRID:
-                is_at_grid[row] = True
-            elif said == FAILED:
-                return _reason(threads[row]), row
-            elif quiet[row] > patience:
-                return ENDLESS, row
         if stuck:
             if next_block < len(order) and unfinished < room:
                 continue
@@ -219,13 +226,19 @@ def run_blocks(
                 return TOO_LARGE, 0
             if races is not None:
                 joined_grid(races)
-            for row in range(room):
+            for row in range(used):
                 if is_at_grid[row]:
+                    _leave_grid(threads[row])
                     is_at_grid[row] = False
-                    for i in range(threads.shape[1]):
-                        if threads[row, i].status == IN_GRID:
-                            threads[row, i].status = RUNNING
     return FINE, 0
+
+
+@compiled
+def _leave_grid(threads: Any) -> None:
+    """Let threads go on that have waited for the whole grid."""
+    for i in range(len(threads)):
+        if threads[i].status == IN_GRID:
+            threads[i].status = RUNNING
 
 
 @compiled

@@ -184,8 +184,8 @@ def _generic_address(t: Translation, parts: list[str], operands: Sequence[str]) 
     value, kind = t.get(operands[1], "u64"), parts[-1]
     space = parts[1] if parts[0] == "to" else parts[0]
     if space in ("shared", "local"):
-        how = "from" if parts[0] == "to" else "to"
-        value = t.text.new(f"call i64 @{space}_{how}_generic(i64 {value})")
+        function = "from_generic" if parts[0] == "to" else f"{space}_to_generic"
+        value = t.text.new(f"call i64 @{function}(i64 {value})")
     t.set(operands[0], value, "u64" if kind.endswith("64") else kind)
 
 

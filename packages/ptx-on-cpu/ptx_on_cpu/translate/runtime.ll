@@ -42,11 +42,7 @@ define internal i64 @local_to_generic(i64 %a) alwaysinline {
   %r = or i64 %a, {LOCAL_BASE}
   ret i64 %r
 }
-define internal i64 @shared_from_generic(i64 %a) alwaysinline {
-  %r = and i64 %a, {MASK}
-  ret i64 %r
-}
-define internal i64 @local_from_generic(i64 %a) alwaysinline {
+define internal i64 @from_generic(i64 %a) alwaysinline {
   %r = and i64 %a, {MASK}
   ret i64 %r
 }
@@ -99,6 +95,30 @@ found:
   ret i64 %i
 none:
   ret i64 0
+}
+
+; The number of the buffer that an address is for.
+define internal i64 @number_of(ptr %block, i64 %address) {
+  %given = lshr i64 %address, {BITS}
+  %untagged = icmp eq i64 %given, 0
+  br i1 %untagged, label %search, label %known
+search:
+  %found = call i64 @buffer_around(ptr %block, i64 %address)
+  ret i64 %found
+known:
+  ret i64 %given
+}
+
+; The space of an access: that of its instruction, or of its address where the instruction leaves it open.
+define internal i32 @space_of(i64 %address, i32 %space) {
+  %number = lshr i64 %address, {BITS}
+  %is_shared = icmp eq i64 %number, {SHARED}
+  %is_local = icmp eq i64 %number, {LOCAL}
+  %generic = icmp eq i32 %space, 3
+  %x = select i1 %is_local, i32 2, i32 0
+  %y = select i1 %is_shared, i32 1, i32 %x
+  %found = select i1 %generic, i32 %y, i32 %space
+  ret i32 %found
 }
 
 ; Check a read of bytes that may not have been written, or note that they are now.
@@ -160,15 +180,8 @@ slow:
   ret ptr %found
 }
 define internal ptr @checked_place(ptr %block, ptr %thread, ptr %frame, i64 %address, i64 %size, i32 %kind, i32 %pc) noinline {
-  %given = lshr i64 %address, {BITS}
   %a = and i64 %address, {MASK}
-  %untagged = icmp eq i64 %given, 0
-  br i1 %untagged, label %search, label %known
-search:
-  %found = call i64 @buffer_around(ptr %block, i64 %a)
-  br label %known
-known:
-  %number = phi i64 [%given, %0], [%found, %search]
+  %number = call i64 @number_of(ptr %block, i64 %address)
   %np = getelementptr i8, ptr %block, i64 {block.num_buffers}
   %count = load i64, ptr %np
   %valid = icmp ult i64 %number, %count
@@ -326,7 +339,7 @@ define internal i64 @host_function(ptr %block, ptr %thread, ptr %frame, i32 %wha
   %r = call i64 %function(i32 %what, ptr %block, ptr %thread, i64 %x, i64 %y)
   ret i64 %r
 }
-define internal void @arrive(ptr %block, ptr %thread, i32 %number, i32 %count) {
+define internal void @arrive(ptr %block, i32 %number) {
   %ap = getelementptr i8, ptr %block, i64 {block.arrived}
   %n = zext i32 %number to i64
   %o = mul i64 %n, 4
@@ -369,31 +382,16 @@ none:
 
 ; Have the watch look at an access; a thread whose access races with another one ends with a fault.
 define internal i1 @races(ptr %block, ptr %thread, i64 %address, i64 %size, i32 %kind, i32 %pc, i64 %value, i32 %space) noinline {
-  %given = lshr i64 %address, {BITS}
   %a = and i64 %address, {MASK}
-  %generic = icmp eq i32 %space, 3
-  %is_local = icmp eq i64 %given, {LOCAL}
-  %local = and i1 %generic, %is_local
-  br i1 %local, label %none, label %look
-look:
-  %is_shared = icmp eq i64 %given, {SHARED}
-  %by_address = and i1 %generic, %is_shared
-  %by_name = icmp eq i32 %space, 1
-  %shared = or i1 %by_address, %by_name
-  br i1 %shared, label %in_shared, label %in_global
+  %where = call i32 @space_of(i64 %address, i32 %space)
+  switch i32 %where, label %in_global [i32 1, label %in_shared i32 2, label %none]
 in_shared:
   %cp = getelementptr i8, ptr %block, i64 {block.shared_races}
   %own = load i64, ptr %cp
   %marked = or i32 %kind, {IN_SHARED}
   br label %ask
 in_global:
-  %untagged = icmp eq i64 %given, 0
-  br i1 %untagged, label %search, label %known
-search:
-  %found = call i64 @buffer_around(ptr %block, i64 %a)
-  br label %known
-known:
-  %number = phi i64 [%given, %in_global], [%found, %search]
+  %number = call i64 @number_of(ptr %block, i64 %address)
   %row = call ptr @row(ptr %block, i64 %number)
   %first = load i64, ptr %row
   %xp = getelementptr i8, ptr %row, i64 {buffer.races}
@@ -401,9 +399,9 @@ known:
   %offset = sub i64 %a, %first
   br label %ask
 ask:
-  %cells = phi i64 [%own, %in_shared], [%of_buffer, %known]
-  %at = phi i64 [%a, %in_shared], [%offset, %known]
-  %how = phi i32 [%marked, %in_shared], [%kind, %known]
+  %cells = phi i64 [%own, %in_shared], [%of_buffer, %in_global]
+  %at = phi i64 [%a, %in_shared], [%offset, %in_global]
+  %how = phi i32 [%marked, %in_shared], [%kind, %in_global]
   %fp = getelementptr i8, ptr %block, i64 {block.note_access}
   %function = load ptr, ptr %fp
   %sp = getelementptr i8, ptr %block, i64 {block.races}
@@ -424,27 +422,25 @@ full:
 none:
   ret i1 false
 }
-define internal void @fenced(ptr %block, ptr %thread, i64 %scope) {
-  %fp = getelementptr i8, ptr %block, i64 {block.note_fence}
+; Tell the watch of a fence or an arrival of a thread, by the field of the block that has the function's address.
+define internal void @tell(ptr %block, ptr %thread, i64 %field, i64 %what) {
+  %fp = getelementptr i8, ptr %block, i64 %field
   %function = load ptr, ptr %fp
   %sp = getelementptr i8, ptr %block, i64 {block.races}
   %state = load i64, ptr %sp
   %rp = getelementptr i8, ptr %thread, i64 {thread.rank}
   %rank4 = load i32, ptr %rp
   %rank = zext i32 %rank4 to i64
-  %r = call i64 %function(i64 %state, i64 %rank, i64 %scope)
+  %r = call i64 %function(i64 %state, i64 %rank, i64 %what)
+  ret void
+}
+define internal void @fenced(ptr %block, ptr %thread, i64 %scope) {
+  call void @tell(ptr %block, ptr %thread, i64 {block.note_fence}, i64 %scope)
   ret void
 }
 define internal void @arrival(ptr %block, ptr %thread, i32 %number) {
-  %fp = getelementptr i8, ptr %block, i64 {block.note_arrival}
-  %function = load ptr, ptr %fp
-  %sp = getelementptr i8, ptr %block, i64 {block.races}
-  %state = load i64, ptr %sp
-  %rp = getelementptr i8, ptr %thread, i64 {thread.rank}
-  %rank4 = load i32, ptr %rp
-  %rank = zext i32 %rank4 to i64
   %n = zext i32 %number to i64
-  %r = call i64 %function(i64 %state, i64 %rank, i64 %n)
+  call void @tell(ptr %block, ptr %thread, i64 {block.note_arrival}, i64 %n)
   ret void
 }
 
@@ -469,13 +465,7 @@ put:
   ret ptr %row
 }
 define internal void @accessed(ptr %block, ptr %thread, ptr %frame, i64 %address, i64 %size, i32 %kind, i32 %pc, i64 %moment, i32 %space) {
-  %number = lshr i64 %address, {BITS}
-  %is_shared = icmp eq i64 %number, {SHARED}
-  %is_local = icmp eq i64 %number, {LOCAL}
-  %generic = icmp eq i32 %space, 3
-  %x = select i1 %is_local, i32 2, i32 0
-  %y = select i1 %is_shared, i32 1, i32 %x
-  %found = select i1 %generic, i32 %y, i32 %space
+  %found = call i32 @space_of(i64 %address, i32 %space)
   %tp = getelementptr i8, ptr %block, i64 {block.accesses}
   %np = getelementptr i8, ptr %block, i64 {block.num_accesses}
   %row = call ptr @trace_row(ptr %block, ptr %thread, ptr %tp, ptr %np, i64 {ACCESS_SIZE})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ptx_on_cpu.records import IN_BLOCK, IN_WARP
+from ptx_on_cpu.records import BARRIERS, IN_BLOCK, IN_WARP
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate.function import Translation, emits
 
@@ -56,8 +56,8 @@ def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
         count = t.get(operands[1], "b32") if len(operands) > 1 else 0
         _meet(t, "bar.sync", IN_BLOCK, b=t.get(operands[0], "b32"), c=count, aligned=is_aligned)
     elif how == "arrive":
-        number, count = (t.get(x, "b32") for x in operands)
-        t.text.do(f"call void @arrive(ptr %block, ptr %thread, i32 {number}, i32 {count})")
+        number = t.text.new(f"and i32 {t.get(operands[0], 'b32')}, {BARRIERS - 1}")
+        t.text.do(f"call void @arrive(ptr %block, i32 {number})")
         if t.options.races:
             t.text.do(f"call void @arrival(ptr %block, ptr %thread, i32 {number})")
     else:
