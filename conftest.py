@@ -6,7 +6,8 @@ import os
 import tempfile
 import time
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -108,12 +109,14 @@ def warp_on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The operators' CUDA backends on the emulated GPU; its threads run in another order at each launch."""
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
-    catalog = pytest.importorskip("event_ops.discover")
-    for kernels in (operator.kernel.backends for operator in catalog.operators()):
-        if "numba_cuda" in kernels["gpu"]:
-            backend = replace(kernels["gpu"]["numba_cuda"], platform="cpu")
-            monkeypatch.setitem(kernels["cpu"], "numba_cuda", backend)
+    operators = pytest.importorskip("event_ops.discover").operators()
+    on_cpu = pytest.importorskip("event_ops_harness.gpu.on_cpu")
     monkeypatch.setattr(gpu, "seed", 0)
+    with ExitStack() as placed:
+        for operator in operators:
+            if "numba_cuda" in operator.kernel.backends["gpu"]:
+                placed.enter_context(on_cpu.gpu_backend_on_cpu(operator, "numba_cuda"))
+        yield

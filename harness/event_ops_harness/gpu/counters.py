@@ -13,6 +13,7 @@ from event_ops.cases import BENCHMARK, Case
 from event_ops.discover import Operator
 from event_ops_harness.bench.traffic import bytes_moved, operations
 from event_ops_harness.conformance.cell import Trial, index_dtype_of, inputs_of, types_of
+from event_ops_harness.gpu.on_cpu import gpu_backend_on_cpu
 from ffi_bridge.emulated.driver import Counted, EmulatedDriver
 from ffi_bridge.warp.cuda import machine_code
 from ptx_on_cpu import Buffer
@@ -28,7 +29,7 @@ from ptx_on_cpu.counters import (
     resources_of,
 )
 from ptx_on_cpu.counters.traces import located
-from ptx_on_cpu.records import ATOMIC, GLOBAL
+from ptx_on_cpu.records import ATOMIC, GLOBAL, WARP
 
 BACKENDS: Final = ("numba_cuda", "warp")
 # What a case may move and do so that the traces of its launches fit into memory; the first one may do more.
@@ -105,7 +106,7 @@ def count(driver: EmulatedDriver, operator: Operator, case: Case, backend: str) 
     """Call an operator on a case, in its first dtype, and return the counters of its launches."""
     dtype = operator.dtypes[0]
     index_dtype = index_dtype_of(dtype)
-    with types_of(dtype, index_dtype), _as_on_gpu(operator, backend), _counting(driver):
+    with types_of(dtype, index_dtype), gpu_backend_on_cpu(operator, backend), _counting(driver):
         trial = Trial(operator, backend, case, dtype, index_dtype)
         jax.block_until_ready(trial.jitted(*trial.args))
         launches = [_Launch.of(run, driver) for run in driver.runs]
@@ -125,7 +126,7 @@ def count(driver: EmulatedDriver, operator: Operator, case: Case, backend: str) 
         moved=sum(launch.counts.global_memory.moved for launch in launches),
         streamed=worst and worst.transfers.efficiency,
         array=worst.name.removeprefix("argument ") if worst else "",
-        warp_efficiency=threads / (32 * warps),
+        warp_efficiency=threads / (WARP * warps),
         bank_conflicts=sum(launch.counts.bank_conflicts for launch in launches),
         atomics=max(launch.counts.atomics["global"].most for launch in launches),
         registers=max(launch.resources.registers for launch in launches),
@@ -182,21 +183,6 @@ class _Launch:
     def estimated_us(self, device: Device) -> float:
         """Return an ESTIMATE of the duration in microseconds."""
         return 1e6 * estimate(self.counts, self.resources, device, self.shared).seconds
-
-
-@contextmanager
-def _as_on_gpu(operator: Operator, backend: str) -> Iterator[None]:
-    """Have the operator's kernel for a GPU run on JAX's CPU within the block."""
-    kernels = operator.kernel.backends
-    own = kernels["cpu"].get(backend)
-    kernels["cpu"][backend] = replace(kernels["gpu"][backend], platform="cpu")
-    try:
-        yield
-    finally:
-        if own is None:
-            del kernels["cpu"][backend]
-        else:
-            kernels["cpu"][backend] = own
 
 
 @contextmanager

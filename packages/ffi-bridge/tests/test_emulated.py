@@ -291,12 +291,12 @@ def test_a_pointer_that_a_kernel_has_kept_is_refused_in_the_next_launch(gpu):
     x, y = np.zeros(4, np.int32), np.zeros(4, np.int32)
     buffers = tuple(PassedBuffer(name, (4,), "int32", 16, False, True) for name in "xy")
     passed = Passed((8, 8), buffers, tuple(PassedPointer(i, 0, 0, i) for i in range(2)))
-    handle = gpu.load(Cubin(b"", "keeps", sum_in_shared_memory, (), KEEPS.encode()), 0, passed)
+    cubin = Cubin(b"", "keeps", sum_in_shared_memory, (), KEEPS.encode())
     pointers = [array.ctypes.data.to_bytes(8, "little") for array in (x, y)]
     extents = (1, 1, 1), (1, 1, 1), 0
-    gpu.run(handle, extents, 0, pointers)
+    gpu.run(cubin, passed, extents, 0, pointers)
     with pytest.raises(LaunchError, match="reads 4 bytes out of bounds"):
-        gpu.run(handle, extents, 0, pointers)
+        gpu.run(cubin, passed, extents, 0, pointers)
 
 
 def test_a_failed_launch_has_a_status_and_a_text(gpu):

@@ -14,8 +14,8 @@ from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunct
 from ffi_bridge.emulated.objects import KeptObjects
 from ffi_bridge.errors import KernelTypeError
 from ptx_on_cpu import Buffer, Checks, Kernel, Launch, Module, UnsupportedError
+from ptx_on_cpu.kernel import MAX_SHARED
 
-MOST_SHARED: Final = 227 * 1024  # bytes for a block, as compute capability 9.0 has
 LAUNCH_FAILED: Final = 719  # CUDA_ERROR_LAUNCH_FAILED
 NUMBERINGS: Final = 8  # launches in a row in which one buffer's pointers have different numbers
 POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
@@ -85,7 +85,7 @@ class EmulatedDriver:
 
         Raises KernelTypeError for a kernel that only a GPU can run.
         """
-        check_shared(cubin.entry, shared, MOST_SHARED)
+        check_shared(cubin.entry, shared, MAX_SHARED)
         self._kernel(cubin)
         self.loaded.append(cubin)
         self._passed.append(passed)
@@ -97,18 +97,18 @@ class EmulatedDriver:
 
     def run(
         self,
-        handle: int,
+        cubin: Cubin,
+        passed: Passed,
         extents: tuple[Extents, Extents, int],
         stream: int,
         parameters: Sequence[bytes],
     ) -> None:
-        """Run a loaded kernel on parameters as a GPU gets them.
+        """Run a kernel on parameters as a GPU gets them.
 
-        `extents`: of grid and block, and bytes of shared memory.
+        `passed`: what they are; `extents`: of grid and block, and bytes of shared memory.
 
         Raises ptx_on_cpu.LaunchError.
         """
-        cubin, passed = self.loaded[handle - 1], self._passed[handle - 1]
         used = dict.fromkeys(pointer.buffer for pointer in passed.pointers)
         shapes = tuple(passed.buffers[i].shape for i in used)
         grid, block, shared = extents
@@ -148,10 +148,11 @@ class EmulatedDriver:
         grid_x, grid_y, grid_z, x, y, z, shared, stream, table, _ = rest
         extents = (grid_x, grid_y, grid_z), (x, y, z), shared
         try:
-            sizes = self._passed[handle - 1].sizes
-            places = (ctypes.c_void_p * len(sizes)).from_address(table)
-            parameters = [ctypes.string_at(place or 0, n) for place, n in zip(places, sizes, strict=True)]
-            self.run(handle, extents, stream or 0, parameters)
+            cubin, passed = self.loaded[handle - 1], self._passed[handle - 1]
+            places = (ctypes.c_void_p * len(passed.sizes)).from_address(table)
+            sized = zip(places, passed.sizes, strict=True)
+            parameters = [ctypes.string_at(place or 0, size) for place, size in sized]
+            self.run(cubin, passed, extents, stream or 0, parameters)
         except Exception as error:  # a callback of C cannot raise: the launch fails with this text
             self._failed.text = f"CUDA_ERROR_LAUNCH_FAILED, {type(error).__name__}: {error}".encode()
             return LAUNCH_FAILED

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from ffi_bridge.cuda.driver import Passed, PassedBuffer, PassedPointer
+from ffi_bridge.cuda.driver import Passed, PassedBuffer, PassedPointer, check_shared
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.emulated.driver import EmulatedDriver
 from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
 from ffi_bridge.numba_cuda.host import redirected
 from ffi_bridge.numba_cuda.record import RecordedStream
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, Compiler, array_words
+from ptx_on_cpu.kernel import MAX_SHARED
 
 
 class DeviceMemory(np.ndarray):
@@ -80,8 +81,8 @@ class EmulatedHost:
             else:
                 contents += compiler_of(kernel).number(value)
         passed = Passed(tuple(map(len, contents)), tuple(map(_passed, names, values)), tuple(pointers))
-        handle = driver.load(cubin, extents.shared, passed)
-        driver.run(handle, (extents.grid, extents.block, extents.shared), 0, contents)
+        check_shared(cubin.entry, extents.shared, MAX_SHARED)
+        driver.run(cubin, passed, (extents.grid, extents.block, extents.shared), 0, contents)
 
 
 def _kind(kernel: Any, name: str, value: Any) -> ArgumentType:

@@ -19,7 +19,9 @@ _RESERVED, _RESERVED_FROM = 1024, 90
 
 
 @dataclass(frozen=True)
-class _Section:
+class Section:
+    """A section of an ELF file; one that is to be zeros has a size and no contents."""
+
     size: int
     contents: bytes
 
@@ -31,12 +33,12 @@ def resources_of(cubin: bytes, entry: str) -> Resources:
     """
     if cubin[:4] != _MAGIC:
         raise ValueError(f"a cubin begins with {_MAGIC!r}, what was given begins with {cubin[:4]!r}")
-    sections = _sections(cubin)
-    if f".text.{entry}" not in sections:
-        kernels = sorted(name.removeprefix(".text.") for name in sections if name.startswith(".text."))
+    found = sections(cubin)
+    if f".text.{entry}" not in found:
+        kernels = sorted(name.removeprefix(".text.") for name in found if name.startswith(".text."))
         raise ValueError(f"the cubin has no kernel '{entry}'; it has {', '.join(kernels) or 'none'}")
-    told = dict(_told(sections, entry))
-    shared = sections.get(f".nv.shared.{entry}", _Section(0, b"")).size
+    told = dict(_told(found, entry))
+    shared = found.get(f".nv.shared.{entry}", Section(0, b"")).size
     if shared and _architecture(cubin) >= _RESERVED_FROM:
         shared -= _RESERVED
     return Resources(registers=told[_REGISTERS], shared=shared, local=told.get(_STACK, 0))
@@ -49,14 +51,14 @@ def _architecture(cubin: bytes) -> int:
     return (flags >> 8 if version >= 8 else flags) & 0xFF
 
 
-def _sections(elf: bytes) -> dict[str, _Section]:
+def sections(elf: bytes) -> dict[str, Section]:
     """Return the sections of an ELF file of 64 bits, by name."""
     (table,) = struct.unpack_from("<Q", elf, 0x28)
     size, count, names = struct.unpack_from("<HHH", elf, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", elf, table + i * size) for i in range(count)]
     texts = headers[names][4]
     return {
-        _text(elf, texts + name): _Section(length, elf[offset : offset + length])
+        _text(elf, texts + name): Section(length, elf[offset : offset + length])
         for name, _, _, _, offset, length in headers
     }
 
@@ -65,10 +67,10 @@ def _text(contents: bytes, start: int) -> str:
     return contents[start : contents.index(b"\0", start)].decode()
 
 
-def _told(sections: dict[str, _Section], entry: str) -> Iterator[tuple[int, int]]:
+def _told(found: dict[str, Section], entry: str) -> Iterator[tuple[int, int]]:
     """Yield attribute and number of what `.nv.info` tells about a kernel."""
-    symbols, texts = sections[".symtab"].contents, sections[".strtab"].contents
-    for attribute, value in _attributes(sections[".nv.info"].contents):
+    symbols, texts = found[".symtab"].contents, found[".strtab"].contents
+    for attribute, value in attributes(found[".nv.info"].contents):
         if attribute in (_REGISTERS, _STACK):
             symbol, number = struct.unpack("<II", value)
             (name,) = struct.unpack_from("<I", symbols, symbol * _SYMBOL)
@@ -76,7 +78,8 @@ def _told(sections: dict[str, _Section], entry: str) -> Iterator[tuple[int, int]
                 yield attribute, number
 
 
-def _attributes(section: bytes) -> Iterator[tuple[int, bytes]]:
+def attributes(section: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield number and value of the attributes of a `.nv.info` section that have a value of any length."""
     at = 0
     while at < len(section):
         layout, attribute, length = struct.unpack_from("<BBH", section, at)
