@@ -1,4 +1,4 @@
-"""What the tests and the benchmarks have found about an operator, as tables."""
+"""Make tables of what tests, benchmarks and counters have found about an operator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from event_ops_harness.statuses import SKIPPED
 
 @dataclass(frozen=True)
 class Results:
-    """What `nox -s matrix`, `nox -s bench -- catalog` and `nox -s counters` have left."""
+    """Hold the results of `nox -s matrix`, `nox -s bench -- catalog` and `nox -s counters`."""
 
     matrix: tuple[Matrix, Mapping[str, Any]]
     catalog: tuple[list[Group], Mapping[str, Any]]

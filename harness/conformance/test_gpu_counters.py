@@ -1,4 +1,4 @@
-"""What CUDA kernels do with memory, warps and registers stays within limits; counted, not timed."""
+"""CUDA kernels use memory, warps and registers within limits: counted, not timed."""
 
 import tomllib
 from dataclasses import replace

@@ -74,13 +74,13 @@ def _fails(kernel: Any) -> Callable[[], object]:
 
 
 def _ends_at_an_exception() -> None:
-    """What the thread would have written is what an alias held."""
+    """Call a kernel that raises: its thread ends, and the output is what its alias held."""
     f = wrapped(raises, launch_dims=1, input_output_aliases={0: 0})
     np.testing.assert_array_equal(jax.jit(f)(X), X)
 
 
 def _launches_nothing(**options: Any) -> Callable[[], None]:
-    """What no thread writes is what an alias held."""
+    """Launch no thread: the output is what its alias held."""
 
     def act() -> None:
         f = wrapped(launch_dims=None, input_output_aliases={0: 0}, **options)

@@ -34,7 +34,7 @@ _ROOM: Final = 16  # behind the parameters, which machine code may read in wide 
 
 @dataclass(frozen=True)
 class Checks:
-    """What is checked beside bounds, alignment, read-only buffers and waiting, which always are.
+    """Checks beside those of bounds, alignment, read-only buffers and waiting, which are always made.
 
     `initialised`: reads of shared memory and of outputs that nobody has written. `races`: accesses to one
     place of shared or global memory that nothing orders.

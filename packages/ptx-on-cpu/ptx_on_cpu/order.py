@@ -1,4 +1,4 @@
-"""Whether the order in which blocks run can change what a kernel computes."""
+"""Tell whether the order in which blocks run can change what a kernel computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A GPU made of a CPU: CUDA kernels of Numba and Warp, compiled to PTX, checked and run without a GPU."""
+"""Emulate a GPU: compile CUDA kernels of Numba and Warp to PTX, check it, and run it on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many warps of a kernel fit on a multiprocessor, and what keeps more of them away."""
+"""Compute how many warps of a kernel fit on a multiprocessor, and what keeps more of them away."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ptx_on_cpu.records import WARP
 
 @dataclass(frozen=True)
 class _Limits:
-    """What a multiprocessor has: warps and blocks at a time, bytes of shared memory."""
+    """Limits of a multiprocessor: warps and blocks at a time, bytes of shared memory."""
 
     warps: int
     blocks: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Resources:
-    """What a kernel takes: registers and local memory per thread, static shared memory per block; in bytes.
+    """Resources of a kernel: registers and local memory per thread, static shared memory per block; in bytes.
 
     `spill_stores`, `spill_loads`: bytes of the instructions that move registers to local memory and back,
     None where unknown.

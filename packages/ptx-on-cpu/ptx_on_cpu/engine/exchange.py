@@ -1,4 +1,4 @@
-"""What threads get when they have met: values of other lanes, votes, reductions, counts of a barrier."""
+"""Give threads that have met their results: values of other lanes, votes, reductions, counts."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run; `all_at_once`: blocks wait for all others; the rest as `Kernel.launch` has it."""
+    """Settings of a run; `all_at_once`: blocks wait for all others; the rest as `Kernel.launch` has it."""
 
     initialised: bool
     counted: bool
@@ -64,7 +64,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a launch failed, and the block and its threads as they were."""
+    """A launch that failed: the reason, and the block and its threads as they were."""
 
     why: int
     block: Any

@@ -18,7 +18,7 @@ _NUMBER: Final = re.compile(r"[-+]?\d")
 
 @dataclass(frozen=True)
 class Layout:
-    """Where variables are: `params`, `shared` and `local` by offset, `globals_` by number of buffer.
+    """Places of variables: `params`, `shared` and `local` by offset, `globals_` by number of buffer.
 
     `sizes`: bytes of the local ones; `local_size`: of all of them.
     """
