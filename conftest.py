@@ -6,8 +6,6 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +91,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def gpu() -> Any:
-    """The emulated GPU, the same for every test of the process; kernels of Warp stay on the CPU."""
+    """The emulated GPU, the same for every test of the process; operators and Warp stay on the CPU."""
     pytest.importorskip("ptx_on_cpu", reason="ptx-on-cpu is not installed")
     driver = importlib.import_module("ffi_bridge.emulated").emulate_gpu()
-    driver.runs_warp = False
+    driver.backends = ()
     return driver
 
 
@@ -104,19 +102,13 @@ def gpu() -> Any:
 def warp_on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The emulated GPU, which takes kernels of Warp, too."""
     pytest.importorskip("warp", reason="warp-lang is not installed")
-    monkeypatch.setattr(gpu, "runs_warp", True)
+    monkeypatch.setattr(gpu, "backends", ("warp",))
     return gpu
 
 
 @pytest.fixture
-def on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def on_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The operators' CUDA backends on the emulated GPU; its threads run in another order at each launch."""
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
-    operators = pytest.importorskip("event_ops.discover").operators()
-    on_cpu = pytest.importorskip("event_ops_harness.gpu.on_cpu")
     monkeypatch.setattr(gpu, "seed", 0)
-    with ExitStack() as placed:
-        for operator in operators:
-            if "numba_cuda" in operator.kernel.backends["gpu"]:
-                placed.enter_context(on_cpu.gpu_backend_on_cpu(operator, "numba_cuda"))
-        yield
+    monkeypatch.setattr(gpu, "backends", ("numba_cuda",))

@@ -13,7 +13,6 @@ from event_ops.cases import BENCHMARK, Case
 from event_ops.discover import Operator
 from event_ops_harness.bench.traffic import bytes_moved, operations
 from event_ops_harness.conformance.cell import Trial, index_dtype_of, inputs_of, types_of
-from event_ops_harness.gpu.on_cpu import gpu_backend_on_cpu
 from ffi_bridge.emulated.driver import Counted, EmulatedDriver
 from ffi_bridge.warp.cuda import machine_code
 from ptx_on_cpu import Buffer
@@ -106,7 +105,7 @@ def count(driver: EmulatedDriver, operator: Operator, case: Case, backend: str) 
     """Call an operator on a case, in its first dtype, and return the counters of its launches."""
     dtype = operator.dtypes[0]
     index_dtype = index_dtype_of(dtype)
-    with types_of(dtype, index_dtype), gpu_backend_on_cpu(operator, backend), _counting(driver):
+    with types_of(dtype, index_dtype), _counting(driver, backend):
         trial = Trial(operator, backend, case, dtype, index_dtype)
         jax.block_until_ready(trial.jitted(*trial.args))
         launches = [_Launch.of(run, driver) for run in driver.runs]
@@ -186,12 +185,12 @@ class _Launch:
 
 
 @contextmanager
-def _counting(driver: EmulatedDriver) -> Iterator[None]:
+def _counting(driver: EmulatedDriver, backend: str) -> Iterator[None]:
     """Count launches within the block, in the usual order of threads, and forget their traces after it."""
-    before = driver.counted, driver.seed, driver.runs_warp
-    driver.counted, driver.seed, driver.runs_warp = True, None, True
+    before = driver.counted, driver.seed, driver.backends
+    driver.counted, driver.seed, driver.backends = True, None, (backend,)
     try:
         yield
     finally:
-        driver.counted, driver.seed, driver.runs_warp = before
+        driver.counted, driver.seed, driver.backends = before
         driver.runs.clear()

@@ -217,6 +217,11 @@ def cuda_driver() -> Driver:
         return _chosen[0]
 
 
+def chosen_driver() -> Driver | None:
+    """Return the driver of this process, if it has one yet."""
+    return next(iter(_chosen), None)
+
+
 def use_driver(driver: Driver) -> None:
     """Use `driver` for the rest of the process; raise RuntimeError where handlers already have another."""
     with _loading:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ffi_bridge.cuda.driver import use_driver
+from typing import Final
+
+from ffi_bridge.cuda.driver import chosen_driver, use_driver
 from ffi_bridge.emulated.driver import EmulatedDriver
+
+BACKENDS: Final = ("numba_cuda", "warp")
 
 
 def emulate_gpu(capability: tuple[int, int] = (9, 0)) -> EmulatedDriver:
@@ -17,14 +21,19 @@ def emulate_gpu(capability: tuple[int, int] = (9, 0)) -> EmulatedDriver:
     argument and the line of the source. With the driver's `seed`, blocks and threads run in another order at
     every launch, and its `checks = ptx_on_cpu.Checks(initialised=True, races=True)` finds more.
 
-    Kernels of Warp run here where JAX's CPU calls them, unless the driver's `runs_warp` is set to False.
+    Operators that JAX's CPU calls have their backends "numba_cuda" and "warp" for a GPU there, too: ask for
+    them by name, or with `use_backend`. The driver's `backends` lists them, and may be changed.
 
     Returns:
-        The driver; `launches` lists its launches so far, in order.
+        The driver, the same one for further calls; `launches` lists its launches so far, in order.
 
     Raises:
-        RuntimeError: a CUDA kernel was compiled before.
+        RuntimeError: a CUDA kernel was compiled before, for a GPU or for another `capability`.
     """
+    driver = chosen_driver()
+    if isinstance(driver, EmulatedDriver) and driver.capability == capability:
+        return driver
     driver = EmulatedDriver(capability)
     use_driver(driver)
+    driver.backends = BACKENDS
     return driver

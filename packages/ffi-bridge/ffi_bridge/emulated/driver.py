@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from ffi_bridge.cuda.driver import NOTHING_PASSED, Cubin, Passed, check_shared
 from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
 from ffi_bridge.emulated.objects import KeptObjects
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.operators.selection import emulate, emulated
 from ptx_on_cpu import Buffer, Checks, Kernel, Launch, Module, UnsupportedError
 from ptx_on_cpu.kernel import MAX_SHARED
 
@@ -49,16 +50,15 @@ class EmulatedDriver:
     """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` list what it did.
 
     `seed`: blocks and threads run in another order at every launch; None: from first to last. `checks`: what
-    is checked beside bounds, alignment, read-only inputs and waiting. `runs_warp`: whether kernels of Warp on
-    JAX's CPU run here, too, or as Warp's own code for the CPU. `counted`: whether launches write down what
-    they execute and access, 32 bytes for each access of a thread, and `runs` keeps them until it is cleared.
+    is checked beside bounds, alignment, read-only inputs and waiting. `counted`: whether launches write down
+    what they execute and access, 32 bytes for each access of a thread, and `runs` keeps them until it is
+    cleared.
     """
 
     capability: tuple[int, int] = (9, 0)
     platform: str = "cpu"
     has_stream: bool = False
     reads_ptx: bool = True
-    runs_warp: bool = True
     seed: int | None = None
     checks: Checks = field(default_factory=Checks)
     counted: bool = False
@@ -72,6 +72,23 @@ class EmulatedDriver:
     )
     _callbacks: tuple[Any, ...] = ()
     _failed: threading.local = field(default_factory=threading.local)
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """The operators' backends for a GPU that JAX's CPU takes; with "warp", all kernels of Warp run here.
+
+        Assign names to change it; without "warp", those kernels run as Warp's own code for the CPU.
+        """
+        return emulated()
+
+    @backends.setter
+    def backends(self, names: Iterable[str]) -> None:
+        emulate(names)
+
+    @property
+    def runs_warp(self) -> bool:
+        """Return whether kernels of Warp that JAX's CPU calls run here."""
+        return "warp" in self.backends
 
     def functions(self) -> CudaFunctions:
         """Return callbacks into Python."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ffi_bridge.errors import KernelTypeError, UnknownBackendError
 from ffi_bridge.operators import selection
-from ffi_bridge.operators.backends import PLATFORMS, Backend, Builder, listing, platform_of
+from ffi_bridge.operators.backends import PLATFORMS, Backend, Backends, Builder, listing, platform_of
 from ffi_bridge.operators.jvp import JVP, declared_jvp, per_input_jvp, reference_jvp
 from ffi_bridge.operators.rules import Rule, check_arity
 from ffi_bridge.operators.tuning import Folder
@@ -190,6 +190,13 @@ class Definition:
     def _kernels(self) -> dict[str, dict[str, Backend]]:
         """Return `backends`, under the name by which the tutorials print them."""
         return self.backends
+
+    @property
+    def backends_in_force(self) -> Backends:
+        """Return `backends`; on a CPU that emulates a GPU, those of the GPU are in force, too."""
+        emulated, gpu = selection.emulated(), self.backends.get("gpu", {})
+        taken = {name: gpu[name] for name in emulated if name in gpu}
+        return self.backends | {"cpu": self.backends.get("cpu", {}) | taken} if taken else self.backends
 
     @property
     def backend_names(self) -> list[str]:

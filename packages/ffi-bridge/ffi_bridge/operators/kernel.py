@@ -109,7 +109,9 @@ class XLACustomKernel(Definition):
         first = self._first(device)
         rows = () if call.backend is not None else self._rows(device)
         tuned = _holding(rows, Signature.of(dict(call.static), ins, outs)) if rows else None
-        return Choice(self.name, device, self.backends, call.backend, first, call.needs, tuned).made()[0]
+        return Choice(
+            self.name, device, self.backends_in_force, call.backend, first, call.needs, tuned
+        ).made()[0]
 
     def explain(
         self,
@@ -133,12 +135,12 @@ class XLACustomKernel(Definition):
         rows = self._rows(device)
         tuned = _holding(rows, Signature.of(static, list(map(_typed, ins)), flat)) if flat else None
         first = self._first(device)
-        return Choice(self.name, device, self.backends, wanted, first, needs, tuned).explained()
+        return Choice(self.name, device, self.backends_in_force, wanted, first, needs, tuned).explained()
 
     def available_backends(self, platform: str) -> list[str]:
         """Return the backends that can run on `platform` here, in the order they are tried."""
         platform = platform_of(platform)
-        here = self.backends.get(platform, {})
+        here = self.backends_in_force.get(platform, {})
         ordered = in_order(here, platform, self._first(platform))
         return [name for name in ordered if here[name].obstacle(platform) is None]
 
@@ -167,7 +169,7 @@ class XLACustomKernel(Definition):
             UnknownBackendError: `platform` or `backend` is not known; lists what exists.
         """
         platform = platform_of(platform)
-        here = self.backends.get(platform, {})
+        here = self.backends_in_force.get(platform, {})
         if backend is not None and backend not in here:
             raise UnknownBackendError(
                 f"operator {self.name!r} has no backend {backend!r} on {platform}; "

@@ -1,9 +1,11 @@
-"""Defaults and scoped choices of a backend, in contexts that are part of `jax.jit`'s keys."""
+"""Keep what decides between backends, in contexts that are part of `jax.jit`'s keys."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from typing import Final, cast
 
 import jax
 
@@ -11,6 +13,9 @@ import jax
 _SCOPE = jax.make_user_context(None)
 _CHANGES = jax.make_user_context(None)
 _LOCK = threading.Lock()
+_EMULATED: Final = "gpu", "emulated"
+
+Change = str | int | tuple[str, ...] | None
 
 
 def scope(backend: str, operators: frozenset[str]) -> AbstractContextManager[None]:
@@ -28,6 +33,17 @@ def changed_default(operator: str, platform: str) -> str | None:
     return dict(_CHANGES.value or ()).get((operator, platform))
 
 
+def emulated() -> tuple[str, ...]:
+    """Return the backends of a GPU that JAX's CPU takes, as the compilation in progress knows them."""
+    return dict(_CHANGES.value or ()).get(_EMULATED, ())
+
+
+def emulate(backends: Iterable[str]) -> None:
+    """Have JAX's CPU take these backends of a GPU, of every operator."""
+    with _LOCK:
+        _publish(_changes() | {_EMULATED: tuple(sorted(backends)) or None})
+
+
 def change_default(operator: str, platform: str, backend: str | None) -> None:
     """Set a default, or with None go back to that of the definition."""
     with _LOCK:
@@ -39,7 +55,7 @@ def note_definition(operator: str) -> None:
     key = (operator, "definitions")
     with _LOCK:
         changes = _changes()
-        _publish(changes | {key: int(changes.get(key) or 0) + 1})
+        _publish(changes | {key: cast(int, changes.get(key) or 0) + 1})
 
 
 def forget(operator: str) -> None:
@@ -48,11 +64,11 @@ def forget(operator: str) -> None:
         _publish({key: value for key, value in _changes().items() if key[0] != operator})
 
 
-def _changes() -> dict[tuple[str, str], str | int | None]:
+def _changes() -> dict[tuple[str, str], Change]:
     return dict(_CHANGES.get_global() or ())
 
 
-def _publish(changes: dict[tuple[str, str], str | int | None]) -> None:
+def _publish(changes: dict[tuple[str, str], Change]) -> None:
     kept = sorted((key, value) for key, value in changes.items() if value is not None)
     # Sorted, so that equal changes are equal keys: code compiled under them before is found again.
     _CHANGES.set_global(tuple(kept) or None)
