@@ -81,14 +81,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.line(f"Left out: what is marked {mark}, which `nox -s {session}` runs.")
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m selects by marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that take the emulated GPU, directly or by another fixture, with `cudasim`."""
-    for item in items:
-        if "gpu" in getattr(item, "fixturenames", ()):
-            item.add_marker("cudasim")
-
-
 @pytest.fixture(scope="session")
 def gpu() -> Any:
     """The emulated GPU, the same for every test of the process; operators and Warp stay on the CPU."""

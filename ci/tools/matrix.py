@@ -2,7 +2,7 @@
 
 python ci/tools/matrix.py                   # the names of the rows
 python ci/tools/matrix.py --sessions NAME   # the nox sessions of one row
-python ci/tools/matrix.py --json PLATFORM   # the rows of one platform, as a workflow's matrix
+python ci/tools/matrix.py --json PLATFORM ...   # the rows of these platforms, as a workflow's matrix
 """
 
 import json
@@ -34,8 +34,8 @@ def main(args: list[str]) -> int:
             print(*(row["name"] for row in rows()), sep="\n")
         case ["--sessions", name]:
             print(*sessions(name))
-        case ["--json", platform]:
-            print(json.dumps([row for row in rows() if row["platform"] == platform]))
+        case ["--json", *platforms] if platforms:
+            print(json.dumps([row for row in rows() if row["platform"] in platforms]))
         case _:
             raise SystemExit(__doc__)
     return 0

@@ -9,6 +9,7 @@ import pytest
 from devices import gpus
 
 from event_ops_harness.gpu.__main__ import SKIPPED, STEPS, Step, run
+from event_ops_harness.gpu.compare import compared
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,3 +51,15 @@ def test_a_step_that_takes_too_long_has_failed():
 def test_a_step_that_cannot_run_is_skipped():
     assert run(Step(("absent",), 1, "no such tool"))["status"] == "skipped"
     assert {"bridge", "operators", "launch", "products", "cuba"} <= STEPS.keys()
+
+
+def cell(status, dtype="float32"):
+    names = dict.fromkeys(("operator", "backend", "case", "property"), "any")
+    return {**names, "dtype": dtype, "status": status}
+
+
+def test_outcomes_on_a_gpu_are_compared_with_those_on_an_emulated_one():
+    real = [cell("passed"), cell("passed"), cell("failed", "float64"), cell("passed", "int8")]
+    emulated = [cell("passed"), cell("passed"), cell("passed", "float64"), cell("skipped", "int8")]
+    found = compared(real, emulated)
+    assert found == {"cells on both": 3, "passed on both": 2, "differ": ["any-any-any-float64-any"]}

@@ -14,6 +14,7 @@ import numpy as np
 from event_ops.cases import Arguments, Case
 from event_ops.discover import Operator
 from event_ops_harness.conformance.compare import assert_same
+from event_ops_harness.conformance.platforms import CPU, EMULATED, GPU
 
 WIDE: Final = ("float64", "complex128", "int64", "uint64")
 SEED: Final = 7
@@ -24,9 +25,9 @@ class Property:
     """A property that operators must have.
 
     `check` raises where an operator lacks it. `wants(operator, case)` chooses the cases on which the default
-    backend is checked, `of_others` those of them on which every other backend is; `backends` limits both to
-    some backends. `obstacle()` says why it cannot be checked on this machine. `large`: check the default
-    backend on a large case, too. `apart`: check in a process begun with the variables `properties.APART`.
+    backend is checked, `of_others` those of them on which every other backend is; `backends` and `platforms`
+    limit both. `obstacle()` says why it cannot be checked on this machine. `large`: check the default backend
+    on a large case, too. `apart`: check in a process begun with the variables `properties.APART`.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Property:
     obstacle: Callable[[], str | None] = lambda: None
     dtype: str | None = None  # the operator's first where None
     backends: tuple[str, ...] | None = None
+    platforms: tuple[str, ...] = (CPU, GPU, EMULATED)
     large: bool = False
     apart: bool = False
 
@@ -94,9 +96,9 @@ class Trial:
         self.jitted = jax.jit(self.f)  # compiled once for all properties
         self.rtol = case.relative_tolerance(dtype)
 
-    def f(self, *args: Any) -> Any:
+    def f(self, *args: Any, **more: Any) -> Any:
         """Call the operator on this backend, as a function of its arrays."""
-        return self.operator.function(*args, backend=self.backend, **self.kwargs)
+        return self.operator.function(*args, backend=self.backend, **self.kwargs | more)
 
     def same(self, result: Any, expected: Any, factor: float = 1.0) -> None:
         """Raise Mismatch unless the two agree within `factor` times the case's tolerance."""

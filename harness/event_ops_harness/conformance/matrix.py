@@ -44,7 +44,7 @@ def _found(file: Path) -> list[dict[str, str]]:
 
 def _place(cell: dict[str, str]) -> tuple[str, int, int, str, str]:
     """Return a key that does not depend on the order in which processes ended."""
-    backends, properties = PREFERENCE["cpu"], [wanted.name for wanted in PROPERTIES]
+    backends, properties = [*PREFERENCE["cpu"], *PREFERENCE["gpu"]], [wanted.name for wanted in PROPERTIES]
     backend = backends.index(cell["backend"]) if cell["backend"] in backends else len(backends)
     return cell["operator"], backend, properties.index(cell["property"]), cell["case"], cell["dtype"]
 
@@ -62,7 +62,7 @@ def _row(row: dict[str, Any], cells: Sequence[dict[str, str]]) -> dict[str, str]
 
 
 def _why_not(row: dict[str, Any]) -> str:
-    if row["platform"] != "linux":
+    if row["platform"] == "linux-gpu":
         return "this machine has no NVIDIA GPU"
     if not _answers(f"python{row['python']}"):
         return f"Python {row['python']} is not installed here"

@@ -17,6 +17,7 @@ import jax
 
 from event_ops.discover import Operator
 from event_ops_harness.conformance.cell import Cell
+from event_ops_harness.conformance.platforms import emulation
 from event_ops_harness.conformance.properties import APART, BOUNDS, FLAGS
 from event_ops_harness.conformance.report import Outcome, explain
 from event_ops_harness.statuses import FAILED, SKIPPED
@@ -110,7 +111,7 @@ class _Process:
         ours, theirs = socket.socketpair()
         with ours, theirs:
             number = theirs.fileno()
-            words = (json.dumps(sys.path), str(number), json.dumps(_settings()))
+            words = (json.dumps(sys.path), str(number), json.dumps(_settings()), json.dumps(emulation()))
             command = [sys.executable, "-c", WORKER, *words]
             self._process = subprocess.Popen(command, env=environment, pass_fds=[number])
             self._line = ours.makefile("rw")

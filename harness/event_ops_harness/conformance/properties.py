@@ -14,6 +14,14 @@ from event_ops.cases import CONFORMANCE, Case
 from event_ops.discover import Operator
 from event_ops_harness.conformance import derivatives, inactive, inputs, transforms, values
 from event_ops_harness.conformance.cell import Cell, Property, index_dtype_of
+from event_ops_harness.conformance.platforms import (
+    CPU,
+    EMULATED,
+    backends,
+    default_backend,
+    platform,
+    registered,
+)
 from event_ops_harness.conformance.select import (
     bounded,
     event_driven,
@@ -66,8 +74,16 @@ def _default_only(operator: Operator, case: Case) -> bool:
 
 
 VALUES: Final = Property("values", values.values, every, bounded)
+# On an emulated GPU bounds and races are checked in every cell.
 BOUNDS: Final = Property(
-    "bounds", inputs.bounds, bounded, every, _needs_checks, backends=("numba_cpu", "warp"), apart=True
+    "bounds",
+    inputs.bounds,
+    bounded,
+    every,
+    _needs_checks,
+    backends=("numba_cpu", "warp"),
+    platforms=(CPU,),
+    apart=True,
 )
 
 # In the quick profile other backends are checked for their values and for the ways into them: what lies above
@@ -75,7 +91,7 @@ BOUNDS: Final = Property(
 PROPERTIES: Final = (
     VALUES,
     Property("jit", values.jit, first, every),
-    Property("written", values.written, first, _default_only),
+    Property("written", values.written, first, _default_only, platforms=(CPU, EMULATED)),
     Property("deterministic", values.deterministic, first, _default_only, large=True),
     Property("threads", values.threads, first, _default_only, large=True),
     Property("nan", values.nan, first, _default_only),
@@ -99,7 +115,15 @@ PROPERTIES: Final = (
     BOUNDS,
     Property("shard_map", transforms.shard_map, first, _default_only, _needs_devices, apart=True),
     Property(
-        "races", values.races, first, every, _needs_threads, backends=("numba_cpu",), large=True, apart=True
+        "races",
+        values.races,
+        first,
+        every,
+        _needs_threads,
+        backends=("numba_cpu",),
+        platforms=(CPU,),
+        large=True,
+        apart=True,
     ),
 )
 
@@ -114,16 +138,16 @@ def named(names: Sequence[str] = ()) -> list[Property]:
 
 
 def cells(operators: Sequence[Operator], profile: str = QUICK, only: Sequence[str] = ()) -> list[Cell]:
-    """Return the cells of these operators on every backend of this machine's CPU.
+    """Return the cells of these operators on every backend that JAX's default platform has here.
 
     `only` names properties. "quick" takes as few cases as exercise each property, "full" all small ones; both
-    take the large one.
+    take the large one, except on an emulated GPU.
     """
     chosen = named(only)
     return [
         cell
         for operator in operators
-        for backend in operator.kernel.available_backends("cpu")
+        for backend in backends(operator.kernel)
         for case in (*operator.tagged(CONFORMANCE), *large(operator))
         for wanted in chosen
         if _is_wanted(operator, backend, case, wanted, profile)
@@ -132,11 +156,12 @@ def cells(operators: Sequence[Operator], profile: str = QUICK, only: Sequence[st
 
 
 def _is_wanted(operator: Operator, backend: str, case: Case, wanted: Property, profile: str) -> bool:
-    if wanted.backends is not None and backend not in wanted.backends:
+    here = platform()
+    if here not in wanted.platforms or (wanted.backends is not None and backend not in wanted.backends):
         return False
-    is_default = backend == operator.kernel.defaults["cpu"]
+    is_default = backend == default_backend(operator.kernel)
     if case in large(operator):
-        return wanted.large and is_default
+        return wanted.large and is_default and here != EMULATED
     if profile == FULL and small(operator, case):
         return bool(case.differentiable) or wanted.dtype is None
     return wanted.wants(operator, case) and (is_default or wanted.of_others(operator, case))
@@ -157,11 +182,11 @@ def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[
 
     Every pair is a kernel to compile. Later cases take other ways through the kernels, with the same types.
     """
-    default = backend == operator.kernel.defaults["cpu"]
+    default = backend == default_backend(operator.kernel)
     every = small(operator, case) and case in operator.cases[: 2 if default else 1]
-    kernels = operator.kernel.backends["cpu"]
+    kernel = operator.kernel.backends[registered()][backend]
     dtypes = operator.dtypes if every else operator.dtypes[:1]
-    able = [dtype for dtype in dtypes if kernels[backend].obstacle("cpu", (dtype,)) is None]
+    able = [dtype for dtype in dtypes if kernel.obstacle(registered(), (dtype,)) is None]
     for dtype in able:
         yield dtype, index_dtype_of(dtype)
     indexed = "indices" in inspect.signature(operator.function).parameters

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.conformance.cell import Cell
+from event_ops_harness.conformance.platforms import EMULATED, platform
 from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
 
 SHOWN: Final = 12  # elements of an input
@@ -98,7 +99,8 @@ def explain(cell: Cell, error: BaseException, module: str | None) -> str:
 
 def again(cell: Cell, module: str) -> str:
     """Return the command that checks this cell alone."""
-    return f"pytest --operators {module} --cell {shlex.quote(cell.id)}"
+    emulated = " --emulate-gpu" if platform() == EMULATED else ""
+    return f"pytest{emulated} --operators {module} --cell {shlex.quote(cell.id)}"
 
 
 def _described(x: Any) -> str:

@@ -10,15 +10,18 @@ import jax
 
 from event_ops_harness.conformance.cell import Cell
 from event_ops_harness.conformance.check import look_at
+from event_ops_harness.conformance.platforms import emulate
 from event_ops_harness.conformance.properties import PROPERTIES
 from event_ops_harness.statuses import SKIPPED
 
 
-def main(number: str, settings: str) -> None:
+def main(number: str, settings: str, emulation: str) -> None:
     """Answer each line of the socket `number`, a cell, by a line with its status and the reason."""
     for name, value in json.loads(settings).items():
         if jax.config.values.get(name) != value:
             jax.config.update(name, value)
+    if how := json.loads(emulation):
+        emulate(how)
     with socket.socket(fileno=int(number)) as line, line.makefile("rw") as lines:
         for asked in lines:
             print(json.dumps(_answer(*json.loads(asked))), file=lines, flush=True)

@@ -60,6 +60,7 @@ STEPS: Final = {
     "launch": Step((sys.executable, "-m", "event_ops_harness.gpu.launch"), 120),
     "products": Step((sys.executable, "-m", "event_ops_harness.gpu.products"), 300),
     "cuba": Step((sys.executable, "-m", "event_ops_harness.gpu.cuba"), 180),
+    "emulated": Step((sys.executable, "-m", "event_ops_harness.gpu.compare"), 600),
     "memcheck": Step.sanitized("memcheck"),
     "racecheck": Step.sanitized("racecheck"),
 }

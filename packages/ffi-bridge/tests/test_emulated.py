@@ -10,7 +10,7 @@ pytest.importorskip("ptx_on_cpu", reason="ptx-on-cpu is not installed")
 
 from numba import cuda
 
-from ffi_bridge import numba_cuda_kernel
+from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import KernelTypeError
 from ptx_on_cpu import Checks, LaunchError
@@ -104,6 +104,31 @@ def test_an_output_that_is_read_first_is_found_if_asked_for(gpu, monkeypatch):
         numba_cuda_kernel(accumulates, shape, launch_dims=4)(x)
     aliased = numba_cuda_kernel(accumulates, shape, launch_dims=4, input_output_aliases={0: 0})
     np.testing.assert_array_equal(aliased(x), 2 * x)
+
+
+def test_what_one_launch_of_a_call_writes_the_next_may_read(gpu, monkeypatch):
+    @cuda.jit
+    def clear(out):
+        out[cuda.grid(1)] = 0
+
+    @cuda.jit
+    def add(x, out):
+        cuda.atomic.add(out, cuda.grid(1), x[cuda.grid(1)])
+
+    def clear_and_add(cleared):
+        def launches(x, out, stream):
+            clear[1, cleared, stream](out)
+            add[1, 4, stream](x, out)
+
+        return numba_cuda_callable(launches, jax.ShapeDtypeStruct((4,), jnp.float32))
+
+    monkeypatch.setattr(gpu, "checks", Checks(initialised=True))
+    for _ in range(2):
+        np.testing.assert_array_equal(clear_and_add(4)(jnp.ones(4)), np.ones(4))
+        with pytest.raises(
+            jax.errors.JaxRuntimeError, match=r"byte 12 of argument 'out0' .* nobody has written"
+        ):
+            clear_and_add(3)(jnp.ones(4))
 
 
 def test_atomics_give_the_old_value(launch):

@@ -37,7 +37,6 @@ def main():
     return int(state != "PASS")
 
 
-@pytest.mark.cudasim
 @pytest.mark.skipif(not RUNNER.exists(), reason="the tutorials are not beside this project")
 def test_the_tutorial_runs():
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")

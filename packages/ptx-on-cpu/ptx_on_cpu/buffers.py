@@ -39,11 +39,15 @@ class Buffer:
 
 
 class Buffers:
-    """The buffers of a launch; number 0 is none, for pointers without a number."""
+    """The buffers of a launch; number 0 is none, for pointers without a number.
+
+    `written`: address -> which bytes were written since, of buffers that held no values. Launches that are
+    given the same one go on where those before them ended.
+    """
 
     def __init__(self) -> None:
         self._buffers: list[Buffer] = [Buffer("no buffer", 0, 0)]
-        self._shadows: dict[int, np.ndarray[Any, Any]] = {}
+        self.written: dict[int, np.ndarray[Any, Any]] = {}
 
     def add(self, buffer: Buffer) -> int:
         """Add a buffer, and return the pointer to its first byte."""
@@ -89,7 +93,7 @@ class Buffers:
             row["first"], row["end"] = buffer.address, buffer.address + buffer.size
             row["read_only"] = buffer.is_read_only
             if initialised and not buffer.is_written:
-                shadow = self._shadows.setdefault(buffer.address, np.zeros(size, np.uint8))
+                shadow = self.written.setdefault(buffer.address, np.zeros(size, np.uint8))
                 row["shadow"] = shadow.ctypes.data
             if races is not None:
                 row["races"] = races(buffer.address, size)

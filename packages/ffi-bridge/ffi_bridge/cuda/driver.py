@@ -68,11 +68,15 @@ class PassedPointer:
 
 @dataclass(frozen=True)
 class Passed:
-    """The bytes of each parameter of a launch, its buffers, and the pointers to them."""
+    """The bytes of each parameter of a launch, its buffers, and the pointers to them.
+
+    `is_first`: no launch before it has written to these buffers in the same call.
+    """
 
     sizes: tuple[int, ...] = ()
     buffers: tuple[PassedBuffer, ...] = ()
     pointers: tuple[PassedPointer, ...] = ()
+    is_first: bool = True
 
 
 class Driver(Protocol):

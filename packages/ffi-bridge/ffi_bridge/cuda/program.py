@@ -59,11 +59,11 @@ class ProgramBuilder:
         launches = [
             CudaLaunch(
                 name,
-                self._driver.load(cubin, extents.shared, self._passed_by(parameters, passed)),
+                self._driver.load(cubin, extents.shared, self._passed_by(parameters, passed, number == 0)),
                 *(extents.grid, extents.block, extents.shared),
                 parameters,
             )
-            for name, cubin, extents, parameters in self._launches
+            for number, (name, cubin, extents, parameters) in enumerate(self._launches)
         ]
         buffers = (
             spec.with_slots(slots, sizes) for spec, slots in zip(self._buffers, self._slots, strict=True)
@@ -90,7 +90,9 @@ class ProgramBuilder:
             is_written=is_input or i in self._updated,
         )
 
-    def _passed_by(self, parameters: Sequence[int], buffers: tuple[PassedBuffer, ...]) -> Passed:
+    def _passed_by(
+        self, parameters: Sequence[int], buffers: tuple[PassedBuffer, ...], is_first: bool
+    ) -> Passed:
         """Return what parameters that have these numbers pass to a kernel."""
         pointers = (
             PassedPointer(position, offset, displacement, buffer)
@@ -99,7 +101,8 @@ class ProgramBuilder:
             for struct, offset, displacement in slots
             if struct == number
         )
-        return Passed(tuple(len(self._structs[i]) for i in parameters), buffers, tuple(pointers))
+        sizes = tuple(len(self._structs[i]) for i in parameters)
+        return Passed(sizes, buffers, tuple(pointers), is_first)
 
 
 def ensure_program_target(name: str, driver: Driver, build: Callable[[], CudaProgram]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import threading
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -45,7 +46,15 @@ class Counted:
     shared: int
 
 
-@dataclass(eq=False)
+@dataclass
+class CallState:
+    """A call, whose launches one thread makes: what they have written, and how one of them failed."""
+
+    written: dict[int, Any] = field(default_factory=dict[int, Any])
+    failure: bytes = b""
+
+
+@dataclass(eq=False, repr=False)
 class EmulatedDriver:
     """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` list what it did.
 
@@ -71,7 +80,8 @@ class EmulatedDriver:
         default_factory=dict[tuple[bytes, str, Checks, bool], Kernel]
     )
     _callbacks: tuple[Any, ...] = ()
-    _failed: threading.local = field(default_factory=threading.local)
+    # By the operating system's thread: what is local to a Python thread is lost between callbacks of XLA's.
+    _calls: dict[int, CallState] = field(default_factory=lambda: defaultdict(CallState))
 
     @property
     def backends(self) -> tuple[str, ...]:
@@ -134,6 +144,10 @@ class EmulatedDriver:
         count = len(self.launches)
         kernel = self._kernel(cubin)
         buffers = kernel.buffers()
+        call = self._calls[threading.get_native_id()]
+        if passed.is_first:
+            call.written = {}
+        buffers.written = call.written
         for _ in range(count % NUMBERINGS):  # so that a pointer that a kernel has kept is no longer valid
             buffers.add(Buffer("memory of a launch that is over", 0, 0))
         contents = [bytearray(content) for content in parameters]
@@ -171,12 +185,13 @@ class EmulatedDriver:
             parameters = [ctypes.string_at(place or 0, size) for place, size in sized]
             self.run(cubin, passed, extents, stream or 0, parameters)
         except Exception as error:  # a callback of C cannot raise: the launch fails with this text
-            self._failed.text = f"CUDA_ERROR_LAUNCH_FAILED, {type(error).__name__}: {error}".encode()
+            text = f"CUDA_ERROR_LAUNCH_FAILED, {type(error).__name__}: {error}"
+            self._calls[threading.get_native_id()].failure = text.encode()
             return LAUNCH_FAILED
         return 0
 
     def _name_error(self, status: int, name: int) -> int:
-        ctypes.c_char_p.from_address(name).value = self._failed.text
+        ctypes.c_char_p.from_address(name).value = self._calls[threading.get_native_id()].failure
         return 0
 
 

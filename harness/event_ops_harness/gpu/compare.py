@@ -1,0 +1,64 @@
+"""Check the catalog on this machine's GPU and on an emulated one, and compare what came out, cell by cell."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from event_ops_harness.statuses import PASSED, SKIPPED
+
+# The cells that show what a kernel computes; the other properties are the bridge's.
+PROPERTIES: Final = "values,jit,vmap,scan,vjp"
+PYTEST: Final = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+OPERATORS: Final = ("--operators", "catalog_operators", "--properties", PROPERTIES)
+WORDS: Final = ("operator", "backend", "case", "dtype", "property")
+
+Found = list[dict[str, str]]
+
+
+def cells(*options: str) -> Found:
+    """Run the cells in a process of their own, and return the outcome of each."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "cells.json"
+        command = [sys.executable, *PYTEST, *OPERATORS, *options, "--cells-json", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if not file.exists():
+            raise SystemExit(done.stdout + done.stderr)
+        return json.loads(file.read_text())
+
+
+def compared(gpu: Found, emulated: Found) -> dict[str, Any]:
+    """Return how many cells were checked on both, and those whose outcomes differ."""
+    ours, theirs = _by_place(emulated), _by_place(gpu)
+    both = [place for place in theirs if place in ours and SKIPPED not in (*theirs[place], *ours[place])]
+    differ = [place for place in both if theirs[place] != ours[place]]
+    return {
+        "cells on both": sum(theirs[place].total() for place in both),
+        "passed on both": sum(theirs[place][PASSED] for place in both if place not in differ),
+        "differ": ["-".join(place) for place in differ],
+    }
+
+
+def _by_place(found: Iterable[Mapping[str, str]]) -> dict[tuple[str, ...], Counter[str]]:
+    """Return the statuses at each place: cells of several index dtypes share one."""
+    places: dict[tuple[str, ...], Counter[str]] = {}
+    for cell in found:
+        places.setdefault(tuple(cell[word] for word in WORDS), Counter())[cell["status"]] += 1
+    return places
+
+
+def main() -> int:
+    """Check on both, print the comparison as JSON; return 1 where they differ."""
+    found = compared(cells(), cells("--emulate-gpu"))
+    print(json.dumps(found))
+    return int(bool(found["differ"]) or not found["cells on both"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
