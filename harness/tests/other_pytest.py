@@ -9,6 +9,7 @@ from pathlib import Path
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "outside"
 PLUGINS = {
+    "ffi_bridge": "ffi_bridge_pytest",
     "event_ops_harness": "event_ops_harness.conformance.plugin",
     "event_ops_harness_bench": "event_ops_harness.bench.plugin",
 }
