@@ -10,7 +10,6 @@ from typing import Any, Final
 import jax
 
 from ffi_bridge import XLACustomKernel
-from ffi_bridge.cuda.driver import chosen_driver
 from ffi_bridge.operators.backends import platform_of
 from ffi_bridge.operators.selection import emulated
 
@@ -46,7 +45,7 @@ def emulation() -> dict[str, Any] | None:
     """Return how this process emulates a GPU, as JSON can hold it; None where it does not."""
     if not emulated():
         return None
-    driver: Any = chosen_driver()
+    driver = importlib.import_module("ffi_bridge.cuda.driver").chosen_driver()  # which needs llvmlite
     return {
         "capability": driver.capability,
         "seed": driver.seed,
