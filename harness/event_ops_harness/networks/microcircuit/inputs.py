@@ -20,10 +20,12 @@ def background_of(model: Microcircuit, backend: str | None) -> Background:
     rates = model.per_neuron(model.external_rates)
     if not rates.any():
         return lambda drive, seed, t, I_syn: I_syn
-    mean, weight = rates * model.dt * 1e-3, np.float32(model.weight_ext)
+    mean = rates * model.dt * 1e-3
 
     def background(drive: jax.Array, seed: jax.Array, t: jax.Array, I_syn: jax.Array) -> jax.Array:
-        return event_ops.poisson_input(weight * drive, seed, t, mean=mean, initial=I_syn, backend=backend)
+        return event_ops.poisson_input(
+            model.weight_ext * drive, seed, t, mean=mean, initial=I_syn, backend=backend
+        )
 
     return background
 
