@@ -34,7 +34,7 @@ def test_a_right_kernel_passes(outcomes):
     [
         ("reads_beyond", "reads 4 bytes out of bounds"),
         ("adds_without_atomics", "race"),
-        ("forgets_to_clear", "which nobody has written"),
+        ("forgets_to_clear", "nobody has written them"),
         ("drops_the_last", "Mismatch"),
     ],
 )

@@ -49,7 +49,7 @@ def test_a_pointer_that_a_kernel_has_kept_is_refused_in_the_next_launch(gpu):
     pointers = [array.ctypes.data.to_bytes(8, "little") for array in (x, y)]
     extents = (1, 1, 1), (1, 1, 1), 0
     gpu.run(cubin, passed, extents, 0, pointers)
-    with pytest.raises(LaunchError, match="reads 4 bytes out of bounds"):
+    with pytest.raises(LaunchError, match="reads 4 bytes by a pointer that an earlier launch has kept"):
         gpu.run(cubin, passed, extents, 0, pointers)
 
 

@@ -21,6 +21,7 @@ SHARED_WINDOW: Final = 0xFFFF
 LOCAL_WINDOW: Final = 0xFFFE
 PARAMETERS: Final = 1  # the number of the buffer of a launch's parameters
 MAX_BUFFERS: Final = 0xFFF0
+NUMBERINGS: Final = 8  # launches in a row in which the numbers of buffers differ
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Buffer:
     is_read_only: bool = False
     is_written: bool = True
     owner: Any = field(default=None, compare=False, repr=False)
+
+
+# A pointer that a kernel has kept leads here, since the buffers of the next launch have other numbers.
+GONE: Final = Buffer("memory of an earlier launch", 0, 0)
 
 
 class Buffers:

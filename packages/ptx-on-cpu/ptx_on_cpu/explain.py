@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW, Buffers
+from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, GONE, LOCAL_WINDOW, SHARED_WINDOW, Buffers
 from ptx_on_cpu.checks.watch import Watch
 from ptx_on_cpu.engine.grid import Failure
 from ptx_on_cpu.engine.host import Host
@@ -75,7 +75,9 @@ def _access(
     if failure.why == READ_ONLY:
         return f"{how} {size} bytes {memory}, which is read-only: an input, or a constant"
     if failure.why == UNINITIALISED:
-        return f"{how} {size} bytes {memory}, which nobody has written"
+        return f"{how} {size} bytes {memory}: nobody has written them"
+    if buffers.named(pointer) is GONE:
+        return f"{how} {size} bytes by a pointer that an earlier launch has kept: its memory is gone"
     return f"{how} {size} bytes out of bounds, {memory}"
 
 

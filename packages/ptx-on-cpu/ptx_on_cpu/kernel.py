@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
-from ptx_on_cpu.buffers import Buffer, Buffers
+from ptx_on_cpu.buffers import GONE, NUMBERINGS, Buffer, Buffers
 from ptx_on_cpu.checks.watch import Watch
 from ptx_on_cpu.counters.counting import count
 from ptx_on_cpu.counters.counts import Counts
@@ -79,12 +80,14 @@ class Kernel:
         checks: Checks,
         counted: bool,
         objects: MutableMapping[str, bytes] | None,
+        launches: Iterator[int],
     ) -> None:
         self.name = readable(function.name)
         self.checks = checks
         self.is_counted = counted
         self.static_shared = shared
         self._function, self._layout, self._variables = function, layout, tuple(variables)
+        self._launches = launches
         self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
         self._is_independent = blocks_are_independent(function)
         translated = translation(function, layout, Options(checks.races, counted))
@@ -121,8 +124,9 @@ class Kernel:
 
         Args:
             grid, block: one to three extents.
-            arguments: one for each parameter: a NumPy array (its address is passed), a number of NumPy, or
-                bytes, in which pointers are those that `buffers.add` has returned.
+            arguments: one for each parameter: a NumPy array of any strides and dimensions, also none (the
+                address of its first element is passed); a number of NumPy; or bytes, in which pointers are
+                those that `buffers.add` has returned.
             shared: bytes of dynamic shared memory.
             buffers: the memory that pointers in `bytes` lead to.
             seed: run blocks and threads in another order; None: from first to last.
@@ -165,6 +169,8 @@ class Kernel:
         known.add(Buffer("the parameters", 0, 0, is_read_only=True))  # `_packed` puts them there
         for variable in self._variables:
             known.add(variable)
+        for _ in range(next(self._launches) % NUMBERINGS):
+            known.add(GONE)
         return known
 
     def _packed(self, arguments: Sequence[Any], known: Buffers) -> int:
@@ -190,14 +196,10 @@ class Kernel:
 def _content(i: int, argument: Any, known: Buffers) -> bytes:
     """Return what a parameter holds: for an array, a pointer to it."""
     if isinstance(argument, np.ndarray):
-        buffer = Buffer(
-            f"argument {i}",
-            argument.ctypes.data,
-            argument.nbytes,
-            not argument.flags.writeable,
-            owner=argument,
-        )
-        return known.add(buffer).to_bytes(8, "little")
+        low, high = byte_bounds(argument)
+        is_read_only = not argument.flags.writeable
+        pointer = known.add(Buffer(f"argument {i}", low, high - low, is_read_only, owner=argument))
+        return (pointer + argument.ctypes.data - low).to_bytes(8, "little")
     return bytes(argument) if isinstance(argument, bytes | bytearray) else np.asarray(argument).tobytes()
 
 

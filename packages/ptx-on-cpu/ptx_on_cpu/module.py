@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import MutableMapping
 from typing import Any, Final
@@ -31,6 +32,7 @@ class Module:
     def __init__(self, ptx: str | bytes, *, objects: MutableMapping[str, bytes] | None = None) -> None:
         self._program = parse(ptx.decode() if isinstance(ptx, bytes) else ptx)
         self._objects = objects
+        self._launches = itertools.count()
         variables = [*self._program.variables]
         for function in self._program.functions.values():
             variables += [v for v in function.variables if v.space in ("global", "const")]
@@ -58,7 +60,9 @@ class Module:
             raise LaunchError(f"the module has no kernel '{name}'; its kernels: {known}")
         whole = inlined(function, self._program.functions, BUILTIN)
         layout, shared = self._layout(whole)
-        return Kernel(whole, layout, shared, self.variables, checks or Checks(), counted, self._objects)
+        return Kernel(
+            whole, layout, shared, self.variables, checks or Checks(), counted, self._objects, self._launches
+        )
 
     def _layout(self, function: Function) -> tuple[Layout, int]:
         """Return where the variables of a function are, and the size of static shared memory."""

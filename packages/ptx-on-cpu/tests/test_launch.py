@@ -206,3 +206,24 @@ out:
     stores = run.accesses[run.accesses["kind"] == 1]
     assert len(stores) == 64 and len(set(stores["moment"])) == 1
     assert len(set(run.executed["start"])) == 4
+
+
+def test_an_array_of_any_strides_may_be_used_from_its_first_byte_to_its_last():
+    every = np.arange(100, dtype=np.int32)
+    made = Module(module(NUMBER)).kernel("k")
+    made.launch((1,), (17,), [every[::2]])
+    np.testing.assert_array_equal(every[:20], [*range(17), 17, 18, 19])
+    made.launch((1,), (1,), [every[::-1]])  # its first element is the last one in memory
+    assert every[-1] == 0
+    with pytest.raises(LaunchError, match=r"thread \(1, 0, 0\).* at byte 400 of argument 0, which has 400"):
+        made.launch((1,), (2,), [every[::-1]])
+    with pytest.raises(LaunchError, match=r"thread \(99, 0, 0\).* at byte 396 of argument 0, which has 396"):
+        made.launch((1,), (100,), [every[::2]])
+
+
+def test_an_array_of_no_dimensions_is_memory_and_a_number_is_not():
+    made, one = Module(module(NUMBER)).kernel("k"), np.array(7, np.int32)
+    made.launch((1,), (1,), [one])
+    assert one == 0
+    with pytest.raises(LaunchError, match="argument 0 has 4 bytes, expected 8"):
+        made.launch((1,), (1,), [one[()]])

@@ -19,7 +19,6 @@ from ptx_on_cpu import Buffer, Checks, Kernel, Launch, Module, UnsupportedError
 from ptx_on_cpu.kernel import MAX_SHARED
 
 LAUNCH_FAILED: Final = 719  # CUDA_ERROR_LAUNCH_FAILED
-NUMBERINGS: Final = 8  # launches in a row in which one buffer's pointers have different numbers
 POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 
 Extents = tuple[int, int, int]
@@ -148,8 +147,6 @@ class EmulatedDriver:
         if passed.is_first:
             call.written = {}
         buffers.written = call.written
-        for _ in range(count % NUMBERINGS):  # so that a pointer that a kernel has kept is no longer valid
-            buffers.add(Buffer("memory of a launch that is over", 0, 0))
         contents = [bytearray(content) for content in parameters]
         for address, buffer, places in _buffers(passed, contents):
             first = buffers.add(buffer)
