@@ -31,6 +31,7 @@ COLUMNS: Final = {
     "launches": "launches",
     "bytes / ideal": "excess",
     "streamed": "streamed",
+    "instructions": "instructions",
     "warps": "warp_efficiency",
     "conflicts": "bank_conflicts",
     "atomics": "atomics",
@@ -44,9 +45,9 @@ _WORDS: Final = ("operator", "case", "backend")
 LEGEND: Final = (
     "bytes / ideal: bytes of distinct sectors read and written, over those that any algorithm has to move; "
     "streamed: bytes asked for over bytes moved, of the worst array that is gone through once, without "
-    "atomics; warps: the part of lanes that are active; conflicts: wavefronts that bank conflicts add; "
-    "atomics: the most updates of one address; local: bytes of local memory a thread, 0 where nothing is "
-    "spilled; estimates are a roofline's: nothing was timed"
+    "atomics; instructions: those that warps issue; warps: the part of lanes that are active; conflicts: "
+    "wavefronts that bank conflicts add; atomics: the most updates of one address; local: bytes of local "
+    "memory a thread, 0 where nothing is spilled; estimates are a roofline's: nothing was timed"
 )
 
 

@@ -15,7 +15,7 @@ from event_ops_harness.bench.traffic import bytes_moved, operations
 from event_ops_harness.conformance.cell import Trial, index_dtype_of, inputs_of, types_of
 from ffi_bridge.emulated.driver import Counted, EmulatedDriver
 from ffi_bridge.warp.cuda import machine_code
-from ptx_on_cpu import Buffer
+from ptx_on_cpu import Buffer, Launch
 from ptx_on_cpu.counters import (
     H100,
     H200,
@@ -43,6 +43,7 @@ class Row:
 
     `ideal`: bytes that a call must move, as the operator's folder counts them. `compulsory`: bytes of the
     distinct sectors that its launches read and write. `moved`: bytes in sectors of all requests.
+    `instructions`: those that warps issue.
     `streamed`: the sector efficiency of the worst array that a launch goes through once, `array`; None
     without one. `atomics`: the most updates of one address of global memory. `registers`, `local`: of a
     thread, in the launch with the most; nothing is spilled where no local memory is taken. `occupancy`: of
@@ -59,6 +60,7 @@ class Row:
     moved: int
     streamed: float | None
     array: str
+    instructions: int
     warp_efficiency: float
     bank_conflicts: int
     atomics: int
@@ -108,15 +110,22 @@ def count(driver: EmulatedDriver, operator: Operator, case: Case, backend: str) 
     with types_of(dtype, index_dtype), _counting(driver, backend):
         trial = Trial(operator, backend, case, dtype, index_dtype)
         jax.block_until_ready(trial.jitted(*trial.args))
-        launches = [_Launch.of(run, driver) for run in driver.runs]
+        launches = [CountedLaunch.of(run, driver) for run in driver.runs]
         ideal = bytes_moved(operator, *inputs_of(case, dtype, index_dtype))
+    return row_of(operator.name, case.name, dtype, backend, launches, ideal)
+
+
+def row_of(
+    operator: str, case: str, dtype: str, backend: str, launches: Sequence[CountedLaunch], ideal: int
+) -> Row:
+    """Return the counters of the launches of one call."""
     streams = [x for launch in launches for x in launch.streamed]
     worst = min(streams, key=lambda x: x.transfers.efficiency, default=None)
     threads = sum(launch.counts.threads for launch in launches)
     warps = sum(launch.counts.warps for launch in launches)
     return Row(
-        operator.name,
-        case.name,
+        operator,
+        case,
         dtype,
         backend,
         launches=len(launches),
@@ -125,6 +134,7 @@ def count(driver: EmulatedDriver, operator: Operator, case: Case, backend: str) 
         moved=sum(launch.counts.global_memory.moved for launch in launches),
         streamed=worst and worst.transfers.efficiency,
         array=worst.name.removeprefix("argument ") if worst else "",
+        instructions=warps,
         warp_efficiency=threads / (WARP * warps),
         bank_conflicts=sum(launch.counts.bank_conflicts for launch in launches),
         atomics=max(launch.counts.atomics["global"].most for launch in launches),
@@ -137,7 +147,7 @@ def count(driver: EmulatedDriver, operator: Operator, case: Case, backend: str) 
 
 
 @dataclass(frozen=True)
-class _Launch:
+class CountedLaunch:
     """The counters of one launch, without its traces; `updated`: which of its buffers have atomics."""
 
     counts: Counts
@@ -147,16 +157,21 @@ class _Launch:
     shared: int
 
     @classmethod
-    def of(cls, run: Counted, driver: EmulatedDriver) -> _Launch:
+    def of(cls, run: Counted, driver: EmulatedDriver) -> CountedLaunch:
+        """Return the counters of a launch that the emulated GPU has made."""
         # Kernels of Warp come as PTX alone, often of a newer version than that of an installed ptxas.
         code = run.cubin.code or machine_code(
             run.cubin, replace(driver, reads_ptx=False), run.launch.block[0]
         )
-        resources = resources_of(code, run.cubin.entry)
-        accesses, buffers = run.launch.accesses, run.launch.buffers.known
+        return cls.of_launch(run.launch, resources_of(code, run.cubin.entry), run.shared)
+
+    @classmethod
+    def of_launch(cls, launch: Launch, resources: Resources, shared: int) -> CountedLaunch:
+        """Return the counters of a counted launch, with the bytes of its dynamic shared memory."""
+        accesses, buffers = launch.accesses, launch.buffers.known
         atomics = accesses[(accesses["kind"] == ATOMIC) & (accesses["space"] == GLOBAL)]
         updated = frozenset(located(atomics, buffers)[1].tolist())
-        return cls(run.launch.counts, buffers, updated, resources, run.shared)
+        return cls(launch.counts, buffers, updated, resources, shared)
 
     @property
     def streamed(self) -> list[Traffic]:

@@ -1,0 +1,212 @@
+"""Count what BrainEvent's CUDA kernels do beside ours, on the same inputs, and write it as JSON.
+
+Their sources are read from the package that is installed, and compiled without the code of the host. Kernels
+are launched as that code does it: the one for rows of this length, with its blocks, into outputs that are zero
+where threads add to them. Nothing is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from event_ops.cases import Case
+from event_ops.discover import Operator, operators
+from event_ops_harness.bench.traffic import bytes_moved
+from event_ops_harness.conformance.cell import inputs_of
+from event_ops_harness.gpu.count_catalog import LEGEND, show
+from event_ops_harness.gpu.counters import BACKENDS, CountedLaunch, Row, count, row_of
+from event_ops_harness.gpu.nvrtc import HEADERS, compiled
+from event_ops_harness.results import RESULTS, installed
+from ffi_bridge.emulated import emulate_gpu
+from ptx_on_cpu import Module
+from ptx_on_cpu.counters import resources_of
+
+OUTPUT: Final = RESULTS / "gpu_counters_brainevent.json"
+THEIRS: Final = "brainevent"
+THREADS: Final = 256  # of a block, in all of these kernels
+ACTIVE: Final = 0.05  # of the events
+SIZES: Final = ((2000, 100), (1000, 400))  # rows, and entries of each
+
+# Stand-ins for headers of theirs that only the code of the host needs.
+_OF_HOST: Final = {
+    "brainevent/common.h": "namespace BE { enum class DType { Bool, Float16, BFloat16, Float32, Float64 }; }",
+    "brainevent/dtypes.h": "",
+    "xla/ffi/api/ffi.h": "namespace xla { namespace ffi {} }",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of theirs, below the package: the code before `host`, then `tail`."""
+
+    path: str
+    host: str
+    tail: str
+
+
+# With events that are numbers, theirs is the product with any vector; its macro comes after code of the host.
+_NUMBERS: Final = "_f32_wv, float, READ_F32, float, float, READ_F32, WRITE_F32, warp_reduce_sum_f32, 0.0f"
+GATHER: Final = Source(
+    "_csr/binary_csrmv.cu", "// FFI Entry Points", f"DEFINE_CSRMV_NT_WARP_HETERO({_NUMBERS})"
+)
+SCATTER: Final = Source("_csr/binary_csrmv_hybrid.cu", "    static ffi::Error", "}")
+FIXED: Final = Source("_fcn/binary_fcnmv.cu", "// FFI Entry Points", "")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A launch of theirs: a kernel of a source, its blocks, its arguments."""
+
+    source: Source
+    kernel: str
+    blocks: int
+    arguments: Sequence[Any]
+
+    def counted(self) -> CountedLaunch:
+        """Run it, and return its counters."""
+        folder = package()
+        text = (folder / self.source.path).read_text().partition(self.source.host)[0] + self.source.tail
+        # NVRTC refuses functions of the host; one of this header computes numbers of blocks.
+        common = (folder / "include" / "cuda_common.h").read_text().replace("__host__ __inline__", "inline")
+        built = compiled(text, self.kernel, HEADERS | _OF_HOST | {"cuda_common.h": common})
+        kernel = Module(built.ptx).kernel(built.entry, counted=True)
+        launch = kernel.launch((self.blocks,), (THREADS,), self.arguments)
+        return CountedLaunch.of_launch(launch, resources_of(built.cubin, built.entry), 0)
+
+
+def package() -> Path:
+    """Return the folder of the package; raise SystemExit where it is not installed."""
+    spec = importlib.util.find_spec("brainevent")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit(
+            "brainevent is not installed, whose sources are read; pip install --no-deps brainevent"
+        )
+    return Path(spec.submodule_search_locations[0])
+
+
+Launches = Callable[[Sequence[Any], np.ndarray], Iterator[Call]]  # of inputs, into an output
+
+
+def gathers(kind: str) -> Launches:
+    """Return the launch for y[i] = sum of data[j] * x[indices[j]]: a warp for a row of 8 to 511 entries."""
+
+    def calls(inputs: Sequence[Any], y: np.ndarray) -> Iterator[Call]:
+        data, indices, indptr, x = inputs
+        assert 8 <= indices.size // y.size < 512
+        arguments = (data, indices, indptr, x, y, np.int32(y.size))
+        yield Call(GATHER, f"_csrmv_nt_warp_hetero_kern_f32_{kind}<int>", _parts(y.size, 8), arguments)
+
+    return calls
+
+
+def scatters(inputs: Sequence[Any], y: np.ndarray) -> Iterator[Call]:
+    """Yield the launches that add the rows of active events: a thread a row, then a block a long row."""
+    data, indices, indptr, events = inputs
+    lengths = np.diff(indptr)
+    tasks = int(np.where(lengths > 128, -(-lengths // 4096), 0).sum())
+    begin, end, status = (np.zeros(max(1, size), np.int32) for size in (tasks, tasks, 2))
+    types, count = "<float, int8_t, int, int, false>", np.int32(tasks)
+    arguments = (data, indices, indptr, events, y, begin, end, status, np.int32(events.size), count)
+    yield Call(SCATTER, f"BinaryCsrmvWatHybridExtractKernel{types}", _parts(events.size, THREADS), arguments)
+    if tasks:
+        arguments = (data, indices, begin, end, status, count, y, indptr, events)
+        yield Call(SCATTER, f"BinaryCsrmvWatHybridBlockKernel{types}", min(tasks, 2048), arguments)
+
+
+def scatters_fixed(inputs: Sequence[Any], y: np.ndarray) -> Iterator[Call]:
+    """Yield the launch that adds the rows of active events, all of one length: a warp a row."""
+    data, indices, events = inputs
+    rows, per_row = indices.shape
+    assert per_row * 2084000 > rows * 1539  # else a thread a row
+    arguments = (indices, events, y, data, np.int32(rows), np.int32(per_row))
+    yield Call(FIXED, "_bs_wpr_hetero_kern_bool_f32", _parts(rows, 8), arguments)
+
+
+def _parts(whole: int, part: int) -> int:
+    return -(-whole // part)
+
+
+# An operator, whether its vector is one of events, whether it is transposed, and what they launch.
+_PRODUCTS: Final = (
+    ("csr_matvec", False, False, gathers("wv")),
+    ("csr_event_matvec", True, False, gathers("bool")),
+    ("csr_event_matvec", True, True, scatters),
+    ("ell_event_matvec", True, True, scatters_fixed),
+)
+
+
+def pairs() -> Iterator[tuple[str, Case, Launches]]:
+    """Yield the name of an operator, a case, and what they launch."""
+    for operator, of_events, transpose, launches in _PRODUCTS:
+        for rows, per_row in SIZES:
+            name = f"{rows}-{per_row}" + of_events * f"-{ACTIVE:.0%}" + transpose * "-transposed"
+            make = drawn(rows, per_row, operator.startswith("ell"), of_events, transpose)
+            yield operator, Case(name, make), launches
+
+
+def drawn(rows: int, per_row: int, is_ell: bool, of_events: bool, transpose: bool) -> Callable[..., Any]:
+    """Return what draws a square matrix with so many entries in each row, and a vector."""
+
+    def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Any:
+        indices = np.sort(rng.integers(rows, size=(rows, per_row)), axis=1).astype(index_dtype)
+        data = rng.random(indices.shape).astype(dtype)
+        vector = rng.random(rows) < ACTIVE if of_events else rng.random(rows).astype(dtype)
+        indptr = np.arange(0, indices.size + 1, per_row).astype(index_dtype)
+        matrix = (data, indices) if is_ell else (data.ravel(), indices.ravel(), indptr)
+        return (*matrix, vector), {"shape": (rows, rows), "transpose": transpose}
+
+    return make
+
+
+def theirs(operator: Operator, case: Case, launches: Launches) -> Row:
+    """Return the counters of their launches; raise AssertionError where they compute something else."""
+    inputs, kwargs = inputs_of(case, "float32", "int32")
+    expected = np.asarray(operator.function(*inputs, **kwargs, backend="reference"))
+    y = np.zeros_like(expected)
+    passed = [x.view(np.int8) if x.dtype == bool else x for x in inputs]
+    counted = [call.counted() for call in launches(passed, y)]
+    np.testing.assert_allclose(y, expected, rtol=1e-4, err_msg=f"{operator.name} {case.name}")
+    ideal = bytes_moved(operator, inputs, kwargs)
+    row = row_of(operator.name, case.name, "float32", THEIRS, counted, ideal)
+    zeroed = y.nbytes if kwargs["transpose"] else 0  # by a call of the driver, before threads add to it
+    return replace(row, compulsory=row.compulsory + zeroed, moved=row.moved + zeroed)
+
+
+def beside() -> Iterator[Row]:
+    """Yield the rows of each pair: ours on each backend, and theirs."""
+    gpu, known = emulate_gpu(), {operator.name: operator for operator in operators()}
+    for name, case, launches in pairs():
+        yield from (count(gpu, known[name], case, backend) for backend in BACKENDS)
+        yield theirs(known[name], case, launches)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Count, show, write."""
+    parser = argparse.ArgumentParser(prog="by_brainevent", description=__doc__)
+    parser.add_argument("--output", type=Path, default=OUTPUT, metavar="FILE")
+    options = parser.parse_args(argv)
+    jax.config.update("jax_disable_most_optimizations", True)  # what is counted does not depend on it
+    rows = list(beside())
+    show(rows)
+    found = {
+        "command": "nox -s counters_beside",
+        "compilers": installed("brainevent", "numba-cuda", "warp-lang"),
+        "rows": [row.written() for row in rows],
+        "meaning": LEGEND,
+    }
+    options.output.write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
