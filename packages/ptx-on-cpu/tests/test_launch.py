@@ -227,3 +227,34 @@ def test_an_array_of_no_dimensions_is_memory_and_a_number_is_not():
     assert one == 0
     with pytest.raises(LaunchError, match="argument 0 has 4 bytes, expected 8"):
         made.launch((1,), (1,), [one[()]])
+
+
+SHADOWED = (
+    PLACE
+    + """
+    setp.eq.u32 %p1, %r2, 0;
+    mov.u32 %r6, 5;
+    {
+        .reg .pred %p<2>;
+        .reg .u32 %r6;
+        mov.u32 %r6, 7;
+        setp.ne.u32 %p1, %r2, 0;
+        @%p1 bra DONE;
+        {
+            .reg .u64 %r6;
+            mov.u64 %r6, 8;
+            bra DONE;
+            DONE:
+        }
+        st.global.u32 [%rd2], %r6;
+        DONE:
+    }
+    @%p1 st.global.u32 [%rd2+4], %r6;
+"""
+)
+
+
+def test_what_a_block_declares_hides_registers_and_labels_of_the_same_name():
+    y = np.zeros(2, np.int32)
+    launched(module(kernel(SHADOWED, Y)), (1,), (2,), y)
+    np.testing.assert_array_equal(y, [7, 5])

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, number_at, place, row_of_flag
+from event_ops.parts.numba_cuda.access import at, is_inside, number_at, row_of_flag
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.deliver import note
 from event_ops.parts.numba_cuda.fixed_order import ell_in_fixed_order
@@ -32,9 +32,11 @@ def scatter_active_rows(data: Any, indices: Any, events: Any, y: Any) -> None:
     part = (per_row + cuda.gridDim.y - 1) // cuda.gridDim.y
     for entry in range(thread, active * part, BLOCK):
         i, k = noted[entry // part], cuda.blockIdx.y * part + entry % part
-        j = place(indices[i, k], y.size) if k < per_row else -1
-        if j >= 0:
-            cuda.atomic.add(y, j, at(data, i * per_row + k) * y.dtype.type(events[i]))
+        if k < per_row:
+            j = indices[np.uint64(i), np.uint64(k)]
+            if is_inside(j, y.size):
+                value = y.dtype.type(events[np.uint64(i)])
+                cuda.atomic.add(y, np.uint64(j), at(data, i * per_row + k) * value)
 
 
 @ell_in_fixed_order("csr_event_matvec")

@@ -1,4 +1,8 @@
-"""Reading what nobody has checked: parameters, positions, events in every encoding, slots, entries' rows."""
+"""Reading what nobody has checked: parameters, positions, events in every encoding, slots, entries' rows.
+
+A position that is known to be inside of an array is an np.uint64 there: of a signed one Numba asks each time
+whether it counts from the end.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +15,25 @@ from numba import cuda
 @cuda.jit(device=True)
 def at(x: Any, i: Any) -> Any:
     """Return element i; an array of one element holds it for all."""
-    return x[i] if x.size > 1 else x[0]
+    return x[np.uint64(i)] if x.size > 1 else x[0]
 
 
 @cuda.jit(device=True)
 def bounded(position: Any, size: Any) -> Any:
     """Return a position in [0, size]: `size` for any position outside."""
-    if position < 0 or position > size:
-        return np.int64(size)
-    return np.int64(position)
+    return np.int64(size) if np.uint64(position) > np.uint64(size) else np.int64(position)
+
+
+@cuda.jit(device=True)
+def is_inside(index: Any, size: Any) -> Any:
+    """Return whether an index is in [0, size)."""
+    return np.uint64(index) < np.uint64(size)  # negative ones are larger than any size
 
 
 @cuda.jit(device=True)
 def place(index: Any, size: Any) -> Any:
     """Return an index in [0, size), or -1 for any other."""
-    if index < 0 or index >= size:
-        return np.int64(-1)
-    return np.int64(index)
+    return np.int64(index) if is_inside(index, size) else np.int64(-1)
 
 
 @cuda.jit(device=True)
@@ -39,7 +45,7 @@ def is_active(event: Any) -> Any:
 @cuda.jit(device=True)
 def row_of_flag(events: Any, position: Any, rows: Any) -> Any:
     """Return the row of the flag or number at `position`, or -1 if it is inactive or does not exist."""
-    if position < rows and is_active(events[position]):
+    if position < rows and is_active(events[np.uint64(position)]):
         return position
     return -1
 
@@ -48,7 +54,7 @@ def row_of_flag(events: Any, position: Any, rows: Any) -> Any:
 def row_of_id(ids: Any, position: Any, rows: Any) -> Any:
     """Return the row of the spike id at `position`, or -1 if it is out of range or does not exist."""
     if position < ids.size:
-        return place(ids[position], rows)
+        return place(ids[np.uint64(position)], rows)
     return -1
 
 
@@ -69,7 +75,7 @@ def number_at(events: Any, i: Any) -> Any:
 @cuda.jit(device=True)
 def bit_at(words: Any, i: Any) -> Any:
     """Return event i of packed bits."""
-    return (words[i >> 5] >> (i & 31)) & 1
+    return (words[np.uint64(i >> 5)] >> (i & 31)) & 1
 
 
 @cuda.jit(device=True)

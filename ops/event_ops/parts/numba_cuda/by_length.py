@@ -34,14 +34,14 @@ def lanes_of(entries: int, rows: int, width: int = 1) -> int:
 
 
 @cache
-def steps_with(lanes: int) -> Any:
-    """Return the device function `steps(low, high)` for where `lanes` threads together take entries from.
+def begin_with(lanes: int) -> Any:
+    """Return the device function `begin(low)` for where `lanes` threads together begin with a row.
 
-    They begin with a whole sector of memory, maybe before `low`, and all take equally many steps, maybe
-    beyond `high`: so they stay together also where the compiler unrolls the loop.
+    That is with a whole sector of memory, maybe before `low`. All of them take equally many steps of `lanes`
+    entries, maybe beyond the row: so they stay together also where the compiler unrolls the loop.
     """
     ahead = min(lanes, SECTOR)
-    return cuda.jit(device=True)(lambda low, high: range(low - low % ahead, high, lanes))
+    return cuda.jit(device=True)(lambda low: low - low % ahead)
 
 
 def rows_with(width: int, lanes: int, row_of: Any, take_with: Callable[[int], Any]) -> Any:

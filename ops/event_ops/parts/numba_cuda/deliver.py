@@ -15,11 +15,11 @@ from numba import cuda
 from event_ops.parts.numba_cuda.access import (
     active_value_for,
     at,
-    bounded,
-    place,
+    is_inside,
     positions_in,
     row_of_event_for,
 )
+from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, next_power_of_two
 
 BLOCKS = 512  # enough to keep a large GPU busy: about four for each multiprocessor
@@ -73,11 +73,13 @@ def deliver_rows_with(team: int, row_in: Any, value_at: Any) -> Any:
         for place_of_row in range(thread // team, active, BLOCK // team):
             i = noted[place_of_row]
             value = y.dtype.type(value_at(events, i))
-            nse = indices.size
-            for k in range(bounded(indptr[i], nse) + first, bounded(indptr[i + 1], nse), step):
-                j, weight = place(indices[k], y.size), at(data, k)  # both loads are under way at once
-                if j >= 0:
-                    cuda.atomic.add(y, j, weight * value)
+            low, high = csr_row(indptr, i, indices.size)
+            k = np.uint64(low + first)
+            while k < np.uint64(high):
+                j, weight = indices[k], at(data, k)  # both loads are under way at once
+                if is_inside(j, y.size):
+                    cuda.atomic.add(y, np.uint64(j), weight * value)
+                k += np.uint64(step)
 
     return deliver_rows
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.parts.numba_cuda.access import at, bounded, is_active, place
-from event_ops.parts.numba_cuda.by_length import rows_with, steps_with
+from event_ops.parts.numba_cuda.access import at, bounded, is_active, is_inside
+from event_ops.parts.numba_cuda.by_length import begin_with, rows_with
 from event_ops.parts.numba_cuda.scatter import add_for
 from event_ops.parts.numba_cuda.threads import OCCUPIED, WARPS, sum_dtype, sum_over_team
 
@@ -20,7 +20,7 @@ from event_ops.parts.numba_cuda.threads import OCCUPIED, WARPS, sum_dtype, sum_o
 @cuda.jit(device=True)
 def csr_row(indptr: Any, i: Any, nse: Any) -> Any:
     """Return where the entries of row i begin and end."""
-    return bounded(indptr[i], nse), bounded(indptr[i + 1], nse)
+    return bounded(indptr[np.uint64(i)], nse), bounded(indptr[np.uint64(i + 1)], nse)
 
 
 @cuda.jit(device=True)
@@ -57,21 +57,24 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
     number, shared = sums.type, from_dtype(sums)
 
     def take_with(lanes: int) -> Any:
-        total_of, steps = sum_over_team(lanes, 1, sums.kind), steps_with(lanes)
+        total_of, begin = sum_over_team(lanes, 1, sums.kind), begin_with(lanes)
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
             data, indices, x, columns, y, of_warp = operands
             total = number(0)
             if mine:
-                for step in steps(low, high):
-                    k = step + lane
-                    j = place(indices[k], columns) if low <= k < high else -1
-                    if j >= 0:
-                        total = number(total + number(term(data, k, x, j)))
+                step = begin(low)
+                while step < high:
+                    k = np.uint64(step + lane)
+                    if is_inside(step + lane - low, high - low):
+                        j = indices[k]
+                        if is_inside(j, columns):
+                            total = number(total + number(term(data, k, x, np.uint64(j))))
+                    step += lanes
             total = total_of(total, of_warp)
             if mine and lane == 0:
-                y[i] = y.dtype.type(total)
+                y[np.uint64(i)] = y.dtype.type(total)
 
         return take
 
@@ -91,18 +94,20 @@ def scatter_rows_with(lanes: int, row_of: Any, dtype: Any) -> Any:
     add = add_for(dtype)
 
     def take_with(lanes: int) -> Any:
-        steps = steps_with(lanes)
+        begin = begin_with(lanes)
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
             data, indices, v, y = operands
             if mine:
-                value = v[i]
-                for step in steps(low, high):
-                    k = step + lane
-                    j = place(indices[k], y.size) if low <= k < high else -1
-                    if j >= 0:
-                        add(y, j, data[k] * value)
+                value, step = v[np.uint64(i)], begin(low)
+                while step < high:
+                    k = np.uint64(step + lane)
+                    if is_inside(step + lane - low, high - low):
+                        j = indices[k]
+                        if is_inside(j, y.size):
+                            add(y, np.uint64(j), data[k] * value)
+                    step += lanes
 
         return take
 

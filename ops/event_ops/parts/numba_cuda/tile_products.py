@@ -8,9 +8,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.parts.numba_cuda.access import place
+from event_ops.parts.numba_cuda.access import is_inside
 from event_ops.parts.numba_cuda.by_length import rows_with
 from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.scatter import add_for
@@ -77,13 +78,15 @@ def gather_tiles_with(width: int, lanes: int, term: Any, dtype: Any) -> Any:
             i, c, lane = place_of(element, thread, y.shape[1])
             inside, total = mine and c < y.shape[1], number(0)
             if inside:
-                for k in range(low + lane, high, lanes):
-                    j = place(indices[k], B.shape[0])
-                    if j >= 0:
-                        total = number(total + number(term(data, k, B, (j, c))))
+                k = np.uint64(low + lane)
+                while k < np.uint64(high):
+                    j = indices[k]
+                    if is_inside(j, B.shape[0]):
+                        total = number(total + number(term(data, k, B, (np.uint64(j), np.uint64(c)))))
+                    k += np.uint64(lanes)
             total = total_of(total, of_warp)
             if inside and lane == 0:
-                y[i, c] = y.dtype.type(total)
+                y[np.uint64(i), np.uint64(c)] = y.dtype.type(total)
 
         return take
 
@@ -109,11 +112,12 @@ def scatter_tiles_with(width: int, lanes: int, dtype: Any) -> Any:
             data, indices, B, y = operands
             i, c, lane = place_of(element, thread, y.shape[1])
             if mine and c < y.shape[1]:
-                value = B[i, c]
-                for k in range(low + lane, high, lanes):
-                    j = place(indices[k], y.shape[0])
-                    if j >= 0:
-                        add(y, (j, c), data[k] * value)
+                value, k = B[np.uint64(i), np.uint64(c)], np.uint64(low + lane)
+                while k < np.uint64(high):
+                    j = indices[k]
+                    if is_inside(j, y.shape[0]):
+                        add(y, (np.uint64(j), np.uint64(c)), data[k] * value)
+                    k += np.uint64(lanes)
 
         return take
 

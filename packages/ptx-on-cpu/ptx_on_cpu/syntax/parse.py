@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from ptx_on_cpu.errors import PtxSyntaxError
+from ptx_on_cpu.syntax.blocks import flattened
 from ptx_on_cpu.syntax.program import Function, Instruction, Program, Variable, width
 
 _COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -101,10 +102,8 @@ def _function(is_entry: bool, header: str, body: str) -> Function:
     lists = [_variables(text, ",") for text in re.findall(r"\(([^()]*)\)", header)]
     results = lists.pop(0) if not is_entry and re.match(r"\s*\(", header) else []
     function = Function(name[1] or name[2], is_entry, results, lists[0] if lists else [])
-    # Braces of vector operands become angles, so that others are nothing but blocks.
-    body = re.sub(r"\{([^{};]*)\}", r"<\1>", body).replace("{", ";").replace("}", ";")
     line = ""
-    for statement in map(str.strip, body.split(";")):
+    for statement in map(str.strip, flattened(body).split(";")):
         text = _labelled(function, statement)
         if text.startswith(".loc "):
             line = text.removeprefix(".loc ")
