@@ -14,9 +14,10 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, bounded, is_active, place, slot_now
-from event_ops.parts.numba_cuda.deliver import Delivery, note
+from event_ops.parts.numba_cuda.access import is_active, place, slot_now
+from event_ops.parts.numba_cuda.deliver import Delivery, add_entries, note
 from event_ops.parts.numba_cuda.fixed_order import event_sums
+from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.threads import BLOCK
 from event_ops.parts.reference.history import lagged
 from ffi_bridge import numba_cuda_callable
@@ -120,12 +121,8 @@ def deliver_recent_with(team: int, encoding: Encoding) -> Any:
                 i = neuron + cuda.ffs(events) - 1
                 events &= events - np.uint32(1)
                 if i < rows:
-                    row = i * slots + delay
-                    low, high = bounded(indptr[row], nse), bounded(indptr[row + 1], nse)
-                    for k in range(low + first, high, step):
-                        j, weight = place(indices[k], y.size), at(data, k)
-                        if j >= 0:
-                            cuda.atomic.add(y, j, weight * value)
+                    low, high = csr_row(indptr, i * slots + delay, nse)
+                    add_entries(data, indices, low + first, high, step, value, y)
 
     return deliver_recent
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, is_active, number_at, place
+from event_ops.parts.numba_cuda.access import at, is_active, is_inside, number_at
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
 from event_ops.parts.numba_cuda.row_products import csr_row, of_event
@@ -30,7 +31,7 @@ def add_to_columns(weight: Any, events: Any, i: Any, first: Any, mask: Any, y: A
     while mask != 0:
         c = first + cuda.ffs(mask) - 1
         mask &= mask - 1
-        cuda.atomic.add(y, (j, c), weight * y.dtype.type(events[i, c]))
+        cuda.atomic.add(y, (j, np.uint64(c)), weight * y.dtype.type(events[i, c]))
 
 
 @cuda.jit
@@ -48,15 +49,19 @@ def scatter_rows(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> N
     low, high = csr_row(indptr, i, nse)
     part, parts = cuda.blockIdx.y, cuda.gridDim.y
     if cuda.popc(mask) < DENSE_FROM:
-        for k in range(low + part * WARP + lane, high, parts * WARP):
-            j, weight = place(indices[k], y.shape[0]), at(data, k)
-            if j >= 0:
-                add_to_columns(weight, events, i, first, mask, y, j)
+        k = np.uint64(low + part * WARP + lane)
+        while k < np.uint64(high):
+            j, weight = indices[k], at(data, k)
+            if is_inside(j, y.shape[0]):
+                add_to_columns(weight, events, i, first, mask, y, np.uint64(j))
+            k += np.uint64(parts * WARP)
     elif is_active(event):
-        for k in range(low + part, high, parts):
-            j, weight = place(indices[k], y.shape[0]), at(data, k)
-            if j >= 0:
-                cuda.atomic.add(y, (j, c), weight * event)
+        k = np.uint64(low + part)
+        while k < np.uint64(high):
+            j, weight = indices[k], at(data, k)
+            if is_inside(j, y.shape[0]):
+                cuda.atomic.add(y, (np.uint64(j), np.uint64(c)), weight * event)
+            k += np.uint64(parts)
 
 
 @in_fixed_order

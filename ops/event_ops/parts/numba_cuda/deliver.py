@@ -58,6 +58,17 @@ def note(row: Any, noted: Any, count: Any) -> Any:
     return count[0]
 
 
+@cuda.jit(device=True)
+def add_entries(data: Any, indices: Any, begin: Any, end: Any, step: Any, value: Any, y: Any) -> None:
+    """y[indices[k]] += data[k] * value for every `step`-th k from `begin` up to `end`."""
+    k = np.uint64(begin)
+    while k < np.uint64(end):
+        j, weight = indices[k], at(data, k)  # both loads are under way at once
+        if is_inside(j, y.size):
+            cuda.atomic.add(y, np.uint64(j), weight * value)
+        k += np.uint64(step)
+
+
 @cache
 def deliver_rows_with(team: int, row_in: Any, value_at: Any) -> Any:
     """Return the kernel `y[indices[k]] += data[k] * event` over the rows of active events."""
@@ -74,12 +85,7 @@ def deliver_rows_with(team: int, row_in: Any, value_at: Any) -> Any:
             i = noted[place_of_row]
             value = y.dtype.type(value_at(events, i))
             low, high = csr_row(indptr, i, indices.size)
-            k = np.uint64(low + first)
-            while k < np.uint64(high):
-                j, weight = indices[k], at(data, k)  # both loads are under way at once
-                if is_inside(j, y.size):
-                    cuda.atomic.add(y, np.uint64(j), weight * value)
-                k += np.uint64(step)
+            add_entries(data, indices, low + first, high, step, value, y)
 
     return deliver_rows
 
