@@ -64,14 +64,13 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
             data, indices, x, columns, y, of_warp = operands
             total = number(0)
             if mine:
-                step = begin(low)
-                while step < high:
-                    k = np.uint64(step + lane)
-                    if is_inside(step + lane - low, high - low):
-                        j = indices[k]
+                k = begin(low) + lane
+                while k - lane < high:
+                    if is_inside(k - low, high - low):
+                        j = indices[np.uint64(k)]
                         if is_inside(j, columns):
-                            total = number(total + number(term(data, k, x, np.uint64(j))))
-                    step += lanes
+                            total = number(total + number(term(data, np.uint64(k), x, np.uint64(j))))
+                    k += lanes
             total = total_of(total, of_warp)
             if mine and lane == 0:
                 y[np.uint64(i)] = y.dtype.type(total)
@@ -100,14 +99,13 @@ def scatter_rows_with(lanes: int, row_of: Any, dtype: Any) -> Any:
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
             data, indices, v, y = operands
             if mine:
-                value, step = v[np.uint64(i)], begin(low)
-                while step < high:
-                    k = np.uint64(step + lane)
-                    if is_inside(step + lane - low, high - low):
-                        j = indices[k]
+                value, k = v[np.uint64(i)], begin(low) + lane
+                while k - lane < high:
+                    if is_inside(k - low, high - low):
+                        j = indices[np.uint64(k)]
                         if is_inside(j, y.size):
-                            add(y, np.uint64(j), data[k] * value)
-                    step += lanes
+                            add(y, np.uint64(j), data[np.uint64(k)] * value)
+                    k += lanes
 
         return take
 
