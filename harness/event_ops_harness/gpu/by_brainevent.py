@@ -1,8 +1,8 @@
 """Count what BrainEvent's CUDA kernels do beside ours, on the same inputs, and write it as JSON.
 
 Their sources are read from the package that is installed, and compiled without the code of the host. Kernels
-are launched as that code does it: the one for rows of this length, with its blocks, into outputs that are zero
-where threads add to them. Nothing is timed.
+are launched as that code does it: the one for rows of this length, with its blocks, into zeros where threads
+add to the output. Nothing is timed.
 """
 
 from __future__ import annotations

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from cuda.bindings import nvrtc
+nvrtc: Any = importlib.import_module("cuda.bindings.nvrtc")
 
 _INTEGERS: Final = {8: "char", 16: "short", 32: "int", 64: "long long"}
 # Stand-ins for headers of the host that files of kernels include, too.
@@ -50,8 +51,8 @@ def _cuda_headers() -> Path:
     """Return the headers of CUDA that numba-cuda brings for this NVRTC: of float16, among others."""
     _, major, _ = nvrtc.nvrtcVersion()
     spec = importlib.util.find_spec("numba_cuda")
-    (package,) = (spec and spec.submodule_search_locations) or ()
-    return Path(package) / "numba" / "cuda" / "include" / str(major)
+    folders = spec.submodule_search_locations if spec else None
+    return Path(next(iter(folders or ()))) / "numba" / "cuda" / "include" / str(major)
 
 
 def _read(program: Any, what: str) -> bytes:

@@ -1,0 +1,197 @@
+"""Triton's calls on the emulated GPU: jax-triton compiles a kernel, and its PTX runs as any other does.
+
+The inner names of jax-triton are here alone. Importing this module gives its calls a lowering on JAX's CPU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Final
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.interpreters import mlir
+
+from ffi_bridge.cuda.driver import Cubin, cuda_driver
+from ffi_bridge.cuda.emit import CudaProgram
+from ffi_bridge.cuda.extents import LaunchExtents
+from ffi_bridge.cuda.program import ProgramBuilder, ensure_program_target
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native.buffers import BufferSpec
+from ffi_bridge.native.inner_names import inner_names, look_up
+
+TESTED: Final = (0, 3)
+
+_package: Any = importlib.import_module("jax_triton")
+_library: Any = importlib.import_module("jax_triton.triton_lib")
+with inner_names("jax-triton", _package.__version__, TESTED):
+    look_up(_library, "autotuner", "get_cuda_backend", "get_or_create_triton_kernel", "get_triton_type")
+    look_up(_library, "normalize_grid", "triton_kernel_call_lib", "triton_kernel_call_p")
+    look_up(_library, "_COMPILED_KERNEL_CACHE")
+
+WARP: Final = 32
+# The dtypes of numbers among parameters, by their names in Triton.
+NUMBERS: Final = {"i1": "?", "fp32": "f4", "fp64": "f8"} | {
+    f"{kind}{8 * size}": f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)
+}
+
+_compiled: Final[dict[Any, Any]] = {}  # in place of jax-triton's, whose kernels are for XLA on a GPU
+
+
+@dataclass(frozen=True)
+class TritonKernel:
+    """A kernel that Triton has compiled; its fields are what jax-triton gives a kernel of XLA's."""
+
+    name: str
+    num_warps: int
+    num_ctas: int
+    shared: int
+    ptx: str
+    ttir: str
+    capability: int
+
+    @property
+    def num_parameters(self) -> int:
+        """Return how many parameters it takes: Triton's pointers to scratch memory are behind the user's."""
+        header = re.search(rf"\.entry\s+{re.escape(self.name)}\s*\(([^)]*)\)", self.ptx)
+        return header[1].count(".param") if header else 0
+
+
+@dataclass(frozen=True)
+class TritonCall:
+    """A launch of a kernel.
+
+    `numbers`: position -> (type, value) of the arguments that are no arrays. `aliases`: input -> the output
+    that takes its place; zeros for outputs that begin so come behind the inputs of the user.
+    """
+
+    fn: Any
+    kernel: TritonKernel
+    grid: tuple[int, int, int]
+    numbers: Mapping[int, tuple[str, Any]]
+    aliases: Mapping[int, int]
+
+    def ensure_target(self, ins: Sequence[Any], zeros: Sequence[Any], outs: Sequence[Any]) -> str:
+        """Return the target that launches it on arrays like these."""
+        shapes = [(tuple(x.shape), str(x.dtype)) for x in (*ins, *zeros, *outs)]
+        key = (self.kernel.ptx, self.grid, self.numbers, self.aliases, shapes, len(ins))
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:32]
+        name = f"{self.fn.__name__}.triton.{digest}"
+        return ensure_program_target(name, cuda_driver(), lambda: self._program(ins, zeros, outs))
+
+    def _program(self, ins: Sequence[Any], zeros: Sequence[Any], outs: Sequence[Any]) -> CudaProgram:
+        names: list[str] = list(self.fn.arg_names)
+        count = len(ins) + len(self.numbers) + len(outs)
+        arrays = [names[i] for i in range(count) if i not in self.numbers]
+        labels = [*arrays[: len(ins)], *(f"zeros {i}" for i in range(len(zeros))), *arrays[len(ins) :]]
+        given = zip(labels, (*ins, *zeros, *outs), strict=True)
+        specs = [BufferSpec(label, x.dtype, tuple(x.shape), ()) for label, x in given]
+        program = ProgramBuilder(cuda_driver(), specs, len(ins) + len(zeros), tuple(self.aliases.items()))
+        buffers = iter([*range(len(ins)), *range(len(ins) + len(zeros), len(specs))])
+        parameters: list[int] = []
+        for i in range(count):
+            if i not in self.numbers:
+                parameters.append(program.struct(bytes(8)))
+                program.point(next(buffers), parameters[-1], 0)
+            elif self.numbers[i][1] is not None and self.numbers[i][1] != 1:  # else it is a constant
+                parameters.append(program.struct(_content(names[i], *self.numbers[i])))
+        scratch = self.kernel.num_parameters - len(parameters)
+        parameters += [program.struct(bytes(8)) for _ in range(scratch)]
+        extents = LaunchExtents(self.grid, (WARP * self.kernel.num_warps, 1, 1), self.kernel.shared)
+        cubin = Cubin(b"", self.kernel.name, self.fn, (), self.kernel.ptx.encode())
+        program.launch(self.fn.__name__, cubin, extents, parameters)
+        return program.finish((), loop=False)
+
+
+def _content(name: str, kind: str, value: Any) -> bytes:
+    if kind not in NUMBERS:
+        raise KernelTypeError(
+            f"argument '{name}' is a number of type {kind}; the emulated GPU passes {', '.join(NUMBERS)}"
+        )
+    return np.dtype(NUMBERS[kind]).type(value).tobytes()
+
+
+def _lower(
+    ctx: Any,
+    *arrays: Any,
+    fn: Any,
+    scalar_args: Sequence[tuple[int, str, Any]],
+    out_shapes: Sequence[Any],
+    grid: Any,
+    compute_capability: int | None,
+    input_output_aliases: Sequence[tuple[int, int]],
+    zeroed_outputs: Any,
+    **options: Any,
+) -> Any:
+    """Lower a call to a launch by the emulated GPU."""
+    arguments: list[Any] = [*ctx.avals_in]
+    kinds: list[str] = list(map(_library.get_triton_type, arguments))
+    for place, kind, value in scalar_args:
+        arguments.insert(place, value)
+        kinds.insert(place, kind)
+    arguments += ctx.avals_out
+    kinds += map(_library.get_triton_type, ctx.avals_out)
+    for unused in ("name", "custom_call_target_name", "serialized_metadata"):
+        del options[unused]
+    how = {key: options.pop(key) for key in ("num_warps", "num_stages", "num_ctas", "enable_fp_fusion")}
+    how["dump"] = options.pop("debug")
+    fn, how, meta = _configured(fn, arguments, how, options)
+    if how["num_ctas"] != 1:
+        raise KernelTypeError(
+            f"Triton kernel '{fn.__name__}' asks for clusters of {how['num_ctas']} blocks (num_ctas); the "
+            "emulated GPU has none"
+        )
+    major, minor = cuda_driver().capability
+    how["compute_capability"] = compute_capability or 10 * major + minor
+    library = mock.patch.object(
+        _library, "triton_kernel_call_lib", SimpleNamespace(TritonKernel=TritonKernel)
+    )
+    with library, mock.patch.object(_library, "_COMPILED_KERNEL_CACHE", _compiled):
+        kernel, _ = _library.get_or_create_triton_kernel(
+            _library.get_cuda_backend, "cuda", fn, kinds, scalar_args, metaparams=meta, **how
+        )
+    chosen: Any = zeroed_outputs(meta) if callable(zeroed_outputs) else zeroed_outputs
+    zeroed: list[int] = sorted(chosen)
+    aliases = dict(input_output_aliases) | {len(arrays) + i: out for i, out in enumerate(zeroed)}
+    numbers = {place: (kind, value) for place, kind, value in scalar_args}
+    call = TritonCall(fn, kernel, tuple(_library.normalize_grid(grid, meta)), numbers, aliases)
+    outs = [jax.ShapeDtypeStruct(out.shape, out.dtype) for out in out_shapes]
+
+    def run(*xs: Any) -> Any:
+        zeros = [jnp.zeros(outs[i].shape, outs[i].dtype) for i in zeroed]
+        target = call.ensure_target(xs, zeros, outs)
+        return jax.ffi.ffi_call(target, outs, input_output_aliases=aliases)(*xs, *zeros)
+
+    return mlir.lower_fun(run, multiple_results=True)(ctx, *arrays)
+
+
+def _configured(
+    fn: Any, arguments: Sequence[Any], how: dict[str, Any], meta: dict[str, Any]
+) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """Return the function without autotuner and heuristics, how it is compiled, and its constants.
+
+    Of an autotuner, the first configuration that fits is taken: nothing is timed here.
+    """
+    if isinstance(fn, _library.autotuner.Autotuner):
+        fits = (c for c in fn.configs if all(c.kwargs.get(key, x) == x for key, x in meta.items()))
+        config = next(fits, None)
+        if config is None:
+            raise KernelTypeError(f"no configuration of '{fn.fn.__name__}' has the constants {meta}")
+        how = how | {key: getattr(config, key) for key in ("num_warps", "num_stages", "num_ctas")}
+        fn, meta = fn.fn, meta | config.kwargs
+    if isinstance(fn, _library.autotuner.Heuristics):
+        named = dict(zip(fn.arg_names, arguments, strict=False))
+        for key, heuristic in fn.values.items():
+            meta = meta | {key: heuristic({**named, **meta})}
+        fn = fn.fn
+    return fn, how, meta
+
+
+mlir.register_lowering(_library.triton_kernel_call_p, _lower, platform="cpu")
