@@ -204,9 +204,13 @@ def gpu(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def counters(session: nox.Session) -> None:
-    """Count what the CUDA kernels of the catalog do, without a GPU; `-- --operators NAME`: of some."""
+    """Count what the catalog's CUDA kernels do; `-- --operators NAME`: some; `-- brainevent`: theirs beside."""
     install(session, *workspace("numba", "warp", "test"))
-    session.run("python", "-m", "event_ops_harness.gpu.count_catalog", *session.posargs)
+    if session.posargs[:1] == ["brainevent"]:
+        session.install("--no-deps", "brainevent==0.3.0")  # its sources alone
+        session.run("python", "-m", "event_ops_harness.gpu.by_brainevent", *session.posargs[1:])
+    else:
+        session.run("python", "-m", "event_ops_harness.gpu.count_catalog", *session.posargs)
 
 
 @nox.session(default=False, python=SUPPORTED[0])

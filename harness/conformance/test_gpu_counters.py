@@ -24,10 +24,10 @@ def limits(operator, backend):
     return LIMITS["limits"] | {name: value for name, value in exceptions.items() if name != "reason"}
 
 
-def beyond(row):
+def beyond(row, allowed=None):
     """Return the figures of a row that are beyond their limits."""
     figures = {name: getattr(row, name) for name in FIGURES}
-    allowed = limits(row.operator, row.backend)
+    allowed = limits(row.operator, row.backend) if allowed is None else allowed
     return {
         name: (figure, allowed[name])
         for name, figure in figures.items()
@@ -49,6 +49,19 @@ def test_the_first_case_of_a_few_operators_is_within_the_limits(gpu, name, backe
 def test_every_case_of_every_operator_is_within_the_limits(gpu, name, backend):
     rows = list(counters.counted(gpu, [OPERATORS[name]], [backend]))
     assert rows and {row.case: beyond(row) for row in rows if beyond(row)} == {}
+    assert needless(rows) == set()
+
+
+def needless(rows):
+    """Return the figures for which these rows need no exception from the limits of all kernels."""
+    exceptions = {
+        name for row in rows for name in LIMITS["exceptions"].get(row.operator, {}).get(row.backend, {})
+    }
+    return {
+        name
+        for name in exceptions - {"reason"}
+        if not any(name in beyond(row, LIMITS["limits"]) for row in rows)
+    }
 
 
 def test_counters_are_the_same_each_time(gpu):
@@ -62,6 +75,13 @@ def test_what_is_worse_than_a_limit_is_found(gpu):
     row = counters.count(gpu, operator, operator.tagged(BENCHMARK)[0], "numba_cuda")
     worse = {"compulsory": 2 * row.ideal, "local": 8, "streamed": 0.5, "occupancy": 0.25}
     assert beyond(replace(row, **worse)).keys() == FIGURES.keys()
+
+
+def test_an_exception_that_nobody_needs_is_found(gpu):
+    operator = OPERATORS["csr_matvec"]
+    rows = [counters.count(gpu, operator, operator.tagged(BENCHMARK)[0], "warp")]
+    assert needless(rows) == set()
+    assert needless([replace(row, streamed=1.0) for row in rows]) == {"streamed"}
 
 
 def test_every_exception_is_of_a_kernel_that_there_is_and_has_a_reason():

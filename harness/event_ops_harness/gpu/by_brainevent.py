@@ -199,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = list(beside())
     show(rows)
     found = {
-        "command": "nox -s counters_beside",
+        "command": "nox -s counters -- brainevent",
         "compilers": installed("brainevent", "numba-cuda", "warp-lang"),
         "rows": [row.written() for row in rows],
         "meaning": LEGEND,

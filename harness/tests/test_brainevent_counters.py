@@ -1,0 +1,68 @@
+"""Kernels of other libraries are compiled by NVRTC and counted beside ours; the site says what was found."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+pytest.importorskip("ptx_on_cpu", reason="ptx-on-cpu is not installed")
+
+from event_ops_harness.gpu.by_brainevent import OUTPUT, THEIRS, beside, pairs
+from event_ops_harness.gpu.counters import CountedLaunch, row_of
+from event_ops_harness.gpu.nvrtc import compiled
+from ptx_on_cpu import Module
+from ptx_on_cpu.counters import resources_of
+
+MEASURED = Path(__file__).parents[2] / "docs" / "project" / "measured.md"
+SOURCE = """
+#include <cstdint>
+template <typename T> __global__ void scale(const T* x, T* y, int32_t n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+"""
+
+
+def test_a_kernel_of_cuda_c_is_compiled_and_counted():
+    built = compiled(SOURCE, "scale<float>")
+    x, y = np.arange(2000, dtype=np.float32), np.zeros(2000, np.float32)
+    launch = Module(built.ptx).kernel(built.entry, counted=True).launch((8,), (256,), (x, y, np.int32(2000)))
+    np.testing.assert_array_equal(y, 2 * x)
+    counted = CountedLaunch.of_launch(launch, resources_of(built.cubin, built.entry), 0)
+    row = row_of("scale", "2000", "float32", THEIRS, [counted], x.nbytes + y.nbytes)
+    assert (row.excess, row.streamed, row.local, row.launches) == (1, 1, 0, 1)
+    assert 0 < row.registers < 32 and row.instructions > 2000 / 32
+
+
+def test_source_that_does_not_compile_is_an_error_with_the_words_of_nvrtc():
+    with pytest.raises(ValueError, match='identifier "z" is undefined'):
+        compiled(SOURCE.replace("2 * x[i]", "z"), "scale<float>")
+
+
+def written(row):
+    """The cells of a row of the table on the site: ours first."""
+    ours, theirs = row
+
+    def both(name, form):
+        return ", ".join(format(each[name], form) for each in (ours, theirs))
+
+    figures = both("excess", ".2f"), both("instructions", ","), both("warp_efficiency", ".0%")
+    return f"| `{ours['operator']}` | {ours['case']} | {' | '.join(figures)} | {both('registers', 'd')} |"
+
+
+def test_the_site_has_the_figures_of_the_file():
+    rows = {(r["operator"], r["case"], r["backend"]): r for r in json.loads(OUTPUT.read_text())["rows"]}
+    cases = [(name, case.name) for name, case, _ in pairs()]
+    wanted = [written((rows[*case, "numba_cuda"], rows[*case, THEIRS])) for case in cases]
+    assert re.findall(r"^\| `\w+` \| \d+-\d+.*$", MEASURED.read_text(), re.MULTILINE) == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("brainevent") is None, reason="brainevent is not installed")
+def test_their_kernels_compute_what_ours_do():
+    backends = [row.backend for row in beside()]
+    assert backends.count(THEIRS) == len(list(pairs())) == backends.count("numba_cuda")
