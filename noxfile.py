@@ -204,7 +204,7 @@ def gpu(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def counters(session: nox.Session) -> None:
-    """Count what the catalog's CUDA kernels do; `-- --operators NAME`: some; `-- brainevent`: theirs beside."""
+    """Count what the CUDA kernels do; `-- --operators NAME`: of some; `-- brainevent`: theirs beside ours."""
     install(session, *workspace("numba", "warp", "test"))
     if session.posargs[:1] == ["brainevent"]:
         session.install("--no-deps", "brainevent==0.3.0")  # its sources alone

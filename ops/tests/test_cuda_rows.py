@@ -186,3 +186,15 @@ def test_lanes_follow_the_mean_length(monkeypatch):
         BLOCK // 8,
     ]
     assert by_length.lanes_of(5, 0) == 1
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_a_row_that_ends_before_it_begins_is_empty(transpose):
+    data, indices, _ = matrix([40])
+    indptr = np.array([0, 21, 13, 40], np.int32)
+    x = numbers(np.random.default_rng(6), 3 if transpose else COLUMNS, "float32")
+    of_rows = np.concatenate([np.arange(21), np.arange(13, 40)])
+    rows = np.repeat([0, 2], [21, 27])
+    y = eo.csr_matvec(data, indices, indptr, x, shape=(3, COLUMNS), transpose=transpose, backend="numba_cuda")
+    count = COLUMNS if transpose else 3
+    check_close(y, expected(data[of_rows], indices[of_rows], rows, x, transpose=transpose, count=count))

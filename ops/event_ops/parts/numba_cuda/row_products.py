@@ -66,7 +66,7 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
             if mine:
                 k = begin(low) + lane
                 while k - lane < high:
-                    if is_inside(k - low, high - low):
+                    if low <= k < high:
                         j = indices[np.uint64(k)]
                         if is_inside(j, columns):
                             total = number(total + number(term(data, np.uint64(k), x, np.uint64(j))))
@@ -101,7 +101,7 @@ def scatter_rows_with(lanes: int, row_of: Any, dtype: Any) -> Any:
             if mine:
                 value, k = v[np.uint64(i)], begin(low) + lane
                 while k - lane < high:
-                    if is_inside(k - low, high - low):
+                    if low <= k < high:
                         j = indices[np.uint64(k)]
                         if is_inside(j, y.size):
                             add(y, np.uint64(j), data[np.uint64(k)] * value)
