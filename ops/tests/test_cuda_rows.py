@@ -190,11 +190,11 @@ def test_lanes_follow_the_mean_length(monkeypatch):
 
 @pytest.mark.parametrize("transpose", [False, True])
 def test_a_row_that_ends_before_it_begins_is_empty(transpose):
-    data, indices, _ = matrix([40])
-    indptr = np.array([0, 21, 13, 40], np.int32)
+    data, indices, _ = matrix([400])
+    indptr = np.array([0, 207, 203, 400], np.int32)  # threads begin with the sector at 200
     x = numbers(np.random.default_rng(6), 3 if transpose else COLUMNS, "float32")
-    of_rows = np.concatenate([np.arange(21), np.arange(13, 40)])
-    rows = np.repeat([0, 2], [21, 27])
+    of_rows = np.concatenate([np.arange(207), np.arange(203, 400)])
+    rows = np.repeat([0, 2], [207, 197])
     y = eo.csr_matvec(data, indices, indptr, x, shape=(3, COLUMNS), transpose=transpose, backend="numba_cuda")
     count = COLUMNS if transpose else 3
     check_close(y, expected(data[of_rows], indices[of_rows], rows, x, transpose=transpose, count=count))
