@@ -84,9 +84,9 @@ class EmulatedDriver:
 
     @property
     def backends(self) -> tuple[str, ...]:
-        """The operators' backends for a GPU that JAX's CPU takes; with "warp", all kernels of Warp run here.
+        """Return the operators' backends for a GPU that JAX's CPU takes; assign names to change them.
 
-        Assign names to change it; without "warp", those kernels run as Warp's own code for the CPU.
+        With "warp" among them all kernels of Warp run here, and otherwise as Warp's own code for the CPU.
         """
         return emulated()
 

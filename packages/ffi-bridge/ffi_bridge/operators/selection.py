@@ -13,7 +13,7 @@ import jax
 _SCOPE = jax.make_user_context(None)
 _CHANGES = jax.make_user_context(None)
 _LOCK = threading.Lock()
-_EMULATED: Final = "gpu", "emulated"
+_EMULATED: Final = "", "emulated"  # the name of no operator
 
 Change = str | int | tuple[str, ...] | None
 
