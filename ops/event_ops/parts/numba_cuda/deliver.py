@@ -70,29 +70,42 @@ def add_entries(data: Any, indices: Any, begin: Any, end: Any, step: Any, value:
 
 
 @cache
-def deliver_rows_with(team: int, row_in: Any, value_at: Any) -> Any:
-    """Return the kernel `y[indices[k]] += data[k] * event` over the rows of active events."""
+def deliver_rows_with(team: int, row_of: Any, row_in: Any, value_at: Any) -> Any:
+    """Return the kernel `y[indices[k]] += data[k] * event` over the rows of active events.
+
+    `structure` is what `row_of` reads.
+    """
 
     @cuda.jit
-    def deliver_rows(data: Any, indices: Any, indptr: Any, events: Any, span: Any, y: Any) -> None:
+    def deliver_rows(
+        data: Any, indices: Any, structure: Any, rows: Any, events: Any, span: Any, y: Any
+    ) -> None:
         noted, count = cuda.shared.array(BLOCK, numba.int64), cuda.shared.array(1, numba.int32)
         thread, row = cuda.threadIdx.x, -1
         if thread < span:
-            row = row_in(events, cuda.blockIdx.x * span + thread, indptr.size - 1)
+            row = row_in(events, cuda.blockIdx.x * span + thread, rows)
         active = note(row, noted, count)
         first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
         for place_of_row in range(thread // team, active, BLOCK // team):
             i = noted[place_of_row]
             value = y.dtype.type(value_at(events, i))
-            low, high = csr_row(indptr, i, indices.size)
+            low, high = row_of(structure, i, indices.size)
             add_entries(data, indices, low + first, high, step, value, y)
 
     return deliver_rows
 
 
-def deliver(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
+def deliver(
+    data: Any,
+    indices: Any,
+    structure: Any,
+    events: Any,
+    y: Any,
+    stream: Any,
+    rows: int,
+    row_of: Any = csr_row,
+) -> None:
     """Launch `y += A.T @ events` for a flat y; within a function for `numba_cuda_callable`."""
-    rows = indptr.size - 1
     grid, span, team = Delivery.of(positions_in(events, rows), rows, indices.size)
-    kernel = deliver_rows_with(team, row_of_event_for(events.dtype), active_value_for(events.dtype))
-    kernel[grid, BLOCK, stream](data, indices, indptr, events, np.int32(span), y)
+    kernel = deliver_rows_with(team, row_of, row_of_event_for(events.dtype), active_value_for(events.dtype))
+    kernel[grid, BLOCK, stream](data, indices, structure, np.int64(rows), events, np.int32(span), y)
