@@ -6,7 +6,6 @@ program that the session runs.
 """
 
 import os
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -23,6 +22,7 @@ from environments import (
     group,
     here,
     install,
+    install_with_jax,
     marked,
     pytest,
     select_pyenv_versions,
@@ -138,11 +138,7 @@ CELLS = ROOT / ".nox" / "cells"  # what each row found
 def conformance(session: nox.Session, row: dict) -> None:
     """Look at every operator, backend and property in a row of the matrix; `-- --profile full`: all cases."""
     pins = "lowest" if "minimums" in row["sessions"] else f"py{session.python}"
-    lines = (CONSTRAINTS / f"{pins}.txt").read_text().splitlines()
-    constraints = Path(session.create_tmp()) / "constraints.txt"
-    kept = [line for line in lines if not re.match(r"jax(lib)?==|ml-dtypes==", line)]
-    constraints.write_text("\n".join([*kept, f"jax=={row['jax']}", ""]))
-    session.install("-c", str(constraints), *workspace("numba", "warp", "test"))
+    install_with_jax(session, row["jax"], pins, *workspace("numba", "warp", "test"))
     CELLS.mkdir(parents=True, exist_ok=True)
     emulated = ("--emulate-gpu",) if row["platform"] == EMULATED else ()
     found = str(CELLS / f"{row['name']}.json")
@@ -164,12 +160,10 @@ def matrix(session: nox.Session) -> None:
 @nox.session(default=False, venv_backend="none")
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
-    for name in ("lint", "types", "tests", "docs", "slow", "reliability", "coverage", "minimums"):
+    named = ("lint", "types", "tests", "docs", "slow", "reliability", "coverage", "minimums")
+    others = (f"python-{version}" for version in HERE if version != RUNNING)
+    for name in (*named, "build", "seeds", "triton", "gpu", *others):
         session.notify(name)
-    for name in ("build", "seeds", "triton", "gpu"):
-        session.notify(name)
-    for version in (version for version in HERE if version != RUNNING):
-        session.notify(f"python-{version}")
     session.notify("matrix", ["--profile", "full"])
     session.notify("report", [])
 

@@ -48,6 +48,15 @@ def install(session: nox.Session, *requirements: str, pins: str | None = None) -
         session.install(*requirements)
 
 
+def install_with_jax(session: nox.Session, jax: str, pins: str, *requirements: str) -> None:
+    """Install `requirements` under constraints of ci/constraints/, but this version of jax."""
+    lines = (CONSTRAINTS / f"{pins}.txt").read_text().splitlines()
+    kept = [line for line in lines if not re.match(r"jax(lib)?==|ml-dtypes==", line)]
+    constraints = Path(session.create_tmp()) / "constraints.txt"
+    constraints.write_text("\n".join([*kept, f"jax=={jax}", ""]))
+    session.install("-c", str(constraints), *requirements)
+
+
 def workspace(*extras: str) -> list[str]:
     """The four distributions, editable, each with `extras`."""
     ours = {"harness": extras, "ops": (), "packages/ffi-bridge": (), "packages/ptx-on-cpu": ()}
