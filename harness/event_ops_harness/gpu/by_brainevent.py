@@ -54,7 +54,8 @@ class Source:
     tail: str
 
 
-# With events that are numbers, theirs is the product with any vector; its macro comes after code of the host.
+# With events that are numbers it is the product with any vector, which BrainEvent itself leaves to JAX where
+# each entry has a weight. The macro comes after code of the host.
 _NUMBERS: Final = "_f32_wv, float, READ_F32, float, float, READ_F32, WRITE_F32, warp_reduce_sum_f32, 0.0f"
 GATHER: Final = Source(
     "_csr/binary_csrmv.cu", "// FFI Entry Points", f"DEFINE_CSRMV_NT_WARP_HETERO({_NUMBERS})"
@@ -98,11 +99,11 @@ Launches = Callable[[Sequence[Any], np.ndarray], Iterator[Call]]  # of inputs, i
 
 
 def gathers(kind: str) -> Launches:
-    """Return the launch for y[i] = sum of data[j] * x[indices[j]]: a warp for a row of 8 to 511 entries."""
+    """Return the launch for y[i] = sum of data[j] * x[indices[j]]: a warp for a row of 16 to 511 entries."""
 
     def calls(inputs: Sequence[Any], y: np.ndarray) -> Iterator[Call]:
         data, indices, indptr, x = inputs
-        assert 8 <= indices.size // y.size < 512
+        assert 16 <= indices.size // y.size < 512
         arguments = (data, indices, indptr, x, y, np.int32(y.size))
         yield Call(GATHER, f"_csrmv_nt_warp_hetero_kern_f32_{kind}<int>", _parts(y.size, 8), arguments)
 
