@@ -1,8 +1,6 @@
 """Every operator of the catalog has every property on every backend of a CPU: the quick profile."""
 
 import subprocess
-import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ from catalog_operators import OPERATORS
 
 from event_ops_harness.conformance.cell import index_dtype_of
 from event_ops_harness.conformance.check import look_at
+from event_ops_harness.conformance.command import pytest_command
 from event_ops_harness.conformance.properties import FULL, PROPERTIES, VALUES, cells
 from event_ops_harness.statuses import FAILED, SKIPPED
 from event_ops_harness.table import by_family
@@ -97,10 +96,6 @@ def test_no_operator_and_no_property_is_left_out():
     ids=["as they are", "on all threads"],
 )
 def test_kernels_stay_in_bounds_run_on_8_devices_and_do_not_race(options):
-    known = any(point.name == "event_ops_harness" for point in entry_points(group="pytest11"))
-    plugin = () if known else ("-p", "event_ops_harness.conformance.plugin")
-    command = [sys.executable, "-m", "pytest", *plugin, "-q", "-rs", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, "--operators", *options], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = [*pytest_command(), "-rs", "--operators", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout + done.stderr

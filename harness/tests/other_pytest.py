@@ -1,18 +1,14 @@
 """Run pytest in another process, with the plugins of the harness and the example `outside` at hand."""
 
-import importlib.metadata
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from event_ops_harness.conformance.command import pytest_command
+
 EXAMPLE = Path(__file__).parents[1] / "examples" / "outside"
-PLUGINS = {
-    "ffi_bridge": "ffi_bridge_pytest",
-    "event_ops_harness": "event_ops_harness.conformance.plugin",
-    "event_ops_harness_bench": "event_ops_harness.bench.plugin",
-}
 
 
 def python_path(*folders):
@@ -34,8 +30,6 @@ def _alone():
 
 def run_pytest(folder, *options, **environment):
     """Run pytest in `folder`, not as a worker of ours, and return what came of it."""
-    known = {point.name for point in importlib.metadata.entry_points(group="pytest11")}
-    plugins = [word for name, module in PLUGINS.items() if name not in known for word in ("-p", module)]
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *plugins, *options]
+    command = [*pytest_command(), "-rs", *options]
     env = _alone() | {"PYTHONPATH": python_path(folder)} | environment
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from event_ops_harness.conformance.command import pytest_command
 from event_ops_harness.statuses import PASSED, SKIPPED
 
 # The cells that show what a kernel computes; the other properties are the bridge's.
 PROPERTIES: Final = "values,jit,vmap,scan,vjp"
-PYTEST: Final = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
 OPERATORS: Final = ("--operators", "catalog_operators", "--properties", PROPERTIES)
 WORDS: Final = ("operator", "backend", "case", "dtype", "property")
 
@@ -26,7 +26,15 @@ def cells(*options: str) -> Found:
     """Run the cells in a process of their own, and return the outcome of each."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cells.json"
-        command = [sys.executable, *PYTEST, *OPERATORS, *options, "--cells-json", str(file)]
+        command = [
+            *pytest_command(),
+            "--no-header",
+            "--tb=no",
+            *OPERATORS,
+            *options,
+            "--cells-json",
+            str(file),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not file.exists():
             raise SystemExit(done.stdout + done.stderr)
