@@ -36,11 +36,6 @@ def backends(operator: XLACustomKernel) -> list[str]:
     return [name for name in able if platform() != EMULATED or name in emulated()]
 
 
-def default_backend(operator: XLACustomKernel) -> str | None:
-    """Return the backend for which all properties are checked here, if there is one."""
-    return next(iter(backends(operator)), None)
-
-
 def emulation() -> dict[str, Any] | None:
     """Return how this process emulates a GPU, as JSON can hold it; None where it does not."""
     if not emulated():

@@ -18,7 +18,6 @@ from event_ops_harness.conformance.platforms import (
     CPU,
     EMULATED,
     backends,
-    default_backend,
     platform,
     registered,
 )
@@ -159,7 +158,7 @@ def _is_wanted(operator: Operator, backend: str, case: Case, wanted: Property, p
     here = platform()
     if here not in wanted.platforms or (wanted.backends is not None and backend not in wanted.backends):
         return False
-    is_default = backend == default_backend(operator.kernel)
+    is_default = backend == operator.kernel.defaults[registered()]
     if case in large(operator):
         return wanted.large and is_default and here != EMULATED
     if profile == FULL and small(operator, case):
@@ -182,7 +181,7 @@ def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[
 
     Every pair is a kernel to compile. Later cases take other ways through the kernels, with the same types.
     """
-    default = backend == default_backend(operator.kernel)
+    default = backend == operator.kernel.defaults[registered()]
     every = small(operator, case) and case in operator.cases[: 2 if default else 1]
     kernel = operator.kernel.backends[registered()][backend]
     dtypes = operator.dtypes if every else operator.dtypes[:1]
