@@ -5,6 +5,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-export PYTHONPATH="packages/ffi-bridge:ops:harness${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONPATH="packages/ptx-on-cpu:packages/ffi-bridge:ops:harness${PYTHONPATH:+:$PYTHONPATH}"
 export XLA_PYTHON_CLIENT_PREALLOCATE=false
 exec "${PYTHON:-python3}" -m event_ops_harness.gpu "$@"
