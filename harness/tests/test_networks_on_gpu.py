@@ -30,7 +30,7 @@ def wide(tree):
 
 
 def cuba(neurons, seed):
-    """State, what does not change, and the step on a backend."""
+    """Return the state, what does not change, and the step on a backend."""
     model = CubaParameters()
     drawn = connectivity.random_connectivity(neurons, model, seed=seed)
     state = network.initial_state(drawn, model, seed)
@@ -38,14 +38,14 @@ def cuba(neurons, seed):
 
 
 def microcircuit(scale, seed):
-    """State, what does not change, and the step on a backend."""
+    """Return the state, what does not change, and the step on a backend."""
     model = Microcircuit(N_scaling=scale, K_scaling=scale)
     wiring = wiring_of(recurrent_connectivity(model, seed), seed)
     return initial_state(model, seed), wiring, lambda backend: catalog_step(model, backend)
 
 
 def spikes(case, backend, steps):
-    """Who spikes in each step: bool (steps, neurons)."""
+    """Return who spikes in each step: bool (steps, neurons)."""
     state, fixed, step_of = case
     step, fixed = step_of(backend), wide(fixed)
     run = jax.jit(lambda state: jax.lax.scan(lambda s, _: step(s, fixed), state, length=steps)[1])
