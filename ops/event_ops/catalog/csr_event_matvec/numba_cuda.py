@@ -50,7 +50,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
 
     def scatter(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
-        deliver(data, indices, indptr, events, y, stream, rows)
+        deliver(data, indices, indptr, rows, events, y, stream)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
     return lambda data, indices, indptr, events: product(data.reshape(-1), indices, indptr, events)

@@ -30,7 +30,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
 
     def scatter(data: Any, indices: Any, events: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
-        deliver(data, indices.ravel(), np.int64(indices.shape[1]), events, y, stream, rows, ell_row)
+        deliver(data, indices.ravel(), np.int64(indices.shape[1]), rows, events, y, stream, ell_row)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
     return lambda data, indices, events: product(data.reshape(-1), indices, events)

@@ -31,7 +31,7 @@ def expsyn_step(
     trace = y.ravel()
     run = np.int64(trace.size // max(1, decay.size))
     decay_all[blocks_of(trace.size), BLOCK, stream](decay.ravel(), run, trace)
-    deliver(data, indices, indptr, spikes, trace, stream, indptr.size - 1)
+    deliver(data, indices, indptr, indptr.size - 1, spikes, trace, stream)
 
 
 def in_fixed_order(outs: Any) -> Callable[..., Any]:

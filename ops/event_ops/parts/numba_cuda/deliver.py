@@ -99,10 +99,10 @@ def deliver(
     data: Any,
     indices: Any,
     structure: Any,
+    rows: int,
     events: Any,
     y: Any,
     stream: Any,
-    rows: int,
     row_of: Any = csr_row,
 ) -> None:
     """Launch `y += A.T @ events` for a flat y; within a function for `numba_cuda_callable`."""
