@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +22,10 @@ from event_ops.cases import Case
 from event_ops.discover import Operator, operators
 from event_ops_harness.bench.traffic import bytes_moved
 from event_ops_harness.conformance.cell import inputs_of
-from event_ops_harness.gpu.count_catalog import LEGEND, show
+from event_ops_harness.gpu.count_catalog import COMPILERS, show, write
 from event_ops_harness.gpu.counters import BACKENDS, CountedLaunch, Row, count, row_of
 from event_ops_harness.gpu.nvrtc import HEADERS, compiled
-from event_ops_harness.results import RESULTS, installed
+from event_ops_harness.results import RESULTS
 from ffi_bridge.emulated import emulate_gpu
 from ptx_on_cpu import Module
 from ptx_on_cpu.counters import resources_of
@@ -90,7 +89,8 @@ def package() -> Path:
     spec = importlib.util.find_spec("brainevent")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit(
-            "brainevent is not installed, whose sources are read; pip install --no-deps brainevent"
+            "brainevent is not installed, whose sources are read; with Python 3.12 or newer, "
+            "`pip install --no-deps brainevent` brings them"
         )
     return Path(spec.submodule_search_locations[0])
 
@@ -199,13 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     jax.config.update("jax_disable_most_optimizations", True)  # what is counted does not depend on it
     rows = list(beside())
     show(rows)
-    found = {
-        "command": "nox -s counters -- brainevent",
-        "compilers": installed("brainevent", "numba-cuda", "warp-lang"),
-        "rows": [row.written() for row in rows],
-        "meaning": LEGEND,
-    }
-    options.output.write_text(json.dumps(found, indent=1) + "\n")
+    write(options.output, "nox -s counters -- brainevent", (*COMPILERS, THEIRS), rows)
     return 0
 
 

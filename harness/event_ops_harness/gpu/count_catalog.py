@@ -51,15 +51,17 @@ LEGEND: Final = (
 )
 
 
-def found(rows: Sequence[Row], options: Sequence[str]) -> dict[str, Any]:
-    """Return what the file holds: how to count again, compilers, the rows, what estimates assume."""
-    return {
-        "command": command("counters", options),
-        "compilers": installed(*COMPILERS),
+def write(path: Path, command: str, compilers: Sequence[str], rows: Sequence[Row]) -> None:
+    """Write the rows, how to count them again, and what estimates assume; the same bytes in each run."""
+    found = {
+        "command": command,
+        "compilers": installed(*compilers),
         "rows": [row.written() for row in rows],
         "meaning": LEGEND,
         "estimates": f"h100_us and h200_us are ESTIMATES, which assume that {'; '.join(ASSUMPTIONS)}",
     }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def text(value: Any) -> str:
@@ -94,8 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{row.operator} {row.case} {row.backend}", file=sys.stderr)
         rows.append(row)
     show(rows)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(found(rows, words), indent=1) + "\n")
+    write(options.output, command("counters", words), COMPILERS, rows)
     return 0
 
 
