@@ -213,7 +213,8 @@ def triton(session: nox.Session) -> None:
     install(session, *workspace("numba", "test"), "jax-triton")
     version = session.run("python", "-c", "import jax; print(jax.__version__)", silent=True)
     session.install("--no-deps", f"jax-cuda12-plugin=={str(version).strip()}")
-    pytest(session, "packages/ffi-bridge/tests/test_triton.py", "-rs")
+    folder = "packages/ffi-bridge/tests"
+    pytest(session, f"{folder}/test_triton.py", f"{folder}/test_triton_calls.py", "-rs")
 
 
 @nox.session

@@ -1,18 +1,20 @@
 """Triton's calls on the emulated GPU: jax-triton compiles a kernel, and its PTX runs as any other does.
 
-The inner names of jax-triton are here alone. Importing this module gives its calls a lowering on JAX's CPU.
+The inner names of jax-triton are here alone. Importing this module gives its calls a lowering on JAX's CPU;
+the first call finds out whether this jax-triton has what is needed.
 """
 
 from __future__ import annotations
 
+import copy
+import functools
 import hashlib
 import importlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, Final
-from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -31,18 +33,10 @@ TESTED: Final = (0, 3)
 
 _package: Any = importlib.import_module("jax_triton")
 _library: Any = importlib.import_module("jax_triton.triton_lib")
-with inner_names("jax-triton", _package.__version__, TESTED):
-    look_up(_library, "autotuner", "get_cuda_backend", "get_or_create_triton_kernel", "get_triton_type")
-    look_up(_library, "normalize_grid", "triton_kernel_call_lib", "triton_kernel_call_p")
-    look_up(_library, "_COMPILED_KERNEL_CACHE")
-
 WARP: Final = 32
-# The dtypes of numbers among parameters, by their names in Triton.
-NUMBERS: Final = {"i1": "?", "fp32": "f4", "fp64": "f8"} | {
-    f"{kind}{8 * size}": f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)
-}
-
-_compiled: Final[dict[Any, Any]] = {}  # in place of jax-triton's, whose kernels are for XLA on a GPU
+SCRATCH: Final = 2  # pointers to memory for a kernel's own use and for profiles, null where none is asked for
+# The dtypes of numbers, by the names that jax-triton gives them; its "B" of a bool is none of Triton's.
+NUMBERS: Final = {"i32": "i4", "i64": "i8", "u32": "u4", "u64": "u8", "fp32": "f4", "fp64": "f8"}
 
 
 @dataclass(frozen=True)
@@ -62,6 +56,22 @@ class TritonKernel:
         """Return how many parameters it takes: Triton's pointers to scratch memory are behind the user's."""
         header = re.search(rf"\.entry\s+{re.escape(self.name)}\s*\(([^)]*)\)", self.ptx)
         return header[1].count(".param") if header else 0
+
+
+@functools.cache
+def _compiler() -> Callable[..., tuple[TritonKernel, Any]]:
+    """Return jax-triton's function that compiles kernels, with a cache of its own and kernels of ours.
+
+    Those of jax-triton are for XLA on a GPU, and other threads may be making some.
+    """
+    with inner_names("jax-triton", _package.__version__, TESTED):
+        look_up(_library, "autotuner", "get_cuda_backend", "get_triton_type", "normalize_grid", "triton")
+        look_up(_library, "triton_kernel_call_lib", "_COMPILED_KERNEL_CACHE")
+        theirs = _library.get_or_create_triton_kernel
+    own = {"triton_kernel_call_lib": SimpleNamespace(TritonKernel=TritonKernel), "_COMPILED_KERNEL_CACHE": {}}
+    compiler = FunctionType(theirs.__code__, vars(_library) | own)
+    compiler.__kwdefaults__ = theirs.__kwdefaults__
+    return compiler
 
 
 @dataclass(frozen=True)
@@ -100,21 +110,22 @@ class TritonCall:
             if i not in self.numbers:
                 parameters.append(program.struct(bytes(8)))
                 program.point(next(buffers), parameters[-1], 0)
-            elif self.numbers[i][1] is not None and self.numbers[i][1] != 1:  # else it is a constant
-                parameters.append(program.struct(_content(names[i], *self.numbers[i])))
-        scratch = self.kernel.num_parameters - len(parameters)
-        parameters += [program.struct(bytes(8)) for _ in range(scratch)]
+            elif self.numbers[i][1] != 1:  # else it is a constant
+                parameters.append(program.struct(_bytes(*self.numbers[i])))
+        given = self.kernel.num_parameters - SCRATCH
+        if len(parameters) != given:
+            raise KernelTypeError(
+                f"Triton kernel '{self.fn.__name__}' takes {given} parameters as compiled, and the call has "
+                f"{len(parameters)}: {', '.join(names[:count])}"
+            )
+        parameters += [program.struct(bytes(8)) for _ in range(SCRATCH)]
         extents = LaunchExtents(self.grid, (WARP * self.kernel.num_warps, 1, 1), self.kernel.shared)
         cubin = Cubin(b"", self.kernel.name, self.fn, (), self.kernel.ptx.encode())
         program.launch(self.fn.__name__, cubin, extents, parameters)
         return program.finish((), loop=False)
 
 
-def _content(name: str, kind: str, value: Any) -> bytes:
-    if kind not in NUMBERS:
-        raise KernelTypeError(
-            f"argument '{name}' is a number of type {kind}; the emulated GPU passes {', '.join(NUMBERS)}"
-        )
+def _bytes(kind: str, value: Any) -> bytes:
     return np.dtype(NUMBERS[kind]).type(value).tobytes()
 
 
@@ -131,6 +142,7 @@ def _lower(
     **options: Any,
 ) -> Any:
     """Lower a call to a launch by the emulated GPU."""
+    compile_kernel = _compiler()
     arguments: list[Any] = [*ctx.avals_in]
     kinds: list[str] = list(map(_library.get_triton_type, arguments))
     for place, kind, value in scalar_args:
@@ -148,17 +160,20 @@ def _lower(
             f"Triton kernel '{fn.__name__}' asks for clusters of {how['num_ctas']} blocks (num_ctas); the "
             "emulated GPU has none"
         )
+    for place, kind, value in scalar_args:
+        if kind not in NUMBERS and value != 1:  # 1 and True are constants
+            raise KernelTypeError(
+                f"argument {place} of Triton kernel '{fn.__name__}' is {value}; jax-triton passes no bools: "
+                f"pass {int(value)}, or make it a tl.constexpr"
+            )
     major, minor = cuda_driver().capability
     how["compute_capability"] = compute_capability or 10 * major + minor
-    library = mock.patch.object(
-        _library, "triton_kernel_call_lib", SimpleNamespace(TritonKernel=TritonKernel)
+    kernel, _ = compile_kernel(
+        _library.get_cuda_backend, "cuda", fn, kinds, scalar_args, metaparams=meta, **how
     )
-    with library, mock.patch.object(_library, "_COMPILED_KERNEL_CACHE", _compiled):
-        kernel, _ = _library.get_or_create_triton_kernel(
-            _library.get_cuda_backend, "cuda", fn, kinds, scalar_args, metaparams=meta, **how
-        )
     chosen: Any = zeroed_outputs(meta) if callable(zeroed_outputs) else zeroed_outputs
-    zeroed: list[int] = sorted(chosen)
+    # An output that begins as an input is not zero.
+    zeroed = sorted(set(chosen) - {out for _, out in input_output_aliases})
     aliases = dict(input_output_aliases) | {len(arrays) + i: out for i, out in enumerate(zeroed)}
     numbers = {place: (kind, value) for place, kind, value in scalar_args}
     call = TritonCall(fn, kernel, tuple(_library.normalize_grid(grid, meta)), numbers, aliases)
@@ -177,21 +192,36 @@ def _configured(
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """Return the function without autotuner and heuristics, how it is compiled, and its constants.
 
-    Of an autotuner, the first configuration that fits is taken: nothing is timed here.
+    Of an autotuner, the first configuration that it would try is taken: nothing is timed here.
     """
+    named = dict(zip(fn.arg_names, arguments, strict=False))
     if isinstance(fn, _library.autotuner.Autotuner):
-        fits = (c for c in fn.configs if all(c.kwargs.get(key, x) == x for key, x in meta.items()))
-        config = next(fits, None)
-        if config is None:
-            raise KernelTypeError(f"no configuration of '{fn.fn.__name__}' has the constants {meta}")
+        config = _first_configuration(fn, named, meta)
         how = how | {key: getattr(config, key) for key in ("num_warps", "num_stages", "num_ctas")}
         fn, meta = fn.fn, meta | config.kwargs
     if isinstance(fn, _library.autotuner.Heuristics):
-        named = dict(zip(fn.arg_names, arguments, strict=False))
         for key, heuristic in fn.values.items():
             meta = meta | {key: heuristic({**named, **meta})}
         fn = fn.fn
+    if not isinstance(fn, _library.triton.JITFunction):
+        raise KernelTypeError(
+            f"triton_call takes a function with @triton.jit, also below @triton.autotune or "
+            f"@triton.heuristics; kernel is {fn!r}, a {type(fn).__name__}"
+        )
     return fn, how, meta
+
+
+def _first_configuration(tuner: Any, named: Mapping[str, Any], meta: Mapping[str, Any]) -> Any:
+    """Return the first configuration that agrees with the constants of the call, and that is not pruned."""
+    name = tuner.fn.__name__
+    if any(config.pre_hook is not None for config in tuner.configs):
+        raise NotImplementedError(f"autotuned '{name}' has a pre_hook, which jax-triton does not run")
+    fits = [c for c in tuner.configs if all(c.kwargs.get(key, x) == x for key, x in meta.items())]
+    if not fits:
+        raise KernelTypeError(f"no configuration of '{name}' has the constants {dict(meta)}")
+    tuner = copy.copy(tuner)  # the user's is another thread's, too
+    tuner.configs, tuner.nargs = fits, named
+    return tuner.prune_configs(meta)[0]
 
 
 mlir.register_lowering(_library.triton_kernel_call_p, _lower, platform="cpu")
