@@ -108,3 +108,13 @@ def test_nothing_is_registered_where_the_structs_are_unknown(monkeypatch):
     with pytest.raises(UnsupportedPlatformError, match="unknown"):
         ensure_target("never", lambda: (0, None), platform="cpu")
     assert "never" not in targets()
+
+
+def test_a_name_is_registered_on_each_platform_that_asks(monkeypatch):
+    """A kernel of Warp has one name on a GPU and on an emulated one, which is JAX's CPU."""
+    registered = []
+    monkeypatch.setattr("jax.ffi.register_ffi_target", lambda name, _, platform: registered.append(platform))
+    monkeypatch.setattr("ffi_bridge.native.target._targets", {})
+    for platform in ("CUDA", "cpu", "CUDA"):
+        ensure_target("on_both", lambda: (0x1000, None), platform=platform)
+    assert registered == ["CUDA", "cpu"]

@@ -26,27 +26,28 @@ class Target:
     owner: object
 
 
-_targets: Final[dict[str, Target]] = {}
+_targets: Final[dict[tuple[str, str], Target]] = {}  # XLA knows a name on each platform
 _registering: Final = threading.RLock()
 
 
 def ensure_target(name: str, build: Callable[[], tuple[int, object]], *, platform: str) -> Target:
-    """Return the target `name`; if it is new, build it by `build() -> (address, owner)` and register it.
+    """Return the target `name` of a platform; if it is new, build it by `build() -> (address, owner)` and register it.
 
     Safe from several threads: one of them builds, the others wait and share the result.
     """
-    if (known := _targets.get(name)) is not None:
+    key = platform, name
+    if (known := _targets.get(key)) is not None:
         return known
     with _registering:
-        if (known := _targets.get(name)) is not None:
+        if (known := _targets.get(key)) is not None:
             return known
         check_platform()
         address, owner = build()
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform=platform)
-        _targets[name] = Target(name, address, owner)
-        return _targets[name]
+        _targets[key] = Target(name, address, owner)
+        return _targets[key]
 
 
 def targets() -> Mapping[str, Target]:
     """Return all targets of this process by name."""
-    return MappingProxyType(_targets)
+    return MappingProxyType({name: target for (_, name), target in _targets.items()})
