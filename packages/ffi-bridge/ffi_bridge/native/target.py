@@ -33,7 +33,8 @@ _registering: Final = threading.RLock()
 def ensure_target(name: str, build: Callable[[], tuple[int, object]], *, platform: str) -> Target:
     """Return the target `name` of a platform; if it is new, build and register it.
 
-    `build` returns the address of the handler, and its owner, which is kept. Safe from several threads: one of them builds, the others wait and share the result.
+    `build` returns the address of the handler, and its owner, which is kept. Safe from several threads: one
+    of them builds, the others wait and share the result.
     """
     key = platform, name
     if (known := _targets.get(key)) is not None:
