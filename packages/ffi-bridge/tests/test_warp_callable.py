@@ -11,24 +11,10 @@ import pytest
 pytest.importorskip("warp", reason="warp-lang is not installed")
 
 import warp as wp
+from warp_functions import X, cube, multiplied, out, scaled
 
 from ffi_bridge import debug, warp_callable
 from ffi_bridge.errors import KernelDefinitionError
-
-wp.config.quiet = True
-F32 = jnp.float32
-
-
-@wp.kernel
-def scaled(x: wp.array[float], factor: float, y: wp.array[float]):
-    i = wp.tid()
-    y[i] = factor * x[i]
-
-
-@wp.kernel
-def multiplied(x: wp.array[float], y: wp.array[float], z: wp.array[float]):
-    i = wp.tid()
-    z[i] = x[i] * y[i]
 
 
 @wp.kernel
@@ -57,19 +43,6 @@ class Gains:
 def with_gains(gains: Gains, x: wp.array[float], y: wp.array[float]):
     i = wp.tid()
     y[i] = gains.first * x[i] + gains.second
-
-
-def cube(x: wp.array[float], y: wp.array[float]):
-    square = wp.empty(x.shape, dtype=float)
-    wp.launch(multiplied, dim=x.shape, inputs=[x, x], outputs=[square])
-    wp.launch(multiplied, dim=x.size, inputs=[square, x], outputs=[y])
-
-
-def out(*shape, dtype=F32):
-    return jax.ShapeDtypeStruct(shape, dtype)
-
-
-X = jnp.arange(10, dtype=F32)
 
 
 def test_kernels_run_in_order_over_a_temporary():

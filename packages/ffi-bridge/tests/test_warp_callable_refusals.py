@@ -1,45 +1,16 @@
 """What `warp_callable` cannot record is refused by name, and so are calls that do not fit."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 pytest.importorskip("warp", reason="warp-lang is not installed")
 
 import warp as wp
+from warp_functions import X, cube, out, scaled
 
 from ffi_bridge import warp_callable, warp_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
-
-wp.config.quiet = True
-F32 = jnp.float32
-
-
-@wp.kernel
-def scaled(x: wp.array[float], factor: float, y: wp.array[float]):
-    i = wp.tid()
-    y[i] = factor * x[i]
-
-
-@wp.kernel
-def multiplied(x: wp.array[float], y: wp.array[float], z: wp.array[float]):
-    i = wp.tid()
-    z[i] = x[i] * y[i]
-
-
-def cube(x: wp.array[float], y: wp.array[float]):
-    square = wp.empty(x.shape, dtype=float)
-    wp.launch(multiplied, dim=x.shape, inputs=[x, x], outputs=[square])
-    wp.launch(multiplied, dim=x.size, inputs=[square, x], outputs=[y])
-
-
-def out(*shape, dtype=F32):
-    return jax.ShapeDtypeStruct(shape, dtype)
-
-
-X = jnp.arange(10, dtype=F32)
-
 
 OTHERS = wp.zeros(10, dtype=float, device="cpu")
 
