@@ -67,8 +67,9 @@ def deserialize(content: bytes | bytearray) -> jax.export.Exported:
             'pip install "ffi-bridge[export]"',
             name="flatbuffers",
         ) from error
+    known = targets()
     for name, toolchain in _named_in(exported.mlir_module()).items():
-        if name not in targets():
+        if name not in known:
             _find(name, toolchain)
     return exported
 
