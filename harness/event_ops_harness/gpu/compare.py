@@ -16,7 +16,10 @@ from event_ops_harness.statuses import PASSED, SKIPPED
 
 # The cells that show what a kernel computes; the other properties are the bridge's.
 PROPERTIES: Final = "values,jit,vmap,scan,vjp"
-OPERATORS: Final = ("--operators", "catalog_operators", "--properties", PROPERTIES)
+OPTIONS: Final = (
+    *("--no-header", "--tb=no"),
+    *("--operators", "catalog_operators", "--properties", PROPERTIES),
+)
 WORDS: Final = ("operator", "backend", "case", "dtype", "property")
 
 Found = list[dict[str, str]]
@@ -26,15 +29,7 @@ def cells(*options: str) -> Found:
     """Run the cells in a process of their own, and return the outcome of each."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cells.json"
-        command = [
-            *pytest_command(),
-            "--no-header",
-            "--tb=no",
-            *OPERATORS,
-            *options,
-            "--cells-json",
-            str(file),
-        ]
+        command = [*pytest_command(), *OPTIONS, *options, "--cells-json", str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not file.exists():
             raise SystemExit(done.stdout + done.stderr)

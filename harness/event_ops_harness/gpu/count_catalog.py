@@ -51,10 +51,10 @@ LEGEND: Final = (
 )
 
 
-def write(path: Path, command: str, compilers: Sequence[str], rows: Sequence[Row]) -> None:
+def write(path: Path, nox_command: str, compilers: Sequence[str], rows: Sequence[Row]) -> None:
     """Write the rows, how to count them again, and what estimates assume; the same bytes in each run."""
     found = {
-        "command": command,
+        "command": nox_command,
         "compilers": installed(*compilers),
         "rows": [row.written() for row in rows],
         "meaning": LEGEND,
