@@ -39,11 +39,11 @@ def few_steps(on_gpu, monkeypatch):
     monkeypatch.setattr(by_length, "STEPS", STEPS)
 
 
-def matrix(lengths, dtype="float32"):
+def matrix(lengths, dtype="float32", index_dtype="int32"):
     """data, indices (some out of range), indptr of a matrix whose rows are of these lengths."""
     rng, nse = np.random.default_rng(5), sum(lengths)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return numbers(rng, nse, dtype), rng.integers(-1, COLUMNS + 1, nse).astype(np.int32), indptr
+    return numbers(rng, nse, dtype), rng.integers(-1, COLUMNS + 1, nse).astype(index_dtype), indptr
 
 
 def expected(data, indices, rows, x, *, transpose, count):
@@ -56,9 +56,9 @@ def expected(data, indices, rows, x, *, transpose, count):
     return y.astype(data.dtype)
 
 
-def check_csr(product, lengths, dtype, *, transpose=False, trailing=(), events=None):
+def check_csr(product, lengths, dtype, index_dtype="int32", *, transpose=False, trailing=(), events=None):
     """One product with a CSR matrix against `expected`."""
-    data, indices, indptr = matrix(lengths, dtype)
+    data, indices, indptr = matrix(lengths, dtype, index_dtype)
     rows, shape = np.repeat(np.arange(len(lengths)), lengths), (len(lengths), COLUMNS)
     size, rng = (shape[0] if transpose else shape[1], *trailing), np.random.default_rng(6)
     x = numbers(rng, size, dtype) if events is None else random_events(rng, size, 0.5, events)
@@ -114,9 +114,12 @@ def test_every_dtype(dtype, transpose):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
-@pytest.mark.parametrize("dtype", ["complex64", "int8"])
-def test_every_dtype_times_a_matrix(dtype, transpose):
-    check_csr(eo.csr_matmat, LENGTHS["lanes-for-most"], dtype, transpose=transpose, trailing=(5,))
+@pytest.mark.parametrize(
+    ("dtype", "index_dtype"), [("complex64", "uint32"), ("int8", "uint64"), ("float64", "int64")]
+)
+def test_every_dtype_times_a_matrix(dtype, index_dtype, transpose):
+    lengths = LENGTHS["lanes-for-most"]
+    check_csr(eo.csr_matmat, lengths, dtype, index_dtype, transpose=transpose, trailing=(5,))
 
 
 @pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, is_active, is_inside, number_at
+from event_ops.parts.numba_cuda.access import at, is_active, is_inside
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
-from event_ops.parts.numba_cuda.row_products import csr_row, of_event
+from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, clear, lanes_where
 from event_ops.parts.numba_cuda.tile_products import gather_tiles_with, width_of
 from ffi_bridge import numba_cuda_callable
@@ -72,7 +72,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
     def gather(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
         width = width_of(n)
         lanes = lanes_of(indices.size, rows, width)
-        kernel = gather_tiles_with(width, lanes, of_event(number_at), y.dtype)
+        kernel = gather_tiles_with(width, lanes, is_active, y.dtype, indices.dtype)
         threads = rows * blocks_of(n, width) * width * lanes
         kernel[blocks_of(threads), BLOCK, stream](data, indices, indptr, events, y)
 

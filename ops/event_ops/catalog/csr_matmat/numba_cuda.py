@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from event_ops.parts.numba_cuda.access import always
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
-from event_ops.parts.numba_cuda.row_products import of_number
 from event_ops.parts.numba_cuda.scatter import adding_callable
 from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of, clear
 from event_ops.parts.numba_cuda.tile_products import gather_tiles_with, scatter_tiles_with, width_of
@@ -26,13 +26,13 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
 
     def gather(data: Any, indices: Any, indptr: Any, B: Any, y: Any, stream: Any) -> None:
         lanes = lanes_of(indices.size, rows, width)
-        kernel = gather_tiles_with(width, lanes, of_number, y.dtype)
+        kernel = gather_tiles_with(width, lanes, always, y.dtype, indices.dtype)
         kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
 
     def scatter(data: Any, indices: Any, indptr: Any, B: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
         lanes = lanes_of(indices.size, rows, width)
-        kernel = scatter_tiles_with(width, lanes, y.dtype)
+        kernel = scatter_tiles_with(width, lanes, y.dtype, indices.dtype)
         kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
 
     return adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import cuda
-
+from event_ops.parts.numba_cuda.access import always
 from event_ops.parts.numba_cuda.bernoulli import product
-
-
-@cuda.jit(device=True)
-def always(value: Any) -> Any:
-    """Return True: even 0 counts, since its weight may be NaN."""
-    return True
 
 
 def build(

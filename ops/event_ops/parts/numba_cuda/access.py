@@ -43,6 +43,12 @@ def is_active(event: Any) -> Any:
 
 
 @cuda.jit(device=True)
+def always(number: Any) -> Any:
+    """Return True: even 0 counts, since its weight may be NaN."""
+    return True
+
+
+@cuda.jit(device=True)
 def row_of_flag(events: Any, position: Any, rows: Any) -> Any:
     """Return the row of the flag or number at `position`, or -1 if it is inactive or does not exist."""
     if position < rows and is_active(events[np.uint64(position)]):

@@ -106,6 +106,24 @@ def complex_across(value: Any, distance: Any) -> Any:
     return complex(cuda.shfl_xor_sync(FULL, real, distance), cuda.shfl_xor_sync(FULL, imag, distance))
 
 
+@cuda.jit(device=True)
+def number_from(lanes: Any, value: Any, lane: Any) -> Any:
+    """Return the real number of a lane; all of `lanes`, bits of a uint32, call it."""
+    return cuda.shfl_sync(lanes, value, lane)
+
+
+@cuda.jit(device=True)
+def complex_from(lanes: Any, value: Any, lane: Any) -> Any:
+    """Return the complex number of a lane; all of `lanes`, bits of a uint32, call it."""
+    real, imag = value.real, value.imag
+    return complex(cuda.shfl_sync(lanes, real, lane), cuda.shfl_sync(lanes, imag, lane))
+
+
+def from_lane_for(dtype: Any) -> Any:
+    """Return the device function `f(lanes, value, lane)` for numbers that are added up as this dtype is."""
+    return complex_from if np.dtype(dtype).kind == "c" else number_from
+
+
 @cache
 def sum_over(lanes: int, width: int = 1, kind: str = "f") -> Any:
     """Return the device function that gives each of `lanes` threads, `width` apart, the sum of their values.

@@ -1,6 +1,7 @@
 """Products of a CSR matrix with a dense matrix on a GPU: neighbouring threads take neighbouring columns.
 
-Columns are in tiles of `width`. An element, which threads take together, is a tile of a row.
+Columns are in tiles of `width`. An element, which threads take together, is a tile of a row. Each of its
+threads reads another entry of the row, in whole sectors, and they hand them round by shuffles.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.parts.numba_cuda.access import is_inside
-from event_ops.parts.numba_cuda.by_length import rows_with
+from event_ops.parts.numba_cuda.access import at, place
+from event_ops.parts.numba_cuda.by_length import begin_with, rows_with
 from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.scatter import add_for
 from event_ops.parts.numba_cuda.threads import (
+    FULL,
     ROOMY,
     WARP,
     WARPS,
+    from_lane_for,
     next_power_of_two,
     sum_dtype,
     sum_over_team,
@@ -51,41 +54,85 @@ def row_with(width: int) -> Any:
 
 @cache
 def place_with(width: int) -> Any:
-    """Return the device function that gives a thread of an element its row, column and first entry."""
+    """Return the device function that gives a thread of an element its row and column."""
     tiles = tiles_of(width)
 
     @cuda.jit(device=True)
     def place_of(element: Any, thread: Any, columns: Any) -> Any:
         count = tiles(columns)
         i = element // count
-        return i, (element - i * count) * width + thread % width, thread // width
+        return i, (element - i * count) * width + thread % width
 
     return place_of
 
 
 @cache
-def gather_tiles_with(width: int, lanes: int, term: Any, dtype: Any) -> Any:
-    """Return the kernel `y[i, c] = sum of term(data, k, B, (indices[k], c)) over row i`; y is of `dtype`."""
+def over_entries_with(width: int, lanes: int, visit: Any, dtype: Any, index_dtype: Any) -> Any:
+    """Return `f(operands, low, high, size, thread, c, value)`, which the threads of an element call together.
+
+    It sets `value` to `visit(operands, indices[k], data[k], c, value)` for the entries k of this thread among
+    those from `low` up to `high`, where indices[k] is in [0, size), and returns the last one. `operands`
+    begin with data and indices.
+    """
+    team = width * lanes
+    share = min(team, WARP)  # the threads that hand round what each has read
+    at_once, begin, from_lane = share // width, begin_with(team), from_lane_for(dtype)
+    number = sum_dtype(dtype).type
+    index = np.int32 if np.can_cast(index_dtype, np.int32) else np.int64
+
+    @cuda.jit(device=True)
+    def over_entries(operands: Any, low: Any, high: Any, size: Any, thread: Any, c: Any, value: Any) -> Any:
+        data, indices = operands[0], operands[1]
+        mine = np.int32(thread) % np.int32(share)
+        first = np.int32(cuda.laneid) - mine
+        mask = np.uint32(np.uint32(FULL >> (WARP - share)) << np.uint32(first))
+        source = first + mine // np.int32(width)
+        begun = begin(low) + thread - mine
+        while begun < high:
+            k = begun + mine
+            j, weight = index(-1), number(0)
+            if low <= k < high:
+                j, weight = index(place(indices[np.uint64(k)], size)), number(at(data, k))
+            step, count = np.int32(0), np.int32(min(high - begun, share))
+            while step < count:
+                column = cuda.shfl_sync(mask, j, source + step)
+                factor = from_lane(mask, weight, source + step)
+                if column >= 0:
+                    value = visit(operands, np.uint64(column), factor, c, value)
+                step += np.int32(at_once)
+            begun += team
+        return value
+
+    return over_entries
+
+
+@cache
+def gather_tiles_with(width: int, lanes: int, counts: Any, dtype: Any, index_dtype: Any) -> Any:
+    """Return the kernel `y[i, c] = sum of data[k] * B[indices[k], c] over row i`, of the B that count.
+
+    y is of `dtype`; the device function `counts` tells which numbers do.
+    """
     sums, place_of = sum_dtype(dtype), place_with(width)
     number, shared, shape = sums.type, from_dtype(sums), WARPS * width
 
+    @cuda.jit(device=True)
+    def add_term(operands: Any, j: Any, weight: Any, c: Any, total: Any) -> Any:
+        x = operands[2][j, c]
+        return number(total + number(weight * number(x))) if counts(x) else total
+
     def take_with(lanes: int) -> Any:
         total_of = sum_over_team(lanes, width, sums.kind)
+        over_entries = over_entries_with(width, lanes, add_term, dtype, index_dtype)
 
         @cuda.jit(device=True)
         def take(operands: Any, element: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
-            data, indices, B, y, of_warp = operands
-            i, c, lane = place_of(element, thread, y.shape[1])
-            inside, total = mine and c < y.shape[1], number(0)
-            if inside:
-                k = np.uint64(low + lane)
-                while k < np.uint64(high):
-                    j = indices[k]
-                    if is_inside(j, B.shape[0]):
-                        total = number(total + number(term(data, k, B, (np.uint64(j), np.uint64(c)))))
-                    k += np.uint64(lanes)
+            B, y, of_warp = operands[2:]
+            (i, c), total = place_of(element, thread, y.shape[1]), number(0)
+            if mine:
+                near = np.uint64(min(c, y.shape[1] - 1))  # for threads beyond the last column, too
+                total = over_entries(operands, low, high, B.shape[0], thread, near, total)
             total = total_of(total, of_warp)
-            if inside and lane == 0:
+            if mine and thread < width and c < y.shape[1]:
                 y[np.uint64(i), np.uint64(c)] = y.dtype.type(total)
 
         return take
@@ -102,22 +149,27 @@ def gather_tiles_with(width: int, lanes: int, term: Any, dtype: Any) -> Any:
 
 
 @cache
-def scatter_tiles_with(width: int, lanes: int, dtype: Any) -> Any:
+def scatter_tiles_with(width: int, lanes: int, dtype: Any, index_dtype: Any) -> Any:
     """Return the kernel `y[indices[k], c] += data[k] * B[i, c]` over row i; y is of `dtype`."""
-    add, place_of = add_for(dtype), place_with(width)
+    add, place_of, number = add_for(dtype), place_with(width), sum_dtype(dtype).type
+
+    @cuda.jit(device=True)
+    def add_product(operands: Any, j: Any, weight: Any, c: Any, value: Any) -> Any:
+        y = operands[3]
+        if c < y.shape[1]:
+            add(y, (j, c), weight * value)
+        return value
 
     def take_with(lanes: int) -> Any:
+        over_entries = over_entries_with(width, lanes, add_product, dtype, index_dtype)
+
         @cuda.jit(device=True)
         def take(operands: Any, element: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
-            data, indices, B, y = operands
-            i, c, lane = place_of(element, thread, y.shape[1])
-            if mine and c < y.shape[1]:
-                value, k = B[np.uint64(i), np.uint64(c)], np.uint64(low + lane)
-                while k < np.uint64(high):
-                    j = indices[k]
-                    if is_inside(j, y.shape[0]):
-                        add(y, (np.uint64(j), np.uint64(c)), data[k] * value)
-                    k += np.uint64(lanes)
+            B, y = operands[2:]
+            if mine:
+                i, c = place_of(element, thread, y.shape[1])
+                value = number(B[np.uint64(i), np.uint64(min(c, y.shape[1] - 1))])
+                over_entries(operands, low, high, y.shape[0], thread, np.uint64(c), value)
 
         return take
 
