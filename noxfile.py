@@ -92,7 +92,8 @@ def coverage(session: nox.Session) -> None:
     # Kernels are called by the thread that traces, not by one of XLA's.
     env = {"WORKSPACE": str(ROOT), "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0"}
     session.run("coverage", "erase", env=env)
-    tried = ("-m", "not slow", "packages/ffi-bridge/tests", "ops/tests", "harness/conformance")
+    folders = ("packages/ptx-on-cpu/tests", "packages/ffi-bridge/tests", "ops/tests", "harness/conformance")
+    tried = ("-m", "not slow", *folders, "harness/tests/test_operations.py")
     for selected in (tried, ("harness/conformance/test_python_forms.py",)):
         pytest(session, *selected, under=("-m", "coverage", "run"), env=env)
     found = str(Path(session.create_tmp()).resolve() / "coverage.json")
