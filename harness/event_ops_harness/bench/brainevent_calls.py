@@ -1,0 +1,155 @@
+"""Calls of BrainEvent's functions that the catalog serves, each in a compiled loop, for benchmarks."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import brainevent
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+LOOP: Final = 20  # calls in one loop of machine code
+ACTIVE: Final = 0.01
+PER_ROW: Final = 80
+TRIALS: Final = 16
+SLOTS: Final = 50
+Step = Callable[[Any, Any, Any], Any]  # what the loop carries, flags, the number of the turn -> what it carries
+
+
+@functools.cache
+def structure(neurons: int) -> tuple[Any, Any]:
+    """Return indices and indptr of a square matrix with equally many entries in each row."""
+    rng = np.random.default_rng(0)
+    indices = rng.integers(0, neurons, neurons * PER_ROW, dtype=np.int32)
+    indptr = np.arange(0, indices.size + 1, PER_ROW, dtype=np.int32)
+    return jnp.asarray(indices), jnp.asarray(indptr)
+
+
+def weights_of(neurons: int) -> Any:
+    """Return a weight for each entry."""
+    return jnp.asarray(np.random.default_rng(1).random(neurons * PER_ROW, dtype=np.float32))
+
+
+def product(neurons: int, *, pre: bool, events: bool, one: bool = False, trials: int = 0) -> tuple[Step, Any]:
+    """Return the step `y = 0.9 * y + A @ x`, or x @ A if rows are presynaptic, and the first y."""
+    data = jnp.ones(1) if one else weights_of(neurons)
+    matrix = brainevent.CSR((data, *structure(neurons)), shape=(neurons, neurons))
+
+    def times(flags: Any) -> Any:
+        x = brainevent.BinaryArray(flags) if events else flags.astype(jnp.float32)
+        return x @ matrix if pre else matrix @ x
+
+    shape = (trials, neurons) if trials and pre else (neurons, trials) if trials else (neurons,)
+    times(jnp.zeros(shape, bool))  # BrainEvent makes its scratch outside of jit
+    return (lambda y, flags, _: y * 0.9 + times(flags)), jnp.zeros(shape)
+
+
+def fixed(neurons: int, *, pre: bool) -> tuple[Step, Any]:
+    """Return the step for a fixed number of entries in each row."""
+    indices = structure(neurons)[0].reshape(neurons, PER_ROW)
+    weights, shape = weights_of(neurons).reshape(indices.shape), (neurons, neurons)
+
+    def step(y: Any, flags: Any, _: Any) -> Any:
+        return y * 0.9 + brainevent.binary_fcnmv(weights, indices, flags, shape=shape, transpose=pre)
+
+    return step, jnp.zeros(neurons)
+
+
+def dense(neurons: int, *, pre: bool) -> tuple[Step, Any]:
+    """Return the step for a dense matrix."""
+    weights = jnp.asarray(np.random.default_rng(1).random((neurons, neurons), dtype=np.float32))
+
+    def step(y: Any, flags: Any, _: Any) -> Any:
+        return y * 0.9 + brainevent.binary_densemv(weights, flags, transpose=pre)
+
+    return step, jnp.zeros(neurons)
+
+
+def on_pre(neurons: int) -> tuple[Step, Any]:
+    """Return the step that changes the weights of rows that spike."""
+    trace = jnp.full(neurons, -1e-3)
+
+    def step(w: Any, flags: Any, _: Any) -> Any:
+        indices, indptr = structure(neurons)
+        return brainevent.update_csr_on_binary_pre(
+            w, indices, indptr, flags, trace, shape=(neurons, neurons)
+        )
+
+    return step, weights_of(neurons)
+
+
+def on_post(neurons: int) -> tuple[Step, Any]:
+    """Return the step that changes the weights of columns that spike."""
+    indices, indptr = structure(neurons)
+    ends, rows, places = brainevent.csr_to_csc_index(indptr, indices, shape=(neurons, neurons))
+    trace = jnp.full(neurons, 1e-3)
+
+    def step(w: Any, flags: Any, _: Any) -> Any:
+        return brainevent.update_csr_on_binary_post(
+            w, rows, ends, places, trace, flags, shape=(neurons, neurons)
+        )
+
+    return step, weights_of(neurons)
+
+
+def delays(neurons: int) -> tuple[Step, Any]:
+    """Return the step that delivers events into a ring buffer, after as many steps as each synapse has."""
+    rng, weights = np.random.default_rng(2), weights_of(neurons)
+    steps = jnp.asarray(rng.integers(1, SLOTS, neurons * PER_ROW, dtype=np.int32))
+
+    def step(ring: Any, flags: Any, turn: Any) -> Any:
+        matrix = weights, *structure(neurons)
+        return brainevent.csr_delay_deliver(ring, flags, *matrix, steps, turn, shape=(neurons, neurons))
+
+    return step, jnp.zeros((SLOTS, neurons))
+
+
+# Name -> what makes the step, of how many neurons, with how many trials beside each other.
+CALLS: Final[Mapping[str, tuple[Callable[[int], tuple[Step, Any]], int, int]]] = {
+    f"{name}, {neurons:,} neurons": (make, neurons, trials)
+    for name, sizes, trials, make in (
+        ("BinaryArray @ CSR", (4000, 100_000), 0, functools.partial(product, pre=True, events=True)),
+        (
+            "BinaryArray @ CSR, one weight",
+            (4000, 100_000),
+            0,
+            functools.partial(product, pre=True, events=True, one=True),
+        ),
+        ("CSR @ BinaryArray", (4000, 100_000), 0, functools.partial(product, pre=False, events=True)),
+        (
+            "BinaryArray @ CSR, 16 trials",
+            (4000, 100_000),
+            TRIALS,
+            functools.partial(product, pre=True, events=True, trials=TRIALS),
+        ),
+        ("CSR @ x", (4000, 100_000), 0, functools.partial(product, pre=False, events=False)),
+        ("x @ CSR", (4000, 100_000), 0, functools.partial(product, pre=True, events=False)),
+        ("binary_fcnmv, pre", (4000, 100_000), 0, functools.partial(fixed, pre=True)),
+        ("binary_fcnmv, post", (4000, 100_000), 0, functools.partial(fixed, pre=False)),
+        ("binary_densemv, pre", (4000,), 0, functools.partial(dense, pre=True)),
+        ("binary_densemv, post", (4000,), 0, functools.partial(dense, pre=False)),
+        ("update_csr_on_binary_pre", (4000, 100_000), 0, on_pre),
+        ("update_csr_on_binary_post", (4000, 100_000), 0, on_post),
+        ("csr_delay_deliver", (4000, 100_000), 0, delays),
+    )
+    for neurons in sizes
+}
+
+
+def loop_of(name: str) -> Callable[[], Any]:
+    """Return a function that calls it `LOOP` times, compiled now, with other events in each turn."""
+    make, neurons, trials = CALLS[name]
+    step, begin = make(neurons)
+    shape = begin.shape if trials else (neurons,)
+    flags = jnp.asarray(np.random.default_rng(3).random((LOOP, *shape)) < ACTIVE)
+
+    @jax.jit
+    def loop(begin: Any, flags: Any) -> Any:
+        turns = jnp.arange(LOOP, dtype=jnp.int32)
+        return jax.lax.scan(lambda x, turn: (step(x, *turn), None), begin, (flags, turns))[0]
+
+    compiled = loop.lower(begin, flags).compile()  # BrainEvent's change of a default clears JAX's caches
+    return lambda: jax.block_until_ready(compiled(begin, flags))

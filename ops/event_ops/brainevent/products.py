@@ -1,0 +1,139 @@
+"""BrainEvent's products by operators of the catalog: each `build` takes what BrainEvent tells of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
+from event_ops.catalog.csr_event_matvec.op import csr_event_matvec
+from event_ops.catalog.csr_matmat.op import csr_matmat
+from event_ops.catalog.csr_matvec.op import csr_matvec
+from event_ops.catalog.dense_event_matvec.op import dense_event_matvec
+from event_ops.catalog.ell_event_matvec.op import ell_event_matvec
+
+Call = Callable[..., tuple[jax.Array, ...]]
+_LARGEST: Final = np.iinfo(np.int32).max
+
+
+def events_of(x: jax.Array, weighted: bool, dtype: Any) -> jax.Array:
+    """Return events as the catalog takes them: flags, or numbers in the dtype of the weights if `weighted`.
+
+    To BrainEvent any number but 0 is one event, unless its value counts.
+    """
+    if x.dtype == bool:
+        return x
+    return x.astype(dtype) if weighted else x != 0
+
+
+def _is_one(weight_info: Any) -> bool:
+    return weight_info.size == 1
+
+
+def event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
+    """Return the builder for events times a CSR matrix; BrainEvent's scratch arrays pass through."""
+
+    def build(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
+        def call(weights: Any, indices: Any, indptr: Any, x: Any, *scratch: Any) -> tuple[jax.Array, ...]:
+            events = events_of(x, weighted, weights.dtype)
+            y = product(weights, indices, indptr, events, shape=tuple(shape), transpose=transpose)
+            return y, *scratch
+
+        return call
+
+    return build
+
+
+def indexed_event_product(product: Callable[..., jax.Array]) -> Callable[..., Call | None]:
+    """Return the builder for a matrix whose entry k has weight `permutation[k]`: of one weight for all."""
+    build_plain = event_product(product)
+
+    def build(*, weight_info: Any, **params: Any) -> Call | None:
+        plain = build_plain(**params)
+
+        def call(
+            weights: Any, indices: Any, indptr: Any, permutation: Any, *others: Any
+        ) -> tuple[jax.Array, ...]:
+            return plain(weights, indices, indptr, *others)
+
+        return call if _is_one(weight_info) else None
+
+    return build
+
+
+def number_product(product: Callable[..., jax.Array]) -> Callable[..., Call | None]:
+    """Return the builder for numbers times a CSR matrix with a weight for each entry."""
+
+    def build(*, shape: tuple[int, int], transpose: bool, weight_info: Any, **_: Any) -> Call | None:
+        def call(weights: Any, indices: Any, indptr: Any, x: Any, *tiles: Any) -> tuple[jax.Array, ...]:
+            x = x.astype(weights.dtype)
+            return (product(weights, indices, indptr, x, shape=tuple(shape), transpose=transpose),)
+
+        return None if _is_one(weight_info) else call
+
+    return build
+
+
+def dense_event_product(*, transpose: bool, weighted: bool = False, **_: Any) -> Call:
+    """Build the product of events with a dense matrix."""
+
+    def call(weights: Any, x: Any) -> tuple[jax.Array, ...]:
+        events = events_of(x, weighted, weights.dtype)
+        return (dense_event_matvec(weights, events, transpose=transpose),)
+
+    return call
+
+
+def fixed_event_product(
+    *, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any
+) -> Call:
+    """Build the product of events with a matrix of equally many entries in each row."""
+
+    def call(weights: Any, indices: Any, x: Any) -> tuple[jax.Array, ...]:
+        weights = weights.reshape(1) if weights.size == 1 else weights
+        events = events_of(x, weighted, weights.dtype)
+        return (ell_event_matvec(weights, indices, events, shape=tuple(shape), transpose=transpose),)
+
+    return call
+
+
+def fixed_event_matmat(
+    *, shape: tuple[int, int], transpose: bool, indices_info: Any, weighted: bool = False, **_: Any
+) -> Call | None:
+    """Build the product of a matrix of events with a matrix of equally many entries in each row."""
+    rows, per_row = indices_info.shape
+
+    def call(weights: Any, indices: Any, X: Any) -> tuple[jax.Array, ...]:
+        indptr = jnp.arange(rows + 1, dtype=jnp.int32) * per_row
+        events = events_of(X, weighted, weights.dtype)
+        matrix = weights.reshape(-1), indices.reshape(-1), indptr
+        return (csr_event_matmat(*matrix, events, shape=tuple(shape), transpose=transpose),)
+
+    return call if rows * per_row <= _LARGEST else None
+
+
+def tiled_event_product(
+    *, shape: tuple[int, int], transpose: bool, weight_info: Any, weighted: bool = False, **_: Any
+) -> Call | None:
+    """Build the product of events with a TCSR: rows are presynaptic, or columns of the mirror are.
+
+    A mirror has its weights at `permutation`: it is served where there is one weight for all.
+    """
+    rows = tuple(shape if transpose else shape[::-1])
+
+    def call(weights: Any, indices: Any, indptr: Any, x: Any, *others: Any) -> tuple[jax.Array, ...]:
+        *scratch, _local_targets, _tile_offsets, _permutation = others
+        events = events_of(x, weighted, weights.dtype)
+        return csr_event_matvec(weights, indices, indptr, events, shape=rows, transpose=True), *scratch
+
+    return call if transpose or _is_one(weight_info) else None
+
+
+binary_csrmv, binary_csrmm = event_product(csr_event_matvec), event_product(csr_event_matmat)
+binary_csrmv_indexed = indexed_event_product(csr_event_matvec)
+binary_csrmm_indexed = indexed_event_product(csr_event_matmat)
+csrmv, csrmm = number_product(csr_matvec), number_product(csr_matmat)

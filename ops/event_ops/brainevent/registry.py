@@ -1,0 +1,71 @@
+"""BrainEvent's registry of primitives, by its public names alone, and a backend of ours in it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import brainevent  # pyright: ignore[reportMissingImports]
+
+from event_ops.brainevent.served import Served
+from ffi_bridge.errors import UntestedVersionWarning
+
+BACKEND: Final = "event_ops"
+PLATFORMS: Final = ("cpu", "gpu")
+TESTED: Final = ((0, 2), (0, 3))  # the first and the last release whose primitives take what ours do
+DTYPES: Final = ("float32", "float64")
+VERSION: Final[str] = brainevent.__version__
+
+
+def check_version(version: str) -> None:
+    """Raise ImportError for a BrainEvent that is too old; warn of one that is newer than the last tested."""
+    installed = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    first, last = TESTED
+    if installed < first:
+        raise ImportError(
+            f"event_ops.brainevent serves brainevent 0.2 and 0.3, and {version} is installed, whose primitives "
+            "take other arguments; pip install 'brainevent>=0.2,<0.4'"
+        )
+    if installed > last:
+        warnings.warn(
+            f"brainevent {version} is installed, and event_ops.brainevent was tested with 0.3 at most: its "
+            "primitives may take other arguments; look for a newer event-ops, or compare a few steps of your "
+            "program with those under EVENT_OPS_BRAINEVENT=0",
+            UntestedVersionWarning,
+            stacklevel=2,
+        )
+
+
+check_version(VERSION)
+
+
+def primitives(names: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return BrainEvent's primitives by name: all, or those of `names` that this BrainEvent has."""
+    found = dict(brainevent.get_registry())
+    return found if names is None else {name: found[name] for name in names if name in found}
+
+
+def register(served: Mapping[str, Served]) -> None:
+    """Register our backend of each served primitive on each platform; again is as good as once."""
+    for name, primitive in primitives(served).items():
+        for platform in PLATFORMS:
+            if BACKEND not in primitive.available_backends(platform):
+                theirs = primitive.defaults[platform]
+                primitive.def_kernel(BACKEND, platform, _generator(primitive, served[name], theirs))
+
+
+def _generator(primitive: Any, served: Served, theirs: str) -> Callable[..., Callable[..., Any]]:
+    """Return BrainEvent's generator of kernels: ours, or a call of theirs where it is not served."""
+
+    def generate(**params: Any) -> Callable[..., Any]:
+        call = served.build(**params) if _is_taken(params) else None
+        return call or (lambda *arrays: primitive(*arrays, backend=theirs, **params))
+
+    return generate
+
+
+def _is_taken(params: Mapping[str, Any]) -> bool:
+    """Return whether the weights have a dtype of the catalog; events alone have none."""
+    return "weight_info" not in params or params["weight_info"].dtype in DTYPES

@@ -1,0 +1,59 @@
+"""Which primitives of BrainEvent the catalog serves, by their names in BrainEvent's registry, and which not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from event_ops.brainevent import products, updates
+
+
+@dataclass(frozen=True)
+class Served:
+    """An operator of the catalog, and the builder of calls to it; None for a call that stays BrainEvent's.
+
+    `stays`: which calls these are, besides those whose weights are neither float32 nor float64.
+    """
+
+    operator: str
+    build: Callable[..., products.Call | None]
+    stays: str = ""
+
+
+_INDEXED: Final = "a weight for each entry, found by a permutation"
+_ONE_WEIGHT: Final = "one weight for all entries"
+
+SERVED: Final[Mapping[str, Served]] = {
+    "binary_csrmv": Served("csr_event_matvec", products.binary_csrmv),
+    "binary_csrmm": Served("csr_event_matmat", products.binary_csrmm),
+    "binary_csrmv_indexed": Served("csr_event_matvec", products.binary_csrmv_indexed, _INDEXED),
+    "binary_csrmm_indexed": Served("csr_event_matmat", products.binary_csrmm_indexed, _INDEXED),
+    "tcsr_binary_csrmv": Served("csr_event_matvec", products.tiled_event_product, _INDEXED),
+    "csrmv": Served("csr_matvec", products.csrmv, _ONE_WEIGHT),
+    "csrmm": Served("csr_matmat", products.csrmm, _ONE_WEIGHT),
+    "tcsr_csrmv": Served("csr_matvec", products.csrmv, _ONE_WEIGHT),
+    "binary_densemv": Served("dense_event_matvec", products.dense_event_product),
+    "ell_binary_matvec": Served("ell_event_matvec", products.fixed_event_product),
+    "binary_fcnmm": Served("csr_event_matmat", products.fixed_event_matmat),
+    "binary_csr_plast": Served("stdp_on_pre", updates.csr_on_pre),
+    "csr2csc_on_post": Served("stdp_on_post", updates.csr_on_post),
+    "fcn_plasticity_row": Served("stdp_on_pre", updates.fixed_on_pre),
+    "csr_delay_deliver": Served("csr_event_deliver", updates.delay_deliver),
+    "csr_delay_deliver_layout": Served("csr_event_deliver", updates.delay_deliver),
+    "binary_1d_array_index": Served("spike_compact", updates.ids_of_events),
+}
+
+_GENERATED: Final = "its matrices are drawn by another generator than ours, so they would be other matrices"
+_WHY_NOT: Final = {
+    "jit": _GENERATED,
+    "csr_slice_rows": "its result is a dense matrix",
+    "dense_on_": "every weight is written, which XLA does as fast",
+    "binary_2d_": "its encodings serve BrainEvent's own kernels",
+}
+
+
+def why_not(name: str) -> str:
+    """Return why the catalog does not serve a primitive of this name."""
+    reasons = (reason for part, reason in _WHY_NOT.items() if part in name)
+    return next(reasons, "the catalog has no operator for it")
