@@ -1,16 +1,19 @@
 """BrainEvent's primitives on operators of the catalog give what they give on BrainEvent's own backends."""
 
 import functools
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-be = pytest.importorskip("brainevent", reason="brainevent is not installed, which needs Python 3.12")
+pytest.importorskip("brainevent", reason="brainevent is not installed, which needs Python 3.12")
 
+import brainevent as be
 from brainevent._csr.binary import _make_binary_csrmv_workspace
 
 from event_ops import brainevent as ours
@@ -18,6 +21,7 @@ from event_ops.brainevent import registry
 from event_ops.brainevent.served import SERVED
 from ffi_bridge.errors import UntestedVersionWarning
 
+PAGE = Path(__file__).parents[2] / "docs" / "migration" / "brainevent.md"
 ROWS, COLUMNS, PER_ROW, TRIALS, SLOTS = 30, 20, 4, 3, 6
 THEIRS = "numba"
 RNG = np.random.default_rng(0)
@@ -231,11 +235,17 @@ def test_versions():
         registry.check_version("0.4.0")
 
 
+def test_the_migration_page_has_every_public_name():
+    rows = [line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)", row[1])}
+    assert set(be.__all__) - named == set()
+    assert all(row[2].strip() for row in rows)
+
+
 def test_a_program_is_run_so(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        "import sys, brainevent\n"
-        "print(sys.argv[1:], brainevent.binary_csrmv_p.defaults['cpu'], __name__)\n"
+        "import sys, brainevent\nprint(sys.argv[1:], brainevent.binary_csrmv_p.defaults['cpu'], __name__)\n"
     )
     command = [sys.executable, "-m", "event_ops.brainevent", str(program), "a", "b"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

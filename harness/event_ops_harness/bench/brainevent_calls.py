@@ -16,7 +16,7 @@ ACTIVE: Final = 0.01
 PER_ROW: Final = 80
 TRIALS: Final = 16
 SLOTS: Final = 50
-Step = Callable[[Any, Any, Any], Any]  # what the loop carries, flags, the number of the turn -> what it carries
+Step = Callable[[Any, Any, Any], Any]  # (carried, flags, number of the turn) -> carried
 
 
 @functools.cache
@@ -74,9 +74,7 @@ def on_pre(neurons: int) -> tuple[Step, Any]:
 
     def step(w: Any, flags: Any, _: Any) -> Any:
         indices, indptr = structure(neurons)
-        return brainevent.update_csr_on_binary_pre(
-            w, indices, indptr, flags, trace, shape=(neurons, neurons)
-        )
+        return brainevent.update_csr_on_binary_pre(w, indices, indptr, flags, trace, shape=(neurons, neurons))
 
     return step, weights_of(neurons)
 

@@ -20,6 +20,7 @@ import numpy as np
 
 Step = Callable[[Any], Any]  # a time -> the spikes of the step
 STEP: Final = 0.1 * u.ms
+CURRENT: Final = (brainpy.state.CUBA.desc(scale=u.volt),) * 2
 CONDUCTANCE: Final = (
     brainpy.state.COBA.desc(E=0.0 * u.mV),
     brainpy.state.COBA.desc(E=-80.0 * u.mV),
@@ -49,9 +50,7 @@ class Balanced(brainstate.nn.Module):
                 post=self.neurons,
             )
             for seed, (size, weight, tau, out) in enumerate(
-                zip(
-                    (self.excitatory, neurons - self.excitatory), weights, (5.0, 10.0), outs, strict=True
-                )
+                zip((self.excitatory, neurons - self.excitatory), weights, (5.0, 10.0), outs, strict=True)
             )
         ]
 
@@ -141,9 +140,7 @@ class Plastic(brainstate.nn.Module):
 
 
 NETWORKS: Final[Mapping[str, Callable[[int], Any]]] = {
-    "CUBA": functools.partial(
-        Balanced, rest=-49.0, outs=(brainpy.state.CUBA.desc(scale=u.volt),) * 2, weights=(1.62 * u.mS, -9.0 * u.mS)
-    ),
+    "CUBA": functools.partial(Balanced, rest=-49.0, outs=CURRENT, weights=(1.62 * u.mS, -9.0 * u.mS)),
     "COBA": functools.partial(Balanced, rest=-60.0, outs=CONDUCTANCE, weights=(0.6 * u.mS, 6.7 * u.mS)),
     "decision": Decision,
     "STDP": Plastic,

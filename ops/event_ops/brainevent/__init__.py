@@ -1,8 +1,8 @@
 """Run programs of BrainEvent, BrainPy and brainstate on the operators of this catalog, without changing them.
 
-`event_ops.brainevent.install()` makes the catalog a backend called "event_ops" of BrainEvent's primitives, and
-their default on a CPU; `python -m event_ops.brainevent program.py` runs a program so. It needs BrainEvent, which
-the extra `event-ops[brainevent]` installs, 0.2 or 0.3.
+`event_ops.brainevent.install()` makes the catalog a backend called "event_ops" of BrainEvent's primitives,
+and their default on a CPU; `python -m event_ops.brainevent program.py` runs a program so. It needs BrainEvent
+0.2 or 0.3, which the extra `event-ops[brainevent]` installs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def install(*, platforms: Sequence[str] = ("cpu",)) -> None:
 
 
 def uninstall() -> None:
-    """Give BrainEvent's primitives the defaults that they had before `install`; the backend stays registered."""
+    """Give BrainEvent's primitives the defaults that they had before `install`; ours stays registered."""
     while _before:
         (name, platform), default = _before.popitem()
         primitives((name,))[name].set_default(platform, default)

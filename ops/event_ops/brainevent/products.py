@@ -88,9 +88,7 @@ def dense_event_product(*, transpose: bool, weighted: bool = False, **_: Any) ->
     return call
 
 
-def fixed_event_product(
-    *, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any
-) -> Call:
+def fixed_event_product(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
     """Build the product of events with a matrix of equally many entries in each row."""
 
     def call(weights: Any, indices: Any, x: Any) -> tuple[jax.Array, ...]:

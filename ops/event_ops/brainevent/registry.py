@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-import brainevent  # pyright: ignore[reportMissingImports]
+import brainevent  # pyright: ignore[reportMissingImports] # absent from Python 3.11
 
 from event_ops.brainevent.served import Served
 from ffi_bridge.errors import UntestedVersionWarning
@@ -25,8 +25,8 @@ def check_version(version: str) -> None:
     first, last = TESTED
     if installed < first:
         raise ImportError(
-            f"event_ops.brainevent serves brainevent 0.2 and 0.3, and {version} is installed, whose primitives "
-            "take other arguments; pip install 'brainevent>=0.2,<0.4'"
+            f"event_ops.brainevent serves brainevent 0.2 and 0.3, and {version} is installed, whose "
+            "primitives take other arguments; pip install 'brainevent>=0.2,<0.4'"
         )
     if installed > last:
         warnings.warn(

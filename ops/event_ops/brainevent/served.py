@@ -1,10 +1,10 @@
-"""Which primitives of BrainEvent the catalog serves, by their names in BrainEvent's registry, and which not."""
+"""The primitives of BrainEvent that the catalog serves, by name, and why it does not serve the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from event_ops.brainevent import products, updates
 
