@@ -40,7 +40,7 @@ def event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
     def build(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
         def call(weights: Any, indices: Any, indptr: Any, x: Any, *scratch: Any) -> tuple[jax.Array, ...]:
             events = events_of(x, weighted, weights.dtype)
-            y = product(weights, indices, indptr, events, shape=tuple(shape), transpose=transpose)
+            y = product(weights, indices, indptr, events, shape=shape, transpose=transpose)
             return y, *scratch
 
         return call
@@ -71,7 +71,7 @@ def number_product(product: Callable[..., jax.Array]) -> Callable[..., Call | No
     def build(*, shape: tuple[int, int], transpose: bool, weight_info: Any, **_: Any) -> Call | None:
         def call(weights: Any, indices: Any, indptr: Any, x: Any, *tiles: Any) -> tuple[jax.Array, ...]:
             x = x.astype(weights.dtype)
-            return (product(weights, indices, indptr, x, shape=tuple(shape), transpose=transpose),)
+            return (product(weights, indices, indptr, x, shape=shape, transpose=transpose),)
 
         return None if _is_one(weight_info) else call
 
@@ -94,7 +94,7 @@ def fixed_event_product(*, shape: tuple[int, int], transpose: bool, weighted: bo
     def call(weights: Any, indices: Any, x: Any) -> tuple[jax.Array, ...]:
         weights = weights.reshape(1) if weights.size == 1 else weights
         events = events_of(x, weighted, weights.dtype)
-        return (ell_event_matvec(weights, indices, events, shape=tuple(shape), transpose=transpose),)
+        return (ell_event_matvec(weights, indices, events, shape=shape, transpose=transpose),)
 
     return call
 
@@ -109,7 +109,7 @@ def fixed_event_matmat(
         indptr = jnp.arange(rows + 1, dtype=jnp.int32) * per_row
         events = events_of(X, weighted, weights.dtype)
         matrix = weights.reshape(-1), indices.reshape(-1), indptr
-        return (csr_event_matmat(*matrix, events, shape=tuple(shape), transpose=transpose),)
+        return (csr_event_matmat(*matrix, events, shape=shape, transpose=transpose),)
 
     return call if rows * per_row <= _LARGEST else None
 
@@ -121,7 +121,7 @@ def tiled_event_product(
 
     A mirror has its weights at `permutation`: it is served where there is one weight for all.
     """
-    rows = tuple(shape if transpose else shape[::-1])
+    rows = shape if transpose else (shape[1], shape[0])
 
     def call(weights: Any, indices: Any, indptr: Any, x: Any, *others: Any) -> tuple[jax.Array, ...]:
         *scratch, _local_targets, _tile_offsets, _permutation = others

@@ -14,7 +14,7 @@ from event_ops.catalog.stdp_on_post.op import stdp_on_post
 from event_ops.catalog.stdp_on_pre.op import stdp_on_pre
 
 _SLOTS = ("int32", "int64", "uint32")
-_UNBOUNDED = {"w_min": -jnp.inf, "w_max": jnp.inf}  # BrainEvent clips afterwards
+_LOW, _HIGH = -jnp.inf, jnp.inf  # BrainEvent clips afterwards
 
 
 def csr_on_pre(*, shape: tuple[int, int], **_: Any) -> Call:
@@ -22,7 +22,7 @@ def csr_on_pre(*, shape: tuple[int, int], **_: Any) -> Call:
 
     def call(w: Any, indices: Any, indptr: Any, spikes: Any, trace: Any) -> tuple[jax.Array, ...]:
         active, x = events_of(spikes, False, w.dtype), -trace.astype(w.dtype)
-        return (stdp_on_pre(w, indices, indptr, active, x, shape=tuple(shape), A_minus=1, **_UNBOUNDED),)
+        return (stdp_on_pre(w, indices, indptr, active, x, shape=shape, A_minus=1, w_min=_LOW, w_max=_HIGH),)
 
     return call
 
@@ -35,7 +35,7 @@ def csr_on_post(*, shape: tuple[int, int], **_: Any) -> Call:
     ) -> tuple[jax.Array, ...]:
         active, x = events_of(spikes, False, w.dtype), trace.astype(w.dtype)
         structure = rows, indptr, permutation.astype(rows.dtype)
-        return (stdp_on_post(w, *structure, active, x, shape=tuple(shape), A_plus=1, **_UNBOUNDED),)
+        return (stdp_on_post(w, *structure, active, x, shape=shape, A_plus=1, w_min=_LOW, w_max=_HIGH),)
 
     return call
 
@@ -62,7 +62,7 @@ def delay_deliver(*, shape: tuple[int, int], weighted: bool = False, **_: Any) -
         t = pointers_and_t[-1]
         slot = t if t.dtype in _SLOTS else t.astype(jnp.int32)
         spikes = events_of(events, weighted, ring.dtype)
-        return (csr_event_deliver(ring, w, indices, indptr, delays, spikes, slot, shape=tuple(shape)),)
+        return (csr_event_deliver(ring, w, indices, indptr, delays, spikes, slot, shape=shape),)
 
     return call
 

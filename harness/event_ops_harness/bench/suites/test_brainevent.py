@@ -2,8 +2,8 @@
 
 BrainEvent's functions are called in a compiled loop, with float32 weights, 80 entries in each row, 1 % of
 events active: one step is 20 calls. Networks are those of `bench/brainstate_networks.py`, written for
-brainstate and BrainPy; one step is 100 steps of 0.1 ms, from the same state in both. "event-ops" is the program
-under `event_ops.brainevent.installed()`, "BrainEvent" the one with its own default backend, which is Numba.
+brainstate and BrainPy; one step is 100 steps of 0.1 ms, from the same state in both. "event-ops" is the
+program under `event_ops.brainevent.installed()`, "BrainEvent" the one with its own default backend, Numba.
 
 Not measured: a GPU; weights in 16 bits, which stay BrainEvent's; the first call.
 
