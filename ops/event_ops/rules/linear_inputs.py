@@ -25,4 +25,5 @@ def of_one_weight(ct: jax.Array, sums: jax.Array) -> jax.Array:
 
     An output's cotangent that is NaN or infinite does not count if its sum is 0.
     """
-    return jnp.vdot(jnp.where((sums != 0) | jnp.isfinite(ct), ct, 0), sums)
+    counted = jnp.where((sums != 0) | jnp.isfinite(ct), ct, 0)
+    return jnp.dot(counted.reshape(-1), sums.reshape(-1))  # not jnp.vdot, which would conjugate

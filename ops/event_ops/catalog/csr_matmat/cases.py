@@ -39,6 +39,14 @@ def _out_of_range(draw: Draw, transpose: bool) -> Arguments:
     return (data, indices, indptr, dense), kwargs
 
 
+@drawn
+def _one_weight(draw: Draw, shape: Shape, nse: int, n: int, transpose: bool, of_weight: Shape) -> Arguments:
+    """Return columns out of range, too, which one weight for all cannot hide by being 0."""
+    (_, *args), kwargs = _random(shape, nse, n, transpose)(*draw)
+    lead_astray(args[0], shape[1])
+    return (draw.numbers(of_weight), *args), kwargs
+
+
 CASES = (
     Case("random", _random((17, 23), 120, 5), differentiable=(DATA, B), tolerance=20),
     Case("random-transposed", _random((17, 23), 120, 5, True), differentiable=(DATA, B), tolerance=20),
@@ -47,6 +55,20 @@ CASES = (
     Case("no-columns-of-B", _random((5, 4), 9, 0), differentiable=(DATA, B)),
     Case("threads", _random((60, 80), 7000, 33), tolerance=50, note="sums of a hundred terms"),
     Case("threads-transposed", _random((60, 80), 7000, 33, True), tolerance=50),
+    *(
+        Case(
+            f"one-weight-{name}{'-transposed' * transpose}",
+            _one_weight(shape, nse, 5, transpose, of_weight),
+            differentiable=(DATA, B),
+            tolerance=50,
+        )
+        for name, shape, nse, of_weight in (
+            ("0d", (17, 23), 120, ()),
+            ("1d", (17, 23), 120, (1,)),
+            ("threads", (60, 80), 40_000, ()),
+        )
+        for transpose in (False, True)
+    ),
     *(
         benchmark(
             f"{name}-n{n}{'-transposed' * transpose}", _sized(shape, per_row, n, transpose), tolerance=20
@@ -65,7 +87,7 @@ _wrong = changes_to(MATRIX_2_4 | {"B": np.ones((4, 5), np.float32)}, shape=(2, 4
 MISTAKES = (
     Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
     Mistake("mixed", _wrong(B=np.ones((4, 5), np.int32)), TypeError, "B has dtype int32 and data.*cast"),
-    Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),
+    Mistake("grid-of-weights", _wrong(data=np.ones((3, 1), "f")), ValueError, r"data has shape \(3, 1\)"),
     Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
     Mistake("vector", _wrong(B=np.ones(4, "f")), ValueError, r"B has 1 dimensions.*call the matvec"),
     Mistake("short-B", _wrong(B=np.ones((3, 5), "f")), ValueError, r"expected \(4, 5\): one row per column"),

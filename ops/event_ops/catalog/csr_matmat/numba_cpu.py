@@ -28,7 +28,7 @@ def scatter_kernels(widths: tuple[int, ...]) -> tuple[Any, Any]:
 
     @njit(parallel=True)
     def matmat_transposed_parallel(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
-        parts = parts_for(data.size * y.shape[1], y.size)
+        parts = parts_for(indices.size * y.shape[1], y.size)
         spare = np.empty((parts - 1, *y.shape), y.dtype)
         for part in prange(parts):
             mine = private(y, spare, part)

@@ -35,4 +35,5 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         kernel = scatter_tiles_with(width, lanes, y.dtype, indices.dtype)
         kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
 
-    return adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
+    product = adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
+    return lambda data, indices, indptr, B: product(data.reshape(-1), indices, indptr, B)

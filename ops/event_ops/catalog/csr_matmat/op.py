@@ -7,8 +7,8 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import NUMBERS, as_array, check_rank, check_same_dtype
-from event_ops.checks.csr import check_csr, check_operand, matrix_shape
+from event_ops.checks.arrays import NUMBERS, as_array, check_same_dtype
+from event_ops.checks.csr import check_csr, check_operand, event_weights, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.rules.linear_inputs import tangent_in
 from event_ops.rules.products import product_transpose
@@ -34,6 +34,7 @@ def csr_matmat(
 
     Args:
         data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
+            Or one weight for all entries: 0-d, (1,) or a number, of which no copies are made.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         B: (columns, n), or (rows, n) with transpose=True; dtype of data.
@@ -53,9 +54,9 @@ def csr_matmat(
 
     Source: the compressed sparse row format as in SciPy's csr_matrix.
     """
-    data, indices, indptr, dense = map(as_array, (data, indices, indptr, B))
+    indices, indptr, dense = map(as_array, (indices, indptr, B))
+    data = event_weights(data, indices, dense.dtype)
     shape = matrix_shape(shape)
-    check_rank("data", data, 1, "one weight per entry")
     check_csr(data, indices, indptr, shape, NUMBERS)
     check_operand("B", dense, shape, transpose, rank=2)
     check_same_dtype("B", dense, "data", data)

@@ -1,10 +1,10 @@
 import numpy as np
 
-from event_ops.parts.oracle import csr_entries, wide
+from event_ops.parts.oracle import csr_entries, weights_of, wide
 
 
 def csr_matmat(data, indices, indptr, B, *, shape, transpose=False):
-    data, B = wide(data), wide(B)
+    data, B = weights_of(data, indices), wide(B)
     Y = np.zeros((shape[1] if transpose else shape[0], B.shape[1]), data.dtype)
     for i, j, k in csr_entries(indices, indptr, shape):
         target, source = (j, i) if transpose else (i, j)

@@ -5,7 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import Array, Array2d, bounded, place
+from event_ops.parts.warp.access import Array, Array2d, at, bounded, place
 from event_ops.parts.warp.scatter import sums_of
 from ffi_bridge import warp_kernel
 
@@ -18,7 +18,7 @@ def gather_rows(data: Array, indices: Array, indptr: Array, B: Array2d, y: Array
     for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
         j = place(indices[k], B.shape[0])
         if j >= 0:
-            total += data[k] * B[j, c]
+            total += at(data, k) * B[j, c]
     y[i, c] = total
 
 
@@ -29,11 +29,11 @@ def scatter_rows(data: Array, indices: Array, indptr: Array, B: Array2d, y: Arra
     for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
         j = place(indices[k], y.shape[0])
         if j >= 0:
-            wp.atomic_add(y, j, c, data[k] * B[i, c])
+            wp.atomic_add(y, j, c, at(data, k) * B[i, c])
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation."""
-    if not transpose:
-        return warp_kernel(gather_rows, outs)
-    return sums_of(scatter_rows, outs, (shape[0], outs.shape[1]))
+    dims = shape[0], outs.shape[1]
+    product = sums_of(scatter_rows, outs, dims) if transpose else warp_kernel(gather_rows, outs)
+    return lambda data, indices, indptr, B: product(data.reshape(-1), indices, indptr, B)

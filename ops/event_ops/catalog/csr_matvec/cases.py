@@ -22,6 +22,14 @@ def _random(draw: Draw, shape: Shape, nse: int, transpose: bool) -> Arguments:
 
 
 @drawn
+def _one_weight(draw: Draw, shape: Shape, nse: int, transpose: bool, of_weight: Shape) -> Arguments:
+    """Return columns out of range, too, which one weight for all cannot hide by being 0."""
+    (_, *args), kwargs = _random(shape, nse, transpose)(*draw)
+    lead_astray(args[0], shape[1])
+    return (draw.numbers(of_weight), *args), kwargs
+
+
+@drawn
 def _sized(draw: Draw, shape: Shape, per_row: int, transpose: bool) -> Arguments:
     v = draw.numbers(shape[0] if transpose else shape[1])
     arrays = draw.fixed_degree_csr(shape, per_row)
@@ -72,6 +80,21 @@ CASES = (
         for name, (shape, nse) in _SHAPES.items()
         for transpose in (False, True)
     ),
+    *(
+        Case(
+            f"one-weight-{name}{'-transposed' * transpose}",
+            _one_weight(shape, nse, transpose, of_weight),
+            differentiable=(DATA, V),
+            tolerance=20,
+        )
+        for name, shape, nse, of_weight in (
+            ("0d", (17, 23), 120, ()),
+            ("1d", (17, 23), 120, (1,)),
+            ("no-entries", (5, 4), 0, ()),
+            ("threads", (700, 500), 40_000, ()),
+        )
+        for transpose in (False, True)
+    ),
     Case("loose-ends", _loose_ends(), differentiable=(DATA, V), tolerance=5),
     Case("out-of-range", _out_of_range(False), frozenset({CONFORMANCE}), (DATA, V), 5),
     Case("out-of-range-transposed", _out_of_range(True), frozenset({CONFORMANCE}), (DATA, V), 5),
@@ -90,7 +113,7 @@ MISTAKES = (
     Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
     Mistake("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
     Mistake("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
-    Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),
+    Mistake("grid-of-weights", _wrong(data=np.ones((3, 1), "f")), ValueError, r"data has shape \(3, 1\)"),
     Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
     Mistake("flat", _wrong(indices=np.zeros((3, 1), np.int32)), ValueError, "indices has 2 dim"),
     Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),

@@ -10,6 +10,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.access import at, hoist
 from event_ops.parts.numba_cpu.gather import gather_rows_with
 from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
@@ -27,20 +28,20 @@ gather_rows = gather_rows_with(operator.mul, operator.getitem)
 
 @njit(fastmath=REORDER)
 def scatter_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int, high: int) -> None:
-    """y[indices[k]] += data[k] * v[i] over row i, for the rows from `low` to `high`."""
-    nse, columns = np.uintp(data.size), np.uintp(y.size)
+    """y[indices[k]] += weight k * v[i] over row i, for the rows from `low` to `high`."""
+    weights, nse, columns = hoist(data), np.uintp(indices.size), np.uintp(y.size)
     streamed, far = is_far(indices), is_far(y)
     for i in range(np.uintp(low), np.uintp(high)):
         start, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
         if streamed:
-            prefetch_stream(data, indices, start, end)
+            prefetch_stream(weights, indices, start, end)
         if far:
             prefetch_targets(y, indices, start, end)
         value = v[i]
         for k in range(start, end):
             j = np.uintp(indices[k])
             if j < columns:
-                y[j] += data[k] * value
+                y[j] += at(weights, k) * value
 
 
 @njit
@@ -64,7 +65,7 @@ def matvec_transposed(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> N
 
 @njit(parallel=True)
 def matvec_transposed_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
-    parts = parts_for(data.size, y.size)
+    parts = parts_for(indices.size, y.size)
     spare = np.empty((parts - 1, y.size), y.dtype)
     for part in prange(parts):
         mine = private(y, spare, part)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from event_ops.parts.numba_cuda.access import element_of
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
 from event_ops.parts.numba_cuda.row_products import csr_row, gather_rows_with, of_number, scatter_rows_with
@@ -22,13 +23,14 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
 
     def gather(data: Any, indices: Any, indptr: Any, v: Any, y: Any, stream: Any) -> None:
         lanes = lanes_of(indices.size, rows)
-        kernel = gather_rows_with(lanes, csr_row, of_number, y.dtype)
+        kernel = gather_rows_with(lanes, csr_row, of_number(element_of(data)), y.dtype)
         kernel[blocks_of(rows * lanes), BLOCK, stream](data, indices, indptr, v, np.int64(v.size), y)
 
     def scatter(data: Any, indices: Any, indptr: Any, v: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
         lanes = lanes_of(indices.size, rows)
-        kernel = scatter_rows_with(lanes, csr_row, y.dtype)
+        kernel = scatter_rows_with(lanes, csr_row, element_of(data), y.dtype)
         kernel[blocks_of(rows * lanes), BLOCK, stream](data, indices, indptr, v, y)
 
-    return adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
+    product = adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
+    return lambda data, indices, indptr, v: product(data.reshape(-1), indices, indptr, v)

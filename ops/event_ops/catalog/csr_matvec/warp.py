@@ -5,7 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import Array, bounded, place
+from event_ops.parts.warp.access import Array, at, bounded, place
 from event_ops.parts.warp.scatter import sums_of
 from ffi_bridge import warp_kernel
 
@@ -18,7 +18,7 @@ def gather_rows(data: Array, indices: Array, indptr: Array, v: Array, y: Array):
     for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
         j = place(indices[k], v.shape[0])
         if j >= 0:
-            total += data[k] * v[j]
+            total += at(data, k) * v[j]
     y[i] = total
 
 
@@ -29,11 +29,10 @@ def scatter_rows(data: Array, indices: Array, indptr: Array, v: Array, y: Array)
     for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
         j = place(indices[k], y.shape[0])
         if j >= 0:
-            wp.atomic_add(y, j, data[k] * v[i])
+            wp.atomic_add(y, j, at(data, k) * v[i])
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation."""
-    if not transpose:
-        return warp_kernel(gather_rows, outs)
-    return sums_of(scatter_rows, outs, shape[0])
+    product = sums_of(scatter_rows, outs, shape[0]) if transpose else warp_kernel(gather_rows, outs)
+    return lambda data, indices, indptr, v: product(data.reshape(-1), indices, indptr, v)

@@ -19,6 +19,23 @@ def at(x: Any, i: Any) -> Any:
 
 
 @cuda.jit(device=True)
+def own(x: Any, i: Any) -> Any:
+    """Return element i."""
+    return x[i]
+
+
+@cuda.jit(device=True)
+def only(x: Any, _i: Any) -> Any:
+    """Return the one element that an array has."""
+    return x[0]
+
+
+def element_of(x: Any) -> Any:
+    """Return the device function `f(x, i)` for what `at` returns, without asking at every i."""
+    return only if x.size == 1 else own
+
+
+@cuda.jit(device=True)
 def bounded(position: Any, size: Any) -> Any:
     """Return a position in [0, size]: `size` for any position outside."""
     return np.int64(size) if np.uint64(position) > np.uint64(size) else np.int64(position)

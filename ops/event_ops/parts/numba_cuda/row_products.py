@@ -29,10 +29,10 @@ def ell_row(per_row: Any, i: Any, nse: Any) -> Any:
     return np.int64(i * per_row), np.int64((i + 1) * per_row)
 
 
-@cuda.jit(device=True)
-def of_number(data: Any, k: Any, v: Any, j: Any) -> Any:
-    """Return what entry k contributes to a product with a vector."""
-    return data[k] * v[j]
+@cache
+def of_number(weight_of: Any) -> Any:
+    """Return the device function for what entry k contributes to a product with a vector."""
+    return cuda.jit(device=True)(lambda data, k, v, j: weight_of(data, k) * v[j])
 
 
 @cache
@@ -88,8 +88,8 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
 
 
 @cache
-def scatter_rows_with(lanes: int, row_of: Any, dtype: Any) -> Any:
-    """Return the kernel `y[indices[k]] += data[k] * v[i]` over row i; `lanes` threads for most rows."""
+def scatter_rows_with(lanes: int, row_of: Any, weight_of: Any, dtype: Any) -> Any:
+    """Return the kernel `y[indices[k]] += weight_of(data, k) * v[i]` over row i; `lanes` threads for most."""
     add = add_for(dtype)
 
     def take_with(lanes: int) -> Any:
@@ -104,7 +104,7 @@ def scatter_rows_with(lanes: int, row_of: Any, dtype: Any) -> Any:
                     if low <= k < high:
                         j = indices[np.uint64(k)]
                         if is_inside(j, y.size):
-                            add(y, np.uint64(j), data[np.uint64(k)] * value)
+                            add(y, np.uint64(j), weight_of(data, np.uint64(k)) * value)
                     k += lanes
 
         return take
