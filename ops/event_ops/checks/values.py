@@ -98,6 +98,19 @@ def contract(**rules: Declared) -> Callable[[Callable[_P, _R]], Callable[_P, _R]
     return decorate
 
 
+def check_room(name: str, count: jax.Array, nse: int) -> jax.Array:
+    """Return the number of entries of a result that has room for nse, with a check of it in validate mode.
+
+    Raise ValueError if it is known to be larger, in whatever mode.
+    """
+    if is_known(count):
+        if int(count) > nse:
+            raise ValueError(f"{name}: nse is {nse}, and there are {count} entries; expected room for all")
+        return count
+    rule = Rule(lambda x, xp: x > nse, f"at most {nse}: nse has to have room for all entries")
+    return _checked_when_run(f"{name}: the number of entries", count, rule) if is_on() else count
+
+
 def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) -> Any:
     """Return `x`, if it is traced with the check as a part of it; raise ValueError if known and wrong."""
     known = is_known(x)

@@ -1,4 +1,4 @@
-"""Arithmetic that changes the weights of a CSR matrix and keeps its structure; NumPy's functions use it."""
+"""Arithmetic that changes the weights of a CSR matrix and keeps its structure; ufuncs as operators."""
 
 from __future__ import annotations
 
@@ -81,17 +81,11 @@ def _at_entries(A: Any, dense: jax.Array, fill: int) -> jax.Array:
     return dense_at(aligned, rows, columns, fill)
 
 
-def added(how: Callable[[Any, Any], Any], A: Any, B: Any) -> Any:
-    """Return A with the weights how(a, b); raise TypeError unless A and B are `CSR`s of one structure."""
-    if not isinstance(B, type(A)):
-        return refuse("Adding anything but a CSR of the same structure to a CSR", "A.todense() + x")
-    if not same_structure(A, B):
-        return refuse("A sum of CSR matrices of different structure", "A.to_scipy() + B.to_scipy()")
-    return A.with_data(how(A.data, B.data))
-
-
 def same_structure(A: Any, B: Any) -> bool:
-    """Return whether entry k is in the same row and column in both matrices, for every k."""
+    """Return whether entry k is in the same row and column in both matrices, for every k.
+
+    Raise ValueError while tracing, unless the index arrays are the same objects.
+    """
     if (A.stored_shape, A.transposed) != (B.stored_shape, B.transposed):
         return False
     return _same_array(A.indptr, B.indptr) and _same_array(A.indices, B.indices)

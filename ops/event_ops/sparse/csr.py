@@ -15,7 +15,19 @@ from jax.typing import ArrayLike
 from event_ops.catalog.csr_todense.op import csr_todense
 from event_ops.checks.arrays import NUMBERS, as_array
 from event_ops.checks.csr import check_csr, checkify_copy, checkify_structure, event_weights
-from event_ops.sparse import arithmetic, convert, plasticity, products
+from event_ops.sparse import (
+    arithmetic,
+    convert,
+    coordinates,
+    diagonals,
+    draw,
+    plasticity,
+    products,
+    selection,
+    solvers,
+    spgemm,
+    union,
+)
 from event_ops.sparse.plan import ByColumn, brought_up_to_date, by_column, reweighted
 from event_ops.sparse.pytree import register
 
@@ -30,7 +42,7 @@ class CSR:
     of any transformed function. `A @ v`, `v @ A`, `A @ B`, `B @ A` are products, of more than two axes as in
     jnp.matmul; dtypes are promoted as in JAX. `A @ Events(x)` and `Events(x) @ A` cost what the active
     elements of x cost; bools without `Events` are numbers, 0 and 1. A number or an array that broadcasts to
-    the matrix multiplies or divides its weights; matrices of one structure add.
+    the matrix multiplies or divides its weights. Matrices add, subtract and multiply: `A + B`, `A @ B`.
 
     Gradients: `jax.grad(lambda w: loss(A.with_data(w)))(A.data)`. With respect to a whole matrix,
     `jax.grad(loss, allow_int=True)(A).data`: jax.grad asks for allow_int, as the structure is integers.
@@ -148,15 +160,9 @@ class CSR:
         D = csr_todense(self.data, self.indices, self.indptr, shape=self.stored_shape)
         return D.T if self.transposed else D
 
-    # SciPy's name for it; the array is a JAX array.
-    toarray = todense
+    toarray = todense  # SciPy's name for it; the array is a JAX array
 
-    def same_structure(self, other: CSR) -> bool:
-        """Return whether entry k is in the same row and column in both matrices, for every k.
-
-        Raise ValueError while tracing, unless the index arrays are the same objects.
-        """
-        return arithmetic.same_structure(self, other)
+    same_structure = arithmetic.same_structure
 
     def check(self) -> None:
         """Check the values of indices, indptr and plan, with `jax.experimental.checkify` also under jit."""
@@ -173,9 +179,7 @@ class CSR:
         """Convert a SciPy sparse matrix or array of any format, as `CSR(matrix)` does."""
         return cls(convert.parts_of_scipy(matrix), validate=validate)
 
-    def to_scipy(self) -> Any:
-        """Return a `scipy.sparse.csr_array`."""
-        return convert.scipy_of(self)
+    to_scipy = convert.scipy_of
 
     @classmethod
     def from_coo(
@@ -198,9 +202,7 @@ class CSR:
         """Convert a `jax.experimental.sparse.BCSR` without batch and dense axes, as `CSR(matrix)` does."""
         return cls(convert.parts_of_bcsr(matrix, validate), validate=validate)
 
-    def to_bcsr(self) -> Any:
-        """Return a `jax.experimental.sparse.BCSR`."""
-        return convert.bcsr_of(self)
+    to_bcsr = convert.bcsr_of
 
     @classmethod
     def from_dense(cls, matrix: ArrayLike, *, nse: int | None = None) -> Self:
@@ -216,23 +218,38 @@ class CSR:
         """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads."""
         convert.write_file(path, self)
 
+    eye = classmethod(diagonals.eye)
+    random = classmethod(draw.random)
+    to_coo = coordinates.to_coo
+    row_lengths = property(coordinates.row_lengths)
+    sum = coordinates.sum_along
+    diagonal = diagonals.diagonal
+    add_diagonal = diagonals.add_diagonal
+    rows = selection.rows
+    allclose = union.allclose
+    matmul = spgemm.matmul
+    solve = solvers.solve
     stdp_on_pre = plasticity.stdp_on_pre
     stdp_on_post = plasticity.stdp_on_post
 
     # NumPy's operators and ufuncs call this; JAX's arrays leave their operators to those below.
     __array_ufunc__ = arithmetic.apply_ufunc
     __array__ = arithmetic.no_array(
-        "use A.todense() for a dense array, A.to_scipy() for a product with a sparse matrix, and A @ x for "
+        "use A.todense() for a dense array, CSR(S) @ A for a product with a sparse matrix S, and A @ x for "
         "np.dot(A, x)"
     )
 
-    def __matmul__(self, other: Any) -> jax.Array:
-        return products.times(self, other)
+    __getitem__ = selection.at_key
+    __eq__ = union.no_equality
+    __hash__ = object.__hash__
+
+    def __matmul__(self, other: Any) -> Any:
+        return spgemm.matmul(self, other) if isinstance(other, CSR) else products.times(self, other)
 
     def __rmatmul__(self, other: Any) -> jax.Array:
         return products.before(other, self)
 
-    def dot(self, other: Any) -> jax.Array:
+    def dot(self, other: Any) -> Any:
         """Return A @ other: SciPy's name for it."""
         return self @ other
 
@@ -258,11 +275,13 @@ class CSR:
     def __abs__(self) -> Self:
         return self.with_data(arithmetic.without_sign(self.data, self.indices, self.indptr))
 
-    def __add__(self, other: CSR) -> Self:
-        return arithmetic.added(operator.add, self, other)
+    def __add__(self, other: CSR | int) -> Self:
+        return union.added(operator.add, self, other)
 
-    def __sub__(self, other: CSR) -> Self:
-        return arithmetic.added(operator.sub, self, other)
+    __radd__ = __add__
+
+    def __sub__(self, other: CSR | int) -> Self:
+        return union.added(operator.sub, self, other)
 
 
 def _read(text: bytes) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
 from event_ops.checks.arrays import FLOATS, as_array
-from event_ops.sparse.arithmetic import is_sparse, refuse
+from event_ops.sparse.arithmetic import is_sparse
 from event_ops.sparse.events import Events
 from event_ops.sparse.plan import event_product, planned_event_product
 
@@ -38,7 +38,7 @@ def _product(A: Any, x: Any) -> jax.Array:
 
 
 def _array_product(A: Any, x: jax.Array) -> jax.Array:
-    data, x = _promoted(A.repeated_data(), x)
+    data, x = promoted(A.data, x)
     product = csr_matvec if x.ndim == 1 else csr_matmat
     return product(data, A.indices, A.indptr, x, shape=A.stored_shape, transpose=A.transposed)
 
@@ -46,7 +46,7 @@ def _array_product(A: Any, x: jax.Array) -> jax.Array:
 def _events_product(A: Any, events: Events) -> jax.Array:
     kind = events.values.dtype
     if kind != A.dtype and kind in FLOATS and not jnp.iscomplexobj(A.data):
-        _, values = _promoted(A.data, events.values)
+        _, values = promoted(A.data, events.values)
         return _events_product(A.astype(values.dtype), Events(values))
     arrays = A.data, A.indices, A.indptr, events
     if A.by_column and not A.transposed:
@@ -63,7 +63,10 @@ def _operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:
 def check_factor(x: Any, shape: tuple[int, int], *, left: bool) -> None:
     """Raise TypeError for a sparse x, ValueError unless A @ x exists for A of `shape`, or x @ A if `left`."""
     if is_sparse(x):
-        refuse("A product of two sparse matrices", "A.to_scipy() @ B.to_scipy(), or A @ B.todense()")
+        raise TypeError(
+            f"got a {type(x).__name__} as a factor; a product of two sparse matrices is that of two CSRs, "
+            "A @ CSR(B) or CSR(B) @ A; use B.todense() for a dense one"
+        )
     if not isinstance(x, Events):
         _check_sizes(np.shape(x), shape, left)
     elif x.encoding == "flags":
@@ -86,7 +89,7 @@ def _check_sizes(given: tuple[int, ...], shape: tuple[int, int], left: bool) -> 
     )
 
 
-def _promoted(data: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+def promoted(data: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return weights and operand in the dtype to which JAX promotes both."""
     if data.dtype == x.dtype:
         return data, x

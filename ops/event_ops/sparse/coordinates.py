@@ -1,0 +1,108 @@
+"""The entries of a `CSR` one by one: their coordinates, how many a row has, and their sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.arrays import as_array, is_known
+from event_ops.parts.reference.entries import inside, rows_of, sums_at
+from event_ops.sparse.convert import Parts, spanned
+
+_INT32 = np.iinfo(np.int32).max
+
+
+def to_coo(A: Any) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    """Return `(data, (row, col))`: every entry in the order in which it is stored, duplicates too.
+
+    `CSR(A.to_coo(), shape=A.shape)` is the way back. Entries that no row holds are left out; while tracing
+    they stay, with a row out of range.
+    """
+    data, indices, indptr, _ = spanned(Parts(A.repeated_data(), A.indices, A.indptr, A.stored_shape))
+    row = rows_of(indptr, indices.shape[0])
+    return data, ((indices, row) if A.transposed else (row, indices))
+
+
+def coordinates(A: Any) -> tuple[jax.Array, jax.Array]:
+    """Return the row and the column of every entry in one dtype, each out of range where the entry's is."""
+    kind = jnp.int64 if max(A.stored_shape) > _INT32 else jnp.int32
+    row = rows_of(A.indptr, A.nse).astype(kind)
+    column = inside(A.indices, A.stored_shape[1]).astype(kind)
+    return (column, row) if A.transposed else (row, column)
+
+
+def has_known_structure(*matrices: Any) -> bool:
+    """Return whether the index arrays of all matrices can be looked at now."""
+    return all(is_known(A.indices, A.indptr) for A in matrices)
+
+
+def known_coordinates(A: Any) -> tuple[Any, Any, Any]:
+    """Return, in NumPy, row and column of the entries that count, and where these are stored.
+
+    The structure has to be known; the weights may be traced.
+    """
+    indices, indptr = np.asarray(A.indices), np.asarray(A.indptr).astype(np.int64)
+    row = np.searchsorted(indptr, np.arange(indices.size), side="right") - 1
+    rows, columns = A.stored_shape
+    # An unsigned index that int64 cannot hold becomes a negative one, which is out of range as well.
+    column = indices.astype(np.int64)
+    (k,) = np.nonzero((row >= 0) & (row < rows) & (column >= 0) & (column < columns))
+    row, column = row[k], column[k]
+    return (column, row, k) if A.transposed else (row, column, k)
+
+
+def of_sorted(kind: type, data: jax.Array, row: Any, column: Any, shape: tuple[int, int]) -> Any:
+    """Return the `CSR` of these weights, whose known coordinates are sorted by row and in range."""
+    indptr = np.searchsorted(row, np.arange(shape[0] + 1))
+    return kind(data, constant(column, *shape), constant(indptr, len(row)), shape=shape, validate=False)
+
+
+def constant(positions: Any, *largest: int) -> jax.Array:
+    """Return positions in NumPy as an array that is known even in a function that is being traced.
+
+    Its dtype is int32, or int64 if one of the sizes in `largest` needs it.
+    """
+    dtype = np.int64 if max(largest) > _INT32 else np.int32
+    with jax.ensure_compile_time_eval():
+        return as_array(positions.astype(dtype), "a structure")
+
+
+def row_lengths(A: Any) -> jax.Array:
+    """(rows,), how many entries each row has, duplicates and stored zeros included; dtype of indptr."""
+    if A.transposed:
+        return sums_at(jnp.ones(A.indices.shape, A.indptr.dtype), A.indices, A.stored_shape[1])
+    starts, ends = (bounded(x, A.nse) for x in (A.indptr[:-1], A.indptr[1:]))
+    return jnp.where(ends > starts, ends - starts, 0)
+
+
+def bounded(positions: jax.Array, nse: int) -> jax.Array:
+    """Return positions in [0, nse] as they are and others as nse, as the kernels read an indptr."""
+    return jnp.where((positions >= 0) & (positions <= nse), positions, jnp.asarray(nse, positions.dtype))
+
+
+def sum_along(A: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> jax.Array:
+    """Return the sum of all weights, or with `axis` 0 or 1 (-2 or -1) the sums of columns or of rows.
+
+    Integers of 8 or 16 bits are added as those of 32 or 64, as `jnp.sum` does; `np.sum(A)` comes here, too.
+
+    Args:
+        axis: None; 0 for (columns,), a sum for each column; 1 for (rows,), a sum for each row.
+        dtype: to add up in; default: that of the weights.
+        out: None; NumPy's functions pass it.
+
+    Raises:
+        TypeError: an `out`.
+        ValueError: another axis.
+    """
+    if axis not in (None, 0, 1, -1, -2):
+        raise ValueError(f"axis is {axis!r}; expected None, 0 for the sums of columns or 1 for those of rows")
+    if out is not None:
+        raise TypeError("got out=; expected none: nothing is written in place, the sums are returned")
+    if dtype is None:
+        dtype = jax.eval_shape(jnp.sum, jax.ShapeDtypeStruct((1,), A.dtype)).dtype
+    B = A.T if axis in (0, -2) else A
+    sums = B.astype(dtype) @ jnp.ones(B.shape[1], dtype)
+    return sums.sum() if axis is None else sums

@@ -1,0 +1,86 @@
+"""Linear systems with a `CSR`, by the iterative methods of `jax.scipy.sparse.linalg`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.sparse.linalg import bicgstab, cg, gmres
+from jax.typing import ArrayLike
+
+from event_ops.checks.arrays import as_array, check_shape
+from event_ops.sparse.diagonals import diagonal
+from event_ops.sparse.products import promoted
+
+_METHODS: dict[str, Callable[..., Any]] = {"cg": cg, "gmres": gmres, "bicgstab": bicgstab}
+
+
+def solve(
+    A: Any,
+    b: ArrayLike,
+    *,
+    method: str = "cg",
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    x0: ArrayLike | None = None,
+    precondition: str | Callable[[jax.Array], jax.Array] | None = "jacobi",
+) -> jax.Array:
+    """Find x with `A @ x = b` by an iterative method: `norm(A @ x - b) <= max(tol * norm(b), atol)`.
+
+    It ends after maxiter steps at the latest, whether it has come so far or not: look at `A @ x - b`.
+    Works under jit. Differentiable in the weights and in b, at the price of one or two more solutions and
+    independent of the steps taken: the gradient is as exact as they are.
+
+    Args:
+        b: (n,), or (n, m) for m systems, which are solved as one.
+        method: "cg", for an A that is symmetric (complex: Hermitian) and positive definite; "gmres" or
+            "bicgstab" for any.
+        tol: relative tolerance.
+        atol: absolute tolerance.
+        maxiter: the most steps, for gmres restarts of 20; default: 10 n.
+        x0: shape of b, where to begin; default: zeros.
+        precondition: "jacobi", division by the diagonal, as 1 where it is 0; None; or a linear function of an
+            array like b that approximates the inverse of A, for gradients also with gmres and bicgstab the
+            inverse of A.T.
+
+    Returns:
+        x: shape of b, in the dtype to which A and b are promoted, at least a float.
+
+    Raises:
+        ValueError: an A that is not square, an unknown method or preconditioner, shapes that do not fit.
+
+    Source: `jax.scipy.sparse.linalg`; Y. Saad, Iterative Methods for Sparse Linear Systems (2003), 6, 7, 10.
+    """
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"A has shape {A.shape}; expected a square matrix; of least squares: A.T @ A")
+    if method not in _METHODS:
+        raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, _METHODS))}")
+    matrix, target = _in_floats(A, as_array(b, "b"))
+    check_shape("b", target, (A.shape[0], *target.shape[1:2]), why="one element or row per row of A")
+    start = None if x0 is None else as_array(x0, "x0").astype(target.dtype)
+    if start is not None:
+        check_shape("x0", start, target.shape, why="as many as b has")
+    options = {"tol": tol, "atol": atol, "maxiter": maxiter, "M": _preconditioner(matrix, precondition)}
+    x, _ = _METHODS[method](matrix.matvec, target, x0=start, **options)
+    return x
+
+
+def _in_floats(A: Any, b: jax.Array) -> tuple[Any, jax.Array]:
+    data, b = promoted(A.data, b)
+    if not jnp.issubdtype(b.dtype, jnp.inexact):
+        data, b = data.astype(float), b.astype(float)
+    return A.with_data(data), b
+
+
+def _preconditioner(A: Any, given: Any) -> Any:
+    if given is None or callable(given):
+        return given
+    if given != "jacobi":
+        raise ValueError(f"precondition is {given!r}; expected 'jacobi', None or a function")
+    # How the solution is found is no part of its derivative.
+    d = jax.lax.stop_gradient(diagonal(A))
+    inverse = 1 / jnp.where(d == 0, 1, d)
+    return lambda x: inverse.reshape(-1, *(1,) * (x.ndim - 1)) * x

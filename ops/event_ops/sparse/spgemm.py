@@ -1,0 +1,121 @@
+"""The product of two `CSR`s (SpGEMM): every entry of A meets the entries of a row of B."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.catalog.segment_sum.op import segment_sum
+from event_ops.checks.values import check_room
+from event_ops.parts.reference.entries import inside, rows_of, values_at
+from event_ops.sparse.coordinates import (
+    bounded,
+    constant,
+    coordinates,
+    has_known_structure,
+    known_coordinates,
+    of_sorted,
+    row_lengths,
+)
+from event_ops.sparse.products import promoted
+from event_ops.sparse.selection import ends_of_lengths, nan_unless
+
+Matrix = TypeVar("Matrix", bound=Any)
+
+
+def matmul(A: Matrix, B: Matrix, *, nse: int | None = None) -> Matrix:
+    """`C = A @ B` for two sparse matrices, as a sparse matrix: `C[i, j] = sum over l of A[i, l] * B[l, j]`.
+
+    Where both structures are known, so is that of C, also while weights are traced: sorted, without
+    duplicates, and an entry wherever a product is, even if the sum is 0. Each product is computed on its own
+    before they are added, which takes memory for as many.
+
+    With `nse`, and while structures are traced, C has one entry for each product of two entries, and these
+    are not added up until C is used; nse has to be as many, the sum of the lengths of the rows of B that
+    entries of A point at. Entries that are left over have weight 0, a column out of range and a place behind
+    what indptr spans. If there are more products than nse while tracing, the weights, unless they are
+    integers, are NaN, and those of the last rows are missing; `validate` raises.
+
+    Differentiable in the weights of both.
+
+    Args:
+        B: a `CSR`, (columns of A, n).
+        nse: room for so many products, static.
+
+    Raises:
+        TypeError: B is not a `CSR`.
+        ValueError: shapes that do not fit; no nse while tracing; an nse that is known to be too small.
+
+    Source: F. G. Gustavson, ACM Transactions on Mathematical Software 4 (1978) 250-269: products by rows.
+    """
+    if not isinstance(B, type(A)):
+        raise TypeError(f"got {type(B).__name__}; expected a CSR: A @ CSR(x), or A @ x for a dense x")
+    if A.shape[1] != B.shape[0]:
+        hint = "; it fits B.T" if A.shape[1] == B.shape[1] else ""
+        raise ValueError(f"B has shape {B.shape}; expected ({A.shape[1]}, n), for A of shape {A.shape}{hint}")
+    if nse is not None:
+        return _apart(A, B, nse)
+    if not has_known_structure(A, B):
+        raise ValueError(
+            "while tracing, the number of products is not known; give the most that there can be: "
+            "A.matmul(B, nse=...)"
+        )
+    return _added_up(A, B)
+
+
+class _Pairs(NamedTuple):
+    """For every product, which entries it has as factors, and which element of C it adds to."""
+
+    of_a: Any
+    of_b: Any
+    element: Any
+
+
+def _added_up(A: Any, B: Any) -> Any:
+    """Return C with one entry for each element, of known structures."""
+    shape = A.shape[0], B.shape[1]
+    pairs, keys = _known_pairs(A, B)
+    row, column = np.divmod(keys, max(shape[1], 1))
+    a, b = promoted(A.repeated_data(), B.repeated_data())
+    of_a, of_b = constant(pairs.of_a, A.nse), constant(pairs.of_b, B.nse)
+    places = constant(pairs.element, keys.size)
+    data = segment_sum(
+        values_at(a, of_a) * values_at(b, of_b), places, num_segments=keys.size, indices_are_sorted=True
+    )
+    return of_sorted(type(A), data, row, column, shape)
+
+
+def _known_pairs(A: Any, B: Any) -> tuple[_Pairs, Any]:
+    """Return the pairs that are multiplied, sorted by element, and row * columns + column of each element."""
+    row_a, l_a, k_a = known_coordinates(A)
+    l_b, column_b, k_b = known_coordinates(B)
+    by_row = np.argsort(l_b, kind="stable")
+    starts = np.searchsorted(l_b[by_row], np.arange(B.shape[0] + 1))
+    lengths = np.diff(starts)[l_a]
+    of_a = np.repeat(np.arange(l_a.size), lengths)
+    within = np.arange(of_a.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    of_b = by_row[starts[l_a[of_a]] + within]
+    elements = row_a[of_a] * B.shape[1] + column_b[of_b]
+    order = np.argsort(elements, kind="stable")
+    keys, places = np.unique(elements[order], return_inverse=True)
+    return _Pairs(k_a[of_a[order]], k_b[of_b[order]], places), keys
+
+
+def _apart(A: Any, B: Any, nse: int) -> Any:
+    """Return C with one entry for each product, in room for nse."""
+    by_row, factor = A.tocsr(), B.tocsr()
+    row, column = coordinates(by_row)
+    lengths = jnp.where(inside(row, A.shape[0]) < A.shape[0], values_at(row_lengths(factor), column), 0)
+    ends, total = ends_of_lengths(lengths)
+    total = check_room("A.matmul", total, nse)
+    of_a = rows_of(ends, nse)
+    starts = values_at(values_at(bounded(factor.indptr[:-1], B.nse), column), of_a)
+    of_b = starts + jnp.arange(nse, dtype=starts.dtype) - values_at(ends, of_a)
+    real = jnp.arange(nse, dtype=ends.dtype) < ends[-1]
+    a, b = promoted(by_row.repeated_data(), factor.repeated_data())
+    data = nan_unless(total <= nse, jnp.where(real, values_at(a, of_a) * values_at(b, of_b), 0))
+    indices = jnp.where(real, values_at(factor.indices, of_b), jnp.asarray(B.shape[1], factor.indices.dtype))
+    indptr = ends[bounded(by_row.indptr, A.nse)]
+    return type(A)(data, indices, indptr, shape=(A.shape[0], B.shape[1]), validate=False)

@@ -1,0 +1,267 @@
+"""Sums and products of two `CSR`s, and systems solved with one: beside NumPy and SciPy."""
+
+import operator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+from real_matrices import laplacian
+from small_matrix import DENSE, small
+
+import event_ops
+import ffi_bridge
+from event_ops import CSR, Events
+
+
+@pytest.fixture(autouse=True)
+def _reference():
+    """A backend is chosen after all of this, and the reference has nothing to compile."""
+    with ffi_bridge.use_backend("reference"):
+        yield
+
+
+def drawn(seed, rows, columns, nse, *, astray=False):
+    """Whole numbers, so that sums are exact; duplicates, unsorted; some entries may not count."""
+    rng = np.random.default_rng(seed)
+    row = np.sort(rng.integers(0, rows, nse))
+    data, indices = rng.integers(-4, 5, nse).astype("f"), rng.integers(0, columns, nse)
+    indptr = np.searchsorted(row, np.arange(rows + 1))
+    if astray:
+        indptr = np.clip(indptr, 2, nse - 3)
+        indices[5:7] = -1, columns
+        data[[0, 1, 5, 6, -1]] = np.nan
+    return CSR(data, indices, indptr, shape=(rows, columns), validate=False)
+
+
+PAIRS = {
+    "overlap": (drawn(0, 6, 5, 12), drawn(1, 6, 5, 9)),
+    "turned": (drawn(0, 6, 5, 12), drawn(1, 5, 6, 9).T),
+    "both turned": (drawn(0, 5, 6, 12).T, drawn(1, 5, 6, 9).T),
+    "astray": (drawn(0, 6, 5, 12, astray=True), drawn(1, 6, 5, 15, astray=True)),
+    "one weight": (drawn(0, 6, 5, 12).with_data(2.0), drawn(1, 6, 5, 9)),
+    "nothing to add": (drawn(0, 6, 5, 12), drawn(1, 6, 5, 0)),
+    "no rows": (drawn(0, 6, 0, 0).T, CSR(np.zeros(0, "f"), np.zeros(0, int), [0], shape=(0, 6))),
+}
+
+
+@pytest.mark.parametrize("how", [operator.add, operator.sub])
+@pytest.mark.parametrize("name", PAIRS)
+def test_sums_and_differences(name, how):
+    A, B = PAIRS[name]
+    expected = how(np.asarray(A.todense()), np.asarray(B.todense()))
+    C = how(A, B)
+    np.testing.assert_array_equal(C.todense(), expected)
+    np.testing.assert_array_equal(jax.jit(how)(A, B).todense(), expected)
+    weights = jax.jit(lambda a, b: how(A.with_data(a), B.with_data(b)).data)(A.data, B.data)
+    assert weights.shape == C.data.shape  # the structure is known, though the weights are traced
+    C.T.T.check()
+
+
+def test_a_sum_has_the_union_of_both_structures():
+    A, B = small(), small(indices=np.array([1, 0, 0]))
+    C = A + B
+    np.testing.assert_array_equal(C.indices, [0, 1, 2, 0])
+    np.testing.assert_array_equal(C.data, [1, 3, 2, 6])
+    assert (A.T + B.T).transposed
+    assert jax.jit(operator.add)(A, B).nse == A.nse + B.nse
+    assert sum([A, B, A]).allclose(A + A + B)
+
+
+def test_gradients_of_sums_reach_both():
+    A, B = PAIRS["astray"]
+    D = np.random.default_rng(0).standard_normal(A.shape).astype("f")
+
+    def loss(a, b, add):
+        return (add(A.with_data(a), B.with_data(b)).todense() * D).sum()
+
+    for add in (operator.sub, jax.jit(operator.sub)):
+        for x, slope, sign in zip((A, B), jax.grad(loss, (0, 1))(A.data, B.data, add), (1, -1), strict=True):
+            np.testing.assert_allclose(slope, sign * jax.grad(lambda w, x=x: loss_of(x, w, D))(x.data))
+
+
+def loss_of(A, data, D):
+    return (A.with_data(data).todense() * D).sum()
+
+
+def test_equal_elements_make_equal_matrices():
+    A = drawn(0, 6, 5, 12)
+    merged = A + drawn(0, 6, 5, 0)
+    assert not A.same_structure(merged)
+    for close in (CSR.allclose, jax.jit(CSR.allclose)):
+        assert close(A, merged) and close(A.T, merged.T) and close(A, A)
+        assert not close(A, 2 * A) and not close(A, drawn(1, 6, 5, 12))
+    assert A.allclose(A * 1.0001, rtol=1e-3) and not A.allclose(A * 1.0001, rtol=0, atol=0)
+    lost = small(data=np.array([np.nan, 1, 3], "f"))
+    assert not lost.allclose(lost) and lost.allclose(lost, equal_nan=True)
+    assert PAIRS["astray"][0].allclose(PAIRS["astray"][0])
+
+
+FACTORS = {
+    "plain": (drawn(0, 6, 5, 12), drawn(1, 5, 7, 11)),
+    "left turned": (drawn(0, 5, 6, 12).T, drawn(1, 5, 7, 11)),
+    "right turned": (drawn(0, 6, 5, 12), drawn(1, 7, 5, 11).T),
+    "both turned": (drawn(0, 5, 6, 12).T, drawn(1, 7, 5, 11).T),
+    "astray": (drawn(0, 6, 5, 14, astray=True), drawn(1, 5, 7, 15, astray=True)),
+    "one weight": (drawn(0, 6, 5, 12).with_data(2.0), drawn(1, 5, 7, 9).with_data(3.0)),
+    "no products": (drawn(0, 6, 5, 12), drawn(1, 5, 7, 0)),
+    "nothing between": (drawn(0, 6, 0, 0), CSR(np.zeros(0, "f"), np.zeros(0, int), [0], shape=(0, 7))),
+    "no columns": (drawn(0, 6, 5, 12), drawn(1, 5, 0, 0)),
+}
+ROOM = 80
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_products_of_two(name):
+    A, B = FACTORS[name]
+    expected = np.asarray(A.todense()) @ np.asarray(B.todense())
+    C = A @ B
+    assert C.shape == expected.shape
+    np.testing.assert_array_equal(C.todense(), expected)
+    C.check()
+    weights = jax.jit(lambda a, b: (A.with_data(a) @ B.with_data(b)).data)(A.data, B.data)
+    np.testing.assert_array_equal(weights, C.data)
+    traced = jax.jit(lambda A, B: A.matmul(B, nse=ROOM))(A, B)
+    assert traced.nse == ROOM
+    np.testing.assert_array_equal(traced.todense(), expected)
+    np.testing.assert_array_equal(A.matmul(B, nse=ROOM).todense(), expected)
+
+
+@pytest.mark.parametrize("make", [laplacian, lambda: scipy.sparse.random_array((70, 70), density=0.1, rng=0)])
+def test_products_have_the_structure_of_scipy(make):
+    S = make().tocsr().astype("f")
+    A, expected = CSR(S), S @ S.T
+    C = A @ A.T
+    assert C.nse == expected.nnz
+    np.testing.assert_allclose(C.todense(), expected.toarray(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("nse", [None, ROOM])
+def test_gradients_of_products_reach_both(nse):
+    A, B = FACTORS["right turned"]
+    D = np.random.default_rng(0).standard_normal((A.shape[0], B.shape[1])).astype("f")
+
+    def loss(a, b):
+        return (A.with_data(a).matmul(B.with_data(b), nse=nse).todense() * D).sum()
+
+    def dense(a, b):
+        return ((A.with_data(a).todense() @ B.with_data(b).todense()) * D).sum()
+
+    for x, y in zip(*(jax.grad(f, (0, 1))(A.data, B.data) for f in (loss, dense)), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
+
+
+def test_a_product_without_room_is_seen():
+    A, B = FACTORS["plain"]
+    need = int(np.diff(B.indptr)[A.indices].sum())
+    with pytest.raises(ValueError, match=rf"A.matmul: nse is {need - 1}, and there are {need} entries"):
+        A.matmul(B, nse=need - 1)
+    short = jax.jit(lambda A, B: A.matmul(B, nse=need - 1))
+    assert np.isnan(short(A, B).data).all() and short(A, B).indptr[-1] == need
+    with event_ops.validate():
+        with pytest.raises((ValueError, jax.errors.JaxRuntimeError), match=f"number of entries is {need}, "):
+            jax.block_until_ready(short(A, B))
+        jax.jit(lambda A, B: A.matmul(B, nse=need))(A, B)
+
+
+WRONG = {
+    "dense factor": (lambda A: A.matmul(DENSE.T), TypeError, r"A @ CSR\(x\), or A @ x for a dense x"),
+    "factor of another shape": (lambda A: A @ A, ValueError, r"expected \(3, n\).*it fits B.T"),
+    "traced": (jax.jit(lambda A: A @ A.T), ValueError, r"A.matmul\(B, nse=...\)"),
+    "shapes": (lambda A: A + A.T, ValueError, r"shapes \(2, 3\) and \(3, 2\); expected one"),
+    "dense term": (lambda A: A + DENSE, TypeError, r"A.todense\(\) \+ x, or A \+ CSR\(x\)"),
+    "close to dense": (lambda A: A.allclose(DENSE), TypeError, r"A.allclose\(CSR\(x\)\)"),
+    "close to another shape": (lambda A: A.allclose(A.T), ValueError, "expected one shape"),
+    "not square": (lambda A: A.solve(np.ones(2, "f")), ValueError, r"\(2, 3\); expected a square"),
+    "method": (lambda A: (A @ A.T).solve(np.ones(2, "f"), method="lu"), ValueError, "'lu'; expected one of"),
+    "preconditioner": (
+        lambda A: (A @ A.T).solve(np.ones(2, "f"), precondition="ilu"),
+        ValueError,
+        "'ilu'; expected 'jacobi', None or a function",
+    ),
+    "short b": (lambda A: (A @ A.T).solve(np.ones(3, "f")), ValueError, r"b has shape \(3,\); .*\(2,\)"),
+    "short x0": (
+        lambda A: (A @ A.T).solve(np.ones(2, "f"), x0=np.ones(3, "f")),
+        ValueError,
+        r"x0 has shape \(3,\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_mistakes_say_what_to_do(name):
+    call, error, match = WRONG[name]
+    with pytest.raises(error, match=match):
+        call(small())
+
+
+def system(n=30, *, symmetric):
+    """A matrix with a diagonal of very different sizes, which is what Jacobi's preconditioner is for."""
+    rng = np.random.default_rng(4)
+    S = scipy.sparse.random_array((n, n), density=0.15, rng=rng)
+    S = S @ S.T if symmetric else S
+    return (S + scipy.sparse.diags_array(np.geomspace(3, 300, n))).tocsr(), rng.standard_normal((n, 2))
+
+
+@pytest.mark.parametrize("precondition", ["jacobi", None, lambda x: x / 3])
+@pytest.mark.parametrize("method", ["cg", "gmres", "bicgstab"])
+def test_solutions_and_their_gradients(method, precondition):
+    with jax.enable_x64(True):
+        S, B = system(symmetric=method == "cg")
+        A, b = CSR(S), B[:, 0]
+        options = {"method": method, "precondition": precondition, "tol": 1e-12}
+        x = jax.jit(lambda A, b: A.solve(b, **options))(A, b)
+        np.testing.assert_allclose(x, scipy.sparse.linalg.spsolve(S.tocsc(), b), rtol=1e-8)
+        np.testing.assert_allclose(A.solve(B, **options)[:, 0], x, rtol=1e-8)
+        slopes = jax.grad(lambda w, b: (A.with_data(w).solve(b, **options) ** 2).sum(), (0, 1))(A.data, b)
+        exact = jax.grad(lambda w, b: (jnp.linalg.solve(A.with_data(w).todense(), b) ** 2).sum(), (0, 1))
+        for result, expected in zip(slopes, exact(A.data, b), strict=True):
+            np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-10)
+
+
+def test_the_diagonal_is_a_preconditioner():
+    """It needs fewer steps, so after as many it is nearer."""
+    with jax.enable_x64(True):
+        S, B = system(200, symmetric=True)
+        left = [
+            np.linalg.norm(S @ np.asarray(CSR(S).solve(B, maxiter=8, precondition=p)) - B)
+            for p in ("jacobi", None)
+        ]
+        assert left[0] < left[1] / 100
+
+
+def test_where_a_solution_begins_and_what_it_is_made_of():
+    A = CSR.eye(3) * 4
+    np.testing.assert_array_equal(A.solve(np.array([4, 8, 12], "f"), maxiter=0, x0=np.arange(3)), [0, 1, 2])
+    assert A.astype(int).solve(np.array([4, 8, 12])).dtype == "float32"
+    np.testing.assert_allclose(A.astype(int).solve(np.array([4, 8, 12])), [1, 2, 3])
+    np.testing.assert_allclose(A.with_data(2.0).solve(np.array([4, 8, 12], "f")), [2, 4, 6])
+    hollow = CSR.from_dense(np.array([[0, 2], [1, 0]], "f"))
+    np.testing.assert_allclose(hollow.solve(np.array([2, 3], "f"), method="gmres"), [3, 1], rtol=1e-5)
+
+
+def test_a_product_and_a_sum_have_the_products_of_any_matrix():
+    A, B = FACTORS["plain"]
+    C, D = (A @ B).plan(), np.asarray((A @ B).todense())
+    spikes = np.arange(7) % 3 == 0
+    np.testing.assert_array_equal(C @ Events(spikes), D @ spikes)
+    np.testing.assert_array_equal((A @ B).T @ A.todense(), D.T @ np.asarray(A.todense()))
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "uint32"])
+def test_structures_of_any_integers_where_jax_has_64_bits(kind):
+    with jax.enable_x64(True):
+        parts = [np.array(x, kind) for x in ([2, 1, 0], [0, 2, 3])]
+        A = CSR(np.array([2, 1, 3], "f"), *parts, shape=(2, 3))
+        B, spread = A.T.tocsr(), CSR.random((3, 2), key=jax.random.key(0), density=0.5, dtype="float32")
+        for f, expected in (
+            (lambda A, B: A.matmul(B, nse=9), DENSE @ DENSE.T),
+            (lambda A, B: A.rows(np.array([1, 0]), nse=4), DENSE[::-1]),
+            (lambda A, B: B + spread, DENSE.T + spread.todense()),
+            (lambda A, B: A.add_diagonal(1), DENSE + np.eye(2, 3, dtype="f")),
+        ):
+            np.testing.assert_array_equal(jax.jit(f)(A, B).todense(), expected)
+        assert jax.jit(CSR.allclose)(A, B.T)
+        np.testing.assert_array_equal((A @ B)[[1]].todense(), (DENSE @ DENSE.T)[1:])
