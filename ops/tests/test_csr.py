@@ -108,6 +108,14 @@ def test_one_weight_for_all_entries(weight):
     assert A.to_scipy().data.tolist() == [0.5] * 3
 
 
+def test_one_weight_is_not_repeated_for_a_product():
+    A = small(data=0.5)
+    for x in (np.ones(3, "f"), np.ones((3, 2), "f"), Events(np.ones(3, "f"))):
+        assert "broadcast" not in str(jax.make_jaxpr(lambda A, x: A @ x)(A, x))
+    slope = jax.grad(lambda w: (A.with_data(w) @ np.array([1, 2, 4], "f")).sum())(A.data)
+    assert slope == 7
+
+
 def test_an_array_on_the_left_asks_the_matrix():
     A, u = small(), np.array([1, 2], "f")
     for left in (u, jnp.asarray(u)):

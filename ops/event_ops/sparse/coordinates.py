@@ -71,7 +71,7 @@ def constant(positions: Any, *largest: int) -> jax.Array:
 
 
 def row_lengths(A: Any) -> jax.Array:
-    """(rows,), how many entries each row has, duplicates and stored zeros included; dtype of indptr."""
+    """Count the entries of each row, (rows,), duplicates and stored zeros too; dtype of indptr."""
     if A.transposed:
         return sums_at(jnp.ones(A.indices.shape, A.indptr.dtype), A.indices, A.stored_shape[1])
     starts, ends = (bounded(x, A.nse) for x in (A.indptr[:-1], A.indptr[1:]))
