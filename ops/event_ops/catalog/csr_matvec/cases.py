@@ -22,7 +22,7 @@ def _random(draw: Draw, shape: Shape, nse: int, transpose: bool) -> Arguments:
 
 
 @drawn
-def _one_weight(draw: Draw, shape: Shape, nse: int, transpose: bool, of_weight: Shape) -> Arguments:
+def _one_weight(draw: Draw, shape: Shape, nse: int, transpose: bool, of_weight: tuple[int, ...]) -> Arguments:
     """Return columns out of range, too, which one weight for all cannot hide by being 0."""
     (_, *args), kwargs = _random(shape, nse, transpose)(*draw)
     lead_astray(args[0], shape[1])
