@@ -132,6 +132,10 @@ def segment_sum(d: Draw) -> Made:
     return {"data": d.floats(d.sizes.nse, *row), "segment_ids": ids}, static
 
 
+scatter_max = scatter_min = scatter_add
+segment_max = segment_min = segment_sum
+
+
 def stdp_on_pre(d: Draw) -> Made:
     arrays = {"w": d.floats(d.sizes.nse), **d.structure(), "spikes_pre": d.events(d.shape[0])}
     static = {"shape": d.shape, "A_minus": 0.5, "w_min": -1.0, "w_max": 2.0}

@@ -26,6 +26,10 @@ from event_ops.catalog.procedural_event_matvec.op import procedural_event_matvec
 from event_ops.catalog.procedural_matvec.op import procedural_matvec as procedural_matvec
 from event_ops.catalog.read_slot.op import read_slot as read_slot
 from event_ops.catalog.scatter_add.op import scatter_add as scatter_add
+from event_ops.catalog.scatter_max.op import scatter_max as scatter_max
+from event_ops.catalog.scatter_min.op import scatter_min as scatter_min
+from event_ops.catalog.segment_max.op import segment_max as segment_max
+from event_ops.catalog.segment_min.op import segment_min as segment_min
 from event_ops.catalog.segment_sum.op import segment_sum as segment_sum
 from event_ops.catalog.spike_compact.op import spike_compact as spike_compact
 from event_ops.catalog.spike_detect_reset.op import spike_detect_reset as spike_detect_reset

@@ -58,11 +58,22 @@ def _structure(call: Call) -> tuple[np.ndarray, np.ndarray]:
 
 
 def added_at(ids: np.ndarray, low: int, high: int, mode: str, out: Any) -> int:
-    """Count an addition for each element whose id is in [low, high), and for others if "clip" moves them."""
+    """Count an operation for each element whose id is in [low, high), and for others if "clip" moves them."""
     places = int(np.count_nonzero(inside(ids, low, high)))
     if mode == "clip" and out.shape[0]:
         places = ids.size
     return places * math.prod(out.shape[1:])
+
+
+def in_segments(call: Call, outs: Outs) -> int:
+    """Count an operation for each element of data that has a segment."""
+    return added_at(call.segment_ids, 0, outs[0].shape[0], call.mode, outs[0])
+
+
+def in_target(call: Call, outs: Outs) -> int:
+    """Count an operation for each update that has a place; a negative index counts from the end."""
+    size = outs[0].shape[0]
+    return added_at(call.indices, -size, size, call.mode, outs[0])
 
 
 def per_element(operations: int) -> Count:

@@ -13,6 +13,7 @@ from jax.errors import InconclusiveDimensionOperation
 
 FLOATS = ("float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+REALS = (*FLOATS, *INTEGERS)
 NUMBERS = (*FLOATS, "complex64", "complex128", *INTEGERS)
 INDICES = ("int32", "int64", "uint32", "uint64")
 

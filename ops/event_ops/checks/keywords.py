@@ -65,14 +65,15 @@ def values_at_places(x: jax.Array, indices: jax.Array, mode: str, *, from_end: b
     return x.at[places(indices, size, mode, from_end=from_end)].get(mode="fill", fill_value=0)
 
 
-def added_at_places(
-    x: jax.Array, indices: jax.Array, updates: jax.Array, mode: str, *, from_end: bool = False
+def combined_at_places(
+    how: str, x: jax.Array, indices: jax.Array, updates: jax.Array, mode: str, *, from_end: bool = False
 ) -> jax.Array:
-    """Return x with the updates added where indices point."""
+    """Return x where the updates are combined with it by "add", "max", "min" or "mul" as indices point."""
     size = x.shape[0]
     if size == 0:
         return x
-    return x.at[places(indices, size, mode, from_end=from_end)].add(updates, mode="drop")
+    at = x.at[places(indices, size, mode, from_end=from_end)]
+    return getattr(at, how)(updates, mode="drop")
 
 
 def initial_sums(initial: ArrayLike, outs: jax.ShapeDtypeStruct, name: str, weights: jax.Array) -> jax.Array:

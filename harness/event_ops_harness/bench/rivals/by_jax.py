@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -53,17 +54,14 @@ def _coordinates(indices: jax.Array, indptr: np.ndarray) -> jax.Array:
     return jnp.stack([jnp.asarray(rows), indices], axis=1)
 
 
-def _scatter(problem: Problem) -> Steps:
-    return called(lambda t, i, u: t.at[i].add(u), problem.on_device)
+def _scatter(how: str, problem: Problem) -> Steps:
+    return called(lambda t, i, u: getattr(t.at[i], how)(u), problem.on_device)
 
 
-def _segments(problem: Problem) -> Steps:
+def _segments(how: str, problem: Problem) -> Steps:
     size, ascending = problem.kwargs["num_segments"], problem.kwargs.get("indices_are_sorted", False)
-
-    def sums(data: jax.Array, ids: jax.Array) -> jax.Array:
-        return jax.ops.segment_sum(data, ids, size, indices_are_sorted=ascending)
-
-    return called(sums, problem.on_device)
+    reduce: Any = getattr(jax.ops, f"segment_{how}")
+    return called(lambda data, ids: reduce(data, ids, size, indices_are_sorted=ascending), problem.on_device)
 
 
 def _dense(problem: Problem) -> Steps:
@@ -79,6 +77,8 @@ def _nonzero(problem: Problem) -> Steps:
     return called(find, problem.on_device, values=lambda ids: (ids, problem.args[0].sum()))
 
 
+_SCATTERS: Final = ("add", "max", "min")
+_REDUCTIONS: Final = ("max", "min", "sum")
 _PRODUCTS: Final = {"JAX BCOO": _coo, "JAX BCSR": _csr}
 OFFERS: Final = {
     "csr_matmat": _PRODUCTS,
@@ -86,7 +86,7 @@ OFFERS: Final = {
     "csr_sddmm": {"JAX BCOO sampled": _sampled},
     "csr_todense": {"JAX BCSR": _dense_form},
     "dense_event_matvec": {"jnp dense": _dense},
-    "scatter_add": {"jnp .at[].add": _scatter},
-    "segment_sum": {"jax.ops.segment_sum": _segments},
+    **{f"scatter_{how}": {f"jnp .at[].{how}": partial(_scatter, how)} for how in _SCATTERS},
+    **{f"segment_{how}": {f"jax.ops.segment_{how}": partial(_segments, how)} for how in _REDUCTIONS},
     "spike_compact": {"jnp.flatnonzero": _nonzero},
 }

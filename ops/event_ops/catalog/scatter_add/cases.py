@@ -1,86 +1,15 @@
 """Cases of `scatter_add`."""
 
-from __future__ import annotations
-
-import numpy as np
-
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
-from event_ops.cases.draw import Draw, drawn
+from event_ops.cases import Case, Rounding, scatter
 
 DTYPES = ("float32", "float64", "complex64", "int32")
 ROUNDING = Rounding(0, sums=True)
-
-TARGET, UPDATES = 0, 2
-
-
-@drawn
-def _random(draw: Draw, size: int, count: int, row: tuple[int, ...] = ()) -> Arguments:
-    indices = draw.rng.integers(0, max(size, 1), count).astype(draw.index_dtype)
-    return (draw.numbers((size, *row)), indices, draw.numbers((count, *row))), {}
-
-
-@drawn
-def _one_update(draw: Draw, row: tuple[int, ...]) -> Arguments:
-    (target, indices, _), _ = _random(6, 15, row)(*draw)
-    return (target, indices, draw.numbers(())), {}
-
-
-@drawn
-def _grid(draw: Draw) -> Arguments:
-    """Return indices with two axes."""
-    (target, indices, updates), _ = _random(7, 12)(*draw)
-    return (target, indices.reshape(3, 4), updates.reshape(3, 4)), {}
-
-
-@drawn
-def _edges(draw: Draw, mode: str) -> Arguments:
-    """Return indices that count from the end, and ones out of range."""
-    signed = np.dtype(draw.index_dtype).kind == "i"
-    ends = [-1, -5, -6, np.iinfo(draw.index_dtype).min] if signed else []
-    indices = np.array([0, 4, 5, 4, np.iinfo(draw.index_dtype).max, *ends], draw.index_dtype)
-    return (draw.numbers(5), indices, draw.numbers(indices.size)), {"mode": mode}
-
+MISTAKES = scatter.MISTAKES
 
 CASES = (
     *(
-        Case(name, make, differentiable=(TARGET, UPDATES), tolerance=tolerance)
-        for name, make, tolerance in (
-            ("random", _random(20, 50), 5),
-            ("all-in-one", _random(1, 40), 20),
-            ("rows", _random(6, 25, (3,)), 5),
-            ("blocks", _random(4, 10, (2, 3)), 5),
-            ("one-update", _one_update(()), 20),
-            ("one-update-rows", _one_update((3,)), 20),
-            ("grid", _grid(), 5),
-            ("edges", _edges("drop"), 5),
-            ("edges-clipped", _edges("clip"), 5),
-            ("no-updates", _random(5, 0), 1),
-            ("no-target", _random(0, 4), 1),
-            ("no-width", _random(3, 4, (0,)), 1),
-            ("threads", _random(900, 70_000), 200),
-            ("threads-rows", _random(50, 40_000, (2,)), 500),
-        )
+        Case(name, make, differentiable=(scatter.TARGET, scatter.UPDATES), tolerance=tolerance)
+        for name, make, tolerance in scatter.SHAPES
     ),
-    *(
-        benchmark(name, _random(size, count), tolerance=50)
-        for name, size, count in (
-            ("10k-into-4k", 4000, 10_000),
-            ("1M-into-100k", 100_000, 1_000_000),
-            ("10M-into-1M", 1_000_000, 10_000_000),
-        )
-    ),
-)
-
-_T, _I, _U = np.zeros(4, np.float32), np.zeros(3, np.int32), np.ones(3, np.float32)
-_wrong = changes_to({"target": _T, "indices": _I, "updates": _U})
-
-MISTAKES = (
-    Mistake("bool-target", _wrong(target=np.zeros(4, bool)), TypeError, "target has dtype bool"),
-    Mistake("float-indices", _wrong(indices=_U), TypeError, "indices has dtype float32"),
-    Mistake("mask", _wrong(indices=np.ones(3, bool)), TypeError, "indices has dtype bool"),
-    Mistake("mixed", _wrong(updates=_I), TypeError, "updates has dtype int32 and target"),
-    Mistake("scalar-target", _wrong(target=np.float32(0)), ValueError, "target is 0-d"),
-    Mistake("short", _wrong(updates=_U[:2]), ValueError, r"updates has shape \(2,\)"),
-    Mistake("row", _wrong(target=np.zeros((4, 2), "f")), ValueError, r"expected \(3, 2\) or \(\)"),
-    Mistake("mode", _wrong(mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
+    *scatter.BENCHMARKS,
 )

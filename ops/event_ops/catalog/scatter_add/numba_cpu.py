@@ -1,49 +1,5 @@
-"""Scatter-add on the CPU: on one thread for few updates, into private sums of all threads for many."""
+"""Scatter-add on the CPU."""
 
-from __future__ import annotations
+from event_ops.parts.numba_cpu.into_target import into_target
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any
-
-from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.scatter import (
-    counted,
-    counted_nearest,
-    refuse_outside,
-    scatter,
-    scatter_parallel,
-)
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-from ffi_bridge import numba_kernel
-
-PLACES = {"drop": counted, "clip": counted_nearest, "error": counted}
-
-
-@cache
-def kernel(mode: str, large: bool) -> Any:
-    """Return the kernel for one mode; target and y are the same memory, which XLA copies first if it must."""
-    place, strict = PLACES[mode], mode == "error"
-
-    def scatter_add(target: Any, indices: Any, updates: Any, y: Any) -> None:
-        if strict:
-            refuse_outside(indices, y.shape[0], place)
-        scatter(y, indices, updates, 0, indices.size, place)
-
-    def scatter_add_parallel(target: Any, indices: Any, updates: Any, y: Any) -> None:
-        if strict:
-            refuse_outside(indices, y.shape[0], place)
-        scatter_parallel(y, indices, updates, place)
-
-    return njit(parallel=True)(scatter_add_parallel) if large else njit(scatter_add)
-
-
-def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: on one thread, or on all for many indices."""
-
-    def call(target: Any, indices: Any, updates: Any) -> Any:
-        chosen = kernel(mode, reaches(indices.size, MIN_PARALLEL))
-        return numba_kernel(chosen, outs, input_output_aliases={0: 0})(target, indices, updates)
-
-    return call
+build = into_target("add")

@@ -8,12 +8,12 @@ from typing import Any
 
 import jax
 
-from event_ops.checks.keywords import added_at_places, refuse_error
+from event_ops.checks.keywords import combined_at_places, refuse_error
 
 
 def scatter_add(target: jax.Array, indices: jax.Array, updates: jax.Array, *, mode: str) -> jax.Array:
     """target.at[indices].add(updates), indices out of range dropped or clipped."""
-    return added_at_places(target, indices, updates, mode, from_end=True)
+    return combined_at_places("add", target, indices, updates, mode, from_end=True)
 
 
 def build(*, mode: str, **_: Any) -> Callable[..., jax.Array]:

@@ -9,10 +9,8 @@ import jax
 
 from event_ops.checks.keywords import places, refuse_error
 from event_ops.parts.numba_cuda.fixed_order import depends_on_order, summed_at_places
-from event_ops.parts.numba_cuda.scatter import adding_callable, atomic_dtype, launch_add_rows
+from event_ops.parts.numba_cuda.scatter import adding_callable, atomic_dtype, launch_rows
 from event_ops.parts.numba_cuda.threads import clear
-
-RUN = 8  # data of a thread if ids ascend: as many as lie in one sector of memory
 
 
 def build(
@@ -22,11 +20,11 @@ def build(
     refuse_error("segment_sum", mode)  # a CUDA kernel cannot raise either
     width = outs.shape[1] if len(outs.shape) > 1 else 1
     matrix = jax.ShapeDtypeStruct((outs.shape[0], width), atomic_dtype(outs.dtype))
-    run = RUN if indices_are_sorted else 1
 
     def add(data: Any, segment_ids: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
-        launch_add_rows(segment_ids, data, y, stream, mode=mode, run=run)
+        arrays = segment_ids, data, y
+        launch_rows("add", arrays, stream, mode, from_end=False, ascending=indices_are_sorted)
 
     def call(data: Any, segment_ids: Any) -> Any:
         rows = data.reshape(segment_ids.size, width).astype(matrix.dtype)

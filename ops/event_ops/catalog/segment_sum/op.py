@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from math import prod
 from typing import Any
 
 import jax
@@ -12,8 +10,9 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import INTEGERS, NUMBERS, as_array, check_dtype, check_rank
-from event_ops.checks.keywords import resolved_mode, values_at_places
+from event_ops.checks.arrays import NUMBERS
+from event_ops.checks.keywords import values_at_places
+from event_ops.checks.segments import reduce_segments
 from event_ops.checks.values import contract
 from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
@@ -64,42 +63,17 @@ def segment_sum(
         >>> segment_sum(np.float32([1, 2, 3]), np.int32([0, 2, 0]), 3)
         Array([4., 0., 2.], dtype=float32)
     """
-    given = segment_ids
-    data, segment_ids = as_array(data), as_array(segment_ids)
-    _check(data, segment_ids)
-    size = _length(num_segments)
-    mode = resolved_mode(mode, "segment_ids", given, 0, size)
-    row = data.shape[1:]
-    flat = data.reshape(data.shape[0], prod(row)) if row else data
-    outs = jax.ShapeDtypeStruct((size, *flat.shape[1:]), flat.dtype)
-    ascending = bool(indices_are_sorted)
-    static = {"indices_are_sorted": ascending, "mode": mode, "deterministic": bool(deterministic)}
-    y = kernel(flat, segment_ids, outs=outs, backend=backend, **static)
-    return y.reshape(size, *row)
-
-
-def _check(data: jax.Array, segment_ids: jax.Array) -> None:
-    check_dtype("data", data, NUMBERS)
-    check_dtype("segment_ids", segment_ids, INTEGERS)
-    check_rank("segment_ids", segment_ids, 1, "one id per element or row of data")
-    if data.shape[:1] != segment_ids.shape:
-        raise ValueError(
-            f"data has shape {data.shape} and segment_ids {segment_ids.shape}; expected one id per element "
-            "of the first axis of data"
-        )
-
-
-def _length(num_segments: Any) -> int:
-    try:
-        size = operator.index(num_segments)
-    except TypeError:  # a tracer raises a subclass of it
-        raise TypeError(
-            f"num_segments is {num_segments!r}; expected an integer that is known when traced, since it is "
-            "a shape: pass it as a static argument"
-        ) from None
-    if size < 0:
-        raise ValueError(f"num_segments is {size}; expected >= 0")
-    return size
+    return reduce_segments(
+        kernel,
+        data,
+        segment_ids,
+        num_segments,
+        dtypes=NUMBERS,
+        indices_are_sorted=indices_are_sorted,
+        mode=mode,
+        deterministic=bool(deterministic),
+        backend=backend,
+    )
 
 
 kernel = XLACustomKernel("segment_sum")

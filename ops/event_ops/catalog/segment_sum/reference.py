@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks.keywords import added_at_places, refuse_error
+from event_ops.checks.keywords import combined_at_places, refuse_error
 
 
 def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., jax.Array]:
@@ -16,6 +16,6 @@ def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., jax.Array]:
     refuse_error("segment_sum", mode)
 
     def segment_sum(data: jax.Array, segment_ids: jax.Array) -> jax.Array:
-        return added_at_places(jnp.zeros(outs.shape, outs.dtype), segment_ids, data, mode)
+        return combined_at_places("add", jnp.zeros(outs.shape, outs.dtype), segment_ids, data, mode)
 
     return segment_sum

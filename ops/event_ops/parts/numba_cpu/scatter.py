@@ -1,4 +1,4 @@
-"""Adding updates where indices point: how an index becomes a place, and the loop that adds."""
+"""Updates where indices point: how an index becomes a place, and the loop that adds or compares there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import at, hoist
 from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.split import add_up, parts_for, private
+from event_ops.parts.numba_cpu.split import combine_up, parts_for, private
 
 # The place of an index is where it points: an unsigned number, at least `size` for an update to be dropped.
 
@@ -57,55 +57,60 @@ def refuse_outside(indices: Any, size: int, place: Any) -> None:
         raise IndexError("an index is out of range, and mode='error' asks to be told")
 
 
-def add_at(sums: Any, j: Any, updates: Any, k: Any) -> None:
-    """sums[j] += updates[k], for elements and for rows."""
-    sums[j] += updates[k] if np.ndim(updates) else updates
+def combine_at(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
+    """y[j] = combine(y[j], updates[k]), for elements and for rows."""
+    update = updates[k] if np.ndim(updates) else updates
+    if y.ndim == 1:
+        y[j] = combine(y[j], update)
+        return
+    for c in range(y.shape[1]):
+        y[j, c] = combine(y[j, c], update[c] if np.ndim(update) else update)
 
 
-@overload(add_at, strict=False)
-def _add_at(sums: Any, j: Any, updates: Any, k: Any) -> Any:
-    if sums.ndim == 1:
+@overload(combine_at, strict=False)
+def _combine_at(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> Any:
+    if y.ndim == 1:
 
-        def element(sums: Any, j: Any, updates: Any, k: Any) -> None:
-            sums[j] += at(updates, k)
+        def element(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
+            y[j] = combine(y[j], at(updates, k))
 
         return element
     if isinstance(updates, types.Array):
 
-        def row(sums: Any, j: Any, updates: Any, k: Any) -> None:
-            for c in range(np.uintp(sums.shape[1])):
-                sums[j, c] += updates[k, c]
+        def row(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
+            for c in range(np.uintp(y.shape[1])):
+                y[j, c] = combine(y[j, c], updates[k, c])
 
         return row
 
-    def same_row(sums: Any, j: Any, updates: Any, k: Any) -> None:
-        for c in range(np.uintp(sums.shape[1])):
-            sums[j, c] += updates
+    def same_row(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
+        for c in range(np.uintp(y.shape[1])):
+            y[j, c] = combine(y[j, c], updates)
 
     return same_row
 
 
 @njit
-def scatter(sums: Any, indices: Any, updates: Any, low: int, high: int, place: Any) -> None:
-    """Add the updates from `low` to `high` at the places of their indices."""
+def scatter(y: Any, indices: Any, updates: Any, low: int, high: int, place: Any, combine: Any) -> None:
+    """Combine the updates from `low` to `high` with what is at the places of their indices."""
     hoisted = hoist(updates)
-    size = np.uintp(sums.shape[0])
+    size = np.uintp(y.shape[0])
     for k in range(np.uintp(low), np.uintp(high)):
         j = place(indices[k], size)
         if j < size:
-            add_at(sums, j, hoisted, k)
+            combine_at(y, j, hoisted, k, combine)
 
 
 # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
 @njit(inline="always")
-def scatter_parallel(y: Any, indices: Any, updates: Any, place: Any) -> None:
-    """`scatter` of all updates on all threads, each into sums of its own."""
+def scatter_parallel(y: Any, indices: Any, updates: Any, place: Any, combine: Any, neutral: Any) -> None:
+    """`scatter` of all updates on all threads, each into an array of its own that begins as `neutral`."""
     parts = parts_for(indices.size, y.shape[0])
     spare = np.empty((parts - 1, *y.shape), y.dtype)
     for part in prange(parts):
         mine = private(y, spare, part)
         if part > 0:
-            mine[:] = 0
+            mine[:] = neutral
         low, high = indices.size * part // parts, indices.size * (part + 1) // parts
-        scatter(mine, indices, updates, low, high, place)
-    add_up(spare, y)
+        scatter(mine, indices, updates, low, high, place, combine)
+    combine_up(spare, y, combine)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.parts.numba_cpu.combine import add
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 
 # Below this many entries a parallel launch (2 us while other threads are awake, 30 to 70 while they sleep)
@@ -63,6 +64,12 @@ def clear(y: Any) -> None:
 @njit(inline="always")
 def add_up(spare: Any, out: Any) -> None:
     """out += spare.sum(axis=0), shared between the threads."""
+    combine_up(spare, out, add)
+
+
+@njit(inline="always")
+def combine_up(spare: Any, out: Any, combine: Any) -> None:
+    """out = combine(out, part) for every part of `spare`, shared between the threads."""
     threads = num_threads()
     total = out.reshape(-1)
     for thread in prange(threads):
@@ -70,4 +77,4 @@ def add_up(spare: Any, out: Any) -> None:
         for part in range(spare.shape[0]):
             extra = spare[part].reshape(-1)
             for i in range(np.uintp(low), np.uintp(high)):
-                total[i] += extra[i]
+                total[i] = combine(total[i], extra[i])

@@ -66,6 +66,15 @@ def summed_at_places(places: jax.Array, updates: jax.Array, outs: jax.ShapeDtype
     return get_operator("csr_matmat")(ones, places, _starts(n, 1), updates, outs=outs, **static)
 
 
+def sorted_by_place(places: jax.Array, size: int) -> tuple[jax.Array, jax.Array]:
+    """Return `(starts, permutation)` of places of which there are `size`: each has its updates side by side.
+
+    Update permutation[k] belongs to place i for k from starts[i] up to starts[i + 1], in their order.
+    """
+    _, starts, permutation = _by_column(places, _starts(places.shape[0], 1), (places.shape[0], size))
+    return starts, permutation
+
+
 def event_sums(
     data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array, outs: jax.ShapeDtypeStruct
 ) -> jax.Array:

@@ -13,7 +13,7 @@ from numba import cuda, from_dtype
 
 from event_ops.parts.numba_cuda.access import at, bounded, is_active, is_inside
 from event_ops.parts.numba_cuda.by_length import begin_with, rows_with
-from event_ops.parts.numba_cuda.scatter import add_for
+from event_ops.parts.numba_cuda.combine import add_for
 from event_ops.parts.numba_cuda.threads import OCCUPIED, WARPS, sum_dtype, sum_over_team
 
 

@@ -1,4 +1,4 @@
-"""Adding updates where indices point: how an index becomes a place, and the kernel that adds."""
+"""Updates where indices point: how an index becomes a place, and the kernel that adds or compares there."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import jax
 import numpy as np
 from numba import cuda
 
+from event_ops.parts.numba_cuda.combine import combining
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, next_power_of_two
+from event_ops.parts.reference.neutral import neutral
 from ffi_bridge import numba_cuda_callable
 
 MAX_BLOCKS_ACROSS = 65535  # along the second axis of a grid
+RUN = 8  # updates of a thread if indices ascend: as many as lie in one sector of memory
 
 
 @cache
@@ -34,62 +37,50 @@ def place_with(clip: bool, from_end: bool) -> Any:
     return place_of
 
 
-@cuda.jit(device=True)
-def add_real(y: Any, place: Any, value: Any) -> None:
-    """y[place] += value."""
-    cuda.atomic.add(y, place, y.dtype.type(value))
-
-
-@cuda.jit(device=True)
-def add_complex(y: Any, place: Any, value: Any) -> None:
-    """y[place] += value, part by part: no atomic takes a complex number."""
-    cuda.atomic.add(y.real, place, value.real)
-    cuda.atomic.add(y.imag, place, value.imag)
-
-
-def add_for(dtype: Any) -> Any:
-    """Return the device function that adds a number of this dtype."""
-    return add_complex if np.dtype(dtype).kind == "c" else add_real
-
-
 @cache
-def add_rows_with(clip: bool, from_end: bool, run: int, add: Any) -> Any:
-    """Return the kernel `y[indices[k]] += updates[k]`, row by row; a single row of updates serves all.
+def combine_rows_with(how: str, dtype: Any, clip: bool, from_end: bool, run: int) -> Any:
+    """Return the kernel that puts updates[k] to y[indices[k]], row by row; a single row of them serves all.
 
-    Each thread takes `run` successive updates, and sums those for the same place before it adds them to y.
+    Each thread takes `run` successive updates, and combines those for the same place before it puts them.
     """
-    place_of = place_with(clip, from_end)
+    place_of, nothing = place_with(clip, from_end), neutral(how, dtype)
+    combine, put = combining(how, dtype)
 
     @cuda.jit
-    def add_rows(indices: Any, updates: Any, y: Any) -> None:
+    def combine_rows(indices: Any, updates: Any, y: Any) -> None:
         first = (cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y) * run
         last = min(first + run, indices.size)
         column = cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
         for c in range(column, y.shape[1], cuda.gridDim.y * cuda.blockDim.x):
-            here, total = -1, y.dtype.type(0)
+            here, total = -1, nothing
             for k in range(first, last):
                 place = place_of(indices[k], y.shape[0])
                 if place != here:
                     if here >= 0:
-                        add(y, (here, c), total)
-                    here, total = place, y.dtype.type(0)
-                total += updates[min(k, updates.shape[0] - 1), c]
+                        put(y, (here, c), total)
+                    here, total = place, nothing
+                total = combine(total, updates[min(k, updates.shape[0] - 1), c])
             if here >= 0:
-                add(y, (here, c), total)
+                put(y, (here, c), total)
 
-    return add_rows
+    return combine_rows
 
 
-def launch_add_rows(
-    indices: Any, updates: Any, y: Any, stream: Any, *, mode: str, from_end: bool = False, run: int = 1
+def launch_rows(
+    how: str, arrays: tuple[Any, Any, Any], stream: Any, mode: str, *, from_end: bool, ascending: bool
 ) -> None:
-    """Launch `y[indices[k]] += updates[k]` for matrices; within a function for `numba_cuda_callable`."""
+    """Launch `combine_rows` on (indices, updates, y) by a combination.
+
+    It is called within a function for `numba_cuda_callable`.
+    """
+    indices, updates, y = arrays
+    run = RUN if ascending else 1
     width = y.shape[1]
     across = next_power_of_two(width, WARP)
     along = BLOCK // across
     grid = blocks_of(indices.size, along * run), min(MAX_BLOCKS_ACROSS, blocks_of(width, across))
-    kernel = add_rows_with(mode == "clip", from_end, run, add_for(y.dtype))
-    kernel[grid, (across, along), stream](indices, updates, y)
+    kernel = combine_rows_with(how, updates.dtype, mode == "clip", from_end, run)
+    kernel[grid, (across, along), stream](*arrays)
 
 
 def atomic_dtype(dtype: Any) -> Any:

@@ -14,8 +14,8 @@ from numba import cuda, from_dtype
 
 from event_ops.parts.numba_cuda.access import at, place
 from event_ops.parts.numba_cuda.by_length import begin_with, rows_with
+from event_ops.parts.numba_cuda.combine import add_for
 from event_ops.parts.numba_cuda.row_products import csr_row
-from event_ops.parts.numba_cuda.scatter import add_for
 from event_ops.parts.numba_cuda.threads import (
     FULL,
     ROOMY,

@@ -1,4 +1,4 @@
-"""Adding up where many threads add at once: rows of active events, or updates at unchecked indices."""
+"""Many threads that update one array at once: with rows of active events, or at unchecked indices."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.checks.keywords import refuse_error
 from event_ops.parts.warp.access import Array, Array2d, at, bounded, is_active, place
 from ffi_bridge import warp_kernel
 
@@ -57,31 +56,75 @@ def scatter_place(index: Any, size: wp.int32, clip: bool, from_end: bool) -> wp.
     return wp.int32(wide)
 
 
+@wp.func
+def update_at(updates: Array2d, k: wp.int32, c: wp.int32) -> Any:
+    """Return update k in column c; a single one for all has one row and one column."""
+    return updates[wp.min(k, updates.shape[0] - 1), wp.min(c, updates.shape[1] - 1)]
+
+
 @wp.kernel(enable_backward=False)
 def add_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, y: Array2d):
     k, c = wp.tid()
     j = scatter_place(indices[k], y.shape[0], clip, from_end)
     if j >= 0:
-        # A single update for all has one row and one column.
-        wp.atomic_add(y, j, c, updates[wp.min(k, updates.shape[0] - 1), wp.min(c, updates.shape[1] - 1)])
+        wp.atomic_add(y, j, c, update_at(updates, k, c))
 
 
-def scatter(operator: str, mode: str, from_end: bool) -> Callable[..., jax.Array]:
-    """Return `(target, indices, updates) -> y` for one mode; target and y may be the same memory."""
-    refuse_error(operator, mode)  # a Warp kernel cannot raise either
+@wp.kernel(enable_backward=False)
+def max_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, y: Array2d):
+    k, c = wp.tid()
+    j = scatter_place(indices[k], y.shape[0], clip, from_end)
+    if j >= 0:
+        wp.atomic_max(y, j, c, update_at(updates, k, c))
+
+
+@wp.kernel(enable_backward=False)
+def min_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, y: Array2d):
+    k, c = wp.tid()
+    j = scatter_place(indices[k], y.shape[0], clip, from_end)
+    if j >= 0:
+        wp.atomic_min(y, j, c, update_at(updates, k, c))
+
+
+@wp.kernel(enable_backward=False)
+def mul_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, y: Array2d):
+    """y *= updates where indices point; y holds the bits of numbers, as integers."""
+    k, c = wp.tid()
+    j = scatter_place(indices[k], y.shape[0], clip, from_end)
+    if j >= 0:
+        update = update_at(updates, k, c)
+        guess = wp.cast(type(update)(1), y.dtype)
+        found = wp.atomic_cas(y, j, c, guess, wp.cast(update, y.dtype))
+        while found != guess:
+            guess = found
+            product = wp.cast(guess, updates.dtype) * update
+            found = wp.atomic_cas(y, j, c, guess, wp.cast(product, y.dtype))
+
+
+AT_PLACES = {"add": add_at_places, "max": max_at_places, "min": min_at_places, "mul": mul_at_places}
+
+
+def scatter(how: str, mode: str, from_end: bool, _ascending: bool = False) -> Callable[..., jax.Array]:
+    """Return `(target, indices, updates) -> y` by "add", of integers "max" or "min", of bits "mul".
+
+    Target and y may be the same memory.
+    """
 
     def call(target: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
         shape = (target.shape[0], target.shape[1] if target.ndim > 1 else 1)
-        # Warp adds atomically from 32 bits up; integers wrap round to the same sums.
-        dtype = jnp.promote_types(target.dtype, jnp.int32) if target.dtype.itemsize < 4 else target.dtype
+        into, rows = _widened(target.reshape(shape)), _widened(updates)
         run = warp_kernel(
-            add_at_places,
-            jax.ShapeDtypeStruct(shape, dtype),
+            AT_PLACES[how],
+            jax.ShapeDtypeStruct(shape, into.dtype),
             launch_dims=(indices.size, shape[1]),
             in_out_argnames=["y"],
         )
-        rows = updates.reshape((indices.size, shape[1]) if updates.ndim else (1, 1))
-        y = run(indices, rows.astype(dtype), mode == "clip", from_end, target.reshape(shape).astype(dtype))
-        return y.astype(target.dtype).reshape(target.shape)
+        rows = rows.reshape((indices.size, shape[1]) if updates.ndim else (1, 1))
+        return run(indices, rows, mode == "clip", from_end, into).astype(target.dtype).reshape(target.shape)
 
     return call
+
+
+def _widened(x: jax.Array) -> jax.Array:
+    """Return x with 32 bits or more, which atomics need; integers wrap round to the same results."""
+    return x.astype(jnp.int32) if x.dtype.itemsize < 4 else x

@@ -1,0 +1,8 @@
+"""Cases of `scatter_min`."""
+
+from event_ops.cases import EXACT, scatter
+
+DTYPES = ("float32", "float64", "int32", "int8")
+ROUNDING = EXACT
+CASES = scatter.EXTREMA
+MISTAKES = (*scatter.MISTAKES, scatter.COMPLEX_TARGET)

@@ -1,0 +1,5 @@
+"""Segment minima on the CPU."""
+
+from event_ops.parts.numba_cpu.segments import segments
+
+build = segments("min")

@@ -1,0 +1,64 @@
+"""Check the arguments of reductions of segments, and call their kernels on data with at most two axes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_rank
+from event_ops.checks.keywords import resolved_mode
+from ffi_bridge import XLACustomKernel
+
+
+def reduce_segments(
+    kernel: XLACustomKernel,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int,
+    *,
+    dtypes: Sequence[str],
+    mode: str,
+    backend: str | None,
+    indices_are_sorted: bool,
+    **static: Any,
+) -> jax.Array:
+    """Return what `kernel` makes of each segment of `data`, which has one of `dtypes`."""
+    given = segment_ids
+    data, segment_ids = as_array(data), as_array(segment_ids)
+    _check(data, segment_ids, dtypes)
+    size = _length(num_segments)
+    static["mode"] = resolved_mode(mode, "segment_ids", given, 0, size)
+    static["indices_are_sorted"] = bool(indices_are_sorted)
+    row = data.shape[1:]
+    flat = data.reshape(data.shape[0], prod(row)) if row else data
+    outs = jax.ShapeDtypeStruct((size, *flat.shape[1:]), flat.dtype)
+    return kernel(flat, segment_ids, outs=outs, backend=backend, **static).reshape(size, *row)
+
+
+def _check(data: jax.Array, segment_ids: jax.Array, dtypes: Sequence[str]) -> None:
+    check_dtype("data", data, dtypes)
+    check_dtype("segment_ids", segment_ids, INTEGERS)
+    check_rank("segment_ids", segment_ids, 1, "one id per element or row of data")
+    if data.shape[:1] != segment_ids.shape:
+        raise ValueError(
+            f"data has shape {data.shape} and segment_ids {segment_ids.shape}; expected one id per element "
+            "of the first axis of data"
+        )
+
+
+def _length(num_segments: Any) -> int:
+    try:
+        size = operator.index(num_segments)
+    except TypeError:  # a tracer raises a subclass of it
+        raise TypeError(
+            f"num_segments is {num_segments!r}; expected an integer that is known when traced, since it is "
+            "a shape: pass it as a static argument"
+        ) from None
+    if size < 0:
+        raise ValueError(f"num_segments is {size}; expected >= 0")
+    return size

@@ -1,0 +1,88 @@
+"""Derivatives of maxima and minima at places: what is equal to one shares its tangent, as in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.interpreters import ad
+
+from event_ops.checks.keywords import values_at_places
+from event_ops.parts.reference.neutral import neutral
+from ffi_bridge import XLACustomKernel, get_operator
+
+Sums = Callable[[jax.Array], jax.Array]
+
+
+def shares(
+    target: Any, updates: Any, y: Any, at_places: Callable[[Any], Any], sums: Sums
+) -> tuple[jax.Array, jax.Array]:
+    """Return how much of the tangent of y is that of the target, and of each update.
+
+    A result that is NaN takes that of none; where there is no update, y takes that of the target.
+
+    Args:
+        target: (n,) or (n, width).
+        updates: one for each index, elements or rows; or 0-d.
+        y: the maximum or minimum of the target and of the updates at each place.
+        at_places: gives what an array like y holds where the indices point.
+        sums: adds up values of updates at their places.
+    """
+    there = at_places(y)
+    wins, stays = updates == there, target == y
+    # Updates of a NaN count, too, to tell the places that have updates.
+    counted = sums((wins | jnp.isnan(there)).astype(y.dtype))
+    each = 1 / jnp.maximum(counted + stays.astype(y.dtype), 1)
+    of_target = jnp.where(stays, each, (counted == 0).astype(y.dtype))
+    return of_target, jnp.where(wins, at_places(each), 0)
+
+
+def segment_extremum_jvp(kernel: XLACustomKernel, how: str) -> Callable[..., Any]:
+    """Return the jvp rule of the maximum or minimum of each segment.
+
+    Data share with the value of an empty segment, if they are equal to it.
+    """
+
+    def rule(primals: Any, tangents: Any, *, outs: Any, mode: str, **params: Any) -> tuple[Any, Any]:
+        (data, segment_ids), tangent = primals, tangents[0]
+        y = kernel(data, segment_ids, outs=outs, mode=mode, **params)
+        if isinstance(tangent, ad.Zero):
+            return y, None
+        known = "clip" if mode == "clip" else "drop"  # y raises for "error"
+
+        def sums(x: jax.Array) -> jax.Array:
+            add = get_operator("segment_sum")
+            return add(x, segment_ids, outs=outs, mode=known, deterministic=False, **params)
+
+        at_places = partial(values_at_places, indices=segment_ids, mode=known)
+        empty = jnp.full_like(y, neutral(how, outs.dtype))
+        return y, sums(shares(empty, data, y, at_places, sums)[1] * tangent)
+
+    return rule
+
+
+def scatter_extremum_jvp(kernel: XLACustomKernel) -> Callable[..., Any]:
+    """Return the jvp rule of the maximum or minimum of a target and its updates."""
+
+    def rule(primals: Any, tangents: Any, *, outs: Any, mode: str, **params: Any) -> tuple[Any, Any]:
+        target, indices, updates = primals
+        y = kernel(*primals, outs=outs, mode=mode, **params)
+        known = "clip" if mode == "clip" else "drop"  # y raises for "error"
+
+        def sums(x: jax.Array) -> jax.Array:
+            add, zeros = get_operator("scatter_add"), jnp.zeros_like(y)
+            return add(zeros, indices, x, outs=outs, mode=known, deterministic=False, **params)
+
+        at_places = partial(values_at_places, indices=indices, mode=known, from_end=True)
+        of_target, of_updates = shares(target, updates, y, at_places, sums)
+        terms = []
+        if not isinstance(tangents[0], ad.Zero):
+            terms.append(of_target * tangents[0])
+        if not isinstance(tangents[2], ad.Zero):
+            terms.append(sums(of_updates * tangents[2]))
+        return y, sum(terms) if terms else None
+
+    return rule
