@@ -32,7 +32,7 @@ def made() -> dict[str, Callable[..., Any]]:
     buffer, g = jnp.ones((2, COLUMNS), jnp.float32), jnp.ones(COLUMNS, jnp.float32)
     csr, to_columns = (data, indices, indptr), {"shape": SHAPE, "transpose": True}
     ell = data.reshape(ROWS, PER_ROW), ids
-    same_places = jnp.zeros(ROWS, jnp.int32), v
+    same_places, factors = (jnp.zeros(ROWS, jnp.int32), v), 1 + jnp.tanh(v) / 9
     duplicates = jnp.zeros(nse, jnp.int32), jnp.asarray([0, nse], jnp.int32)
     weights, events = wide_numbers(rng, 3, 3000), wide_numbers(rng, 3000)
     return {
@@ -52,6 +52,7 @@ def made() -> dict[str, Callable[..., Any]]:
         "csr_todense": lambda **how: eo.csr_todense(data, *duplicates, shape=(1, 1), **how),
         "dense_event_matvec": lambda **how: eo.dense_event_matvec(weights, events, **how),
         "scatter_add": lambda **how: eo.scatter_add(jnp.ones(2, jnp.float32), *same_places, **how),
+        "scatter_mul": lambda **how: eo.scatter_mul(jnp.ones(2, jnp.float32), same_places[0], factors, **how),
         "segment_sum": lambda **how: eo.segment_sum(v, jnp.zeros(ROWS, jnp.int32), 2, **how),
     }
 

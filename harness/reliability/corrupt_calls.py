@@ -132,7 +132,7 @@ def segment_sum(d: Draw) -> Made:
     return {"data": d.floats(d.sizes.nse, *row), "segment_ids": ids}, static
 
 
-scatter_max = scatter_min = scatter_add
+scatter_max = scatter_min = scatter_mul = scatter_add
 segment_max = segment_min = segment_sum
 
 

@@ -18,7 +18,7 @@ NAMES = [operator.name for operator in operators()]
 # Threads have sums of their own, which are added up at the end.
 SHARED_SUMS = {
     *(f"{name} transposed" for name in ("csr_matmat", "csr_matvec", "ell_matvec", "procedural_matvec")),
-    *("scatter_add", "segment_sum"),
+    *("scatter_add", "scatter_mul", "segment_sum"),
 }
 
 # Seed and probability of a generated matrix -> digests: where it has entries, uniform weights, a product.

@@ -28,6 +28,7 @@ from event_ops.catalog.read_slot.op import read_slot as read_slot
 from event_ops.catalog.scatter_add.op import scatter_add as scatter_add
 from event_ops.catalog.scatter_max.op import scatter_max as scatter_max
 from event_ops.catalog.scatter_min.op import scatter_min as scatter_min
+from event_ops.catalog.scatter_mul.op import scatter_mul as scatter_mul
 from event_ops.catalog.segment_max.op import segment_max as segment_max
 from event_ops.catalog.segment_min.op import segment_min as segment_min
 from event_ops.catalog.segment_sum.op import segment_sum as segment_sum

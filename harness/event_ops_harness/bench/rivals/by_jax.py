@@ -77,7 +77,7 @@ def _nonzero(problem: Problem) -> Steps:
     return called(find, problem.on_device, values=lambda ids: (ids, problem.args[0].sum()))
 
 
-_SCATTERS: Final = ("add", "max", "min")
+_SCATTERS: Final = ("add", "max", "min", "mul")
 _REDUCTIONS: Final = ("max", "min", "sum")
 _PRODUCTS: Final = {"JAX BCOO": _coo, "JAX BCSR": _csr}
 OFFERS: Final = {

@@ -1,0 +1,8 @@
+import numpy as np
+
+from event_ops.parts.oracle import wide
+from event_ops.parts.oracle.at_places import combined
+
+
+def scatter_mul(target, indices, updates, *, mode="drop"):
+    return combined(np.multiply, wide(target), indices, wide(updates), mode, from_end=True)
