@@ -41,7 +41,7 @@ def scatter_min(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: shape and dtype of target; the same on every backend.
+        y: shape and dtype of target; the same on every backend, up to the sign of 0.
 
     Raises:
         TypeError: a dtype that is not taken, or target and updates of different ones.

@@ -45,7 +45,7 @@ def segment_min(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (num_segments, ...), dtype of data; the same on every backend.
+        y: (num_segments, ...), dtype of data; the same on every backend, up to the sign of 0.
 
     Raises:
         TypeError: a dtype that is not taken, or num_segments is no integer that is known when traced.
