@@ -57,7 +57,7 @@ def segment_max(
         >>> import numpy as np
         >>> from event_ops import segment_max
         >>> segment_max(np.float32([1, 2, 3]), np.int32([0, 2, 0]), 3).tolist()
-        [3., -inf, 2.]
+        [3.0, -inf, 2.0]
     """
     return reduce_segments(
         kernel,

@@ -57,7 +57,7 @@ def segment_min(
         >>> import numpy as np
         >>> from event_ops import segment_min
         >>> segment_min(np.float32([1, 2, 3]), np.int32([0, 2, 0]), 3).tolist()
-        [1., inf, 2.]
+        [1.0, inf, 2.0]
     """
     return reduce_segments(
         kernel,
