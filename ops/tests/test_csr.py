@@ -1,4 +1,4 @@
-"""`CSR`: its products are SciPy's, its arithmetic keeps the structure, and it says what it will not do."""
+"""`CSR` and `ELL`: their products are SciPy's, arithmetic keeps the structure, and they refuse the rest."""
 
 import jax
 import jax.numpy as jnp
@@ -7,22 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_matrices import REAL
-from small_matrix import DENSE, small
+from small_matrix import DENSE, formats, small
 
-from event_ops import CSR, Events, csr_matvec, spike_compact
+from event_ops import CSR, ELL, Events, csr_matvec, spike_compact
 
 STORED = 24
 
 
 @st.composite
 def matrices(draw):
-    """Small integers in floats, so that sums are exact in any order; duplicates, unsorted, empty rows."""
+    """Small integers, so that sums are exact in any order; duplicates, unsorted, empty rows, padding."""
     rows, columns = 6, 4  # another shape would be compiled anew
     row = sorted(draw(st.lists(st.integers(0, rows - 1), min_size=STORED, max_size=STORED)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     indptr = np.searchsorted(row, np.arange(rows + 1))
     data = rng.integers(-4, 5, STORED).astype("f")
-    return CSR(data, rng.integers(0, columns, STORED), indptr, shape=(rows, columns))
+    ids = rng.integers(0, columns, STORED)
+    if draw(st.booleans()):
+        return CSR(data, ids, indptr, shape=(rows, columns))
+    padded = np.where(rng.random(STORED) < 0.2, rng.choice([-1, columns], STORED), ids)
+    return ELL(data.reshape(rows, -1), padded.reshape(rows, -1), shape=(rows, columns))
 
 
 def close(result, expected):
@@ -116,7 +120,8 @@ def test_one_weight_is_not_repeated_for_a_product():
     assert slope == 7
 
 
-def test_an_array_on_the_left_asks_the_matrix():
+@formats
+def test_an_array_on_the_left_asks_the_matrix(small):
     A, u = small(), np.array([1, 2], "f")
     for left in (u, jnp.asarray(u)):
         np.testing.assert_array_equal(left @ A, u @ DENSE)
@@ -126,24 +131,27 @@ def test_an_array_on_the_left_asks_the_matrix():
     np.testing.assert_array_equal(jax.vmap(lambda u: u @ A)(np.eye(2, dtype="f")), DENSE)
 
 
+@formats
 @pytest.mark.parametrize("planned", [False, True])
-def test_an_inactive_event_adds_nothing_whatever_its_weight(planned):
+def test_an_inactive_event_adds_nothing_whatever_its_weight(small, planned):
     A = small(data=np.array([np.inf, 1, np.nan], "f"))
     A = A.plan() if planned else A
     np.testing.assert_array_equal(A @ Events(np.array([False, True, False])), [1, 0])
     np.testing.assert_array_equal(Events(np.array([0.0, 0.0], "f")) @ A, [0, 0, 0])
 
 
+@formats
 @pytest.mark.parametrize("planned", [False, True])
-def test_events_as_spike_ids(planned):
+def test_events_as_spike_ids(small, planned):
     A = small().plan() if planned else small()
     ids, _ = spike_compact(np.array([True, False, True]), capacity=5)
     np.testing.assert_array_equal(A @ Events(ids, "ids"), DENSE[:, 0] + DENSE[:, 2])
     np.testing.assert_array_equal(Events(ids[:1], "ids") @ A, DENSE[0])
 
 
+@formats
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
-def test_weights_of_another_dtype(dtype):
+def test_weights_of_another_dtype(small, dtype):
     with jax.enable_x64(True):
         A = small().astype(dtype)
         assert A.dtype == dtype

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 from jax.experimental import sparse
-from small_matrix import DENSE, small
+from small_matrix import DENSE, formats, small
 
 import ffi_bridge
 from event_ops import CSR, Events
@@ -23,9 +23,10 @@ def _reference():
         yield
 
 
+@formats
 @pytest.mark.parametrize("planned", [False, True])
 @pytest.mark.parametrize("shape", [(5, 3, 2), (2, 4, 3, 1), (0, 3, 2), (2, 3, 0)])
-def test_axes_before_the_last_two_are_those_of_jnp_matmul(shape, planned):
+def test_axes_before_the_last_two_are_those_of_jnp_matmul(small, shape, planned):
     A = small().plan() if planned else small()
     X = RNG.integers(-4, 5, shape).astype("f")
     Y = X.mT
@@ -58,8 +59,9 @@ MEETINGS = [
 ]
 
 
+@formats
 @pytest.mark.parametrize(("weights", "other"), MEETINGS)
-def test_dtypes_are_promoted_as_jax_does(weights, other):
+def test_dtypes_are_promoted_as_jax_does(small, weights, other):
     with jax.enable_x64(True):
         A, D = small(data=np.array([2, 1, 3], weights)), jnp.asarray(DENSE, weights)
         x = jnp.asarray([1, 0, 1], other)
@@ -72,8 +74,9 @@ def test_dtypes_are_promoted_as_jax_does(weights, other):
                 product()
 
 
+@formats
 @pytest.mark.parametrize("planned", [False, True])
-def test_events_of_another_width_are_promoted(planned):
+def test_events_of_another_width_are_promoted(small, planned):
     A = small().plan() if planned else small()
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
         y = A @ Events(V.astype("float64"))
@@ -81,14 +84,16 @@ def test_events_of_another_width_are_promoted(planned):
         np.testing.assert_array_equal(y, DENSE @ V)
 
 
-def test_events_meet_weights_that_are_no_floats():
+@formats
+def test_events_meet_weights_that_are_no_floats(small):
     with jax.numpy_dtype_promotion("standard"):
         np.testing.assert_array_equal(small().astype(int) @ Events(V / 2), DENSE @ V / 2)
     with pytest.raises(TypeError, match="data has dtype complex64; expected float32 or float64"):
         small().astype("complex64") @ Events(V)
 
 
-def test_the_error_of_strict_promotion_names_events_for_bools():
+@formats
+def test_the_error_of_strict_promotion_names_events_for_bools(small):
     with pytest.raises(ValueError, match="dtype promotion") as caught:
         small() @ (V > 1)
     assert "A @ Events(x)" in caught.value.__notes__[0]

@@ -1,4 +1,4 @@
-"""STDP on a `CSR`: the rule of the operators, with its plan, in place, in a loop; rules for each synapse."""
+"""STDP on sparse matrices: the rule of the operators, with a plan, in place, in a loop, for each synapse."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ import pytest
 from jax.experimental import checkify
 from jax.test_util import check_grads
 
-from event_ops import CSR, Events, stdp_on_pre, trace_decay
+from event_ops import CSR, ELL, Events, stdp_on_pre, trace_decay
 
 PRE, POST = np.array([1, 0, 1, 0], bool), np.array([0, 1, 1], bool)
 X_PRE, X_POST = np.array([0.3, 8, 0.4, 9], "f"), np.array([0.1, 0.2, 9], "f")
@@ -19,6 +19,8 @@ FORMS = {
     "places": lambda: CSR.from_dense(DENSE).plan(weights=False),
     "transposed": lambda: CSR.from_dense(DENSE.T).plan().T,
     "transposed-places": lambda: CSR.from_dense(DENSE.T).plan(weights=False).T,
+    "ELL": lambda: ELL.from_dense(DENSE, per_row=2).plan(),
+    "ELL-transposed-places": lambda: ELL.from_dense(DENSE.T, per_row=4).plan(weights=False).T,
 }
 forms = pytest.mark.parametrize("form", FORMS)
 

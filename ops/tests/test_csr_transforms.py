@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.test_util import check_grads
-from small_matrix import DENSE, small
+from small_matrix import DENSE, formats, small
 
 import ffi_bridge
 from event_ops import CSR, Events
@@ -17,7 +17,8 @@ SPIKES = np.array([True, False, True])
 product = jax.jit(lambda A, v: A @ v)
 
 
-def test_two_equal_matrices_in_one_function():
+@formats
+def test_two_equal_matrices_in_one_function(small):
     np.testing.assert_array_equal(jax.jit(lambda A, B, v: A @ v + B @ v)(small(), small(), V), 2 * Y)
 
 
@@ -29,8 +30,9 @@ def test_a_matrix_built_inside_from_traced_arrays():
     np.testing.assert_array_equal(built @ Events(SPIKES), DENSE @ SPIKES)
 
 
+@formats
 @pytest.mark.parametrize("planned", [False, True])
-def test_one_matrix_closed_over_by_two_functions(planned):
+def test_one_matrix_closed_over_by_two_functions(small, planned):
     A = small().plan() if planned else small()
     first, second = jax.jit(lambda v: A @ Events(v)), jax.jit(lambda v: A @ Events(2 * v))
     for _ in range(2):
@@ -39,7 +41,8 @@ def test_one_matrix_closed_over_by_two_functions(planned):
     np.testing.assert_array_equal(A @ V, Y)
 
 
-def test_equal_structures_share_what_was_compiled():
+@formats
+def test_equal_structures_share_what_was_compiled(small):
     count = []
     f = jax.jit(lambda A: count.append(1) or A @ V)
     f(small()), f(2 * small()), f(jax.device_put(small()))
@@ -48,8 +51,9 @@ def test_equal_structures_share_what_was_compiled():
     assert len(count) == 2
 
 
+@formats
 @pytest.mark.parametrize("planned", [False, True])
-def test_carried_by_a_loop(planned):
+def test_carried_by_a_loop(small, planned):
     A = small().plan() if planned else small()
     last, totals = jax.jit(
         lambda A: jax.lax.scan(lambda A, _: (2 * A, (A @ Events(SPIKES)).sum()), A, None, length=3)
@@ -59,8 +63,9 @@ def test_carried_by_a_loop(planned):
     last.check()
 
 
+@formats
 @pytest.mark.parametrize("planned", [False, True])
-def test_vmap_over_weights_and_over_matrices(planned):
+def test_vmap_over_weights_and_over_matrices(small, planned):
     A = small().plan() if planned else small()
     weights = jnp.stack([A.data, 2 * A.data])
     np.testing.assert_array_equal(
@@ -115,7 +120,8 @@ def test_gradients_of_weights_through_a_plan(where, kind):
     np.testing.assert_array_equal(grad, total[np.array([2, 1, 0])])
 
 
-def test_second_derivatives_through_a_plan():
+@formats
+def test_second_derivatives_through_a_plan(small):
     # The rules are above the choice of a backend, and the reference has nothing to compile.
     with jax.enable_x64(True), ffi_bridge.use_backend("reference"):
         A = small().astype("float64").plan()
@@ -133,7 +139,8 @@ def test_second_derivatives_through_a_plan():
         np.testing.assert_allclose(tangent, A @ jnp.ones_like(x))
 
 
-def test_checkpoint_gives_the_same_gradient():
+@formats
+def test_checkpoint_gives_the_same_gradient(small):
     A = small().plan()
 
     def loss(w):
@@ -142,8 +149,9 @@ def test_checkpoint_gives_the_same_gradient():
     np.testing.assert_allclose(jax.grad(jax.checkpoint(loss))(A.data), jax.grad(loss)(A.data))
 
 
+@formats
 @pytest.mark.parametrize("planned", [False, True])
-def test_an_exported_function_takes_and_gives_matrices(planned):
+def test_an_exported_function_takes_and_gives_matrices(small, planned):
     pytest.importorskip("flatbuffers", reason="jax.export needs flatbuffers to serialise")
     A = small().plan() if planned else small()
     with ffi_bridge.use_backend("reference"):

@@ -1,12 +1,12 @@
-"""`flax.serialization` saves and restores a `CSR`, inside of other states too."""
+"""`flax.serialization` saves and restores a `CSR` or `ELL`, inside of other states too."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_matrix import DENSE, small
+from small_matrix import DENSE, small, small_ell
 
-from event_ops import CSR
+from event_ops import CSR, ELL
 
 serialization = pytest.importorskip("flax.serialization", reason="Flax is not installed")
 pytest.importorskip("event_ops.flax")
@@ -18,6 +18,7 @@ MATRICES = {
     "transposed": small().T,
     "one weight": small(data=2.0),
     "one weight, planned": small(data=2.0).plan(),
+    "ELL": small_ell().plan(),
     "a stack": jax.tree.map(lambda x: jnp.stack([x, x]), small()),
 }
 
@@ -32,7 +33,8 @@ def same(A, B):
 @pytest.mark.parametrize("name", MATRICES)
 def test_a_matrix_comes_back_as_it_was(name):
     A = MATRICES[name]
-    target = CSR(**OTHER, shape=A.shape) if A.shape == (2, 3) else CSR(**OTHER, shape=(2, 3)).T
+    other = ELL(0.0, np.zeros((2, 1), int), shape=(2, 3)) if name == "ELL" else CSR(**OTHER, shape=(2, 3))
+    target = other if A.shape == (2, 3) else other.T
     same(serialization.from_bytes(target, serialization.to_bytes(A)), A)
     same(serialization.from_state_dict(target, serialization.to_state_dict(A)), A)
     state = {"params": {"synapses": [A]}, "step": 3}

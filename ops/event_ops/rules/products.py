@@ -14,11 +14,18 @@ from event_ops.rules.linear_inputs import of_one_weight
 from ffi_bridge import XLACustomKernel, get_operator
 
 
-def fold_into(kernel: XLACustomKernel, matmat: str, *, transposed: bool) -> Callable[..., tuple[Any, int]]:
-    """Return the batching rule of `kernel(data, indices, indptr, x)`: one `matmat` if only x is mapped.
+def fold_into(
+    kernel: XLACustomKernel,
+    matmat: str,
+    *,
+    transposed: bool,
+    matrix_of: Callable[..., tuple[Any, ...]] = lambda *matrix: matrix,
+) -> Callable[..., tuple[Any, int]]:
+    """Return the batching rule of `kernel(*matrix, x)`: one `matmat` if only x is mapped.
 
     Entries are then read once for the whole batch, also in derivatives. Everything else is batched as if
-    there were no rule, and so is transpose=True unless `transposed`.
+    there were no rule, and so is transpose=True unless `transposed`. `matrix_of` makes the arguments of
+    matmat that stand for the matrix of those of the kernel.
     """
 
     def rule(
@@ -26,12 +33,12 @@ def fold_into(kernel: XLACustomKernel, matmat: str, *, transposed: bool) -> Call
     ) -> tuple[Any, int]:
         *matrix, x = args
         product, backend = get_operator(matmat), params["backend"]
-        foldable = axes[:3] == (None, None, None) and (transposed or not transpose)
+        foldable = all(axis is None for axis in axes[:-1]) and (transposed or not transpose)
         if not foldable or backend not in (None, *product.backend_names):
             return NotImplemented
-        columns = jnp.moveaxis(x, axes[3], 1)
+        columns = jnp.moveaxis(x, axes[-1], 1)
         wide = jax.ShapeDtypeStruct((outs.shape[0], columns.shape[1]), outs.dtype)
-        return product(*matrix, columns, outs=wide, transpose=transpose, **params), 1
+        return product(*matrix_of(*matrix), columns, outs=wide, transpose=transpose, **params), 1
 
     return rule
 

@@ -1,4 +1,4 @@
-"""Arithmetic that changes the weights of a CSR matrix and keeps its structure; ufuncs as operators."""
+"""Arithmetic that changes the weights of a matrix and keeps its structure; ufuncs as operators."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _OPERATORS = {
 def apply_ufunc(A: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """Apply the Python operator that a ufunc stands for, or raise TypeError if there is none."""
     if method != "__call__" or options or ufunc not in _OPERATORS:
+        kind = type(A).__name__
         raise TypeError(
-            f"np.{ufunc.__name__} ({', '.join([method, *options])}) is not an operator of CSR; change the "
-            "weights, A.with_data(f(A.data)), or use A.todense()"
+            f"np.{ufunc.__name__} ({', '.join([method, *options])}) is not an operator of {kind}; "
+            "change the weights, A.with_data(f(A.data)), or use A.todense()"
         )
     # JAX's arrays leave operators with types that they do not know to those types; NumPy's ask here again.
     known = (as_array(x) if isinstance(x, np.ndarray | np.generic) else x for x in inputs)
@@ -74,11 +75,22 @@ def _at_entries(A: Any, dense: jax.Array, fill: int) -> jax.Array:
             "a product of matrices is A @ B"
         )
     aligned = aligned.T if A.transposed else aligned
-    rows, columns = rows_of(A.indptr, A.nse), A.indices
+    _, columns, indptr = A._as_csr()
+    rows = rows_of(indptr, A.nse)
     # An axis of size 1 stands for every row or column, without being repeated in memory.
     rows = jnp.zeros_like(rows) if aligned.shape[0] == 1 else rows
     columns = jnp.zeros_like(columns) if aligned.shape[1] == 1 else columns
-    return dense_at(aligned, rows, columns, fill)
+    return dense_at(aligned, rows, columns, fill).reshape(A.indices.shape)
+
+
+def added(how: Callable[[Any, Any], Any], A: Any, B: Any) -> Any:
+    """Return A with the weights how(a, b); raise TypeError unless A and B are of one format and structure."""
+    kind = type(A).__name__
+    if not isinstance(B, type(A)):
+        return refuse(f"Adding anything but a matrix {kind} of the same structure to one", "A.todense() + x")
+    if not same_structure(A, B):
+        return refuse(f"A sum of {kind} matrices of different structure", "A.to_scipy() + B.to_scipy()")
+    return A.with_data(how(A.data, B.data))
 
 
 def same_structure(A: Any, B: Any) -> bool:
@@ -86,9 +98,10 @@ def same_structure(A: Any, B: Any) -> bool:
 
     Raise ValueError while tracing, unless the index arrays are the same objects.
     """
-    if (A.stored_shape, A.transposed) != (B.stored_shape, B.transposed):
+    if type(A) is not type(B) or (A.stored_shape, A.transposed) != (B.stored_shape, B.transposed):
         return False
-    return _same_array(A.indptr, B.indptr) and _same_array(A.indices, B.indices)
+    structures = zip(A._structure(), B._structure(), strict=True)
+    return all(_same_array(a, b) for a, b in structures)
 
 
 def _same_array(a: Any, b: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -97,18 +98,23 @@ def _parts_of_matrix(matrix: Any, validate: bool) -> Parts:
     return parts_of_dense(matrix, None)
 
 
-def text_of(A: Any) -> str:
-    """Return the text of a `CSR`, which may be a batch of matrices, or have leaves that are not arrays."""
+def text_of(A: Any, *, axes: int, per: str = "") -> str:
+    """Return the text of a matrix whose indices have so many axes, the last with the entries of `per`.
+
+    It may be a batch of matrices, or have leaves that are not arrays.
+    """
     rows, columns = A.shape
-    nse = getattr(A.indices, "shape", ("?",))[-1]
-    full = f" ({nse / (rows * columns):.2g} of all)" if isinstance(nse, int) and rows * columns else ""
-    sizes, pointers = (getattr(leaf, "shape", None) for leaf in (A.data, A.indptr))
-    batch = (pointers or ())[:-1] or (sizes or ())[:-1]
+    sizes, places = (getattr(leaf, "shape", None) for leaf in (A.data, A.indices))
+    entries = (places or "?")[-1]
+    dense = bool(places) and rows * columns
+    full = f" ({math.prod(places[-axes:]) / (rows * columns):.2g} of all)" if dense else ""
+    batch = (places or ())[:-axes] or (sizes or ())[:-axes]
     weights = "one weight, " if sizes == batch else ""
     notes = ", transposed" * A.transposed + ", planned" * (A.by_column is not None)
     notes += f", a batch of {batch}" if batch else ""
     data, indices = (str(getattr(leaf, "dtype", type(leaf).__name__)) for leaf in (A.data, A.indices))
-    return f"CSR({rows} x {columns}, {nse} entries{full}, {weights}{data}, indices {indices}{notes})"
+    text = f"{rows} x {columns}, {entries} entries{per}{full}, {weights}{data}, indices {indices}{notes}"
+    return f"{type(A).__name__}({text})"
 
 
 def _parts_of_csr(A: Any) -> Parts:

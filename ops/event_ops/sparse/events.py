@@ -17,7 +17,7 @@ from event_ops.sparse.pytree import register
 
 @dataclass(frozen=True, eq=False, init=False)
 class Events:
-    """`A @ Events(x)`, `Events(x) @ A`: the products of a `CSR` over the active elements of x.
+    """`A @ Events(x)`, `Events(x) @ A`: the products of a `CSR` or `ELL` over the active elements of x.
 
     Active is a bool that is True, which counts as 1, and a float that is not zero, which counts as its value;
     inactive elements contribute exactly 0, even where their weight is NaN. A pytree with one leaf.
@@ -63,7 +63,7 @@ class Events:
     __array__ = no_array("its array is events.values")
 
     def __matmul__(self, other: Any) -> Any:
-        """Refuse a dense matrix; `CSR` multiplies with events by its own methods."""
+        """Refuse a dense matrix; sparse matrices multiply with events by methods of their own."""
         return _refuse_dense(other, "transpose=True")
 
     def __rmatmul__(self, other: Any) -> Any:
@@ -80,7 +80,7 @@ def _refuse_dense(other: Any, orientation: str) -> Any:
     if isinstance(other, np.ndarray | jax.Array):
         raise TypeError(
             "the product of Events with a dense array is dense_event_matvec(weights, events, "
-            f"{orientation}); `@` is for a CSR"
+            f"{orientation}); `@` is for a CSR or ELL"
         )
     return NotImplemented
 

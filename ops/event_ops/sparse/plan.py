@@ -35,7 +35,7 @@ def by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> 
 
 def reweighted(plan: ByColumn, data: jax.Array) -> ByColumn:
     """Return the plan with a copy of the weights `data`, for which nothing is sorted."""
-    return plan._replace(weights=data[plan.permutation] if data.ndim else None)
+    return plan._replace(weights=data.reshape(-1)[plan.permutation] if data.ndim else None)
 
 
 def brought_up_to_date(plan: ByColumn | None, old: jax.Array, new: jax.Array) -> ByColumn | None:
@@ -68,9 +68,7 @@ def planned_event_product(
     shape: tuple[int, int],
     plan: ByColumn,
 ) -> jax.Array:
-    """Return A @ events from the columns of active events alone, or from all if the plan has no weights."""
-    if plan.weights is None and data.ndim:
-        return event_product(data, indices, indptr, events, shape)
+    """Return A @ events from the columns of active events alone; the plan has weights, or data is 0-d."""
     if plan.weights is None:
         return event_product(data, plan.indices, plan.indptr, events, (shape[1], shape[0]), transpose=True)
     return _planned(shape, data, events, indices, indptr, plan)

@@ -1,4 +1,4 @@
-"""STDP of a `CSR`: its weights change at the spikes of its rows or columns."""
+"""STDP of a sparse matrix: its weights change at the spikes of its rows or columns."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def stdp_on_pre(
     Args:
         spikes_pre: (rows,); bool, or the dtype of the weights.
         x_post: (columns,), the postsynaptic traces; dtype of the weights.
-        A_minus: a number, 0-d or (nse,), as `data` is ordered; >= 0, depression per unit of trace.
-        w_min: a number, 0-d or (nse,), lowest weight; -inf for none.
-        w_max: a number, 0-d or (nse,), highest weight, >= w_min; inf for none.
+        A_minus: a number, 0-d or one for each weight, as `data` is; >= 0, depression per unit of trace.
+        w_min: a number, 0-d or one for each, lowest weight; -inf for none.
+        w_max: a number, 0-d or one for each, highest weight, >= w_min; inf for none.
         backend: run on this one or not at all; default: choose.
 
     Raises:
@@ -67,9 +67,9 @@ def stdp_on_post(
     Args:
         spikes_post: (columns,); bool, or the dtype of the weights.
         x_pre: (rows,), the presynaptic traces; dtype of the weights.
-        A_plus: a number, 0-d or (nse,), as `data` is ordered; >= 0, potentiation per unit of trace.
-        w_min: a number, 0-d or (nse,), lowest weight; -inf for none.
-        w_max: a number, 0-d or (nse,), highest weight, >= w_min; inf for none.
+        A_plus: a number, 0-d or one for each weight, as `data` is; >= 0, potentiation per unit of trace.
+        w_min: a number, 0-d or one for each, lowest weight; -inf for none.
+        w_max: a number, 0-d or one for each, highest weight, >= w_min; inf for none.
         backend: run on this one or not at all; default: choose.
 
     Raises:
@@ -86,7 +86,7 @@ def _each_weight(A: Any) -> jax.Array:
     check_dtype("data", A.data, FLOATS)
     if not A.data.ndim:
         raise ValueError(
-            "data is one weight for all entries; expected (nse,), one that can change for each; "
+            "data is one weight for all entries; expected one for each, which can change; "
             "A.with_data(A.repeated_data())"
         )
     return A.data
@@ -102,12 +102,17 @@ def _ends(A: Any, axis: int, **given: Any) -> tuple[jax.Array, jax.Array]:
 
 
 def _moved(A: Any, by_column: bool, *arguments: Any, backend: str | None) -> Any:
-    outs = jax.ShapeDtypeStruct(A.data.shape, A.dtype)
     if by_column and A.by_column is None:
         raise ValueError(
             "the matrix has no plan, and these weights are found by the column they are stored in; "
             "make it once, in front of the loop: A = A.plan(weights=False)"
         )
+    data, *structure = A._as_csr()
+    if by_column:
+        structure = A.by_column[:3]
     kernel = along_columns if by_column else along_rows
-    structure = A.by_column[:3] if by_column else (A.indices, A.indptr)
-    return A.with_data(kernel(A.data, *structure, *arguments, outs=outs, backend=backend))
+    outs = jax.ShapeDtypeStruct(data.shape, data.dtype)
+    spikes, x, *rule = arguments
+    flat = [each.reshape(-1) if each.ndim else each for each in rule]
+    moved = kernel(data, *structure, spikes, x, *flat, outs=outs, backend=backend)
+    return A.with_data(moved.reshape(A.data.shape))

@@ -1,4 +1,4 @@
-"""Products of a `CSR` with arrays and events: check the operand, promote dtypes, call the operator."""
+"""Products of a sparse matrix: check the operand, promote dtypes, choose between a plan and none."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.catalog.csr_matmat.op import csr_matmat
-from event_ops.catalog.csr_matvec.op import csr_matvec
 from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.sparse.arithmetic import is_sparse
 from event_ops.sparse.events import Events
-from event_ops.sparse.plan import event_product, planned_event_product
+from event_ops.sparse.plan import planned_event_product
 
 
 def times(A: Any, x: Any) -> jax.Array:
-    """Return A @ x for a `CSR` A."""
+    """Return A @ x for a sparse A."""
     return _product(A, _operand(x, A.shape, left=False))
 
 
 def before(x: Any, A: Any) -> jax.Array:
-    """Return x @ A for a `CSR` A: the product with A.T, turned."""
+    """Return x @ A for a sparse A: the product with A.T, turned."""
     return _turned(_product(A.T, _turned(_operand(x, A.shape, left=True))))
 
 
@@ -38,9 +36,7 @@ def _product(A: Any, x: Any) -> jax.Array:
 
 
 def _array_product(A: Any, x: jax.Array) -> jax.Array:
-    data, x = promoted(A.data, x)
-    product = csr_matvec if x.ndim == 1 else csr_matmat
-    return product(data, A.indices, A.indptr, x, shape=A.stored_shape, transpose=A.transposed)
+    return A._product(*promoted(A.data, x))
 
 
 def _events_product(A: Any, events: Events) -> jax.Array:
@@ -48,10 +44,10 @@ def _events_product(A: Any, events: Events) -> jax.Array:
     if kind != A.dtype and kind in FLOATS and not jnp.iscomplexobj(A.data):
         _, values = promoted(A.data, events.values)
         return _events_product(A.astype(values.dtype), Events(values))
-    arrays = A.data, A.indices, A.indptr, events
-    if A.by_column and not A.transposed:
-        return planned_event_product(*arrays, A.stored_shape, A.by_column)
-    return event_product(*arrays, A.stored_shape, A.transposed)
+    plan = A.by_column
+    if plan is None or A.transposed or (plan.weights is None and A.data.ndim):
+        return A._event_product(events)
+    return planned_event_product(*A._as_csr(), events, A.stored_shape, plan)
 
 
 def _operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:

@@ -11,8 +11,9 @@ from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.checks.csr import check_events, check_operand, event_weights, matrix_shape
 from event_ops.checks.ell import check_ell
 from event_ops.checks.values import contract
+from event_ops.parts.reference.entries import ell_as_csr
 from event_ops.rules.linear_inputs import tangent_in
-from event_ops.rules.products import ell_transpose
+from event_ops.rules.products import ell_transpose, fold_into
 from ffi_bridge import XLACustomKernel
 
 
@@ -70,3 +71,4 @@ kernel.def_tags("sparse", "event-driven")
 define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, events
 kernel.def_transpose_rule(ell_transpose(kernel))
+kernel.def_batching_rule(fold_into(kernel, "csr_event_matmat", transposed=False, matrix_of=ell_as_csr))

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from event_ops.parts.reference.entries import ell_as_csr, starts_of
 from ffi_bridge import get_operator
 
 BACKEND = "numba_cuda"
@@ -46,10 +47,8 @@ def ell_in_fixed_order(csr_product: str) -> Callable[..., Any]:
             product = get_operator(csr_product)
 
             def call(data: Any, indices: Any, x: Any) -> Any:
-                indptr = _starts(indices.shape[0], indices.shape[1])
-                weights = data.reshape(-1) if data.ndim else data
                 static = params | {"deterministic": True, "backend": BACKEND}
-                return product(weights, indices.reshape(-1), indptr, x, **static)
+                return product(*ell_as_csr(data, indices), x, **static)
 
             return call
 
@@ -63,7 +62,7 @@ def summed_at_places(places: jax.Array, updates: jax.Array, outs: jax.ShapeDtype
     n = updates.shape[0]
     ones, shape = jnp.ones(n, updates.dtype), (n, outs.shape[0])
     static = {"shape": shape, "transpose": True, "deterministic": True, "backend": BACKEND}
-    return get_operator("csr_matmat")(ones, places, _starts(n, 1), updates, outs=outs, **static)
+    return get_operator("csr_matmat")(ones, places, starts_of(n, 1), updates, outs=outs, **static)
 
 
 def sorted_by_place(places: jax.Array, size: int) -> tuple[jax.Array, jax.Array]:
@@ -98,9 +97,3 @@ def _by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) ->
         jax.ShapeDtypeStruct((nse,), jnp.int64 if nse > _INT32 else jnp.int32),
     )
     return get_operator("csr_tocsc")(indices, indptr, outs=outs, shape=shape, backend=BACKEND)
-
-
-def _starts(rows: int, per_row: int) -> jax.Array:
-    """Return indptr for rows that have `per_row` entries each."""
-    kind = jnp.int64 if rows * per_row > _INT32 else jnp.int32
-    return jnp.arange(rows + 1, dtype=kind) * per_row

@@ -45,6 +45,18 @@ def sums_at(terms: jax.Array, ids: jax.Array, size: int) -> jax.Array:
     return zeros.at[inside(ids, size)].add(terms, mode="drop")
 
 
+def starts_of(rows: int, per_row: int) -> jax.Array:
+    """Return indptr for rows that have `per_row` entries each."""
+    kind = jnp.int64 if rows * per_row > jnp.iinfo(jnp.int32).max else jnp.int32
+    return jnp.arange(rows + 1, dtype=kind) * per_row
+
+
+def ell_as_csr(data: jax.Array, indices: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return (data, indices, indptr) of an ELLPACK matrix; a single weight stays 0-d."""
+    weights = data.reshape(-1) if data.ndim else data
+    return weights, indices.reshape(-1), starts_of(*indices.shape)
+
+
 def along(data: jax.Array, x: jax.Array) -> jax.Array:
     """Return the weights in a shape that multiplies `x`, one row per entry; a single weight stays 0-d."""
     return data.reshape(data.shape + (1,) * (x.ndim - data.ndim)) if data.ndim else data

@@ -1,0 +1,213 @@
+"""`Matrix`: what sparse matrices of every format are: a pytree with products, arithmetic and a transpose."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from event_ops.checks.arrays import as_array
+from event_ops.checks.csr import event_weights
+from event_ops.sparse import arithmetic, convert, plasticity, products
+from event_ops.sparse.events import Events
+from event_ops.sparse.plan import ByColumn, brought_up_to_date, by_column, reweighted
+from event_ops.sparse.pytree import register
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Matrix:
+    """A sparse matrix, of which a format adds how its entries are stored.
+
+    A format has the methods that raise NotImplementedError here, and an `__init__` of its own.
+    """
+
+    data: jax.Array
+    indices: jax.Array
+    by_column: ByColumn | None
+    stored_shape: tuple[int, int]
+    transposed: bool
+    ndim: ClassVar[int] = 2
+    """2, as of any matrix."""
+
+    def _structure(self) -> tuple[jax.Array, ...]:
+        """Return the arrays that say where entries are."""
+        raise NotImplementedError
+
+    def _as_csr(self) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Return (data, indices, indptr) of the same entries in the same order."""
+        raise NotImplementedError
+
+    def _check(self, data: jax.Array) -> None:
+        """Raise unless these weights fit the structure, as far as shapes and dtypes tell."""
+        raise NotImplementedError
+
+    def _product(self, data: jax.Array, x: jax.Array) -> jax.Array:
+        """Return A @ x for a vector or matrix x of the dtype of `data`, a weight for each entry or for all."""
+        raise NotImplementedError
+
+    def _event_product(self, events: Events) -> jax.Array:
+        """Return A @ events, for bools or numbers of the dtype of the weights, without a plan."""
+        raise NotImplementedError
+
+    def _stored_dense(self) -> jax.Array:
+        """Return a dense array of `stored_shape`."""
+        raise NotImplementedError
+
+    def _changed(self, **changes: Any) -> Self:
+        new = object.__new__(type(self))
+        vars(new).update(vars(self) | changes)
+        return new
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        rows, columns = self.stored_shape
+        return (columns, rows) if self.transposed else (rows, columns)
+
+    @property
+    def nse(self) -> int:
+        """The number of stored entries."""
+        raise NotImplementedError
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored entries, stored zeros included: SciPy's name for `nse`."""
+        return self.nse
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the weights."""
+        return self.data.dtype
+
+    @property
+    def T(self) -> Self:
+        """The transpose: the same arrays, read with rows and columns swapped."""
+        return self._changed(transposed=not self.transposed)
+
+    def with_data(self, data: ArrayLike) -> Self:
+        """Return the matrix with other weights, one for each entry or one for all, and its plan updated."""
+        weights = event_weights(data, self.indices, self.dtype)
+        self._check(weights)
+        plan = brought_up_to_date(self.by_column, self.data, weights)
+        return self._changed(data=weights, by_column=plan)
+
+    def astype(self, dtype: Any) -> Self:
+        """Return the matrix with weights of another dtype."""
+        return self.with_data(self.data.astype(dtype))
+
+    def plan(self, *, weights: bool = True) -> Self:
+        """Return the matrix with its entries stored by column too, so that `A @ Events(x)` follows events.
+
+        Without a plan, that product looks at every entry; `Events(x) @ A` never does. A plan costs one sort
+        and twice the memory; `with_data` needs no further sort. Change planned weights by with_data, not leaf
+        by leaf: the gradient with respect to the whole pytree is in the leaf `data` alone. A plan with
+        weights=False stores only where the entries are: for `stdp_on_post` at each step of a loop, which then
+        has no copy of the weights to update; `A @ Events(x)` looks at every entry again.
+        """
+        _, indices, indptr = self._as_csr()
+        plan = by_column(indices, indptr, self.stored_shape)
+        return self._changed(by_column=reweighted(plan, self.data) if weights else plan)
+
+    def todense(self) -> jax.Array:
+        """Return a dense array; duplicate entries add up."""
+        D = self._stored_dense()
+        return D.T if self.transposed else D
+
+    # SciPy's name for it; the array is a JAX array.
+    toarray = todense
+
+    def to_scipy(self) -> Any:
+        """Return a `scipy.sparse.csr_array`."""
+        return convert.scipy_of(self)
+
+    def to_bcsr(self) -> Any:
+        """Return a `jax.experimental.sparse.BCSR`."""
+        return convert.bcsr_of(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads."""
+        convert.write_file(path, self)
+
+    def same_structure(self, other: Self) -> bool:
+        """Return whether entry k is in the same row and column in both matrices, for every k.
+
+        Raise ValueError while tracing, unless the index arrays are the same objects.
+        """
+        return arithmetic.same_structure(self, other)
+
+    def repeated_data(self) -> jax.Array:
+        """Return the weights, one for each entry."""
+        return self.data if self.data.ndim else jnp.broadcast_to(self.data, self.indices.shape)
+
+    stdp_on_pre = plasticity.stdp_on_pre
+    stdp_on_post = plasticity.stdp_on_post
+
+    # NumPy's operators and ufuncs call this; JAX's arrays leave their operators to those below.
+    __array_ufunc__ = arithmetic.apply_ufunc
+    __array__ = arithmetic.no_array(
+        "use A.todense() for a dense array, A.to_scipy() for a product with a sparse matrix, and A @ x for "
+        "np.dot(A, x)"
+    )
+
+    def __matmul__(self, other: Any) -> jax.Array:
+        return products.times(self, other)
+
+    def __rmatmul__(self, other: Any) -> jax.Array:
+        return products.before(other, self)
+
+    def dot(self, other: Any) -> jax.Array:
+        """Return A @ other: SciPy's name for it."""
+        return self @ other
+
+    def matvec(self, x: Any) -> jax.Array:
+        """Return A @ x, for functions of SciPy or JAX that take a matrix as its products."""
+        return self @ x
+
+    def rmatvec(self, x: Any) -> jax.Array:
+        """Return A.T.conj() @ x, as SciPy's `LinearOperator` does."""
+        return jnp.conj(self.T @ jnp.conj(as_array(x)))
+
+    def __mul__(self, x: ArrayLike) -> Self:
+        return arithmetic.scaled(operator.mul, self, x, fill=0)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, x: ArrayLike) -> Self:
+        return arithmetic.scaled(operator.truediv, self, x, fill=1)
+
+    def __neg__(self) -> Self:
+        return self.with_data(-self.data)
+
+    def __abs__(self) -> Self:
+        weights = arithmetic.without_sign(*self._as_csr())
+        return self.with_data(weights.reshape(self.data.shape))
+
+    def __add__(self, other: Self) -> Self:
+        return arithmetic.added(operator.add, self, other)
+
+    def __sub__(self, other: Self) -> Self:
+        return arithmetic.added(operator.sub, self, other)
+
+
+def register_format(kind: type[Matrix], leaves: Sequence[str], name: str) -> None:
+    """Register a format as a pytree with these leaves, which exported programs call `name`."""
+    register(
+        kind,
+        leaves,
+        ("stored_shape", "transposed"),
+        name,
+        write=lambda static: json.dumps(static).encode(),
+        read=_read,
+    )
+
+
+def _read(text: bytes) -> tuple[Any, ...]:
+    shape, transposed = json.loads(text)
+    return tuple(shape), transposed
