@@ -51,6 +51,7 @@ def made() -> dict[str, Callable[..., Any]]:
         "expsyn_step": lambda **how: eo.expsyn_step(g, *csr, spikes, shape=SHAPE, tau=5.0, dt=0.1, **how),
         "csr_todense": lambda **how: eo.csr_todense(data, *duplicates, shape=(1, 1), **how),
         "dense_event_matvec": lambda **how: eo.dense_event_matvec(weights, events, **how),
+        "dense_event_matmat": lambda **how: eo.dense_event_matmat(weights, events[:, None], **how),
         "scatter_add": lambda **how: eo.scatter_add(jnp.ones(2, jnp.float32), *same_places, **how),
         "scatter_mul": lambda **how: eo.scatter_mul(jnp.ones(2, jnp.float32), same_places[0], factors, **how),
         "segment_sum": lambda **how: eo.segment_sum(v, jnp.zeros(ROWS, jnp.int32), 2, **how),

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.promise(10)
 
 RUNS = 20
 SORTED = 3  # runs where entries are sorted, which takes seconds in Python; on a GPU they are RUNS, too
-WITHOUT_SORT = ("csr_todense", "dense_event_matvec")
+WITHOUT_SORT = ("csr_todense", "dense_event_matmat", "dense_event_matvec")
 # The others sort in the same way, or are made of these.
 OF_EVERY_KIND = ("csr_matvec", *WITHOUT_SORT)
 EMULATED_CALLS = [

@@ -92,6 +92,7 @@ def test_event_product_by_rows_counts_every_index_and_the_weights_that_events_me
 def test_traffic_of_other_layouts():
     flags = np.array([True, False])
     assert moved("dense_event_matvec", np.ones((3, 2), F4), flags) == 3 * 4 + 2 + 3 * 4
+    assert moved("dense_event_matmat", np.ones((3, 2), F4), flags[:, None]) == 3 * 4 + 2 + 3 * 4
     assert moved("read_slot", np.ones((9, 5), F4), np.int32(0)) == 3 * 5 * 4
     assert moved("trace_decay", np.ones(2, F4), flags, tau=5.0, dt=0.1) == 8 + 2 + 8
     rule = {"shape": (3, 4), "A_minus": 0.1, "w_min": 0.0, "w_max": 1.0}

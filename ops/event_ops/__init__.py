@@ -14,6 +14,7 @@ from event_ops.catalog.csr_matvec.op import csr_matvec as csr_matvec
 from event_ops.catalog.csr_sddmm.op import csr_sddmm as csr_sddmm
 from event_ops.catalog.csr_tocsc.op import csr_tocsc as csr_tocsc
 from event_ops.catalog.csr_todense.op import csr_todense as csr_todense
+from event_ops.catalog.dense_event_matmat.op import dense_event_matmat as dense_event_matmat
 from event_ops.catalog.dense_event_matvec.op import dense_event_matvec as dense_event_matvec
 from event_ops.catalog.ell_event_matvec.op import ell_event_matvec as ell_event_matvec
 from event_ops.catalog.ell_matvec.op import ell_matvec as ell_matvec

@@ -85,6 +85,7 @@ OFFERS: Final = {
     "csr_matvec": _PRODUCTS,
     "csr_sddmm": {"JAX BCOO sampled": _sampled},
     "csr_todense": {"JAX BCSR": _dense_form},
+    "dense_event_matmat": {"jnp dense": _dense},
     "dense_event_matvec": {"jnp dense": _dense},
     **{f"scatter_{how}": {f"jnp .at[].{how}": partial(_scatter, how)} for how in _SCATTERS},
     **{f"segment_{how}": {f"jax.ops.segment_{how}": partial(_segments, how)} for how in _REDUCTIONS},

@@ -13,6 +13,7 @@ from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_rank, check_same_dtype
 from event_ops.checks.csr import check_operand
 from event_ops.rules.linear_inputs import tangent_in
+from event_ops.rules.products import fold_into
 from ffi_bridge import XLACustomKernel
 
 
@@ -64,6 +65,7 @@ kernel = XLACustomKernel("dense_event_matvec")
 kernel.def_tags("dense", "event-driven")
 define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
+kernel.def_batching_rule(fold_into(kernel, "dense_event_matmat", transposed=True))
 
 
 @kernel.def_transpose_rule

@@ -101,6 +101,15 @@ def listed_ids(events: Any) -> Any:
     return ids[: active_ids(flags_of(events), ids)]
 
 
+@njit
+def ids_by_row(events: Any) -> Any:
+    """Return the ids of the active events in each row, row after row, and where those of each row begin."""
+    ids, ends = np.empty(events.size, np.uint32), np.zeros(events.shape[0] + 1, np.int64)
+    for row in range(events.shape[0]):
+        ends[row + 1] = ends[row] + np.int64(active_ids(flags_of(events[row]), ids[ends[row] :]))
+    return ids, ends
+
+
 def ids_of(events: Any, size: Any) -> Any:
     """Return the ids of active events, of `size` flags, numbers or bits (uint32) or of spike ids (int32)."""
     if events.dtype == np.int32:

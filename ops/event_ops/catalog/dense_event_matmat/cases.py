@@ -1,0 +1,80 @@
+"""Cases of `dense_event_matmat`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases.draw import Draw, Shape, drawn
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(0, sums=True)
+
+WEIGHTS, EVENTS = 0, 1
+
+
+@drawn
+def _random(
+    draw: Draw,
+    shape: Shape,
+    n: int,
+    rate: float,
+    transpose: bool,
+    events: str = "bool",
+    poisoned: bool = False,
+) -> Arguments:
+    """Return random arrays; `poisoned`: weights that meet no active event are NaN or inf."""
+    weights = draw.numbers(shape)
+    size = shape[0] if transpose else shape[1]
+    active = draw.events(size * n, rate, events).reshape(size, n)
+    if poisoned:
+        meets, silent = (weights if transpose else weights.T), ~active.any(axis=1)
+        meets[silent] = np.nan
+        meets[silent, ::2] = np.inf
+    return (weights, active), {"transpose": transpose}
+
+
+CASES = (
+    Case("random", _random((17, 23), 5, 0.4, False), differentiable=(WEIGHTS,), tolerance=20),
+    Case(
+        "random-transposed-float",
+        _random((17, 23), 9, 0.4, True, "float"),
+        differentiable=(WEIGHTS, EVENTS),
+        tolerance=20,
+    ),
+    Case("random-transposed", _random((7, 5), 3, 0.4, True), differentiable=(WEIGHTS,), tolerance=20),
+    Case(
+        "few-float",
+        _random((9, 60), 35, 0.04, False, "float"),
+        differentiable=(WEIGHTS, EVENTS),
+        tolerance=20,
+    ),
+    Case("poisoned", _random((11, 40), 3, 0.2, False, poisoned=True), tolerance=20),
+    Case("poisoned-transposed", _random((40, 11), 3, 0.2, True, poisoned=True), tolerance=20),
+    Case("no-columns", _random((4, 0), 3, 1, False)),
+    Case("no-vectors", _random((4, 5), 0, 1, True)),
+    Case("threads-transposed", _random((300, 250), 3, 0.7, True), tolerance=200, note="sums of 200 terms"),
+    Case("threads", _random((300, 250), 3, 0.7, False), tolerance=200, note="sums of 175 terms"),
+    *(
+        benchmark(
+            f"{size}-n{n}-{rate:.0%}{'-transposed' * transpose}",
+            _random((size, size), n, rate, transpose),
+            tolerance=200,
+        )
+        for size, n, rate in ((400, 16, 0.01), (4000, 32, 0.01), (4000, 32, 0.1))
+        for transpose in (True, False)
+    ),
+)
+
+_W = np.ones((2, 3), np.float32)
+_wrong = changes_to({"weights": _W, "events": np.ones((3, 4), bool)})
+
+MISTAKES = (
+    Mistake("half", _wrong(weights=_W.astype(np.float16)), TypeError, "weights has dtype float16"),
+    Mistake("integer-events", _wrong(events=np.ones((3, 4), np.int32)), TypeError, "events has dtype int32"),
+    Mistake("mixed", _wrong(events=np.ones((3, 4), np.float16)), TypeError, "events has dtype float16"),
+    Mistake("flat", _wrong(weights=_W[0]), ValueError, "weights has 1 dimensions"),
+    Mistake("vector", _wrong(events=np.ones(3, bool)), ValueError, "events has 1 dim.*call the matvec"),
+    Mistake("orientation", _wrong(events=np.ones((2, 4), bool)), ValueError, "it fits transpose=True"),
+    Mistake("short", _wrong(events=np.ones((4, 2), bool), transpose=True), ValueError, "one row per row"),
+)

@@ -1,0 +1,77 @@
+"""The operator `dense_event_matmat`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.interpreters import ad
+from jax.typing import ArrayLike
+
+from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_rank
+from event_ops.checks.csr import check_events, check_operand
+from event_ops.rules.linear_inputs import tangent_in
+from ffi_bridge import XLACustomKernel
+
+
+def dense_event_matmat(
+    weights: ArrayLike,
+    events: ArrayLike,
+    *,
+    transpose: bool = False,
+    deterministic: bool = False,
+    backend: str | None = None,
+) -> jax.Array:
+    """`Y = W @ events`, or `Y = W.T @ events`, over active events: bools that are True, floats not zero.
+
+    Each column of `events` is a vector of events as `dense_event_matvec` takes it; `vmap` over such vectors
+    becomes this. An active bool event counts as 1, a float one as its value. An inactive event contributes
+    exactly 0, even where its weight is NaN or infinite. With transpose=True (rows are presynaptic neurons)
+    the weights of an event lie side by side, which is the faster layout. Differentiable in weights and in
+    float events, at inactive ones too.
+
+    Args:
+        weights: (rows, columns); float32 or float64.
+        events: (columns, n), or (rows, n) with transpose=True; bool, or the dtype of weights.
+        transpose: multiply with W.T.
+        deterministic: the same bits at every call, also on a GPU: a sum is not split between blocks there.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        Y: (rows, n), or (columns, n) with transpose=True; dtype of weights; the sums' order is open unless
+            deterministic.
+
+    Raises:
+        TypeError: a dtype that is not taken, or float events of another dtype than weights.
+        ValueError: weights or events is not 2-d, or events does not fit weights.
+    """
+    weights, events = as_array(weights), as_array(events)
+    check_dtype("weights", weights, FLOATS)
+    check_rank("weights", weights, 2, "(rows, columns)")
+    check_operand("events", events, weights.shape, transpose, rank=2)
+    check_events("events", events, weights)
+    outs = jax.ShapeDtypeStruct((weights.shape[1 if transpose else 0], events.shape[1]), weights.dtype)
+    static = {"transpose": bool(transpose), "deterministic": bool(deterministic)}
+    return kernel(weights, events, outs=outs, backend=backend, **static)
+
+
+kernel = XLACustomKernel("dense_event_matmat")
+kernel.def_tags("dense", "event-driven")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
+
+
+@kernel.def_transpose_rule
+def _transpose(ct: Any, weights: Any, events: Any, *, outs: Any, transpose: bool, **params: Any) -> list[Any]:
+    if ad.is_undefined_primal(events):
+        back = jax.ShapeDtypeStruct(events.aval.shape, events.aval.dtype)
+        return [None, kernel(weights, ct, outs=back, transpose=not transpose, **params)]
+    if events.dtype == bool:
+        back = jax.ShapeDtypeStruct((ct.shape[0], events.shape[0]), ct.dtype)
+        terms = kernel(ct, events.T, outs=back, transpose=False, **params)
+    else:
+        # Nothing is hidden where an event is 0: there, too, this product has a derivative in the event.
+        terms = jnp.matmul(ct, events.T, precision=jax.lax.Precision.HIGHEST)
+    return [terms.T if transpose else terms, None]
