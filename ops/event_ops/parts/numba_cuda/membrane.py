@@ -1,7 +1,8 @@
-"""One step of a membrane with a threshold, a reset and a refractory time."""
+"""One step of a membrane with a threshold, a reset and a refractory time, and how conductances move it."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from numba import cuda
@@ -32,3 +33,11 @@ def step_membrane(
     V_inf = at(E_L, i) + at(I_syn, i)
     free = V_inf + (V[i] - V_inf) * at(decay, i) + at(jump, i)
     return fire(V, held_for, free, threshold, V_reset, t_ref, dt, i)
+
+
+@cuda.jit(device=True)
+def relax(V: Any, g_ex: Any, g_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any, rate: Any) -> Any:
+    """Return where conductances of a step move V: see parts/reference/membrane.py."""
+    total = g_L + g_ex + g_in
+    V_inf = (leak + g_ex * E_ex + g_in * E_in) / total
+    return V_inf + (V - V_inf) * math.exp(-rate * total)

@@ -22,6 +22,14 @@ def decay_factor(tau: Any, dt: Any, dtype: Any) -> jax.Array:
     return jnp.exp(-jnp.asarray(dt, dtype) / jnp.asarray(tau, dtype))
 
 
+def decay_mean(tau: Any, dt: Any, dtype: Any) -> jax.Array:
+    """(1 - exp(-dt / tau)) * tau / dt: the mean of exp(-t / tau) over a step, from t = 0 on."""
+    known = is_constant(tau) and is_constant(dt)
+    xp, kind = (np, float) if known else (jnp, dtype)
+    steps = xp.asarray(dt, kind) / xp.asarray(tau, kind)
+    return jnp.asarray(-xp.expm1(-steps) / steps, dtype)
+
+
 def membrane_decay(tau_m: Any, dt: Any, dtype: Any, method: str) -> jax.Array:
     """Return the factor of V - V_inf over one step, which makes the two methods one formula."""
     if method == "exact":

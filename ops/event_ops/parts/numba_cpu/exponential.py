@@ -1,0 +1,88 @@
+"""exp for loops that are to vectorise, which a call into the mathematical library keeps from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import overload
+
+from event_ops.parts.numba_cpu.jit import instruction, njit
+from ffi_bridge.numba_cpu.internals import as_dtype
+
+_LN2_TAIL: Final = 2.3190468138462996e-17  # ln(2) - math.log(2)
+
+
+def _round_to(dtype: Any) -> Any:
+    """Return a number whose sum with another one has the nearest integer of that in its lowest bits."""
+    return dtype(1.5 * 2 ** np.finfo(dtype).nmant)
+
+
+def _scale(rounded: Any) -> Any:
+    dtype = type(rounded)
+    return np.ldexp(dtype(1), int(rounded - _round_to(dtype)))
+
+
+@instruction(_scale)
+def scale(context: Any, rounded: Any) -> Any:
+    """Return 2**k, where `rounded` is the sum of k and `_round_to`."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        info = np.finfo(as_dtype(rounded))
+        word = ir.IntType(info.bits)
+        exponent = builder.shl(builder.bitcast(arguments[0], word), word(info.nmant))
+        of_one = word(info.maxexp - 1 << info.nmant)
+        return builder.bitcast(builder.add(exponent, of_one), context.get_value_type(rounded))
+
+    return (rounded(rounded), emit) if isinstance(rounded, types.Float) else None
+
+
+def _exp_of(dtype: Any, kept: int, degree: int) -> Callable[[Any], Any]:
+    """Return exp for a float type: exp(x) = 2**k * exp(x - k * ln(2)), the latter by its Taylor series.
+
+    Of ln(2), the first `kept` bits have exact products with every k.
+    """
+    info, shift = np.finfo(dtype), _round_to(dtype)
+    high = round(math.log(2) * 2**kept) / 2**kept
+    low, high, per_ln2 = dtype(math.log(2) - high + _LN2_TAIL), dtype(high), dtype(1 / math.log(2))
+    lowest, highest = dtype(math.log(info.tiny)), dtype(math.log(info.max))
+    zero, infinite = dtype(0), dtype(np.inf)
+    first, *rest = (dtype(1 / math.factorial(n)) for n in range(degree, -1, -1))
+    coefficients = tuple(rest)
+
+    # Sums in the order in which they are written, unlike in the kernels: otherwise nothing would be rounded.
+    @njit(fastmath={"contract"})
+    def exp(x: Any) -> Any:
+        inside = lowest if x < lowest else (highest if x > highest else x)
+        rounded = inside * per_ln2 + shift
+        k = rounded - shift
+        near = (inside - k * high) - k * low
+        series = first
+        for coefficient in coefficients:
+            series = series * near + coefficient
+        result = series * scale(rounded)
+        return zero if x < lowest else (infinite if x > highest else result)
+
+    return exp
+
+
+# The next term of the series, where |x| <= ln(2) / 2, is less than a tenth of a unit in the last place.
+_EXP: Final = {
+    types.float32: _exp_of(np.float32, 12, 7),
+    types.float64: _exp_of(np.float64, 32, 13),
+}
+
+
+def exp(x: Any) -> Any:
+    """Return e**x: 0 where that is below the normal numbers, and NaN for NaN."""
+    return np.exp(x)
+
+
+@overload(exp, strict=False)
+def _exp(x: Any) -> Any:
+    function = _EXP[x]
+    return lambda x: function(x)

@@ -1,0 +1,58 @@
+"""Neurons whose equations no formula solves: a step of the catalog, and the slopes that it integrates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from event_ops import lif_cond_exp_step
+from event_ops.catalog.lif_cond_exp_step.cases import COBA
+from event_ops.discover import operators
+
+_KERNELS = {operator.name: operator.kernel for operator in operators()}
+
+
+class Model(NamedTuple):
+    """step(*state, **constants), V_m first; slope(t, y, **constants), where y is all of it but refractory."""
+
+    step: Callable[..., Any]
+    slope: Callable[..., list[Any]]
+    start: dict[str, float]
+    constants: dict[str, Any]
+    order: int
+
+    def moving(self) -> list[float]:
+        """What of the state has a slope."""
+        return [value for name, value in self.start.items() if name != "refractory"]
+
+
+def synapses(V, g_ex, g_in, *, E_ex, E_in, tau_syn_ex, tau_syn_in, **_):
+    """The current of both conductances, and their slopes."""
+    return g_ex * (E_ex - V) + g_in * (E_in - V), -g_ex / tau_syn_ex, -g_in / tau_syn_in
+
+
+def lif_cond_exp(t, y, *, E_L, g_L, C_m, I_e, **constants):
+    V, *g = y
+    current, *slopes = synapses(V, *g, **constants)
+    return [(g_L * (E_L - V) + current + I_e) / C_m, *slopes]
+
+
+MODELS = {
+    "lif_cond_exp_step": Model(
+        lif_cond_exp_step,
+        lif_cond_exp,
+        {"V_m": -70.0, "refractory": 0.0, "g_ex": 60.0, "g_in": 40.0},
+        COBA | {"I_e": 160.0},
+        2,
+    ),
+}
+
+
+def each_model(*names: str) -> pytest.MarkDecorator:
+    """A test for each backend of each of the models, or of all."""
+    cells = [
+        (name, backend) for name in names or MODELS for backend in _KERNELS[name].available_backends("cpu")
+    ]
+    return pytest.mark.parametrize(("name", "backend"), cells)
