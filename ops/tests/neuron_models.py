@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import pytest
 
-from event_ops import lif_cond_exp_step
+from event_ops import izhikevich_step, lif_cond_exp_step
+from event_ops.catalog.izhikevich_step.cases import REGULAR_SPIKING
 from event_ops.catalog.lif_cond_exp_step.cases import COBA
 from event_ops.discover import operators
 
@@ -17,6 +19,7 @@ _KERNELS = {operator.name: operator.kernel for operator in operators()}
 class Model(NamedTuple):
     """step(*state, **constants), V_m first; slope(t, y, **constants), where y is all of it but refractory."""
 
+    operator: str
     step: Callable[..., Any]
     slope: Callable[..., list[Any]]
     start: dict[str, float]
@@ -39,8 +42,26 @@ def lif_cond_exp(t, y, *, E_L, g_L, C_m, I_e, **constants):
     return [(g_L * (E_L - V) + current + I_e) / C_m, *slopes]
 
 
+def izhikevich(t, y, *, a, b, I_syn, **_):
+    V, U = y
+    return [0.04 * V * V + 5 * V + 140 - U + I_syn, a * (b * V - U)]
+
+
+def izhikevich_model(method):
+    def step(V_m, U_m, *, I_syn, **constants):
+        return izhikevich_step(V_m, U_m, jnp.asarray(I_syn, V_m.dtype), method=method, **constants)
+
+    start = {"V_m": -60.0, "U_m": -11.0}
+    return Model(
+        "izhikevich_step", step, izhikevich, start, REGULAR_SPIKING | {"I_syn": 2.0, "V_th": 30.0}, 1
+    )
+
+
 MODELS = {
-    "lif_cond_exp_step": Model(
+    "izhikevich-euler": izhikevich_model("euler"),
+    "izhikevich-published": izhikevich_model("published"),
+    "lif_cond_exp": Model(
+        "lif_cond_exp_step",
         lif_cond_exp_step,
         lif_cond_exp,
         {"V_m": -70.0, "refractory": 0.0, "g_ex": 60.0, "g_in": 40.0},
@@ -53,6 +74,8 @@ MODELS = {
 def each_model(*names: str) -> pytest.MarkDecorator:
     """A test for each backend of each of the models, or of all."""
     cells = [
-        (name, backend) for name in names or MODELS for backend in _KERNELS[name].available_backends("cpu")
+        (name, backend)
+        for name in names or MODELS
+        for backend in _KERNELS[MODELS[name].operator].available_backends("cpu")
     ]
     return pytest.mark.parametrize(("name", "backend"), cells)

@@ -62,7 +62,7 @@ def spike_steps(model, steps):
         y = solve_ivp(held, (free.t[-1], t), after, **TIGHT).y[:, -1]
 
 
-@each_model("lif_cond_exp_step")
+@each_model("lif_cond_exp")
 def test_spikes_fall_on_the_steps_of_the_exact_solution(name, backend):
     wanted = spike_steps(MODELS[name], 3000)
     assert len(wanted) > 5

@@ -74,7 +74,9 @@ def test_a_surrogate_changes_the_spikes_dtype_and_nothing_else(operator, backend
     trial.kwargs["surrogate"] = None
     *expected, flags = trial.f(*trial.args)
     assert flags.dtype == bool and spikes.dtype == np.float32 and flags.any() and not flags.all()
-    assert_same((*state, spikes), (*expected, flags.astype("f")), 0.0)
+    np.testing.assert_array_equal(spikes, flags)
+    # XLA contracts other products and sums where it fuses other outputs.
+    assert_same(state, expected, 2e-7 if backend == "reference" else 0.0)
 
 
 def both_modes(f, *xs):

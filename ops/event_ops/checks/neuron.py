@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -12,10 +13,10 @@ from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check
 METHODS = ("exact", "euler")
 
 
-def check_method(method: str) -> None:
+def check_method(method: str, methods: Sequence[str] = METHODS) -> None:
     """Raise ValueError unless `method` names one of the integration methods."""
-    if method not in METHODS:
-        raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, METHODS))}")
+    if method not in methods:
+        raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, methods))}")
 
 
 def check_state(V_m: jax.Array, **others: jax.Array) -> None:

@@ -1,0 +1,1 @@
+"""The operator `izhikevich_step`: see op.py for what it computes, reference.py for its definition."""
