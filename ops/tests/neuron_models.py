@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import pytest
 
-from event_ops import izhikevich_step, lif_cond_exp_step
+from event_ops import adex_step, izhikevich_step, lif_cond_exp_step
+from event_ops.catalog.adex_step.cases import ADAPTIVE
 from event_ops.catalog.izhikevich_step.cases import REGULAR_SPIKING
 from event_ops.catalog.lif_cond_exp_step.cases import COBA
 from event_ops.discover import operators
@@ -17,7 +19,10 @@ _KERNELS = {operator.name: operator.kernel for operator in operators()}
 
 
 class Model(NamedTuple):
-    """step(*state, **constants), V_m first; slope(t, y, **constants), where y is all of it but refractory."""
+    """step(*state, **constants), V_m first; slope(t, y, **constants), where y is all of it but refractory.
+
+    threshold: the name of what V passes in a spike. silent: changes of the constants with which none occurs.
+    """
 
     operator: str
     step: Callable[..., Any]
@@ -25,6 +30,8 @@ class Model(NamedTuple):
     start: dict[str, float]
     constants: dict[str, Any]
     order: int
+    threshold: str = "V_th"
+    silent: dict[str, Any] = {"V_th": 1e9}  # noqa: RUF012
 
     def moving(self) -> list[float]:
         """What of the state has a slope."""
@@ -57,7 +64,25 @@ def izhikevich_model(method):
     )
 
 
+def adex(t, y, *, E_L, g_L, C_m, Delta_T, V_th, V_peak, a, tau_w, I_e, **constants):
+    V, *g, w = y
+    V = min(V, V_peak)
+    current, *slopes = synapses(V, *g, **constants)
+    current += g_L * (E_L - V) + g_L * Delta_T * math.exp((V - V_th) / Delta_T)
+    return [(current - w + I_e) / C_m, *slopes, (a * (V - E_L) - w) / tau_w]
+
+
 MODELS = {
+    "adex": Model(
+        "adex_step",
+        adex_step,
+        adex,
+        {"V_m": -65.0, "refractory": 0.0, "g_ex": 20.0, "g_in": 10.0, "w": 20.0},
+        ADAPTIVE | {"I_e": 400.0, "substeps": 1},
+        2,
+        "V_peak",
+        {},
+    ),
     "izhikevich-euler": izhikevich_model("euler"),
     "izhikevich-published": izhikevich_model("published"),
     "lif_cond_exp": Model(

@@ -12,7 +12,6 @@ from scipy.integrate import solve_ivp
 from event_ops.surrogate import atan
 
 TIGHT = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-11}
-SILENT = {"V_th": 1e9}
 
 
 def run(model, backend, steps, **changes):
@@ -35,18 +34,19 @@ def test_the_error_falls_with_dt_as_the_order_says(name, backend):
     model = MODELS[name]
     slope = partial(model.slope, **model.constants)
     exact = solve_ivp(slope, (0, 8), model.moving(), **TIGHT).y[:, -1]
-    ends = [run(model, backend, int(8 / dt), dt=dt, **SILENT)[0] for dt in (0.4, 0.2, 0.1)]
+    ends = [run(model, backend, int(8 / dt), dt=dt, **model.silent)[0] for dt in (0.4, 0.2, 0.1)]
     error = np.log2([np.abs(end - exact).max() for end in ends])
     np.testing.assert_allclose(error[:-1] - error[1:], model.order, atol=0.15)
 
 
 def spike_steps(model, steps):
-    """The steps in which the exact solution passes the threshold, if V is reset at the end of that step."""
-    dt, y, t, spikes = model.constants["dt"], model.moving(), 0.0, []
-    slope = partial(model.slope, **model.constants)
+    """The steps in which the exact solution passes the threshold; V is then held to the end of that step."""
+    constants = model.constants
+    dt, y, t, spikes = constants["dt"], model.moving(), 0.0, []
+    slope = partial(model.slope, **constants)
 
     def above(t, y):
-        return y[0] - model.constants["V_th"]
+        return y[0] - constants[model.threshold]
 
     def held(t, y):
         return [0.0, *slope(t, y)[1:]]
@@ -57,8 +57,9 @@ def spike_steps(model, steps):
         if free.status == 0:
             return spikes
         spikes.append(int(free.t[-1] / dt))
-        after = [model.constants["V_reset"], *free.y[1:, -1]]
-        t = (spikes[-1] + 1) * dt + model.constants["t_ref"]
+        after = np.array([constants["V_reset"], *free.y[1:, -1]])
+        after[-1] += constants.get("b", 0.0)  # of the adaptation
+        t = (spikes[-1] + 1) * dt + constants["t_ref"]
         y = solve_ivp(held, (free.t[-1], t), after, **TIGHT).y[:, -1]
 
 
@@ -69,16 +70,27 @@ def test_spikes_fall_on_the_steps_of_the_exact_solution(name, backend):
     np.testing.assert_array_equal(run(MODELS[name], backend, 3000)[1], wanted)
 
 
+@each_model("adex")
+def test_adaptive_spikes_come_to_those_of_the_exact_solution(name, backend):
+    model = MODELS[name]._replace(constants=MODELS[name].constants | {"I_e": 1000.0})
+    wanted = spike_steps(model, 2000)
+    assert len(wanted) > 5
+    coarse, fine = (run(model, backend, 2000, substeps=n)[1] - wanted for n in (10, 100))
+    assert coarse[0] == 0 and coarse.min() >= 0 and coarse.max() <= 3
+    assert fine[0] == 0 and fine.min() >= 0 and fine.max() <= 1
+
+
 @each_model()
 def test_derivatives_in_parameters(name, backend):
     model = MODELS[name]
 
     def moved(constants):
-        return model.step(*model.start.values(), **constants, backend=backend)[:-1]
+        given = model.constants | constants
+        return model.step(*model.start.values(), **given, backend=backend)[:-1]
 
     with jax.enable_x64(True):
         model = model._replace(start={key: jnp.asarray(x) for key, x in model.start.items()})
-        constants = {key: jnp.asarray(x) for key, x in model.constants.items()}
+        constants = {key: jnp.asarray(x) for key, x in model.constants.items() if isinstance(x, float)}
         check_grads(moved, (constants,), order=1, modes=("fwd", "rev"), eps=1e-5, atol=1e-3, rtol=1e-3)
 
 
@@ -92,8 +104,8 @@ def test_derivatives_of_spikes(name, backend):
         return model.step(*start.values(), **(model.constants | changes), backend=backend)
 
     with jax.enable_x64(True):
-        V = jnp.asarray(model.constants["V_th"] + 1.0)
-        free, slope = jax.value_and_grad(lambda V: step(V, **SILENT)[0])(V)
+        V = jnp.asarray(model.start["V_m"])
+        free, slope = jax.value_and_grad(lambda V: step(V)[0])(V)
         found = jax.grad(lambda V: step(V, surrogate=surrogate)[-1])(V)
-        wanted = surrogate(free - model.constants["V_th"]) * slope
+        wanted = surrogate(free - model.constants[model.threshold]) * slope
         np.testing.assert_allclose(found, wanted, rtol=1e-9)

@@ -1,0 +1,98 @@
+"""Cases of `adex_step`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases.draw import Draw, drawn
+from event_ops.surrogate import triangular
+
+DTYPES = ("float32", "float64")
+# The upstroke makes the rounding errors of ten substeps grow.
+ROUNDING = Rounding(64)
+
+V_M, G_EX, G_IN, W = 0, 2, 3, 4
+
+# The neuron of Brette and Gerstner (2005), with fast synapses.
+ADAPTIVE: dict[str, Any] = {
+    "tau_syn_ex": 0.5,
+    "tau_syn_in": 2.0,
+    "tau_w": 144.0,
+    "a": 4.0,
+    "b": 80.5,
+    "E_L": -70.6,
+    "g_L": 30.0,
+    "C_m": 281.0,
+    "E_ex": 0.0,
+    "E_in": -85.0,
+    "Delta_T": 2.0,
+    "V_th": -50.4,
+    "V_peak": 0.0,
+    "V_reset": -60.0,
+    "t_ref": 2.0,
+    "dt": 0.1,
+}
+
+
+@drawn
+def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arguments:
+    V = draw.rng.uniform(-75, -48, size)
+    V = np.where(draw.rng.random(size) < 0.2, draw.rng.uniform(-30, -5, size), V)
+    held = np.where(draw.rng.random(size) < 0.3, draw.rng.integers(1, 20, size) * 0.1, 0.0)
+    g_ex, g_in, w = (draw.rng.gamma(2.0, mean / 2, size) for mean in (10, 20, 100))
+    parameters = draw.spread(ADAPTIVE, np.shape(V), 0.05) if each else ADAPTIVE
+    state = tuple(np.asarray(x).astype(draw.dtype) for x in (V, held, g_ex, g_in, w))
+    return state, parameters | options
+
+
+@drawn
+def _current(draw: Draw) -> Arguments:
+    """Return neurons with a current of their own, and no refractory time: they go on in the same step."""
+    state, parameters = _random(33)(*draw)
+    return state, parameters | {"I_e": draw.rng.normal(0, 500, 33).astype(draw.dtype), "t_ref": 0.0}
+
+
+@drawn
+def _threshold(draw: Draw) -> Arguments:
+    """Return potentials above and below the peak, held above it, and NaN; a conductance is infinite."""
+    V = np.array([1, -70, 1, np.nan, -70], draw.dtype)
+    held = np.array([0, 0, 0.1, 0, 0.1], draw.dtype)
+    g_ex = np.array([0, 0, 0, 0, np.inf], draw.dtype)
+    return (V, held, g_ex, np.zeros_like(V), np.zeros_like(V)), ADAPTIVE
+
+
+MOVING = (V_M, G_EX, G_IN, W)
+CASES = (
+    Case("random", _random(33), differentiable=MOVING),
+    Case("one-substep", _random(33, substeps=1), differentiable=MOVING),
+    Case("each", _random((4, 5), each=True), differentiable=MOVING, tolerance=8),
+    Case("current", _current(), differentiable=MOVING),
+    Case("threshold", _threshold()),
+    Case("surrogate", _random(33, surrogate=triangular(width=60.0))),
+    Case("empty", _random(0), differentiable=MOVING),
+    Case("single", _random(()), differentiable=MOVING),
+    Case("threads", _random(5000)),
+    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
+    benchmark("100k", _random(100_000)),
+    benchmark("1M", _random(1_000_000)),
+)
+
+_STATES = ("V_m", "refractory", "g_ex", "g_in", "w")
+_wrong = changes_to(dict.fromkeys(_STATES, np.zeros(3, np.float32)), **ADAPTIVE)
+
+MISTAKES = (
+    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    Mistake("mixed", _wrong(w=np.zeros(3, np.int32)), TypeError, "w has dtype int32 and V_m"),
+    Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
+    Mistake("short-a", _wrong(a=np.zeros(2, "f")), ValueError, r"a has shape \(2,\)"),
+    Mistake("Delta_T-zero", _wrong(Delta_T=0), ValueError, "Delta_T is or contains 0"),
+    Mistake("tau_w-zero", _wrong(tau_w=0.0), ValueError, "tau_w is or contains 0.0"),
+    Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+    Mistake("overflow", _wrong(Delta_T=0.5), ValueError, r"V_th\) / Delta_T is or contains 100.8; expected"),
+    Mistake("no-substep", _wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
+    Mistake("half-substep", _wrong(substeps=0.5), TypeError, "cannot be interpreted as an integer"),
+    Mistake("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
+)

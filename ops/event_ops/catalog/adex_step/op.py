@@ -1,0 +1,154 @@
+"""The operator `adex_step`: checks, backends; its derivatives are those of the reference."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import jax
+import numpy as np
+from jax.typing import ArrayLike
+
+from event_ops.catalog import define_backends
+from event_ops.checks.arrays import is_known
+from event_ops.checks.neuron import per_neuron
+from event_ops.parts.neurons import call_step, checked_state, parameters_of
+from event_ops.parts.reference.decay import decay_factor, is_constant
+from event_ops.parts.reference.spiking import Surrogate
+from ffi_bridge import XLACustomKernel
+
+
+def adex_step(
+    V_m: ArrayLike,
+    refractory: ArrayLike,
+    g_ex: ArrayLike,
+    g_in: ArrayLike,
+    w: ArrayLike,
+    *,
+    tau_syn_ex: ArrayLike,
+    tau_syn_in: ArrayLike,
+    tau_w: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    E_L: ArrayLike,
+    g_L: ArrayLike,
+    C_m: ArrayLike,
+    E_ex: ArrayLike,
+    E_in: ArrayLike,
+    Delta_T: ArrayLike,
+    V_th: ArrayLike,
+    V_peak: ArrayLike,
+    V_reset: ArrayLike,
+    t_ref: ArrayLike,
+    dt: ArrayLike,
+    I_e: ArrayLike = 0.0,
+    substeps: int = 10,
+    surrogate: Surrogate | None = None,
+    backend: str | None = None,
+) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:
+    """One step of `C_m * dV/dt = -g_L * (V - E_L) + g_L * Delta_T * exp((V - V_th) / Delta_T) - w + I`.
+
+    I = I_e - g_ex * (V - E_ex) - g_in * (V - E_in), and tau_w * dw/dt = a * (V - E_L) - w. The conductances
+    decay exactly, g = g * exp(-dt / tau_syn); V and w take as many steps of Heun's method as substeps says,
+    of second order in dt / substeps. Their slopes are those at min(V, V_peak), so that they cannot overflow.
+    Where V > V_peak after a substep there is a spike, V = V_reset and w = w + b. If t_ref > dt / 2, V is then
+    held for the rest of the step and for t_ref / dt more steps, rounded, else it goes on. While V is held, w
+    and the conductances go on. What arrives in the step is added to g_ex and g_in afterwards.
+
+    A spike is seen at the end of its substep: the next one is late by half a substep on average.
+
+    Differentiable in the float arguments; there is no derivative through resets (they are detached). Spikes
+    have none either, unless there is a surrogate: then they are floats, whose derivative is
+    surrogate(V - V_peak) * d(V - V_peak), with the highest V of all substeps, before resets.
+
+    Args:
+        V_m: any shape, membrane potential in mV; float32 or float64.
+        refractory: shape of V_m, remaining refractory time in ms, 0 where there is none; dtype of V_m.
+        g_ex: shape of V_m, excitatory conductance in nS, >= 0; dtype of V_m.
+        g_in: shape of V_m, inhibitory conductance in nS, >= 0 (its weights, too); dtype of V_m.
+        w: shape of V_m, adaptation current in pA; dtype of V_m.
+        tau_syn_ex: time constant of g_ex in ms, > 0; this and all to I_e: a number, 0-d, or shape of V_m.
+        tau_syn_in: time constant of g_in in ms, > 0.
+        tau_w: time constant of the adaptation in ms, > 0.
+        a: adaptation below the threshold in nS.
+        b: what a spike adds to w, in pA.
+        E_L: reversal potential of the leak in mV.
+        g_L: conductance of the leak in nS, > 0.
+        C_m: membrane capacitance in pF, > 0.
+        E_ex: excitatory reversal potential in mV.
+        E_in: inhibitory reversal potential in mV.
+        Delta_T: slope factor of the upstroke in mV, > 0.
+        V_th: potential where the upstroke begins in mV.
+        V_peak: peak of a spike, at which V_m is reset, in mV.
+        V_reset: potential after a spike in mV.
+        t_ref: refractory time in ms, >= 0.
+        dt: time step in ms, > 0.
+        I_e: current from outside in pA, constant over the step.
+        substeps: steps of Heun's method in a step, >= 1, static.
+        surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        V_m, refractory, g_ex, g_in, w: shape and dtype of V_m.
+        spikes: shape of V_m; bool, or with a surrogate 0 and 1 in the dtype of V_m.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that differs between the states; a surrogate that is not a
+            function; substeps that are no integer.
+        ValueError: a shape that does not fit, substeps < 1, or, where their values are known when traced,
+            tau_syn_ex, tau_syn_in, tau_w, g_L, C_m, Delta_T, dt <= 0, t_ref < 0, or V_peak so far above V_th
+            that the current of the upstroke would overflow.
+
+    Source: Brette and Gerstner (2005), J. Neurophysiol. 94, 3637-3642. NEST's ``aeif_cond_exp`` is this
+        neuron with steps that adapt to a tolerance, from 0.01 ms on: it sees spikes, bounds V, resets and
+        holds as it is done here, so that the first spike agrees to the step, and later ones drift apart by
+        what is said above, with 10 substeps of 0.01 ms by some steps in a second; it spikes where
+        V >= V_peak, and knows Delta_T = 0, which is `lif_cond_exp_step` here.
+    """
+    substeps = _checked_count(substeps)
+    positive = {
+        "tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in, "tau_w": tau_w,
+        "g_L": g_L, "C_m": C_m, "Delta_T": Delta_T, "dt": dt,
+    }  # fmt: skip
+    given = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in, "w": w}
+    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    _check_upstroke(V_peak, V_th, Delta_T, states[0].dtype)
+    p = parameters_of(
+        states[0], tau_w=tau_w, a=a, b=b, E_L=E_L, g_L=g_L, C_m=C_m, E_ex=E_ex, E_in=E_in, Delta_T=Delta_T,
+        V_th=V_th, V_peak=V_peak, V_reset=V_reset, t_ref=t_ref, dt=dt, I_e=I_e,
+    )  # fmt: skip
+    part = (np.asarray(dt, float) if is_constant(dt) else p.dt) / substeps
+    inputs = [
+        per_neuron("tau_syn_ex or dt", decay_factor(tau_syn_ex, part, states[0].dtype), states[0]),
+        per_neuron("tau_syn_in or dt", decay_factor(tau_syn_in, part, states[0].dtype), states[0]),
+        *(p.dt / (p.C_m * substeps), p.dt / (p.tau_w * substeps)),
+        *(p.g_L, p.g_L * p.E_L + p.I_e, p.E_ex, p.E_in, p.Delta_T, p.V_th, p.a, p.E_L, p.b),
+        *(p.V_peak, p.V_reset, p.t_ref, p.dt),
+    ]
+    return call_step(kernel, states, inputs, substeps=substeps, surrogate=surrogate, backend=backend)
+
+
+def _checked_count(substeps: Any) -> int:
+    count = operator.index(substeps)
+    if count < 1:
+        raise ValueError(f"substeps is {count}; expected an integer >= 1")
+    return count
+
+
+def _check_upstroke(V_peak: Any, V_th: Any, Delta_T: Any, dtype: Any) -> None:
+    """Raise ValueError unless the exponential at V_peak leaves a factor of 1e20 below the largest number."""
+    if not is_known(V_peak, V_th, Delta_T):
+        return
+    highest = (np.asarray(V_peak, float) - np.asarray(V_th, float)) / np.asarray(Delta_T, float)
+    limit = math.log(float(np.finfo(dtype).max)) - 20 * math.log(10)
+    if highest.size and highest.max() >= limit:
+        raise ValueError(
+            f"(V_peak - V_th) / Delta_T is or contains {highest.max():g}; expected less than {limit:.4g}, or "
+            f"its exponential overflows in {np.dtype(dtype)}; lower V_peak"
+        )
+
+
+kernel = XLACustomKernel("adex_step")
+kernel.def_tags("neuron", "synapse", "elementwise")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
