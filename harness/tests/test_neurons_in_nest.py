@@ -1,0 +1,111 @@
+"""Neurons of the catalog against those of NEST: potentials by the error of the scheme, spikes to the step."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from event_ops import adex_step, izhikevich_step, lif_cond_exp_step
+from event_ops.catalog.adex_step.cases import ADAPTIVE
+from event_ops.catalog.izhikevich_step.cases import REGULAR_SPIKING
+from event_ops.catalog.lif_cond_exp_step.cases import COBA
+
+STEPS = 3000
+# Excitation all the time, some inhibition; the weights are in nS, or in mV.
+ARRIVALS = [(7 * i + 3, 25.0 if i % 5 else -60.0) for i in range(400)]
+
+
+def in_nest(model: str, parameters: dict[str, Any], dt: float, arrivals: list[tuple[int, float]]) -> Any:
+    """What `neuron_in_nest.py` prints; skips where no Python with NEST is known."""
+    python = os.environ.get("CUBA_RIVALS_PYTHON", sys.executable if find_spec("nest") else None)
+    if python is None:
+        pytest.skip("nest-simulator is not installed, and CUBA_RIVALS_PYTHON names no Python that has it")
+    request = {"model": model, "parameters": parameters, "dt": dt, "steps": STEPS, "arrivals": arrivals}
+    command = [python, str(Path(__file__).with_name("neuron_in_nest.py"))]
+    ended = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, check=True)
+    found = json.loads(ended.stdout.splitlines()[-1])
+    return np.array(found["V_m"]), np.array(found["spikes"])
+
+
+def arriving(arrivals: list[tuple[int, float]]) -> jax.Array:
+    """What arrives in each step, excitatory and inhibitory, both positive."""
+    weights = np.zeros((STEPS, 2))
+    for step, weight in arrivals:
+        weights[step, int(weight < 0)] += abs(weight)
+    return jnp.asarray(weights)
+
+
+def with_conductances(step: Any, start: dict[str, float], arrivals: list[tuple[int, float]]) -> Any:
+    """V after each step of a neuron whose g_ex and g_in arrivals add to, and the steps with a spike."""
+
+    def one(state: Any, weights: Any) -> Any:
+        *moved, spike = step(*state)
+        after = dict(zip(start, moved, strict=True))
+        after |= {"g_ex": after["g_ex"] + weights[0], "g_in": after["g_in"] + weights[1]}
+        return tuple(after.values()), (after["V_m"], spike)
+
+    state = tuple(map(jnp.asarray, start.values()))
+    V, spikes = jax.jit(lambda: jax.lax.scan(one, state, arriving(arrivals)))()[1]
+    return np.asarray(V), np.flatnonzero(spikes)
+
+
+def nest_parameters(constants: dict[str, Any]) -> dict[str, float]:
+    return {name: value for name, value in constants.items() if name not in ("dt", "substeps")}
+
+
+def test_lif_cond_exp_is_iaf_cond_exp() -> None:
+    start = {"V_m": -60.0, "refractory": 0.0, "g_ex": 0.0, "g_in": 0.0}
+    parameters = nest_parameters(COBA) | {"I_e": 50.0, "V_m": start["V_m"]}
+    wanted, spikes = in_nest("iaf_cond_exp", parameters, COBA["dt"], ARRIVALS)
+    with jax.enable_x64(True):
+        V, found = with_conductances(lambda *s: lif_cond_exp_step(*s, I_e=50.0, **COBA), start, ARRIVALS)
+    assert len(spikes) > 10
+    np.testing.assert_array_equal(found, spikes)
+    np.testing.assert_allclose(V, wanted, atol=5e-3)
+
+
+@pytest.mark.parametrize("t_ref", [0.0, 2.0])
+def test_adex_is_aeif_cond_exp(t_ref: float) -> None:
+    constants = ADAPTIVE | {"t_ref": t_ref, "I_e": 1300.0}
+    start = {"V_m": -70.6, "refractory": 0.0, "g_ex": 0.0, "g_in": 0.0, "w": 0.0}
+    parameters = nest_parameters(constants) | {"V_m": start["V_m"]}
+    wanted, spikes = in_nest("aeif_cond_exp", parameters, constants["dt"], ARRIVALS)
+    with jax.enable_x64(True):
+        V, found = with_conductances(lambda *s: adex_step(*s, **constants), start, ARRIVALS)
+    assert len(spikes) > 5
+    assert found[0] == spikes[0]
+    before = slice(spikes[0] - 5)  # the upstroke makes every difference grow
+    np.testing.assert_allclose(V[before], wanted[before], atol=1e-2)
+    np.testing.assert_allclose(found, spikes, atol=3)
+
+
+@pytest.mark.parametrize(("method", "consistent"), [("euler", True), ("published", False)])
+def test_izhikevich_is_that_of_nest(method: str, consistent: bool) -> None:
+    dt, start, I_e = 1.0, {"V_m": -65.0, "U_m": -13.0}, 6.0
+    constants = REGULAR_SPIKING | {"dt": dt}
+    arrivals = [(step, weight / 10) for step, weight in ARRIVALS]
+    parameters = nest_parameters(constants) | start | {"I_e": I_e, "consistent_integration": consistent}
+    wanted, spikes = in_nest("izhikevich", parameters, dt, arrivals)
+
+    def step(state: Any, weights: Any) -> Any:
+        arrived = weights[0] - weights[1]
+        I_syn, jump = (I_e, arrived) if method == "euler" else (I_e + arrived, 0.0)
+        V, U, spike = izhikevich_step(*state, jnp.asarray(I_syn), jump=jump, method=method, **constants)
+        return (V, U), (V, spike)
+
+    with jax.enable_x64(True):
+        state = tuple(map(jnp.asarray, start.values()))
+        V, found = jax.jit(lambda: jax.lax.scan(step, state, arriving(arrivals)))()[1]
+    # In 3000 steps of the published form, differences of rounding grow until spikes move.
+    found, spikes = np.flatnonzero(found[:500]), spikes[spikes < 500]
+    assert len(spikes) > 5
+    np.testing.assert_array_equal(found, spikes)
+    np.testing.assert_allclose(V[:500], wanted[:500], atol=1e-5)
