@@ -13,8 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from event_ops import adex_step, izhikevich_step, lif_cond_exp_step
+from event_ops import (
+    adex_step,
+    hh_cond_exp_step,
+    izhikevich_step,
+    lif_cond_alpha_step,
+    lif_cond_exp_step,
+)
 from event_ops.catalog.adex_step.cases import ADAPTIVE
+from event_ops.catalog.hh_cond_exp_step.cases import COBAHH
 from event_ops.catalog.izhikevich_step.cases import REGULAR_SPIKING
 from event_ops.catalog.lif_cond_exp_step.cases import COBA
 
@@ -43,13 +50,20 @@ def arriving(arrivals: list[tuple[int, float]]) -> jax.Array:
     return jnp.asarray(weights)
 
 
-def with_conductances(step: Any, start: dict[str, float], arrivals: list[tuple[int, float]]) -> Any:
-    """V after each step of a neuron whose g_ex and g_in arrivals add to, and the steps with a spike."""
+def with_conductances(
+    step: Any, start: dict[str, float], arrivals: list[tuple[int, float]], added: tuple[Any, Any] = (1.0, 1.0)
+) -> Any:
+    """V after each step of a neuron whose conductances arrivals add to, and the steps with a spike.
+
+    Excitatory and inhibitory ones add their weights times `added`, to the slopes of the conductances where
+    there are any.
+    """
+    ex, into = ("dg_ex", "dg_in") if "dg_ex" in start else ("g_ex", "g_in")
 
     def one(state: Any, weights: Any) -> Any:
         *moved, spike = step(*state)
         after = dict(zip(start, moved, strict=True))
-        after |= {"g_ex": after["g_ex"] + weights[0], "g_in": after["g_in"] + weights[1]}
+        after |= {ex: after[ex] + added[0] * weights[0], into: after[into] + added[1] * weights[1]}
         return tuple(after.values()), (after["V_m"], spike)
 
     state = tuple(map(jnp.asarray, start.values()))
@@ -70,6 +84,34 @@ def test_lif_cond_exp_is_iaf_cond_exp() -> None:
     assert len(spikes) > 10
     np.testing.assert_array_equal(found, spikes)
     np.testing.assert_allclose(V, wanted, atol=5e-3)
+
+
+def test_lif_cond_alpha_is_iaf_cond_alpha() -> None:
+    constants = COBA | {"tau_syn_ex": 2.0, "tau_syn_in": 3.0, "I_e": 50.0}
+    start = {"V_m": -60.0, "refractory": 0.0, "g_ex": 0.0, "g_in": 0.0, "dg_ex": 0.0, "dg_in": 0.0}
+    parameters = nest_parameters(constants) | {"V_m": start["V_m"]}
+    wanted, spikes = in_nest("iaf_cond_alpha", parameters, COBA["dt"], ARRIVALS)
+    with jax.enable_x64(True):
+        scales = np.e / constants["tau_syn_ex"], np.e / constants["tau_syn_in"]
+        V, found = with_conductances(lambda *s: lif_cond_alpha_step(*s, **constants), start, ARRIVALS, scales)
+    assert len(spikes) > 5
+    np.testing.assert_array_equal(found, spikes)
+    np.testing.assert_allclose(V, wanted, atol=5e-3)
+
+
+def test_hh_cond_exp_is_hh_cond_exp_traub() -> None:
+    constants = COBAHH | {"I_e": 100.0}
+    gates = {"Act_m": 0.03, "Inact_h": 0.9, "Act_n": 0.1}
+    start = {"V_m": -60.0, "refractory": 0.0, "g_ex": 0.0, "g_in": 0.0, **gates}
+    parameters = nest_parameters(constants) | {"V_m": start["V_m"]} | gates
+    arrivals = [(step, weight / 5) for step, weight in ARRIVALS]
+    wanted, spikes = in_nest("hh_cond_exp_traub", parameters, constants["dt"], arrivals)
+    with jax.enable_x64(True):
+        V, found = with_conductances(lambda *s: hh_cond_exp_step(*s, **constants), start, arrivals)
+    assert len(spikes) > 5
+    np.testing.assert_allclose(found, spikes, atol=4)
+    before = slice(spikes[0] - 20)  # the upstroke makes every difference grow
+    np.testing.assert_allclose(V[before], wanted[before], atol=5e-2)
 
 
 @pytest.mark.parametrize("t_ref", [0.0, 2.0])

@@ -20,7 +20,9 @@ from event_ops.catalog.dense_event_matvec.op import dense_event_matvec as dense_
 from event_ops.catalog.ell_event_matvec.op import ell_event_matvec as ell_event_matvec
 from event_ops.catalog.ell_matvec.op import ell_matvec as ell_matvec
 from event_ops.catalog.expsyn_step.op import expsyn_step as expsyn_step
+from event_ops.catalog.hh_cond_exp_step.op import hh_cond_exp_step as hh_cond_exp_step
 from event_ops.catalog.izhikevich_step.op import izhikevich_step as izhikevich_step
+from event_ops.catalog.lif_cond_alpha_step.op import lif_cond_alpha_step as lif_cond_alpha_step
 from event_ops.catalog.lif_cond_exp_step.op import lif_cond_exp_step as lif_cond_exp_step
 from event_ops.catalog.lif_expsyn_step.op import lif_expsyn_step as lif_expsyn_step
 from event_ops.catalog.lif_step.op import lif_step as lif_step

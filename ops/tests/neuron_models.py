@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import pytest
 
-from event_ops import adex_step, izhikevich_step, lif_cond_exp_step
+from event_ops import adex_step, hh_cond_exp_step, izhikevich_step, lif_cond_alpha_step, lif_cond_exp_step
 from event_ops.catalog.adex_step.cases import ADAPTIVE
+from event_ops.catalog.hh_cond_exp_step.cases import COBAHH
 from event_ops.catalog.izhikevich_step.cases import REGULAR_SPIKING
 from event_ops.catalog.lif_cond_exp_step.cases import COBA
 from event_ops.discover import operators
@@ -49,6 +50,25 @@ def lif_cond_exp(t, y, *, E_L, g_L, C_m, I_e, **constants):
     return [(g_L * (E_L - V) + current + I_e) / C_m, *slopes]
 
 
+def lif_cond_alpha(t, y, *, E_L, g_L, C_m, I_e, tau_syn_ex, tau_syn_in, **constants):
+    V, g_ex, g_in, dg_ex, dg_in = y
+    taus = {"tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in}
+    current, fall_ex, fall_in = synapses(V, g_ex, g_in, **taus, **constants)
+    slopes = dg_ex + fall_ex, dg_in + fall_in, -dg_ex / tau_syn_ex, -dg_in / tau_syn_in
+    return [(g_L * (E_L - V) + current + I_e) / C_m, *slopes]
+
+
+def hh_cond_exp(t, y, *, E_L, g_L, C_m, E_Na, g_Na, E_K, g_K, V_T, I_e, **constants):
+    V, g_ex, g_in, m, h, n = y
+    current, *slopes = synapses(V, g_ex, g_in, **constants)
+    current += g_Na * m**3 * h * (E_Na - V) + g_K * n**4 * (E_K - V) + g_L * (E_L - V) + I_e
+    v = V - V_T
+    dm = 0.32 * (13 - v) / math.expm1((13 - v) / 4) * (1 - m) - 0.28 * (v - 40) / math.expm1((v - 40) / 5) * m
+    dh = 0.128 * math.exp((17 - v) / 18) * (1 - h) - 4 / (1 + math.exp((40 - v) / 5)) * h
+    dn = 0.032 * (15 - v) / math.expm1((15 - v) / 5) * (1 - n) - 0.5 * math.exp((10 - v) / 40) * n
+    return [current / C_m, *slopes, dm, dh, dn]
+
+
 def izhikevich(t, y, *, a, b, I_syn, **_):
     V, U = y
     return [0.04 * V * V + 5 * V + 140 - U + I_syn, a * (b * V - U)]
@@ -85,6 +105,32 @@ MODELS = {
     ),
     "izhikevich-euler": izhikevich_model("euler"),
     "izhikevich-published": izhikevich_model("published"),
+    "hh_cond_exp": Model(
+        "hh_cond_exp_step",
+        hh_cond_exp_step,
+        hh_cond_exp,
+        {
+            "V_m": -52.0,
+            "refractory": 0.0,
+            "g_ex": 5.0,
+            "g_in": 9.0,
+            "Act_m": 0.1,
+            "Inact_h": 0.8,
+            "Act_n": 0.1,
+        },
+        COBAHH | {"I_e": 50.0, "substeps": 64},
+        2,
+        "V_T",
+        {},
+    ),
+    "lif_cond_alpha": Model(
+        "lif_cond_alpha_step",
+        lif_cond_alpha_step,
+        lif_cond_alpha,
+        {"V_m": -70.0, "refractory": 0.0, "g_ex": 10.0, "g_in": 4.0, "dg_ex": 70.0, "dg_in": 20.0},
+        COBA | {"tau_syn_ex": 2.0, "I_e": 160.0},
+        2,
+    ),
     "lif_cond_exp": Model(
         "lif_cond_exp_step",
         lif_cond_exp_step,

@@ -94,18 +94,34 @@ def test_derivatives_in_parameters(name, backend):
         check_grads(moved, (constants,), order=1, modes=("fwd", "rev"), eps=1e-5, atol=1e-3, rtol=1e-3)
 
 
-@each_model()
-def test_derivatives_of_spikes(name, backend):
-    """They are those of V - V_th, times the surrogate."""
-    model, surrogate = MODELS[name], atan(0.1)
+def derivatives_of_spikes(model, backend, above, **changes):
+    """That of spikes in V_m, and what it has to be, where spikes have V_m - above."""
+    surrogate = atan(0.1)
 
-    def step(V_m, **changes):
-        start = {key: jnp.asarray(x) for key, x in model.start.items()} | {"V_m": V_m}
-        return model.step(*start.values(), **(model.constants | changes), backend=backend)
+    def step(V_m, **options):
+        start = {key: jnp.asarray(x) for key, x in (model.start | changes).items()} | {"V_m": V_m}
+        return model.step(*start.values(), **(model.constants | options), backend=backend)
 
     with jax.enable_x64(True):
-        V = jnp.asarray(model.start["V_m"])
-        free, slope = jax.value_and_grad(lambda V: step(V)[0])(V)
+        V = jnp.asarray((model.start | changes)["V_m"])
+        after, slope = jax.value_and_grad(lambda V: step(V)[0])(V)
         found = jax.grad(lambda V: step(V, surrogate=surrogate)[-1])(V)
-        wanted = surrogate(free - model.constants[model.threshold]) * slope
-        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+        return float(found), float(surrogate(after - above) * slope)
+
+
+@each_model(*(name for name in MODELS if name != "hh_cond_exp"))
+def test_derivatives_of_spikes(name, backend):
+    """They are those of V - V_th, times the surrogate."""
+    model = MODELS[name]
+    found, wanted = derivatives_of_spikes(model, backend, model.constants[model.threshold])
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+@each_model("hh_cond_exp")
+def test_derivatives_of_spikes_at_a_maximum(name, backend):
+    """They are those of V - V_T - 30, times the surrogate, where V falls and a spike can be seen."""
+    above, falls = MODELS[name].constants["V_T"] + 30, {"V_m": -20.0, "Inact_h": 0.0, "Act_n": 1.0}
+    found, wanted = derivatives_of_spikes(MODELS[name], backend, above, **falls)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    assert derivatives_of_spikes(MODELS[name], backend, above)[0] == 0  # V rises
+    assert derivatives_of_spikes(MODELS[name], backend, above, **falls, refractory=1.0)[0] == 0

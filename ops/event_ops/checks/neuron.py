@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,17 @@ def check_method(method: str, methods: Sequence[str] = METHODS) -> None:
     """Raise ValueError unless `method` names one of the integration methods."""
     if method not in methods:
         raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, methods))}")
+
+
+def check_count(name: str, count: Any) -> int:
+    """Return `count` as an integer; raise unless it is one, and at least 1."""
+    try:
+        number = operator.index(count)
+    except TypeError:
+        raise TypeError(f"{name} is {count!r}; expected an integer, known when the call is traced") from None
+    if number < 1:
+        raise ValueError(f"{name} is {number}; expected an integer >= 1")
+    return number
 
 
 def check_state(V_m: jax.Array, **others: jax.Array) -> None:

@@ -10,7 +10,7 @@ import jax
 
 from event_ops.checks.arrays import as_array, check_positive
 from event_ops.checks.neuron import check_state, per_neuron
-from event_ops.parts.reference.decay import decay_factor, decay_mean
+from event_ops.parts.reference.decay import decay_factor, decay_mean, ramp_mean
 from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
 from ffi_bridge import XLACustomKernel
 
@@ -42,6 +42,11 @@ def fading_of(name: str, tau: Any, dt: Any, V_m: jax.Array) -> tuple[jax.Array, 
     factors = (factor(tau, dt, V_m.dtype) for factor in (decay_factor, decay_mean))
     remains, acts = (per_neuron(f"{name} or dt", x, V_m) for x in factors)
     return remains, acts
+
+
+def ramp_of(name: str, tau: Any, dt: Any, V_m: jax.Array) -> jax.Array:
+    """Return what the slope of an alpha function adds to its mean over a step."""
+    return per_neuron(f"{name} or dt", ramp_mean(tau, dt, V_m.dtype), V_m)
 
 
 def call_step(

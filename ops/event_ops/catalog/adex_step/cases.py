@@ -93,6 +93,6 @@ MISTAKES = (
     Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
     Mistake("overflow", _wrong(Delta_T=0.5), ValueError, r"V_th\) / Delta_T is or contains 100.8; expected"),
     Mistake("no-substep", _wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
-    Mistake("half-substep", _wrong(substeps=0.5), TypeError, "cannot be interpreted as an integer"),
+    Mistake("half-substep", _wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
     Mistake("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
 )

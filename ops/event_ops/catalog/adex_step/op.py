@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import jax
@@ -12,7 +11,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
 from event_ops.checks.arrays import is_known
-from event_ops.checks.neuron import per_neuron
+from event_ops.checks.neuron import check_count, per_neuron
 from event_ops.parts.neurons import call_step, checked_state, parameters_of
 from event_ops.parts.reference.decay import decay_factor, is_constant
 from event_ops.parts.reference.spiking import Surrogate
@@ -106,7 +105,7 @@ def adex_step(
         what is said above, with 10 substeps of 0.01 ms by some steps in a second; it spikes where
         V >= V_peak, and knows Delta_T = 0, which is `lif_cond_exp_step` here.
     """
-    substeps = _checked_count(substeps)
+    substeps = check_count("substeps", substeps)
     positive = {
         "tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in, "tau_w": tau_w,
         "g_L": g_L, "C_m": C_m, "Delta_T": Delta_T, "dt": dt,
@@ -127,13 +126,6 @@ def adex_step(
         *(p.V_peak, p.V_reset, p.t_ref, p.dt),
     ]
     return call_step(kernel, states, inputs, substeps=substeps, surrogate=surrogate, backend=backend)
-
-
-def _checked_count(substeps: Any) -> int:
-    count = operator.index(substeps)
-    if count < 1:
-        raise ValueError(f"substeps is {count}; expected an integer >= 1")
-    return count
 
 
 def _check_upstroke(V_peak: Any, V_th: Any, Delta_T: Any, dtype: Any) -> None:

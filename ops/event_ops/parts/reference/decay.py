@@ -30,6 +30,15 @@ def decay_mean(tau: Any, dt: Any, dtype: Any) -> jax.Array:
     return jnp.asarray(-xp.expm1(-steps) / steps, dtype)
 
 
+def ramp_mean(tau: Any, dt: Any, dtype: Any) -> jax.Array:
+    """(tau - (tau + dt) * exp(-dt / tau)) * tau / dt: the mean of t * exp(-t / tau) over a step."""
+    known = is_constant(tau) and is_constant(dt)
+    xp, kind = (np, float) if known else (jnp, dtype)
+    tau = xp.asarray(tau, kind)
+    steps = xp.asarray(dt, kind) / tau
+    return jnp.asarray(tau * (-xp.expm1(-steps) / steps - xp.exp(-steps)), dtype)
+
+
 def membrane_decay(tau_m: Any, dt: Any, dtype: Any, method: str) -> jax.Array:
     """Return the factor of V - V_inf over one step, which makes the two methods one formula."""
     if method == "exact":

@@ -1,0 +1,149 @@
+"""One step of Hodgkin-Huxley neurons on the CPU: vectorised passes without branches, one per substep.
+
+They go through a block of neurons, which stays in the nearest cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numba import prange
+
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
+from event_ops.parts.numba_cpu.exponential import exp
+from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.membrane import is_held, relax
+from ffi_bridge import numba_kernel
+
+# Below this many neurons the step takes less time than a parallel launch.
+MIN_PARALLEL = 1 << 11
+
+BLOCK: Final = 512
+
+
+# Each state is the same memory as its output (XLA copies it first where it is needed again). The kernels read
+# the outputs: they would not vectorise otherwise, since LLVM sees two arrays that overlap.
+
+
+# With Python's error model a division would raise where it divides by 0, and so not vectorise.
+@njit(fastmath=REORDER, error_model="numpy")
+def linoid(x: Any) -> Any:
+    """Return x / (exp(x) - 1), near 0 by its series."""
+    real, y = type(x), x * x
+    series = real(1 / 30240) - y * (real(1 / 1209600) - y * real(1 / 47900160))
+    series = real(1) - x * real(0.5) + y * (real(1 / 12) - y * (real(1 / 720) - y * series))
+    return series if abs(x) < real(0.3) else x / (exp(x) - real(1))
+
+
+@njit(fastmath=REORDER, error_model="numpy")
+def toward(x: Any, alpha: Any, beta: Any, time: Any) -> Any:
+    """Return a gate after so much time with constant rates."""
+    end = alpha / (alpha + beta)
+    return end + (x - end) * exp(-(alpha + beta) * time)
+
+
+@njit(fastmath=REORDER, error_model="numpy")
+def gates(v: Any, m: Any, h: Any, n: Any, time: Any) -> Any:
+    """Return m, h and n after so much time at one potential."""
+    real = type(v)
+    alpha_m = real(1.28) * linoid((real(13) - v) * real(1 / 4))
+    beta_m = real(1.4) * linoid((v - real(40)) * real(1 / 5))
+    alpha_h = real(0.128) * exp((real(17) - v) * real(1 / 18))
+    beta_h = real(4) / (real(1) + exp((real(40) - v) * real(1 / 5)))
+    alpha_n = real(0.16) * linoid((real(15) - v) * real(1 / 5))
+    beta_n = real(0.5) * exp((real(10) - v) * real(1 / 40))
+    return (
+        toward(m, alpha_m, beta_m, time),
+        toward(h, alpha_h, beta_h, time),
+        toward(n, alpha_n, beta_n, time),
+    )
+
+
+@njit(fastmath=REORDER)
+def substep(
+    decay_ex: Any, decay_in: Any, mean_ex: Any, mean_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
+    rate: Any, g_Na: Any, E_Na: Any, g_K: Any, E_K: Any, V_T: Any, half: Any,
+    V: Any, ex: Any, into: Any, ms: Any, hs: Any, ns: Any, low: int, high: int,
+) -> None:  # fmt: skip
+    """Move the neurons from `low` to `high` by a substep; parameters are single values or one per neuron."""
+    fading_ex, fading_in, part_ex, part_in = hoist(decay_ex), hoist(decay_in), hoist(mean_ex), hoist(mean_in)
+    leaky, rest, to_ex, to_in, speed = hoist(g_L), hoist(leak), hoist(E_ex), hoist(E_in), hoist(rate)
+    most_Na, to_Na, most_K, to_K = hoist(g_Na), hoist(E_Na), hoist(g_K), hoist(E_K)
+    origin, time = hoist(V_T), hoist(half)
+    for i in range(np.uintp(low), np.uintp(high)):
+        m, h, n = gates(V[i] - at(origin, i), ms[i], hs[i], ns[i], at(time, i))
+        sodium, potassium = at(most_Na, i) * m * m * m * h, at(most_K, i) * n * n * n * n
+        g_ex, g_in = ex[i], into[i]
+        new = relax(
+            V[i], g_ex * at(part_ex, i), g_in * at(part_in, i), at(leaky, i) + sodium + potassium,
+            at(rest, i) + sodium * at(to_Na, i) + potassium * at(to_K, i),
+            at(to_ex, i), at(to_in, i), at(speed, i),
+        )  # fmt: skip
+        V[i] = new
+        ex[i], into[i] = g_ex * at(fading_ex, i), g_in * at(fading_in, i)
+        ms[i], hs[i], ns[i] = gates(new - at(origin, i), m, h, n, at(time, i))
+
+
+@njit(fastmath=REORDER)
+def find_maxima(
+    V_T: Any, t_ref: Any, dt: Any, before: Any, V: Any, held_for: Any, spikes: Any, low: int, high: int
+) -> None:
+    """Write spikes and refractory times from `low` to `high`, of neurons that were at `before`."""
+    origin, refractory, step = hoist(V_T), hoist(t_ref), hoist(dt)
+    zero, height = V.dtype.type(0), V.dtype.type(30)
+    for i in range(np.uintp(low), np.uintp(high)):
+        new, left = V[i], held_for[i]
+        held = is_held(left, at(step, i))
+        spike = (new > at(origin, i) + height) & (new < before[i - np.uintp(low)]) & (not held)
+        remaining = max(left - at(step, i), zero) if held else zero
+        held_for[i] = at(refractory, i) if spike else remaining
+        spikes[i] = spike
+
+
+@cache
+def kernel(large: bool, substeps: int) -> Any:
+    """Return the kernel for one thread, or for all threads, with so many substeps."""
+
+    @njit(fastmath=REORDER)
+    def step_range(
+        decay_ex: Any, decay_in: Any, mean_ex: Any, mean_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
+        rate: Any, g_Na: Any, E_Na: Any, g_K: Any, E_K: Any, V_T: Any, half: Any, t_ref: Any, dt: Any,
+        V: Any, held_for: Any, ex: Any, into: Any, m: Any, h: Any, n: Any, spikes: Any, low: int, high: int,
+    ) -> None:  # fmt: skip
+        before = np.empty(BLOCK, V.dtype)
+        for first in range(low, high, BLOCK):
+            end = min(first + BLOCK, high)
+            before[: end - first] = V[first:end]
+            for _ in range(substeps):
+                substep(
+                    decay_ex, decay_in, mean_ex, mean_in, g_L, leak, E_ex, E_in, rate, g_Na, E_Na, g_K, E_K,
+                    V_T, half, V, ex, into, m, h, n, first, end,
+                )  # fmt: skip
+            find_maxima(V_T, t_ref, dt, before, V, held_for, spikes, first, end)
+
+    @njit(parallel=large)
+    def hh_cond_exp_step(
+        V_m: Any, refractory: Any, g_ex: Any, g_in: Any, Act_m: Any, Inact_h: Any, Act_n: Any, decay_ex: Any,
+        decay_in: Any, mean_ex: Any, mean_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any, rate: Any,
+        g_Na: Any, E_Na: Any, g_K: Any, E_K: Any, V_T: Any, half: Any, t_ref: Any, dt: Any,
+        V: Any, held_for: Any, ex: Any, into: Any, m: Any, h: Any, n: Any, spikes: Any,
+    ) -> None:  # fmt: skip
+        stored, parts = stored_spikes(spikes), num_threads() if large else 1
+        for part in prange(parts):
+            step_range(
+                decay_ex, decay_in, mean_ex, mean_in, g_L, leak, E_ex, E_in, rate, g_Na, E_Na, g_K, E_K, V_T,
+                half, t_ref, dt, V, held_for, ex, into, m, h, n, stored,
+                V.size * part // parts, V.size * (part + 1) // parts,
+            )  # fmt: skip
+
+    return hh_cond_exp_step
+
+
+def build(*, outs: Any, substeps: int, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays: on one thread, or on all for many neurons."""
+    large = reaches(outs[0].size, MIN_PARALLEL)
+    return numba_kernel(kernel(large, substeps), outs, input_output_aliases={i: i for i in range(7)})

@@ -1,0 +1,95 @@
+"""Cases of `lif_cond_alpha_step`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases.draw import Draw, drawn
+from event_ops.surrogate import fast_sigmoid
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(4)
+
+V_M, G_EX, G_IN, DG_EX, DG_IN = 0, 2, 3, 4, 5
+MOVING = (V_M, G_EX, G_IN, DG_EX, DG_IN)
+
+# The COBA network's neuron (Brette et al. 2007, benchmark 1), with synapses as fast as those of NEST.
+ALPHA: dict[str, Any] = {
+    "tau_syn_ex": 0.5,
+    "tau_syn_in": 2.0,
+    "E_L": -60.0,
+    "g_L": 10.0,
+    "C_m": 200.0,
+    "E_ex": 0.0,
+    "E_in": -80.0,
+    "V_th": -50.0,
+    "V_reset": -60.0,
+    "t_ref": 5.0,
+    "dt": 0.1,
+}
+
+
+@drawn
+def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arguments:
+    V = draw.rng.uniform(-60, -49.9, size)
+    held = np.where(draw.rng.random(size) < 0.3, draw.rng.integers(1, 50, size) * 0.1, 0.0)
+    g = [draw.rng.gamma(2.0, mean / 2, size) for mean in (12, 66, 24, 66)]
+    parameters = draw.spread(ALPHA, np.shape(V), 0.1) if each else ALPHA
+    state = tuple(np.asarray(x).astype(draw.dtype) for x in (V, held, *g))
+    return state, parameters | options
+
+
+@drawn
+def _current(draw: Draw) -> Arguments:
+    """Return neurons with a current of their own, which drives some over the threshold."""
+    state, parameters = _random(33)(*draw)
+    return state, parameters | {"I_e": draw.rng.normal(0, 2000, 33).astype(draw.dtype)}
+
+
+@drawn
+def _threshold(draw: Draw) -> Arguments:
+    """Return potentials at the threshold, near it, held above it, and NaN; some conductances are huge."""
+    V = np.array([-50, -49.9, -50.1, -40, np.nan, -60, -60], draw.dtype)
+    held = np.array([0, 0, 0, 0.1, 0, 0, 0.1], draw.dtype)
+    g_ex = np.array([0, 0, 0, 0, 0, 1e9, np.inf], draw.dtype)
+    none = np.zeros_like(V)
+    return (V, held, g_ex, none, none, none), ALPHA | {"E_L": -50.0}
+
+
+CASES = (
+    Case("random", _random(33), differentiable=MOVING),
+    Case("each", _random(33, each=True), differentiable=MOVING, tolerance=4),
+    Case("grid", _random((4, 5), dt=1.0), differentiable=MOVING),
+    Case("current", _current(), differentiable=MOVING),
+    Case("threshold", _threshold()),
+    Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
+    Case("empty", _random(0), differentiable=MOVING),
+    Case("single", _random(()), differentiable=MOVING),
+    Case("threads", _random(70_000)),
+    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
+    benchmark("100k", _random(100_000)),
+    benchmark("1M", _random(1_000_000)),
+)
+
+F2 = np.ones(2, "f")
+_STATES = ("V_m", "refractory", "g_ex", "g_in", "dg_ex", "dg_in")
+_wrong = changes_to(dict.fromkeys(_STATES, np.zeros(3, np.float32)), **ALPHA)
+
+MISTAKES = (
+    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    Mistake("mixed", _wrong(g_ex=np.zeros(3, np.int32)), TypeError, "g_ex has dtype int32 and V_m"),
+    Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
+    Mistake("one-dg", _wrong(dg_in=np.zeros((), "f")), ValueError, r"dg_in has shape \(\)"),
+    Mistake("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
+    Mistake("short-I_e", _wrong(I_e=np.zeros(2, "f")), ValueError, r"I_e has shape \(2,\)"),
+    Mistake("short-tau", _wrong(tau_syn_in=F2), ValueError, r"tau_syn_in or dt has shape \(2,\)"),
+    Mistake("tau-zero", _wrong(tau_syn_ex=0), ValueError, "tau_syn_ex is or contains 0"),
+    Mistake("C_m-zero", _wrong(C_m=0.0), ValueError, "C_m is or contains 0.0"),
+    Mistake("g_L-zero", _wrong(g_L=0.0), ValueError, "g_L is or contains 0.0"),
+    Mistake("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
+    Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+    Mistake("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+)

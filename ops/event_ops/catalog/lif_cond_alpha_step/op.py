@@ -1,0 +1,107 @@
+"""The operator `lif_cond_alpha_step`: checks, backends; its derivatives are those of the reference."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.catalog import define_backends
+from event_ops.parts.neurons import call_step, checked_state, fading_of, parameters_of, ramp_of
+from event_ops.parts.reference.spiking import Surrogate
+from ffi_bridge import XLACustomKernel
+
+
+def lif_cond_alpha_step(
+    V_m: ArrayLike,
+    refractory: ArrayLike,
+    g_ex: ArrayLike,
+    g_in: ArrayLike,
+    dg_ex: ArrayLike,
+    dg_in: ArrayLike,
+    *,
+    tau_syn_ex: ArrayLike,
+    tau_syn_in: ArrayLike,
+    E_L: ArrayLike,
+    g_L: ArrayLike,
+    C_m: ArrayLike,
+    E_ex: ArrayLike,
+    E_in: ArrayLike,
+    V_th: ArrayLike,
+    V_reset: ArrayLike,
+    t_ref: ArrayLike,
+    dt: ArrayLike,
+    I_e: ArrayLike = 0.0,
+    surrogate: Surrogate | None = None,
+    backend: str | None = None,
+) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:
+    """One step of `C_m * dV/dt = -g_L * (V - E_L) - g_ex * (V - E_ex) - g_in * (V - E_in) + I_e`.
+
+    The conductances are sums of alpha functions: dg/dt = x - g / tau_syn and tau_syn * dx/dt = -x, where x is
+    dg_ex or dg_in. Both are solved exactly, g = (g + dt * x) * exp(-dt / tau_syn) and x = x * exp(-dt /
+    tau_syn). A spike of weight w adds w * e / tau_syn to x; so g rises by w, which it reaches after tau_syn.
+    V takes the step of `lif_cond_exp_step`, with the means of these conductances over the step, of second
+    order in dt and stable. Then spike where V > V_th, reset and hold, as in `lif_step`; the conductances of a
+    held neuron go on. What arrives in the step is added to dg_ex and dg_in afterwards.
+
+    Differentiable in the float arguments, and through spikes with a surrogate, as `lif_step`.
+
+    Args:
+        V_m: any shape, membrane potential in mV; float32 or float64.
+        refractory: shape of V_m, remaining refractory time in ms, 0 where there is none; dtype of V_m.
+        g_ex: shape of V_m, excitatory conductance in nS, >= 0; dtype of V_m.
+        g_in: shape of V_m, inhibitory conductance in nS, >= 0 (its weights, too); dtype of V_m.
+        dg_ex: shape of V_m, what raises g_ex, in nS/ms; dtype of V_m.
+        dg_in: shape of V_m, what raises g_in, in nS/ms; dtype of V_m.
+        tau_syn_ex: time to the peak of g_ex in ms, > 0; this and all to I_e: a number, 0-d, or shape of V_m.
+        tau_syn_in: time to the peak of g_in in ms, > 0.
+        E_L: reversal potential of the leak in mV.
+        g_L: conductance of the leak in nS, > 0.
+        C_m: membrane capacitance in pF, > 0; tau_m is C_m / g_L.
+        E_ex: excitatory reversal potential in mV.
+        E_in: inhibitory reversal potential in mV.
+        V_th: threshold in mV.
+        V_reset: potential after a spike in mV.
+        t_ref: refractory time in ms, >= 0.
+        dt: time step in ms, > 0.
+        I_e: current from outside in pA, constant over the step.
+        surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        V_m, refractory, g_ex, g_in, dg_ex, dg_in: shape and dtype of V_m.
+        spikes: shape of V_m; bool, or with a surrogate 0 and 1 in the dtype of V_m.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that differs between the states; a surrogate that is not a
+            function.
+        ValueError: a shape that does not fit, or tau_syn_ex, tau_syn_in, g_L, C_m, dt <= 0 or t_ref < 0 where
+            their values are known when traced.
+
+    Source: Roth and van Rossum (2009), in De Schutter (ed.), Computational Modeling Methods for
+        Neuroscientists, MIT Press, chapter 6, for alpha functions; Rotter and Diesmann (1999), Biol. Cybern.
+        81, 381-402, for their exact steps. NEST's ``iaf_cond_alpha`` is this neuron with steps that adapt to
+        a tolerance: what is said of ``iaf_cond_exp`` at `lif_cond_exp_step` holds for it, too.
+    """
+    positive = {"tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in, "g_L": g_L, "C_m": C_m, "dt": dt}
+    given = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
+    given |= {"dg_ex": dg_ex, "dg_in": dg_in}
+    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    p = parameters_of(
+        states[0], E_L=E_L, g_L=g_L, C_m=C_m, E_ex=E_ex, E_in=E_in, I_e=I_e,
+        V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt,
+    )  # fmt: skip
+    decay_ex, mean_ex = fading_of("tau_syn_ex", tau_syn_ex, dt, states[0])
+    decay_in, mean_in = fading_of("tau_syn_in", tau_syn_in, dt, states[0])
+    inputs = [
+        *(decay_ex, decay_in, mean_ex, mean_in),
+        ramp_of("tau_syn_ex", tau_syn_ex, dt, states[0]),
+        ramp_of("tau_syn_in", tau_syn_in, dt, states[0]),
+        *(p.g_L, p.g_L * p.E_L + p.I_e, p.E_ex, p.E_in, p.dt / p.C_m),
+        *(p.V_th, p.V_reset, p.t_ref, p.dt),
+    ]
+    return call_step(kernel, states, inputs, surrogate=surrogate, backend=backend)
+
+
+kernel = XLACustomKernel("lif_cond_alpha_step")
+kernel.def_tags("neuron", "synapse", "elementwise")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
