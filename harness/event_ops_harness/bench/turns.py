@@ -13,6 +13,7 @@ import numpy as np
 
 from event_ops_harness.bench.noise import Change, change
 from event_ops_harness.bench.timing import Run, Steps, Work, repeated, times_per_step
+from event_ops_harness.conformance.compare import largest_of
 
 ALPHA: Final = 0.05  # how often an interval may miss the true ratio
 ROUNDS: Final = 10  # fewer say little about noise
@@ -92,8 +93,7 @@ def difference(expected: Any, found: Any, rtol: float | None) -> str | None:
         return f"{len(own)} arrays, expected {len(every)}"
     try:
         for wanted, got in zip(every, own, strict=True):
-            largest = float(np.abs(wanted).max(initial=0))
-            np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol * largest)
+            np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol * largest_of(wanted))
     except AssertionError as error:
         return str(error).strip()
     return None
