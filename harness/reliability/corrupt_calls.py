@@ -161,6 +161,16 @@ def dense_event_matvec(d: Draw) -> Made:
     return {"weights": d.floats(*d.shape), "events": d.events(d.operand)}, {"transpose": d.transpose}
 
 
+def dense_event_matmat(d: Draw) -> Made:
+    arrays = {"weights": d.floats(*d.shape), "events": d.events(d.operand, d.sizes.width)}
+    return arrays, {"transpose": d.transpose}
+
+
+def procedural_event_matmat(d: Draw) -> Made:
+    arrays, static = procedural_event_matvec(d)
+    return arrays | {"events": d.events(d.operand, d.sizes.width)}, static
+
+
 def procedural_event_matvec(d: Draw) -> Made:
     arrays = {"weight": np.float32(0.5), "seed": d.ids(9), "events": d.events(d.operand)}
     return arrays, {"prob": 0.3, "shape": d.shape, "transpose": d.transpose}

@@ -71,6 +71,7 @@ def test_event_products_by_rows_add_the_entries_that_events_meet():
     assert operations("dense_event_matvec", np.ones((3, 2), F4), flags) == 3
     assert operations("dense_event_matvec", np.ones((3, 2), F4), flags.astype(F4)) == 2 * 3
     assert operations("dense_event_matvec", np.ones((3, 2), F4), FLAGS, transpose=True) == 2 * 2
+    assert operations("dense_event_matmat", np.ones((3, 4), F4), trials) == 3 * 3
 
 
 def test_neurons_that_are_held_wait_and_others_integrate():
@@ -133,6 +134,11 @@ def test_random_matrices_count_the_entries_that_are_expected():
     )
     one = np.array([True, *[False] * 5])
     assert operations("procedural_event_matvec", F4(1), seed, one, **static) == 12 * placed + 2
+    assert operations("procedural_matmat", F4(1), seed, np.ones((6, 5), F4), **static) == 12 * (
+        placed + 5 * term
+    )
+    two = np.array([[True, True], *[[False, False]] * 5])
+    assert operations("procedural_event_matmat", F4(1), seed, two, **static) == 12 * placed + 2 * 2
 
 
 def test_what_only_moves_data_counts_nothing():
@@ -150,6 +156,7 @@ SUMS = {
     "csr_matvec": ("v",),
     "csr_sddmm": ("X", "Y"),
     "csr_todense": (),
+    "dense_event_matmat": ("events",),
     "dense_event_matvec": ("events",),
     "ell_event_matvec": ("events",),
     "ell_matvec": ("v",),

@@ -28,7 +28,9 @@ from event_ops.catalog.lif_expsyn_step.op import lif_expsyn_step as lif_expsyn_s
 from event_ops.catalog.lif_step.op import lif_step as lif_step
 from event_ops.catalog.pack_events.op import pack_events as pack_events
 from event_ops.catalog.poisson_input.op import poisson_input as poisson_input
+from event_ops.catalog.procedural_event_matmat.op import procedural_event_matmat as procedural_event_matmat
 from event_ops.catalog.procedural_event_matvec.op import procedural_event_matvec as procedural_event_matvec
+from event_ops.catalog.procedural_matmat.op import procedural_matmat as procedural_matmat
 from event_ops.catalog.procedural_matvec.op import procedural_matvec as procedural_matvec
 from event_ops.catalog.read_slot.op import read_slot as read_slot
 from event_ops.catalog.scatter_add.op import scatter_add as scatter_add

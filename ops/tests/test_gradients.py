@@ -17,6 +17,7 @@ from event_ops import (
     lif_expsyn_step,
     lif_step,
     poisson_input,
+    procedural_event_matmat,
     procedural_event_matvec,
     trace_decay,
 )
@@ -161,6 +162,9 @@ ONE_WEIGHT = {
     "csr_event_arrivals": lambda w: csr_event_arrivals(ACTIVE[None], w, *SENDS, jnp.asarray(0), shape=SHAPE),
     "ell_event_matvec": lambda w: ell_event_matvec(w, SENDS[0][:, None], ACTIVE, shape=SHAPE, transpose=True),
     "expsyn_step": lambda w: expsyn_step(jnp.zeros(3), w, *SENDS, ACTIVE, shape=SHAPE, tau=5.0, dt=0.1),
+    "procedural_event_matmat": lambda w: procedural_event_matmat(
+        w, 0, ACTIVE[:, None], prob=0.0, shape=(3, 2)
+    ),
     "procedural_event_matvec": lambda w: procedural_event_matvec(w, 0, ACTIVE, prob=0.0, shape=(3, 2)),
 }
 

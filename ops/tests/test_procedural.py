@@ -10,6 +10,7 @@ from implemented import backends
 
 from event_ops import (
     csr_matvec,
+    procedural_event_matmat,
     procedural_event_matvec,
     procedural_matvec,
     procedural_tocsr,
@@ -52,10 +53,14 @@ def test_the_table_holds_exactly_the_geometric_distribution(prob):
         assert abs(counts[gap] - expected) <= 1
 
 
+EACH = {"vectors": lambda f: lambda units: jax.lax.map(f, units), "a matrix": jax.vmap}
+
+
 @pytest.mark.promise(10)
+@pytest.mark.parametrize("times", EACH)
 @pytest.mark.parametrize("distribution", WEIGHTS)
 @backends("procedural_matvec")
-def test_every_backend_orientation_and_dtype_has_the_same_matrix(backend, distribution):
+def test_every_backend_orientation_and_dtype_has_the_same_matrix(backend, distribution, times):
     shape, seed = (40, 300), 2**31 + 5
     given = {"prob": 0.03, "shape": shape, "distribution": distribution}
     dense = procedural_todense(WEIGHTS[distribution], seed, **given)
@@ -68,7 +73,7 @@ def test_every_backend_orientation_and_dtype_has_the_same_matrix(backend, distri
                 f = lambda v: procedural_matvec(  # noqa: E731
                     weight, seed, v, transpose=transpose, backend=backend, **given
                 )
-                return jax.jit(jax.vmap(f))(units)
+                return jax.jit(EACH[times](f))(units)
 
             forward = columns(jnp.eye(shape[1], dtype=dtype), False).T
             backward = columns(jnp.eye(shape[0], dtype=dtype), True)
@@ -118,6 +123,23 @@ def test_inactive_events_hide_a_weight_that_is_not_a_number(backend, transpose):
     static = {"prob": 0.5, "shape": (30, 30), "transpose": transpose, "backend": backend}
     for events in (np.zeros(30, bool), np.zeros(30, "f")):
         np.testing.assert_array_equal(procedural_event_matvec(np.nan, 1, events, **static), np.zeros(30))
+        columns = np.stack([events, events], 1)
+        np.testing.assert_array_equal(procedural_event_matmat(np.nan, 1, columns, **static), columns)
+
+
+@pytest.mark.parametrize("name", ["procedural_matvec", "procedural_event_matvec"])
+@pytest.mark.parametrize("transpose", [False, True])
+@backends("procedural_matvec")
+def test_vmap_over_vectors_generates_rows_once(backend, transpose, name):
+    product = {"procedural_matvec": procedural_matvec, "procedural_event_matvec": procedural_event_matvec}
+    shape = (12, 50)
+    given = {"prob": 0.2, "shape": shape, "transpose": transpose, "backend": backend}
+    dense = np.asarray(procedural_todense(2.0, 4, prob=0.2, shape=shape))
+    X = np.random.default_rng(0).integers(-1, 2, (36, shape[not transpose])).astype("f")
+    batched = jax.vmap(lambda x: product[name](2.0, 4, x, **given))
+    np.testing.assert_array_equal(batched(X), X @ (dense if transpose else dense.T))
+    names = [eqn.primitive.name for eqn in jax.make_jaxpr(batched)(X).eqns]
+    assert [n for n in names if n.startswith("procedural")] == [name.replace("matvec", "matmat")]
 
 
 def pattern(seed, prob, shape):

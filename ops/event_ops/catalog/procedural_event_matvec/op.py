@@ -10,7 +10,7 @@ from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dt
 from event_ops.checks.csr import check_operand
 from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
 from event_ops.rules.linear_inputs import tangent_in
-from event_ops.rules.products import procedural_transpose
+from event_ops.rules.products import fold_into, procedural_transpose
 from ffi_bridge import XLACustomKernel
 
 
@@ -74,3 +74,4 @@ kernel.def_tags("sparse", "procedural", "event-driven")
 define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # weight, events
 kernel.def_transpose_rule(procedural_transpose(kernel))
+kernel.def_batching_rule(fold_into(kernel, "procedural_event_matmat", transposed=True))

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from event_ops.parts.reference.entries import along, sums_at, values_at
 from event_ops.parts.reference.random_numbers import alias_table, outcome, philox2x32
 
 # A table has 2**GAP_BITS slots of equal probability: 16 KiB, which stay in the first cache.
@@ -99,3 +100,31 @@ def fold_entries(
     first = jnp.where(skip, end, np.uint32(0))
     state = jnp.zeros((), np.uint32), first, start
     return jax.lax.while_loop(lambda state: jnp.any(state[1] < end), step, state)[2]
+
+
+def generated_product(
+    terms_of: Callable[[Any, Any], Any],
+    weight: jax.Array,
+    seed: jax.Array,
+    x: jax.Array,
+    skip: jax.Array,
+    *,
+    prob: float,
+    shape: tuple[int, int],
+    distribution: str,
+    transpose: bool,
+) -> jax.Array:
+    """Return A @ x, or A.T @ x, for a vector or matrix x: `terms_of(weights, x)` is what entries add.
+
+    Rows in `skip` are not generated.
+    """
+
+    def add(y: jax.Array, there: Any, rows: Any, columns: Any, words: Any) -> jax.Array:
+        weights = weights_at(weight, distribution, seed, rows, columns, words)
+        terms = terms_of(along(weights, x), x if transpose else values_at(x, columns))
+        terms = jnp.where(along(there, x), terms, 0)
+        return y + (sums_at(terms, columns, shape[1]) if transpose else terms)
+
+    rows = jnp.arange(shape[0], dtype="uint32")
+    y = jnp.zeros((shape[1] if transpose else shape[0], *x.shape[1:]), weight.dtype)
+    return fold_entries(add, y, seed, prob, rows, shape[1], skip)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import warp as wp
 
 from event_ops.parts.reference import bernoulli
-from event_ops.parts.warp.access import Array, is_active
+from event_ops.parts.warp.access import Array, Array2d, is_active
 from event_ops.parts.warp.random_numbers import outcome, philox2x32
 from event_ops.parts.warp.scatter import sums_of
 from ffi_bridge import warp_kernel
@@ -89,11 +89,70 @@ def scatter_rows(
                 column += wp.uint32(1)
 
 
+@wp.kernel(enable_backward=False)
+def gather_rows_2d(
+    weight: Array, kind: wp.int32, seed: wp.array(dtype=wp.uint32), table: wp.array(dtype=wp.uint32),
+    x: Array2d, of_events: bool, y: Array2d,
+):  # fmt: skip
+    i = wp.tid()
+    row = wp.uint32(i)
+    draw, column, columns = wp.uint32(0), wp.uint32(0), wp.uint32(x.shape[0])
+    for c in range(y.shape[1]):
+        y[i, c] = y.dtype(0)
+    while column < columns:
+        choice, word = philox2x32(draw, row, seed[0])
+        gap = outcome(table, 0, choice, _GAP_BITS)
+        draw += wp.uint32(1)
+        column += gap
+        if column < columns:
+            if gap != NO_ENTRY:
+                j = wp.int32(column)
+                entry = weight_of(weight, kind, seed[0], row, column, word)
+                for c in range(y.shape[1]):
+                    # A number of 0 counts, too: its weight may be NaN.
+                    if not of_events or is_active(x[j, c]):
+                        y[i, c] = y[i, c] + entry * y.dtype(x[j, c])
+                column += wp.uint32(1)
+
+
+@wp.kernel(enable_backward=False)
+def scatter_rows_2d(
+    weight: Array, kind: wp.int32, seed: wp.array(dtype=wp.uint32), table: wp.array(dtype=wp.uint32),
+    x: Array2d, of_events: bool, y: Array2d,
+):  # fmt: skip
+    i = wp.tid()
+    row = wp.uint32(i)
+    draw, column, columns = wp.uint32(0), wp.uint32(0), wp.uint32(y.shape[0])
+    needed = not of_events
+    for c in range(x.shape[1]):
+        if is_active(x[i, c]):
+            needed = True
+    if not needed:
+        columns = wp.uint32(0)
+    while column < columns:
+        choice, word = philox2x32(draw, row, seed[0])
+        gap = outcome(table, 0, choice, _GAP_BITS)
+        draw += wp.uint32(1)
+        column += gap
+        if column < columns:
+            if gap != NO_ENTRY:
+                entry = weight_of(weight, kind, seed[0], row, column, word)
+                for c in range(x.shape[1]):
+                    if not of_events or is_active(x[i, c]):
+                        wp.atomic_add(y, wp.int32(column), c, entry * y.dtype(x[i, c]))
+                column += wp.uint32(1)
+
+
+GATHER, SCATTER = (gather_rows, gather_rows_2d), (scatter_rows, scatter_rows_2d)  # [by a matrix]
+
+
 def product(
     outs: Any, *, prob: float, rows: int, distribution: str, transpose: bool, of_events: bool
 ) -> Callable[..., Any]:
     """Return the call `(weight, seed, x) -> y` for one matrix and orientation: one thread generates a row."""
-    run = sums_of(scatter_rows, outs, rows) if transpose else warp_kernel(gather_rows, outs)
+    by_matrix = len(outs.shape) == 2
+    gather = warp_kernel(GATHER[by_matrix], outs, launch_dims=rows)
+    run = sums_of(SCATTER[by_matrix], outs, rows) if transpose else gather
 
     def call(weight: Any, seed: Any, x: Any) -> Any:
         table = jnp.asarray(bernoulli.gap_table(prob))

@@ -1,0 +1,76 @@
+"""The operator `procedural_event_matmat`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.catalog import define_backends
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype
+from event_ops.checks.csr import check_operand
+from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
+from event_ops.rules.linear_inputs import tangent_in
+from event_ops.rules.products import procedural_transpose
+from ffi_bridge import XLACustomKernel
+
+
+def procedural_event_matmat(
+    weight: ArrayLike,
+    seed: ArrayLike,
+    events: ArrayLike,
+    *,
+    prob: float,
+    shape: tuple[int, int],
+    distribution: str = "constant",
+    transpose: bool = False,
+    backend: str | None = None,
+) -> jax.Array:
+    """`Y = A @ events`, or `Y = A.T @ events`, for a random matrix A that is generated, never stored.
+
+    Each column of `events` is a vector of events as `procedural_event_matvec` takes it, and A is the matrix
+    of `procedural_matvec`, whose rows are generated once for all columns; `vmap` over vectors of events
+    becomes this. Active are bool events that are True, and float ones that are not zero; they count as 1, and
+    as their value. An inactive event contributes exactly 0, even where weight is NaN or infinite. With
+    transpose=True (rows are presynaptic neurons) only rows with an active event are generated.
+    Differentiable in weight and in float events, at inactive ones too. A cotangent that is NaN or infinite
+    does not reach weight from an output at which nothing arrives.
+
+    Args:
+        weight: the distribution's parameters: (), or a number, if constant; (2,), or a pair of numbers:
+            (low, high) if uniform, (mean, standard deviation) if normal; float32 or float64.
+        seed: 0-d or a Python int in [0, 2**32); any integer dtype, taken modulo 2**32; may be traced.
+        events: (columns, n), or (rows, n) with transpose=True; bool, or the dtype of weight.
+        prob: in [0, 1], static; resolved to 2**-32.
+        shape: (rows, columns) of A, static; not of the transpose.
+        distribution: of the weights: "constant", "uniform" or "normal"; static.
+        transpose: multiply with A.T.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        Y: (rows, n), or (columns, n) with transpose=True; dtype of weight; the sums' order is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, float events of another dtype than weight, or a traced prob.
+        ValueError: a shape that does not fit, a probability outside of [0, 1], a negative or large Python
+            int as seed, an unknown distribution.
+
+    Source: gaps between entries as in Batagelj and Brandes, Physical Review E 71, 036113, 2005; Philox2x32-10
+    of Salmon et al., SC 2011; normal weights by Box and Muller.
+    """
+    events, seed = as_array(events), seed_word(seed)
+    weight = weight_parameters(weight, distribution, events.dtype if events.dtype in FLOATS else float)
+    shape, prob = procedural_shape(shape), check_prob(prob)
+    check_operand("events", events, shape, transpose, rank=2)
+    check_dtype("events", events, ("bool", *FLOATS))
+    if events.dtype != bool:
+        check_same_dtype("events", events, "weight", weight)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], events.shape[1]), weight.dtype)
+    static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": bool(transpose)}
+    return kernel(weight, seed, events, outs=outs, backend=backend, **static)
+
+
+kernel = XLACustomKernel("procedural_event_matmat")
+kernel.def_tags("sparse", "procedural", "event-driven")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # weight, events
+kernel.def_transpose_rule(procedural_transpose(kernel))
