@@ -49,7 +49,7 @@ class Matrix:
         raise NotImplementedError
 
     def _product(self, data: jax.Array, x: jax.Array) -> jax.Array:
-        """Return A @ x for a vector or matrix x of the dtype of `data`, a weight for each entry or for all."""
+        """Return A @ x for a vector or matrix x of the dtype of `data`, which may be one weight."""
         raise NotImplementedError
 
     def _event_product(self, events: Events) -> jax.Array:

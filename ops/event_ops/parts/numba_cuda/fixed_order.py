@@ -70,7 +70,7 @@ def sorted_by_place(places: jax.Array, size: int) -> tuple[jax.Array, jax.Array]
 
     Update permutation[k] belongs to place i for k from starts[i] up to starts[i + 1], in their order.
     """
-    _, starts, permutation = _by_column(places, _starts(places.shape[0], 1), (places.shape[0], size))
+    _, starts, permutation = _by_column(places, starts_of(places.shape[0], 1), (places.shape[0], size))
     return starts, permutation
 
 
