@@ -106,8 +106,8 @@ def text_of(A: Any, *, axes: int, per: str = "") -> str:
     rows, columns = A.shape
     sizes, places = (getattr(leaf, "shape", None) for leaf in (A.data, A.indices))
     entries = (places or "?")[-1]
-    dense = bool(places) and rows * columns
-    full = f" ({math.prod(places[-axes:]) / (rows * columns):.2g} of all)" if dense else ""
+    size = rows * columns
+    full = f" ({math.prod(places[-axes:]) / size:.2g} of all)" if places and size else ""
     batch = (places or ())[:-axes] or (sizes or ())[:-axes]
     weights = "one weight, " if sizes == batch else ""
     notes = ", transposed" * A.transposed + ", planned" * (A.by_column is not None)

@@ -183,12 +183,12 @@ class CSR(Matrix):
     def __matmul__(self, other: Any) -> Any:
         return spgemm.matmul(self, other) if isinstance(other, CSR) else super().__matmul__(other)
 
-    def __add__(self, other: CSR | int) -> Self:
+    def __add__(self, other: Any) -> Self:
         return union.added(operator.add, self, other)
 
     __radd__ = __add__
 
-    def __sub__(self, other: CSR | int) -> Self:
+    def __sub__(self, other: Any) -> Self:
         return union.added(operator.sub, self, other)
 
 

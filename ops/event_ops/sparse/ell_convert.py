@@ -25,7 +25,8 @@ def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array]:
             "of jit, or keep the CSR"
         )
     data, indices, indptr, shape = spanned(Parts(B.data, B.indices, B.indptr, B.shape))
-    starts, lengths = np.asarray(indptr)[:-1], np.diff(np.asarray(indptr))
+    ends: Any = np.asarray(indptr)
+    starts, lengths = ends[:-1], ends[1:] - ends[:-1]
     width = _width(lengths, per_row)
     there = np.arange(width) < lengths[:, None]
     if there.all():

@@ -38,7 +38,8 @@ def event_product(
     data: jax.Array, indices: jax.Array, events: Events, shape: tuple[int, int], transpose: bool
 ) -> jax.Array:
     """Return A @ events or A.T @ events for a vector of events in any encoding, or a matrix of them."""
-    x, static = events.values, {"shape": shape, "transpose": transpose}
+    x = events.values
+    static: dict[str, Any] = {"shape": shape, "transpose": transpose}
     if x.ndim == 1 and events.encoding == "flags":
         return ell_event_matvec(data, indices, x, **static)
     check_dtype("data", data, FLOATS)

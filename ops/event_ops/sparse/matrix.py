@@ -189,10 +189,10 @@ class Matrix:
         weights = arithmetic.without_sign(*self._as_csr())
         return self.with_data(weights.reshape(self.data.shape))
 
-    def __add__(self, other: Self) -> Self:
+    def __add__(self, other: Any) -> Self:
         return arithmetic.added(operator.add, self, other)
 
-    def __sub__(self, other: Self) -> Self:
+    def __sub__(self, other: Any) -> Self:
         return arithmetic.added(operator.sub, self, other)
 
 

@@ -47,7 +47,8 @@ def _events_product(A: Any, events: Events) -> jax.Array:
     plan = A.by_column
     if plan is None or A.transposed or (plan.weights is None and A.data.ndim):
         return A._event_product(events)
-    return planned_event_product(*A._as_csr(), events, A.stored_shape, plan)
+    data, indices, indptr = A._as_csr()
+    return planned_event_product(data, indices, indptr, events, A.stored_shape, plan)
 
 
 def _operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:

@@ -39,12 +39,12 @@ ADAPTIVE: dict[str, Any] = {
 
 @drawn
 def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arguments:
-    V = draw.rng.uniform(-75, -48, size)
-    V = np.where(draw.rng.random(size) < 0.2, draw.rng.uniform(-30, -5, size), V)
+    v = draw.rng.uniform(-75, -48, size)
+    v = np.where(draw.rng.random(size) < 0.2, draw.rng.uniform(-30, -5, size), v)
     held = np.where(draw.rng.random(size) < 0.3, draw.rng.integers(1, 20, size) * 0.1, 0.0)
     g_ex, g_in, w = (draw.rng.gamma(2.0, mean / 2, size) for mean in (10, 20, 100))
-    parameters = draw.spread(ADAPTIVE, np.shape(V), 0.05) if each else ADAPTIVE
-    state = tuple(np.asarray(x).astype(draw.dtype) for x in (V, held, g_ex, g_in, w))
+    parameters = draw.spread(ADAPTIVE, np.shape(v), 0.05) if each else ADAPTIVE
+    state = tuple(np.asarray(x).astype(draw.dtype) for x in (v, held, g_ex, g_in, w))
     return state, parameters | options
 
 
@@ -58,10 +58,10 @@ def _current(draw: Draw) -> Arguments:
 @drawn
 def _threshold(draw: Draw) -> Arguments:
     """Return potentials above and below the peak, held above it, and NaN; a conductance is infinite."""
-    V = np.array([1, -70, 1, np.nan, -70], draw.dtype)
+    v = np.array([1, -70, 1, np.nan, -70], draw.dtype)
     held = np.array([0, 0, 0.1, 0, 0.1], draw.dtype)
     g_ex = np.array([0, 0, 0, 0, np.inf], draw.dtype)
-    return (V, held, g_ex, np.zeros_like(V), np.zeros_like(V)), ADAPTIVE
+    return (v, held, g_ex, np.zeros_like(v), np.zeros_like(v)), ADAPTIVE
 
 
 MOVING = (V_M, G_EX, G_IN, W)

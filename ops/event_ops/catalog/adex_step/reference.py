@@ -41,33 +41,33 @@ def adex_step(
 ) -> tuple[jax.Array, ...]:
     """Integrate in substeps, unless held; at each, reset and hold what has passed V_peak."""
 
-    def changes(V: jax.Array, w: jax.Array, g_ex: jax.Array, g_in: jax.Array) -> tuple[jax.Array, jax.Array]:
-        V = jnp.where(V_peak < V, V_peak, V)
-        upstroke = g_L * Delta_T * jnp.exp((V - V_th) / Delta_T)
-        current = leak - g_L * V + upstroke - w + g_ex * (E_ex - V) + g_in * (E_in - V)
-        return rate * current, rate_w * (a * (V - E_L) - w)
+    def changes(v: jax.Array, w: jax.Array, g_ex: jax.Array, g_in: jax.Array) -> tuple[jax.Array, jax.Array]:
+        v = jnp.where(V_peak < v, V_peak, v)
+        upstroke = g_L * Delta_T * jnp.exp((v - V_th) / Delta_T)
+        current = leak - g_L * v + upstroke - w + g_ex * (E_ex - v) + g_in * (E_in - v)
+        return rate * current, rate_w * (a * (v - E_L) - w)
 
     def substep(state: Any, _: None) -> tuple[Any, None]:
-        V, ex, into, w, held, top = state
+        v, ex, into, w, held, top = state
         later = ex * decay_ex, into * decay_in
         # The conductances of what is held take no part, not even where they are infinite.
         now = (jnp.where(held, 0, g) for g in (ex, into))
         then = (jnp.where(held, 0, g) for g in later)
-        dV, dw = changes(V, w, *now)
+        dV, dw = changes(v, w, *now)
         dV = jnp.where(held, 0, dV)
-        dV_end, dw_end = changes(V + dV, w + dw, *then)
-        V, w = jnp.where(held, V, V + (dV + dV_end) / 2), w + (dw + dw_end) / 2
-        top = jnp.where(held, top, jnp.where(top < V, V, top))
-        fired = (V_peak < V) & ~held
-        V, w = jnp.where(fired, V_reset, V), jnp.where(fired, w + b, w)
-        return (V, *later, w, held | (fired & is_held(t_ref, dt)), top), None
+        dV_end, dw_end = changes(v + dV, w + dw, *then)
+        v, w = jnp.where(held, v, v + (dV + dV_end) / 2), w + (dw + dw_end) / 2
+        top = jnp.where(held, top, jnp.where(top < v, v, top))
+        fired = (V_peak < v) & ~held
+        v, w = jnp.where(fired, V_reset, v), jnp.where(fired, w + b, w)
+        return (v, *later, w, held | (fired & is_held(t_ref, dt)), top), None
 
     held = is_held(refractory, dt)
     start = V_m, g_ex, g_in, w, held, jnp.full_like(V_m, -jnp.inf)
-    (V, ex, into, w, _, top), _ = jax.lax.scan(substep, start, length=substeps)
+    (v, ex, into, w, _, top), _ = jax.lax.scan(substep, start, length=substeps)
     spikes = crossings(top, V_peak, surrogate)
     left = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
-    return V, jnp.where(spikes.astype(bool), t_ref, left), ex, into, w, spikes
+    return v, jnp.where(spikes.astype(bool), t_ref, left), ex, into, w, spikes
 
 
 def build(*, substeps: int, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:

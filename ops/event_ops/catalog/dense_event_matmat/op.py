@@ -50,7 +50,7 @@ def dense_event_matmat(
     weights, events = as_array(weights), as_array(events)
     check_dtype("weights", weights, FLOATS)
     check_rank("weights", weights, 2, "(rows, columns)")
-    check_operand("events", events, weights.shape, transpose, rank=2)
+    check_operand("events", events, (weights.shape[0], weights.shape[1]), transpose, rank=2)
     check_events("events", events, weights)
     outs = jax.ShapeDtypeStruct((weights.shape[1 if transpose else 0], events.shape[1]), weights.dtype)
     static = {"transpose": bool(transpose), "deterministic": bool(deterministic)}

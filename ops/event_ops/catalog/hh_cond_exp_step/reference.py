@@ -67,20 +67,20 @@ def hh_cond_exp_step(
     """Integrate in substeps; spike at a maximum, unless one was seen within the refractory time."""
 
     def substep(state: Any, _: None) -> tuple[Any, None]:
-        V, ex, into, *gates = state
-        m, h, n = _gates(V - V_T, *gates, half)
+        v, ex, into, *gates = state
+        m, h, n = _gates(v - V_T, gates[0], gates[1], gates[2], half)
         sodium, potassium = g_Na * m * m * m * h, g_K * n * n * n * n
         driven = leak + sodium * E_Na + potassium * E_K
-        V = relax(V, ex * mean_ex, into * mean_in, g_L + sodium + potassium, driven, E_ex, E_in, rate)
-        return (V, ex * decay_ex, into * decay_in, *_gates(V - V_T, m, h, n, half)), None
+        v = relax(v, ex * mean_ex, into * mean_in, g_L + sodium + potassium, driven, E_ex, E_in, rate)
+        return (v, ex * decay_ex, into * decay_in, *_gates(v - V_T, m, h, n, half)), None
 
     start = V_m, g_ex, g_in, Act_m, Inact_h, Act_n
-    (V, ex, into, *gates), _ = jax.lax.scan(substep, start, length=substeps)
+    (v, ex, into, *gates), _ = jax.lax.scan(substep, start, length=substeps)
     held = is_held(refractory, dt)
-    spikes = crossings(V, V_T + 30, surrogate)
-    spikes = jnp.where(held | ~(V_m > V), jnp.zeros((), spikes.dtype), spikes)
+    spikes = crossings(v, V_T + 30, surrogate)
+    spikes = jnp.where(held | ~(V_m > v), jnp.zeros((), spikes.dtype), spikes)
     left = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
-    return V, jnp.where(spikes.astype(bool), t_ref, left), ex, into, *gates, spikes
+    return v, jnp.where(spikes.astype(bool), t_ref, left), ex, into, *gates, spikes
 
 
 def build(*, substeps: int, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from event_ops.parts.reference.spiking import Surrogate, crossings
 
 
-def _slope(V: jax.Array, U: jax.Array, I_syn: jax.Array) -> jax.Array:
-    return (0.04 * V + 5) * V + 140 - U + I_syn
+def _slope(v: jax.Array, u: jax.Array, I_syn: jax.Array) -> jax.Array:
+    return (0.04 * v + 5) * v + 140 - u + I_syn
 
 
 def izhikevich_step(
@@ -33,15 +33,15 @@ def izhikevich_step(
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Integrate, spike above threshold and reset."""
     if method == "euler":
-        V = V_m + dt * _slope(V_m, U_m, I_syn)
-        U = U_m + dt * a * (b * V_m - U_m)
+        v = V_m + dt * _slope(V_m, U_m, I_syn)
+        u = U_m + dt * a * (b * V_m - U_m)
     else:
         half = V_m + dt / 2 * _slope(V_m, U_m, I_syn)
-        V = half + dt / 2 * _slope(half, U_m, I_syn)
-        U = U_m + dt * a * (b * V - U_m)
-    V = V + jump
-    spikes = crossings(V, V_th, surrogate)
-    return jnp.where(spikes.astype(bool), c, V), U + d * spikes.astype(U.dtype), spikes
+        v = half + dt / 2 * _slope(half, U_m, I_syn)
+        u = U_m + dt * a * (b * v - U_m)
+    v = v + jump
+    spikes = crossings(v, V_th, surrogate)
+    return jnp.where(spikes.astype(bool), c, v), u + d * spikes.astype(u.dtype), spikes
 
 
 def build(*, method: str, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:

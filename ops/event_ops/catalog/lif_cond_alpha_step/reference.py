@@ -41,13 +41,13 @@ def lif_cond_alpha_step(
     """Integrate unless held, spike above threshold, reset and hold; the conductances decay."""
     # What is held takes no part, nor do its derivatives, not even where a conductance is infinite.
     held = is_held(refractory, dt)
-    V, *state = (jnp.where(held, 0, x) for x in (V_m, g_ex, g_in, dg_ex, dg_in))
+    v, *state = (jnp.where(held, 0, x) for x in (V_m, g_ex, g_in, dg_ex, dg_in))
     ex, into, d_ex, d_in = state
     mean = ex * mean_ex + d_ex * rise_ex, into * mean_in + d_in * rise_in
-    free = relax(V, *mean, g_L, leak, E_ex, E_in, rate)
-    V, remaining, spikes = fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
+    free = relax(v, *mean, g_L, leak, E_ex, E_in, rate)
+    v, remaining, spikes = fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
     later = (g_ex + dt * dg_ex) * decay_ex, (g_in + dt * dg_in) * decay_in
-    return V, remaining, *later, dg_ex * decay_ex, dg_in * decay_in, spikes
+    return v, remaining, *later, dg_ex * decay_ex, dg_in * decay_in, spikes
 
 
 def build(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:

@@ -36,10 +36,10 @@ def lif_cond_exp_step(
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:
     """Integrate unless held, spike above threshold, reset and hold; the conductances decay."""
     # What is held takes no part, nor do its derivatives, not even where a conductance is infinite.
-    V, ex, into = (jnp.where(is_held(refractory, dt), 0, x) for x in (V_m, g_ex, g_in))
-    free = relax(V, ex * mean_ex, into * mean_in, g_L, leak, E_ex, E_in, rate)
-    V, remaining, spikes = fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
-    return V, remaining, g_ex * decay_ex, g_in * decay_in, spikes
+    v, ex, into = (jnp.where(is_held(refractory, dt), 0, x) for x in (V_m, g_ex, g_in))
+    free = relax(v, ex * mean_ex, into * mean_in, g_L, leak, E_ex, E_in, rate)
+    v, remaining, spikes = fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
+    return v, remaining, g_ex * decay_ex, g_in * decay_in, spikes
 
 
 def build(*, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:

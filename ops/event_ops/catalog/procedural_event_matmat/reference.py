@@ -16,7 +16,12 @@ def build(
     *, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., jax.Array]:
     """Return `procedural_event_matmat`: Y[i] = sum of weight (i, j) * events[j], or transposed."""
-    matrix = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
+    matrix: dict[str, Any] = {
+        "prob": prob,
+        "shape": shape,
+        "distribution": distribution,
+        "transpose": transpose,
+    }
 
     def event_matmat(weight: jax.Array, seed: jax.Array, events: jax.Array) -> jax.Array:
         silent = ~events.astype(bool).any(axis=1) if transpose else jnp.zeros(shape[0], bool)

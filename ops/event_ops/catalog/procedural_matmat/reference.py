@@ -16,7 +16,12 @@ def build(
     *, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., jax.Array]:
     """Return `procedural_matmat`: Y[i] = sum of weight (i, j) * B[j], or transposed."""
-    matrix = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
+    matrix: dict[str, Any] = {
+        "prob": prob,
+        "shape": shape,
+        "distribution": distribution,
+        "transpose": transpose,
+    }
 
     def matmat(weight: jax.Array, seed: jax.Array, B: jax.Array) -> jax.Array:
         return generated_product(operator.mul, weight, seed, B, jnp.zeros(shape[0], bool), **matrix)

@@ -16,7 +16,12 @@ def build(
     *, prob: float, shape: tuple[int, int], distribution: str, transpose: bool, **_: Any
 ) -> Callable[..., jax.Array]:
     """Return `procedural_matvec`: y[i] = sum of weight (i, j) * v[j], or transposed."""
-    matrix = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
+    matrix: dict[str, Any] = {
+        "prob": prob,
+        "shape": shape,
+        "distribution": distribution,
+        "transpose": transpose,
+    }
 
     def matvec(weight: jax.Array, seed: jax.Array, v: jax.Array) -> jax.Array:
         return generated_product(operator.mul, weight, seed, v, jnp.zeros(shape[0], bool), **matrix)
