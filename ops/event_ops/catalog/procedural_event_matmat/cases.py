@@ -57,7 +57,7 @@ CASES = (
             _random((size, size), per_row / size, "constant", transpose, n, rate=rate),
             tolerance=20,
         )
-        for size, per_row, n, rate in ((1000, 50, 16, 0.01), (20_000, 100, 32, 0.01))
+        for size, per_row, n, rate in ((1000, 50, 16, 0.01), (50_000, 100, 32, 0.01))
         for transpose in (False, True)
     ),
 )
