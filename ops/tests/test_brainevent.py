@@ -115,6 +115,12 @@ CALLS = {
     "fixed, trials": fixed(flags(ROWS, TRIALS), PADDED, pre=True),
     "dense, flags @ W": lambda: be.binary_densemv(numbers(ROWS, COLUMNS), flags(ROWS), transpose=True),
     "dense, W @ flags": lambda: be.binary_densemv(numbers(ROWS, COLUMNS), flags(COLUMNS), transpose=False),
+    "dense, trials @ W": lambda: be.binary_densemm(
+        numbers(ROWS, COLUMNS), flags(ROWS, TRIALS), transpose=True
+    ),
+    "dense, W @ trials": lambda: be.binary_densemm(
+        numbers(ROWS, COLUMNS), flags(COLUMNS, TRIALS), transpose=False
+    ),
     "on pre": on_pre,
     "on post": on_post,
     "fixed, on pre": fixed_on_pre,

@@ -13,6 +13,7 @@ from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import csr_event_matvec
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
+from event_ops.catalog.dense_event_matmat.op import dense_event_matmat
 from event_ops.catalog.dense_event_matvec.op import dense_event_matvec
 from event_ops.catalog.ell_event_matvec.op import ell_event_matvec
 
@@ -65,27 +66,29 @@ def indexed_event_product(product: Callable[..., jax.Array]) -> Callable[..., Ca
     return build
 
 
-def number_product(product: Callable[..., jax.Array]) -> Callable[..., Call | None]:
-    """Return the builder for numbers times a CSR matrix with a weight for each entry."""
+def number_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
+    """Return the builder for numbers times a CSR matrix."""
 
-    def build(*, shape: tuple[int, int], transpose: bool, weight_info: Any, **_: Any) -> Call | None:
+    def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Call:
         def call(weights: Any, indices: Any, indptr: Any, x: Any, *tiles: Any) -> tuple[jax.Array, ...]:
             x = x.astype(weights.dtype)
             return (product(weights, indices, indptr, x, shape=shape, transpose=transpose),)
 
-        return None if _is_one(weight_info) else call
+        return call
 
     return build
 
 
-def dense_event_product(*, transpose: bool, weighted: bool = False, **_: Any) -> Call:
-    """Build the product of events with a dense matrix."""
+def dense_event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
+    """Return the builder for events times a dense matrix."""
 
-    def call(weights: Any, x: Any) -> tuple[jax.Array, ...]:
-        events = events_of(x, weighted, weights.dtype)
-        return (dense_event_matvec(weights, events, transpose=transpose),)
+    def build(*, transpose: bool, weighted: bool = False, **_: Any) -> Call:
+        def call(weights: Any, x: Any) -> tuple[jax.Array, ...]:
+            return (product(weights, events_of(x, weighted, weights.dtype), transpose=transpose),)
 
-    return call
+        return call
+
+    return build
 
 
 def fixed_event_product(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
@@ -135,3 +138,7 @@ binary_csrmv, binary_csrmm = event_product(csr_event_matvec), event_product(csr_
 binary_csrmv_indexed = indexed_event_product(csr_event_matvec)
 binary_csrmm_indexed = indexed_event_product(csr_event_matmat)
 csrmv, csrmm = number_product(csr_matvec), number_product(csr_matmat)
+binary_densemv, binary_densemm = (
+    dense_event_product(dense_event_matvec),
+    dense_event_product(dense_event_matmat),
+)

@@ -22,7 +22,6 @@ class Served:
 
 
 _INDEXED: Final = "a weight for each entry, found by a permutation"
-_ONE_WEIGHT: Final = "one weight for all entries"
 
 SERVED: Final[Mapping[str, Served]] = {
     "binary_csrmv": Served("csr_event_matvec", products.binary_csrmv),
@@ -30,10 +29,11 @@ SERVED: Final[Mapping[str, Served]] = {
     "binary_csrmv_indexed": Served("csr_event_matvec", products.binary_csrmv_indexed, _INDEXED),
     "binary_csrmm_indexed": Served("csr_event_matmat", products.binary_csrmm_indexed, _INDEXED),
     "tcsr_binary_csrmv": Served("csr_event_matvec", products.tiled_event_product, _INDEXED),
-    "csrmv": Served("csr_matvec", products.csrmv, _ONE_WEIGHT),
-    "csrmm": Served("csr_matmat", products.csrmm, _ONE_WEIGHT),
-    "tcsr_csrmv": Served("csr_matvec", products.csrmv, _ONE_WEIGHT),
-    "binary_densemv": Served("dense_event_matvec", products.dense_event_product),
+    "csrmv": Served("csr_matvec", products.csrmv),
+    "csrmm": Served("csr_matmat", products.csrmm),
+    "tcsr_csrmv": Served("csr_matvec", products.csrmv),
+    "binary_densemv": Served("dense_event_matvec", products.binary_densemv),
+    "binary_densemm": Served("dense_event_matmat", products.binary_densemm),
     "ell_binary_matvec": Served("ell_event_matvec", products.fixed_event_product),
     "binary_fcnmm": Served("csr_event_matmat", products.fixed_event_matmat),
     "binary_csr_plast": Served("stdp_on_pre", updates.csr_on_pre),
