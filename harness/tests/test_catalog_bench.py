@@ -236,7 +236,9 @@ def test_an_operator_without_a_case_to_measure_is_an_error(monkeypatch: pytest.M
 
 def test_an_unknown_benchmark_is_an_error(capsys: pytest.CaptureFixture[str]):
     assert bench.main(["catalogue"]) == 2
-    assert "no benchmark named 'catalogue': choose one of brainevent, call, catalog" in capsys.readouterr().err
+    assert (
+        "no benchmark named 'catalogue': choose one of brainevent, call, catalog" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("text", ["0", "4000,-1"])

@@ -70,10 +70,9 @@ def dense(neurons: int, *, pre: bool) -> tuple[Step, Any]:
 
 def on_pre(neurons: int) -> tuple[Step, Any]:
     """Return the step that changes the weights of rows that spike."""
-    trace = jnp.full(neurons, -1e-3)
+    trace, (indices, indptr) = jnp.full(neurons, -1e-3), structure(neurons)
 
     def step(w: Any, flags: Any, _: Any) -> Any:
-        indices, indptr = structure(neurons)
         return brainevent.update_csr_on_binary_pre(w, indices, indptr, flags, trace, shape=(neurons, neurons))
 
     return step, weights_of(neurons)
@@ -95,11 +94,10 @@ def on_post(neurons: int) -> tuple[Step, Any]:
 
 def delays(neurons: int) -> tuple[Step, Any]:
     """Return the step that delivers events into a ring buffer, after as many steps as each synapse has."""
-    rng, weights = np.random.default_rng(2), weights_of(neurons)
+    rng, matrix = np.random.default_rng(2), (weights_of(neurons), *structure(neurons))
     steps = jnp.asarray(rng.integers(1, SLOTS, neurons * PER_ROW, dtype=np.int32))
 
     def step(ring: Any, flags: Any, turn: Any) -> Any:
-        matrix = weights, *structure(neurons)
         return brainevent.csr_delay_deliver(ring, flags, *matrix, steps, turn, shape=(neurons, neurons))
 
     return step, jnp.zeros((SLOTS, neurons))
