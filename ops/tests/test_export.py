@@ -5,12 +5,15 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from event_ops.discover import operators
 from ffi_bridge.contents.fingerprint import fingerprint
 
 pytestmark = pytest.mark.promise(9)
+# Family -> the module that makes its kernels, and for which threads.
+MAKERS = {"scatter": ("into_target", (False, True)), "segment": ("segments", ("one", "all", "sorted"))}
 
 EXPORT = """
 import sys
@@ -61,11 +64,23 @@ def test_every_operator_exported_here_is_called_elsewhere(tmp_path, monkeypatch)
     assert json.loads(called.stdout) == {"same": names, "compiled": False}
 
 
+def kernels_of(name):
+    """The kernels in an operator's module, or some that its family makes on demand."""
+    module = importlib.import_module(f"event_ops.catalog.{name}.numba_cpu")
+    found = {key: value for key, value in vars(module).items() if hasattr(value, "py_func")}
+    family, _, how = name.partition("_")
+    if not found and family in MAKERS:
+        room, threads = MAKERS[family]
+        make = importlib.import_module(f"event_ops.parts.numba_cpu.{room}").kernel
+        how = "add" if how == "sum" else how
+        found = {x: make(how, np.dtype("float32"), "drop", x) for x in threads}
+    return found
+
+
 @pytest.mark.parametrize("name", [operator.name for operator in operators()])
 def test_kernels_have_names_that_hold_in_every_process(name):
     """A kernel that refers to an object without contents would be compiled anew by each."""
     pytest.importorskip("numba", reason="Numba is not installed")
-    module = importlib.import_module(f"event_ops.catalog.{name}.numba_cpu")
-    kernels = {key: value for key, value in vars(module).items() if hasattr(value, "py_func")}
+    kernels = kernels_of(name)
     assert kernels
     assert {key for key, value in kernels.items() if not fingerprint(value).portable} == set()
