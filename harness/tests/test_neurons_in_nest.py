@@ -31,7 +31,7 @@ ARRIVALS = [(7 * i + 3, 25.0 if i % 5 else -60.0) for i in range(400)]
 
 
 def in_nest(model: str, parameters: dict[str, Any], dt: float, arrivals: list[tuple[int, float]]) -> Any:
-    """What `neuron_in_nest.py` prints; skips where no Python with NEST is known."""
+    """Return what `neuron_in_nest.py` prints; skip where no Python with NEST is known."""
     python = os.environ.get("CUBA_RIVALS_PYTHON", sys.executable if find_spec("nest") else None)
     if python is None:
         pytest.skip("nest-simulator is not installed, and CUBA_RIVALS_PYTHON names no Python that has it")
@@ -43,7 +43,7 @@ def in_nest(model: str, parameters: dict[str, Any], dt: float, arrivals: list[tu
 
 
 def arriving(arrivals: list[tuple[int, float]]) -> jax.Array:
-    """What arrives in each step, excitatory and inhibitory, both positive."""
+    """Return the input of each step, excitatory and inhibitory, both positive."""
     weights = np.zeros((STEPS, 2))
     for step, weight in arrivals:
         weights[step, int(weight < 0)] += abs(weight)

@@ -35,7 +35,7 @@ class Model(NamedTuple):
     silent: dict[str, Any] = {"V_th": 1e9}  # noqa: RUF012
 
     def moving(self) -> list[float]:
-        """What of the state has a slope."""
+        """Return the part of the state that has a slope."""
         return [value for name, value in self.start.items() if name != "refractory"]
 
 

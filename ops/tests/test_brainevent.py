@@ -173,7 +173,7 @@ def test_derivatives_and_batches_are_brainevents(transform):
 
 
 def is_served(call, *args):
-    """Whether a call of this library's machine code is in the program."""
+    """Return whether a call of this library's machine code is in the program."""
     return ".numba_cpu." in jax.jit(call).lower(*args).as_text()
 
 

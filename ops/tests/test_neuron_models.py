@@ -15,7 +15,7 @@ TIGHT = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-11}
 
 
 def run(model, backend, steps, **changes):
-    """What has a slope, after so many steps, and the steps with a spike."""
+    """Return the part of the state with a slope after so many steps, and the steps with a spike."""
     options = model.constants | changes | {"backend": backend}
 
     def step(state, _):
@@ -95,7 +95,7 @@ def test_derivatives_in_parameters(name, backend):
 
 
 def derivatives_of_spikes(model, backend, above, **changes):
-    """That of spikes in V_m, and what it has to be, where spikes have V_m - above."""
+    """Return the derivative of spikes in V_m, and what it has to be, where spikes have V_m - above."""
     surrogate = atan(0.1)
 
     def step(V_m, **options):
