@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import math
+from functools import partial
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -200,11 +202,19 @@ def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
     matrix = as_array(matrix)
     check_rank("matrix", matrix, 2, "rows and columns")
     _check_nse(matrix, nse)
+    if nse is None:
+        nse = np.count_nonzero(matrix)
+    return parts_of_coo(*_nonzeros(matrix, int(nse) if matrix.size else 0), matrix.shape)
+
+
+@partial(jax.jit, static_argnames="nse")
+def _nonzeros(matrix: jax.Array, nse: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return row, column and value of the first `nse` elements that are not zero."""
     padding = (max(matrix.shape[0] - 1, 0), 0)
-    row, col = jnp.nonzero(matrix, size=nse if matrix.size else 0, fill_value=padding)
-    real = jnp.arange(row.shape[0]) < jnp.count_nonzero(matrix)
-    data = jnp.where(real, matrix[row, col], 0) if matrix.size else jnp.zeros(row.shape, matrix.dtype)
-    return parts_of_coo(row, col, data, matrix.shape)
+    row, col = jnp.nonzero(matrix, size=nse, fill_value=padding)
+    real = jnp.arange(nse) < jnp.count_nonzero(matrix)
+    data = jnp.where(real, matrix[row, col], 0) if matrix.size else jnp.zeros(nse, matrix.dtype)
+    return row, col, data
 
 
 def _check_nse(matrix: Any, nse: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -26,6 +27,7 @@ def to_coo(A: Any) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
     return data, ((indices, row) if A.transposed else (row, indices))
 
 
+@jax.jit
 def coordinates(A: Any) -> tuple[jax.Array, jax.Array]:
     """Return the row and the column of every entry in one dtype, each out of range where the entry's is."""
     kind = jnp.int64 if max(A.stored_shape) > _INT32 else jnp.int32
@@ -70,6 +72,7 @@ def constant(positions: Any, *largest: int) -> jax.Array:
         return as_array(positions.astype(dtype), "a structure")
 
 
+@jax.jit
 def row_lengths(A: Any) -> jax.Array:
     """Count the entries of each row, (rows,), duplicates and stored zeros too; dtype of indptr."""
     if A.transposed:
@@ -78,6 +81,7 @@ def row_lengths(A: Any) -> jax.Array:
     return jnp.where(ends > starts, ends - starts, 0)
 
 
+@partial(jax.jit, static_argnames="nse")
 def bounded(positions: jax.Array, nse: int) -> jax.Array:
     """Return positions in [0, nse] as they are and others as nse, as the kernels read an indptr."""
     return jnp.where((positions >= 0) & (positions <= nse), positions, jnp.asarray(nse, positions.dtype))

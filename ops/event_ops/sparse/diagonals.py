@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -18,6 +19,7 @@ from event_ops.sparse.products import promoted
 Matrix = TypeVar("Matrix", bound=Any)
 
 
+@partial(jax.jit, static_argnames="k")
 def diagonal(A: Any, k: int = 0) -> jax.Array:
     """`d[i] = A[i, i + k]`, for k < 0 `d[i] = A[i - k, i]`: 0 where no entry is, the sum of duplicates.
 

@@ -35,7 +35,12 @@ def by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> 
 
 def reweighted(plan: ByColumn, data: jax.Array) -> ByColumn:
     """Return the plan with a copy of the weights `data`, for which nothing is sorted."""
-    return plan._replace(weights=data.reshape(-1)[plan.permutation] if data.ndim else None)
+    return plan._replace(weights=_chosen(data, plan.permutation) if data.ndim else None)
+
+
+@jax.jit
+def _chosen(data: jax.Array, permutation: jax.Array) -> jax.Array:
+    return data.reshape(-1)[permutation]
 
 
 def brought_up_to_date(plan: ByColumn | None, old: jax.Array, new: jax.Array) -> ByColumn | None:

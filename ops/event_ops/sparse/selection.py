@@ -58,6 +58,7 @@ def rows(A: Matrix, ids: ArrayLike, *, nse: int | None = None) -> Matrix:
     )
 
 
+@jax.jit
 def ends_of_lengths(lengths: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return the indptr of rows of these lengths, and its last element, or the largest integer below it."""
     ends = jnp.concatenate([jnp.zeros(1, lengths.dtype), jnp.cumsum(lengths, dtype=lengths.dtype)])

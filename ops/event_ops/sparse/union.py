@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Never
 
 import jax
@@ -90,6 +91,11 @@ def allclose(A: Any, B: Any, rtol: float = 1e-5, atol: float = 1e-8, *, equal_na
         raise TypeError(f"got {type(B).__name__}; expected a CSR: A.allclose(CSR(x))")
     if A.shape != B.shape:
         raise ValueError(f"the matrices have shapes {A.shape} and {B.shape}; expected one shape")
+    return _all_close(A, B, rtol, atol, equal_nan=equal_nan)
+
+
+@partial(jax.jit, static_argnames="equal_nan")
+def _all_close(A: Any, B: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> jax.Array:
     a, b = promoted(A.repeated_data(), B.repeated_data())
     (row_a, column_a), (row_b, column_b) = coordinates(A), coordinates(B)
     row, column = jnp.concatenate([row_a, row_b]), jnp.concatenate([column_a, column_b])

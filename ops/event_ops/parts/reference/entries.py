@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+# One program where they are called by themselves, and part of the caller's while tracing.
+_of_arrays = partial(jax.jit, inline=True)
 
+
+@partial(_of_arrays, static_argnames="nse")
 def rows_of(indptr: jax.Array, nse: int) -> jax.Array:
     """Return the row of every entry, -1 or the number of rows for entries that no row holds."""
     positions = jnp.arange(nse, dtype=indptr.dtype)
@@ -15,6 +20,7 @@ def rows_of(indptr: jax.Array, nse: int) -> jax.Array:
     return jnp.searchsorted(indptr, positions, side="right").astype(kind) - 1
 
 
+@partial(_of_arrays, static_argnames="size")
 def inside(ids: jax.Array, size: int) -> jax.Array:
     """Return ids in [0, size) as they are and others as `size`, which lookups and sums below leave out."""
     if size > jnp.iinfo(ids.dtype).max:
@@ -31,6 +37,7 @@ def ends_of(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int], trans
     return (columns, rows) if transpose else (rows, columns)
 
 
+@_of_arrays
 def values_at(x: jax.Array, ids: jax.Array) -> jax.Array:
     """x[ids], elements or rows, and 0 where an id is out of range; no id counts from the end."""
     if x.shape[0] == 0:  # JAX refuses to look anything up in an empty array
@@ -39,6 +46,7 @@ def values_at(x: jax.Array, ids: jax.Array) -> jax.Array:
     return jnp.asarray(x).at[places].get(mode="fill", fill_value=0)
 
 
+@partial(_of_arrays, static_argnames="size")
 def sums_at(terms: jax.Array, ids: jax.Array, size: int) -> jax.Array:
     """Return, for each of `size` ids, the sum of its terms; ids out of range are left out."""
     zeros = jnp.zeros((size, *terms.shape[1:]), terms.dtype)
@@ -62,23 +70,27 @@ def along(data: jax.Array, x: jax.Array) -> jax.Array:
     return data.reshape(data.shape + (1,) * (x.ndim - data.ndim)) if data.ndim else data
 
 
+@_of_arrays
 def event_terms(data: jax.Array, active: jax.Array) -> jax.Array:
     """Return what each entry adds for its event: 0 for an inactive one, whatever the weight is."""
     weights = jnp.where(active.astype(bool), along(data, active), 0)
     return weights if active.dtype == bool else weights * active
 
 
+@partial(_of_arrays, static_argnames=("size", "dtype"))
 def event_counts(ids: jax.Array, size: int, dtype: Any) -> jax.Array:
     """Return how often each of `size` ids occurs among spike ids; ids out of range are left out."""
     return sums_at(jnp.ones(ids.shape, dtype), ids, size)
 
 
+@partial(_of_arrays, static_argnames="size")
 def packed_flags(words: jax.Array, size: int) -> jax.Array:
     """Return the first `size` events, which are bits of 32-bit words, as bools."""
     bits = words[:, None] >> jnp.arange(32, dtype=jnp.uint32)[None, :] & jnp.uint32(1)
     return bits.reshape(-1)[:size] != 0
 
 
+@partial(_of_arrays, static_argnames=("size", "dtype"))
 def one_each(events: jax.Array, size: int, dtype: Any) -> jax.Array:
     """Return one bool or number per neuron, of events given so, as spike ids or as bits."""
     if events.dtype == jnp.int32:
@@ -86,6 +98,7 @@ def one_each(events: jax.Array, size: int, dtype: Any) -> jax.Array:
     return packed_flags(events, size) if events.dtype == jnp.uint32 else events
 
 
+@partial(_of_arrays, static_argnames="fill")
 def dense_at(D: jax.Array, rows: jax.Array, columns: jax.Array, fill: int = 0) -> jax.Array:
     """Return D[rows, columns], and `fill` where either is out of range; no id counts from the end."""
     if D.size == 0:  # JAX refuses to look anything up in an empty array

@@ -26,7 +26,8 @@ Levels = tuple[Level, ...]  # outermost first, as the axes of the inputs that ha
 def add_level(ins: Sequence[Any], axes: Sequence[int | None]) -> tuple[list[Any], Level]:
     """Return the inputs with their mapped axes in front, and the outermost level that says so."""
     size = next(x.shape[axis] for x, axis in zip(ins, axes, strict=True) if axis is not None)
-    moved = [x if axis is None else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(ins, axes, strict=True)]
+    # An axis that is in front is not moved: outside of jit that would be a program of its own.
+    moved = [jax.numpy.moveaxis(x, axis, 0) if axis else x for x, axis in zip(ins, axes, strict=True)]
     return moved, Level(size, tuple(axis is not None for axis in axes))
 
 
