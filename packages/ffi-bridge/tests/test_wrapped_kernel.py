@@ -60,18 +60,23 @@ def wrapped_by_warp():
 WRAPPED = [wrapped_by_numba, wrapped_with_shares, wrapped_by_warp]
 
 
-@pytest.mark.parametrize(
-    ("wrapped", "options"),
-    [(wrapped_by_numba, []), (wrapped_with_shares, []), (wrapped_by_warp, ["outs", "launch_dims"])],
-)
-def test_inputs_are_given_by_position_alone(wrapped, options):
-    call = wrapped()
+def test_inputs_of_warp_are_given_by_position_alone():
+    call = wrapped_by_warp()
     parameters = inspect.signature(call).parameters
     named = dict.fromkeys(["x", "factor"], inspect.Parameter.POSITIONAL_ONLY)
-    named |= dict.fromkeys(options, inspect.Parameter.KEYWORD_ONLY)
+    named |= dict.fromkeys(["outs", "launch_dims"], inspect.Parameter.KEYWORD_ONLY)
     assert {name: x.kind for name, x in parameters.items()} == named
     with pytest.raises(TypeError):
         call(X, factor=3.0)
+
+
+@pytest.mark.parametrize("wrapped", [wrapped_by_numba, wrapped_with_shares])
+def test_inputs_of_numba_are_given_by_position_or_by_name(wrapped):
+    call = wrapped()
+    assert str(inspect.signature(call)) == "(x, factor)"
+    expected = call(X, 3.0)
+    for found in (call(X, factor=3.0), call(factor=3.0, x=X)):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("wrapped", WRAPPED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,6 +34,28 @@ class Outs:
         if not leaves:
             raise KernelDefinitionError("outs is empty; give at least one jax.ShapeDtypeStruct")
         return cls(tuple(_struct(leaf) for leaf in leaves), tree)
+
+    @classmethod
+    def for_call(cls, outs: Any, kernel: str, ins: Sequence[Any], static: Mapping[str, Any]) -> Outs:
+        """Flatten `outs`, or what it returns for the shapes and dtypes of inputs if it is a function."""
+        if not callable(outs):
+            return cls.of(outs)
+        given = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in ins]
+        name = getattr(outs, "__qualname__", repr(outs))
+        try:
+            found = outs(*given, **static)
+        except Exception as error:
+            texts = [f"{x.dtype}{list(x.shape)}" for x in given] + [f"{k}={v!r}" for k, v in static.items()]
+            raise KernelDefinitionError(
+                f"kernel '{kernel}': its outs, the function {name}, raised {type(error).__name__} for "
+                f"({', '.join(texts)}): {error}"
+            ) from error
+        try:
+            return cls.of(found)
+        except KernelDefinitionError as error:
+            raise KernelDefinitionError(
+                f"kernel '{kernel}': its outs, the function {name}, returned {found!r}: {error}"
+            ) from None
 
     @property
     def dtypes(self) -> tuple[str, ...]:

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 
 
-def describe_as(kernel: Callable[..., Any], surplus: int) -> Callable[[F], F]:
+def describe_as(
+    kernel: Callable[..., Any], surplus: int, static: Sequence[inspect.Parameter] | None = None
+) -> Callable[[F], F]:
     """Do as `functools.wraps`, but leave the last `surplus` parameters, the outputs, out of the signature.
 
-    Inputs are positional-only; the function's keyword-only options stay. JAX binds arguments to this
-    signature, in `jax.custom_vjp` for example.
+    The function's keyword-only options stay. With `static`, parameters that become such options, inputs may
+    be given by name; without, they are positional-only. JAX binds arguments to this signature, in
+    `jax.custom_vjp` for example.
     """
-    parameters = list(inspect.signature(kernel).parameters.values())
-    inputs = [_by_position(x) for x in parameters[: max(0, len(parameters) - surplus)]]
+    parameters = [x for x in inspect.signature(kernel).parameters.values() if x not in (static or ())]
+    inputs = parameters[: max(0, len(parameters) - surplus)]
+    if static is None:
+        inputs = [_by_position(x) for x in inputs]
+    constants = [x.replace(kind=x.KEYWORD_ONLY) for x in static or ()]
 
     def describe(call: F) -> F:
         options = [x for x in inspect.signature(call).parameters.values() if x.kind is x.KEYWORD_ONLY]
+        options += constants
         functools.update_wrapper(call, kernel)
         vars(call)["__signature__"] = inspect.Signature([*inputs, *options])
         return call

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -14,22 +15,33 @@ from numba import types
 
 from ffi_bridge import debug
 from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.native.target import ensure_target
 from ffi_bridge.numba_cpu import object_code
 from ffi_bridge.numba_cpu.internals import global_compiler_lock
 from ffi_bridge.numba_cpu.layout import Layout, array_type, parameter_names
+from ffi_bridge.numba_cpu.parameters import Constants, Parameters
 
 _VERSIONS: Final = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
 # Imported when something is compiled: that, with what it needs of Numba, takes as long as a cached call.
 _COMPILER: Final = "ffi_bridge.numba_cpu.compile"
 
 
+@dataclass(frozen=True)
+class Options:
+    """What a call is compiled for besides its arrays; `num_threads`: None for as many as Numba has."""
+
+    num_threads: int | None
+    constants: Constants
+
+
 @dataclass(frozen=True, eq=False)
 class NumbaKernel(NativeKernel):
-    """A Numba dispatcher; a call's options are its thread count, or None for Numba's own."""
+    """A Numba dispatcher; a call's options are its `Options`."""
 
     dispatcher: Any  # a Dispatcher of Numba, which has no types of use here
+    parameters: Parameters
 
     toolchain: ClassVar[str] = "Numba"
     for_sizes: ClassVar[bool] = False
@@ -50,16 +62,18 @@ class NumbaKernel(NativeKernel):
         return bool(self.dispatcher.targetoptions.get("parallel"))
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        return parameter_names(self.function, num_inputs, num_outs)
+        return parameter_names(self.function, num_inputs, num_outs, self.parameters.static)
 
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
-        arrays = self.array_types(ins, call, names)
+        arrays = self.buffer_types(ins, call, names)
+        chosen: Options = call.options
+        arguments = self._arguments(dict(zip(names, arrays, strict=True)), dict(chosen.constants))
         batched, results = call.batched(len(ins)), tuple(len(ins) + i for i in self.results(call))
         layout = Layout(self.name, names, len(ins), batched, results, debug.is_on())
-        options = {"noalias": not self.aliases, "num_threads": call.options}
-        around = (tuple(map(str, arrays)), repr(layout), *options.values(), _VERSIONS)
+        options = {"noalias": not self.aliases, "num_threads": chosen.num_threads}
+        around = (tuple(map(str, arguments)), repr(layout), *options.values(), _VERSIONS)
         found = fingerprint(self.dispatcher, *around)
         name = f"{self.name}.numba_cpu.{found.digest}"
 
@@ -67,17 +81,43 @@ class NumbaKernel(NativeKernel):
             if found.portable and (kept := object_code.find(name)):
                 return kept
             compile_handler = importlib.import_module(_COMPILER).compile_handler
-            return compile_handler(self.dispatcher, arrays, layout, name, keep=found.portable, **options)
+            return compile_handler(self.dispatcher, arguments, layout, name, keep=found.portable, **options)
 
         with global_compiler_lock:
             return ensure_target(name, build, platform="cpu").name
 
-    def array_types(self, ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[types.Array]:
-        """Return Numba's types of the parameters; raise KernelTypeError for a dtype that Numba lacks."""
+    def _arguments(self, buffers: Mapping[str, types.Type], constants: Mapping[str, Any]) -> list[types.Type]:
+        """Return Numba's types of all parameters; to it a constant is a default that a call leaves out."""
+        every = inspect.signature(self.function).parameters
+        return [types.Omitted(constants[x]) if x in constants else buffers[x] for x in every]
+
+    def buffer_types(self, ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[types.Type]:
+        """Return Numba's types of the parameters that are buffers, a number's for one in `scalars`.
+
+        Raise KernelTypeError for a dtype that Numba lacks, and for a number that has dimensions.
+        """
         aliased = dict(self.aliases)
         specs = [(x.dtype, x.ndim - sum(axes)) for x, axes in zip(ins, call.batched(len(ins)), strict=False)]
         specs += [(out.dtype, len(out.shape)) for out in call.outs]
-        return [
+        arrays = [
             array_type(self.name, name, dtype, ndim, readonly=i < len(ins) and i not in aliased)
             for i, (name, (dtype, ndim)) in enumerate(zip(names, specs, strict=True))
         ]
+        return [
+            self._number(name, array) if name in self.parameters.scalars else array
+            for name, array in zip(names, arrays, strict=True)
+        ]
+
+    def _number(self, name: str, array: types.Array) -> types.Type:
+        """Return the type of a number, in place of an input without dimensions."""
+        if array.mutable:
+            raise KernelTypeError(
+                f"kernel '{self.name}': '{name}' is in scalar_argnames, and the kernel writes to it; "
+                "expected an input that is not aliased with an output"
+            )
+        if array.ndim:
+            raise KernelTypeError(
+                f"kernel '{self.name}': '{name}' is in scalar_argnames and has {array.ndim} dimensions; "
+                "expected a number, or under jax.vmap one for each element of the batch"
+            )
+        return array.dtype

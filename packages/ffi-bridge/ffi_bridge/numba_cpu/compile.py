@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
@@ -18,14 +19,14 @@ from ffi_bridge.numba_cpu.context import NativeContext
 from ffi_bridge.numba_cpu.emit import emit_handler
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
 from ffi_bridge.numba_cpu.internals import PARALLEL_FOR, Compiler, CompileResult, linked_functions
-from ffi_bridge.numba_cpu.layout import Layout, Threading
+from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
 from ffi_bridge.numba_cpu.stores import always_raises, never_stored
 from ffi_bridge.numba_cpu.threads import start_threads
 
 
 def compile_handler(
     dispatcher: Any,
-    arrays: Sequence[types.Array],
+    arguments: Sequence[types.Type],
     layout: Layout,
     name: str,
     *,
@@ -35,15 +36,16 @@ def compile_handler(
 ) -> tuple[int, object]:
     """Compile a kernel with its handler `name`; return the handler's address, and what keeps it alive.
 
+    `arguments`: Numba's types of all parameters, of which constants are not in the layout.
     `keep`: store it in the kernel cache, if other processes can use it. The caller holds Numba's lock.
     """
     slot = ExceptionSlot(f"{name}.exceptions")
     with compiled_now(dispatcher):
-        compiled, refusal = _compile(dispatcher, arrays, layout, noalias, slot)
+        compiled, refusal = _compile(dispatcher, arguments, layout, noalias, slot)
     threading = _threading(compiled, slot, num_threads)
     compiled.library.enable_object_caching()
     address = emit_handler(compiled, name, layout, threading)
-    _check_stores(compiled, arrays, layout, refusal)
+    _check_stores(compiled, arguments, layout, refusal)
     compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
     entry = object_code.pack(compiled, threading)
     if keep and object_code.is_portable(compiled, entry):
@@ -55,15 +57,15 @@ def compile_handler(
 
 
 def _compile(
-    dispatcher: Any, arrays: Sequence[types.Array], layout: Layout, noalias: bool, slot: ExceptionSlot
+    dispatcher: Any, arguments: Sequence[types.Type], layout: Layout, noalias: bool, slot: ExceptionSlot
 ) -> tuple[CompileResult, Exception | None]:
-    """Compile the kernel for these arrays, or, with the error, for inputs that it may write to."""
+    """Compile the kernel for these arguments, or, with the error, for inputs that it may write to."""
     kernel = dispatcher.__name__
     _refuse_imports(kernel, dispatcher.py_func.__code__)
     _refuse_object_mode(dispatcher)
     context = NativeContext.of(dispatcher.targetctx, kernel, slot)
 
-    def compile_for(candidate: Sequence[types.Array]) -> CompileResult | Exception:
+    def compile_for(candidate: Sequence[types.Type]) -> CompileResult | Exception:
         try:
             return Compiler(dispatcher, context, noalias).compile(tuple(candidate), None)
         except Warning:
@@ -71,39 +73,41 @@ def _compile(
         except Exception as error:  # Numba has errors of its own, and lets others through
             return error
 
-    found = compile_for(arrays)
+    found = compile_for(arguments)
     if not isinstance(refusal := found, Exception):
         refusal = None
-    elif (found := _with_writable_inputs(compile_for, arrays)) is None:
-        raise KernelTypeError(hints.not_compiled(kernel, layout.names, arrays, refusal)) from refusal
+    elif (found := _with_writable_inputs(compile_for, arguments)) is None:
+        names = list(inspect.signature(dispatcher.py_func).parameters)
+        raise KernelTypeError(hints.not_compiled(kernel, names, arguments, refusal)) from refusal
     if (kind := found.signature.return_type) not in (types.none, types.void):
         first = layout.num_inputs
-        raise KernelTypeError(hints.returned(kernel, kind, layout.names[first], arrays[first].ndim))
+        array = buffer_types(arguments)[first]
+        raise KernelTypeError(hints.returned(kernel, kind, layout.names[first], array.ndim))
     return found, refusal
 
 
 def _with_writable_inputs(
-    compile_for: Callable[[Sequence[types.Array]], CompileResult | Exception], arrays: Sequence[types.Array]
+    compile_for: Callable[[Sequence[types.Type]], CompileResult | Exception], arguments: Sequence[types.Type]
 ) -> CompileResult | None:
     """Compile the kernel with as few writable inputs as possible; None where it fails with all."""
-    candidate = [array.copy(readonly=False) for array in arrays]
+    candidate = [x.copy(readonly=False) if isinstance(x, types.Array) else x for x in arguments]
     found = compile_for(candidate)
     if isinstance(found, Exception):
         return None
-    for i, array in enumerate(arrays):
-        closer = [*candidate[:i], array, *candidate[i + 1 :]]
+    for i, given in enumerate(arguments):
+        closer = [*candidate[:i], given, *candidate[i + 1 :]]
         if not isinstance(compiled := compile_for(closer), Exception):
             candidate, found = closer, compiled
     return found
 
 
 def _check_stores(
-    compiled: CompileResult, arrays: Sequence[types.Array], layout: Layout, refusal: Exception | None
+    compiled: CompileResult, arguments: Sequence[types.Type], layout: Layout, refusal: Exception | None
 ) -> None:
     """Raise KernelTypeError for an input that may be written to, or an output that is never written to."""
-    untouched = never_stored(compiled, layout.names)
+    untouched, arrays = never_stored(compiled, layout.names), buffer_types(arguments)
     if refusal is not None:
-        used = zip(layout.names, arrays, compiled.signature.args, strict=True)
+        used = zip(layout.names, arrays, buffer_types(compiled.signature.args), strict=True)
         writable = [name for name, given, array in used if array.mutable and not given.mutable]
         if written := [name for name in writable if name not in untouched]:
             raise KernelTypeError(hints.writable_input(layout.kernel, written, refusal)) from refusal

@@ -31,7 +31,7 @@ from ffi_bridge.numba_cpu.internals import (
     as_dtype,
 )
 from ffi_bridge.numba_cpu.isolation import Watched
-from ffi_bridge.numba_cpu.layout import Layout, Threading
+from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
 from ffi_bridge.numba_cpu.parallel_region import arrive
 
 
@@ -43,8 +43,9 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     builder = frame.builder
     return_if_interrupted(frame)
     signature: Signature = compiled.signature
-    buffers = _checked_buffers(frame, signature, layout)
-    sizes = [_size(builder, array, x.dims) for array, x in zip(signature.args, buffers, strict=True)]
+    kinds = buffer_types(signature.args)
+    buffers = _checked_buffers(frame, kinds, layout)
+    sizes = [_size(builder, kind, x.dims) for kind, x in zip(kinds, buffers, strict=True)]
     for buffer, size in list(zip(buffers, sizes, strict=True))[layout.num_inputs :]:
         prefer_huge_pages(builder, buffer.data, size)
     canaries = Canaries(frame, layout.kernel)
@@ -56,7 +57,7 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
         canaries.check()
         frame.leave()
     else:
-        watched = _watched(builder, signature, layout, buffers, sizes) if layout.guarded else None
+        watched = _watched(builder, kinds, layout, buffers, sizes) if layout.guarded else None
         _enter(frame, threading, NULL if watched is None else watched.table)
         before = count_recorded(builder, threading.slot)
         _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
@@ -74,15 +75,13 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     return address
 
 
-def _checked_buffers(frame: Frame, signature: Signature, layout: Layout) -> list[Buffer]:
+def _checked_buffers(frame: Frame, kinds: Sequence[types.Type], layout: Layout) -> list[Buffer]:
     """Emit checks of every buffer's rank, dtype and batch extents; return the buffers, inputs first."""
     count = layout.num_inputs
     pointers = frame.buffers("args", count) + frame.buffers("rets", len(layout.names) - count)
     buffers = [
-        frame.buffer(pointer, array.ndim + sum(batched), DTYPES[np.dtype(as_dtype(array.dtype))], name)
-        for pointer, array, batched, name in zip(
-            pointers, signature.args, layout.batched, layout.names, strict=True
-        )
+        frame.buffer(pointer, _ndim(kind) + sum(batched), DTYPES[_dtype(kind)], name)
+        for pointer, kind, batched, name in zip(pointers, kinds, layout.batched, layout.names, strict=True)
     ]
     sizes = buffers[-1].dims[: layout.levels]
     for buffer, batched, name in zip(buffers, layout.batched, layout.names, strict=True):
@@ -92,20 +91,29 @@ def _checked_buffers(frame: Frame, signature: Signature, layout: Layout) -> list
     return buffers
 
 
-def _size(builder: Any, array: types.Array, shape: tuple[Any, ...]) -> Any:
-    """Emit the bytes that an array of this shape takes."""
-    size: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
+def _dtype(kind: Any) -> np.dtype[Any]:
+    """Return the dtype of a buffer, from which an array or a number is made."""
+    return np.dtype(as_dtype(kind.dtype if isinstance(kind, types.Array) else kind))
+
+
+def _ndim(kind: Any) -> int:
+    return kind.ndim if isinstance(kind, types.Array) else 0
+
+
+def _size(builder: Any, kind: types.Type, shape: tuple[Any, ...]) -> Any:
+    """Emit the bytes that a buffer of this shape takes."""
+    size: Any = ir.Constant(I64, _dtype(kind).itemsize)
     for extent in shape:
         size = builder.mul(size, extent)
     return size
 
 
 def _watched(
-    builder: Any, signature: Signature, layout: Layout, buffers: Sequence[Buffer], sizes: Sequence[Any]
+    builder: Any, kinds: Sequence[types.Type], layout: Layout, buffers: Sequence[Buffer], sizes: Sequence[Any]
 ) -> Watched:
     """Emit the table of outputs in which the shares of parallel regions are isolated."""
-    found = list(zip(layout.names, signature.args, buffers, sizes, strict=True))[layout.num_inputs :]
-    places = [(buffer.data, size, as_dtype(array.dtype).itemsize) for _, array, buffer, size in found]
+    found = list(zip(layout.names, kinds, buffers, sizes, strict=True))[layout.num_inputs :]
+    places = [(buffer.data, size, _dtype(kind).itemsize) for _, kind, buffer, size in found]
     return Watched.of(builder, [name for name, *_ in found], places)
 
 
@@ -139,22 +147,24 @@ def _call_over_batch(
     buffers: list[Buffer],
 ) -> None:
     """Call the kernel once for every element of the batch levels, as nested loops."""
-    builder = frame.builder
+    builder, kinds = frame.builder, buffer_types(signature.args)
     data = [buffer.data for buffer in buffers]
     with ExitStack() as loops:
         for level in range(layout.levels):
             index = loops.enter_context(count_to(builder, buffers[-1].dims[level]))
             data = [
-                _advance(builder, pointer, index, signature.args[i], buffers[i], layout, i, level)
+                _advance(builder, pointer, index, kinds[i], buffers[i], layout, i, level)
                 for i, pointer in enumerate(data)
             ]
-        arrays = [
-            _array(context, builder, array, pointer, buffer.dims[len(buffer.dims) - array.ndim :])
-            for array, pointer, buffer in zip(signature.args, data, buffers, strict=True)
-        ]
+        values = iter(
+            _value(context, builder, kind, pointer, buffer.dims[len(buffer.dims) - _ndim(kind) :])
+            for kind, pointer, buffer in zip(kinds, data, buffers, strict=True)
+        )
+        # What is left out of a call has no value: the kernel has its constant.
+        given = [None if isinstance(kind, types.Omitted) else next(values) for kind in signature.args]
         function = context.declare_function(builder.module, descriptor)
         status, _ = context.call_conv.call_function(
-            builder, function, signature.return_type, signature.args, arrays
+            builder, function, signature.return_type, signature.args, given
         )
         with builder.if_then(status.is_error, likely=False):
             frame.leave()
@@ -165,7 +175,7 @@ def _advance(
     builder: Any,
     pointer: Any,
     index: Any,
-    array: types.Array,
+    kind: types.Type,
     buffer: Buffer,
     layout: Layout,
     argument: int,
@@ -176,15 +186,18 @@ def _advance(
     if not batched[level]:
         return pointer
     axis = sum(batched[:level])
-    stride = _size(builder, array, buffer.dims[axis + 1 :])
+    stride = _size(builder, kind, buffer.dims[axis + 1 :])
     return builder.gep(pointer, [builder.mul(index, stride)])
 
 
-def _array(context: Any, builder: Any, array: types.Array, data: Any, shape: tuple[Any, ...]) -> Any:
-    """Emit Numba's struct of a C-contiguous array over `data`."""
+def _value(context: Any, builder: Any, kind: types.Type, data: Any, shape: tuple[Any, ...]) -> Any:
+    """Emit Numba's struct of a C-contiguous array over `data`, or the number that is there."""
+    if not isinstance(kind, types.Array):
+        place = builder.bitcast(data, context.get_data_type(kind).as_pointer())
+        return context.unpack_value(builder, kind, place)
     strides: list[Any] = []
-    stride: Any = ir.Constant(I64, as_dtype(array.dtype).itemsize)
+    stride: Any = ir.Constant(I64, _dtype(kind).itemsize)
     for extent in reversed(shape):
         strides.insert(0, stride)
         stride = builder.mul(stride, extent)
-    return array_value(builder, context, array, data, shape, strides)
+    return array_value(builder, context, kind, data, shape, strides)

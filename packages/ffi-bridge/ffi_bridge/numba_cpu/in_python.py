@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import types
 
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.native.buffers import buffers_of
@@ -36,19 +38,27 @@ class NumbaPython(NumbaKernel):
     ) -> str:
         buffers = buffers_of(ins, call, names)
         sizes = call.sizes
-        arrays = self.array_types(ins, call, names)
+        kinds = self.buffer_types(ins, call, names)
+        constants = dict(call.options.constants)
+        order = list(inspect.signature(self.function).parameters)
 
         def work(frame: FrameReader) -> None:
             for places in elements(frame, buffers, sizes):
-                given = [_array(place, kind.mutable) for place, kind in zip(places, arrays, strict=True)]
+                buffers_of_element = map(_argument, places, kinds)
+                given = dict(zip(names, buffers_of_element, strict=True)) | constants
                 with np.errstate(all="ignore"):  # machine code warns of nothing either
-                    self.function(*given)
+                    self.function(*[given[name] for name in order])
 
-        contents = fingerprint(self.function, repr((self.aliases, buffers, sizes)))
+        contents = fingerprint(self.function, repr((self.aliases, buffers, sizes, constants, kinds)))
         name = f"{self.name}.numba_python.{contents.digest}"
         return ensure_target(
             name, lambda: python_handler(work, f"kernel '{self.name}'"), platform=platform
         ).name
+
+
+def _argument(place: ElementBuffer, kind: types.Type) -> Any:
+    """Return the array, or its element where the kernel takes a number."""
+    return _array(place, kind.mutable) if isinstance(kind, types.Array) else _array(place, False)[()]
 
 
 def _array(place: ElementBuffer, writeable: bool) -> np.ndarray[Any, Any]:

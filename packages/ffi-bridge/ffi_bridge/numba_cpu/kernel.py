@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,11 +13,12 @@ from jax.typing import ArrayLike
 
 from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.outs import Outs
-from ffi_bridge.native.primitive import call_kernel
+from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
-from ffi_bridge.numba_cpu.call import NumbaKernel
+from ffi_bridge.numba_cpu.call import NumbaKernel, Options
 from ffi_bridge.numba_cpu.in_python import NumbaPython
 from ffi_bridge.numba_cpu.internals import Dispatcher, config
+from ffi_bridge.numba_cpu.parameters import Parameters
 
 
 @picklable
@@ -25,6 +26,8 @@ def numba_kernel(
     kernel: Callable[..., None],
     outs: Any,
     *,
+    static_argnames: str | Sequence[str] = (),
+    scalar_argnames: str | Sequence[str] = (),
     vmap_method: str | None = None,
     input_output_aliases: Mapping[int, int] | None = None,
 ) -> Callable[..., Any]:
@@ -39,7 +42,12 @@ def numba_kernel(
             output, all C-contiguous, numbers too: `x[()]`; writes every element of every output;
             returns nothing. Inputs are read-only.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. A dict
-            is in the order of its keys.
+            is in the order of its keys. Or a function that returns it, of a `jax.ShapeDtypeStruct` for
+            each input, without the axes of jax.vmap, and of the static arguments by name.
+        static_argnames: parameters that are constants when the kernel is compiled: numbers, bools, strings,
+            tuples, members of enums, dtypes, None. A call gives them by name, or leaves them to their
+            defaults; they are known while tracing. Each value compiles the kernel anew.
+        scalar_argnames: inputs without dimensions that the kernel takes as numbers: `x`, not `x[()]`.
         vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
             machine code, for nested vmaps too, and the kernel always sees the ranks it was written
             for. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls, and
@@ -52,14 +60,16 @@ def numba_kernel(
             vectorise.
 
     Returns:
-        A function of arrays, compiled by `jax.jit`, that can be pickled; works under jit, vmap,
+        A function of arrays, by position or by the names of the kernel's parameters, compiled by
+        `jax.jit`, that can be pickled if `outs` can be; works under jit, vmap,
         scan, while, cond, remat, shard_map on CPU. A kernel with `parallel=True` runs with the
         thread count that `numba.set_num_threads` had set where it was called, or, under an outer
         `jax.jit`, where that was traced.
 
     Raises:
         TypeError: `kernel` is not an `@njit` function.
-        ValueError: `outs` is empty or has a dtype that is not available; an alias is out of range.
+        ValueError: `outs` is empty or has a dtype that is not available, or is a function that raises; an
+            alias is out of range; a name that is no parameter.
         KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a
             kernel that does not compile, writes into an input, never stores to an output, or returns a
             value.
@@ -82,17 +92,21 @@ def numba_kernel(
     """
     aliases = alias_pairs(input_output_aliases)
     if config.DISABLE_JIT and inspect.isfunction(kernel):
-        spec = NumbaPython(vmap_method, aliases, kernel)
+        parameters = Parameters.of(kernel, static_argnames, scalar_argnames)
+        spec = NumbaPython(vmap_method, aliases, kernel, parameters)
     else:
-        spec = NumbaKernel(vmap_method, aliases, _njit_function(kernel))
-    structure = Outs.of(outs)
-    spec.check(structure)
-    if spec.is_parallel:
-        return _parallel(spec, structure)
-    return _jitted(spec, structure, None)
+        dispatcher = njit_function(kernel, "numba_kernel")
+        parameters = Parameters.of(dispatcher.py_func, static_argnames, scalar_argnames)
+        spec = NumbaKernel(vmap_method, aliases, dispatcher, parameters)
+    if not callable(outs):
+        outs = Outs.of(outs)
+        spec.check(outs)
+    calls = functools.partial(_jitted, spec, outs)
+    return on_all_threads(calls, _described(spec, outs)) if spec.is_parallel else calls(None)
 
 
-def _njit_function(kernel: Any) -> Any:
+def njit_function(kernel: Any, needed_by: str) -> Any:
+    """Return the dispatcher `kernel`; raise TypeError unless it is one of the CPU, without objects."""
     hint = "decorate it with @numba.njit"
     if isinstance(kernel, Dispatcher):
         options: dict[str, Any] = kernel.targetoptions
@@ -101,24 +115,49 @@ def _njit_function(kernel: Any) -> Any:
         hint = "use @numba.njit instead of an object-mode @numba.jit"
     elif "cuda" in type(kernel).__module__:
         hint = "a CUDA kernel needs numba_cuda_kernel"
-    raise TypeError(f"numba_kernel needs a Numba CPU kernel, got {kernel!r}: {hint}")
+    raise TypeError(f"{needed_by} needs a Numba CPU kernel, got {kernel!r}: {hint}")
 
 
-def _jitted(spec: NumbaKernel, outs: Outs, num_threads: int | None) -> Callable[..., Any]:
-    @functools.partial(jax.jit, inline=True)
-    @describe_as(spec.function, len(outs.flat))
-    def call(*ins: ArrayLike) -> Any:
-        return outs.restore(call_kernel(spec, NativeCall(outs.flat, num_threads), ins))
+def _jitted(
+    spec: NumbaKernel, outs: Outs | Callable[..., Any], num_threads: int | None
+) -> Callable[..., Any]:
+    parameters = spec.parameters
+
+    @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
+    @_described(spec, outs)
+    def call(*args: ArrayLike, **named: Any) -> Any:
+        static = {name: named.pop(name) for name in parameters.static if name in named}
+        ins, constants = parameters.inputs(args, named), parameters.constants(static)
+        if isinstance(outs, Outs):
+            found = outs
+        else:
+            names = [x.name for x in parameters.buffers]
+            ins = [as_array(spec.name, *named) for named in zip(names, ins, strict=False)]
+            found = Outs.for_call(outs, spec.name, ins, dict(constants))
+            spec.check(found)
+        options = Options(num_threads, constants)
+        return found.restore(call_kernel(spec, NativeCall(found.flat, options), ins))
 
     return call
 
 
-def _parallel(spec: NumbaKernel, outs: Outs) -> Callable[..., Any]:
-    """Return a function that has a jitted one for each thread count, which is a constant of the handler."""
-    for_count = functools.cache(functools.partial(_jitted, spec, outs))
+def _described(spec: NumbaKernel, outs: Outs | Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return the decorator that gives a call the kernel's signature without outputs."""
+    static = spec.parameters.constant
+    if isinstance(outs, Outs):
+        return describe_as(spec.function, len(outs.flat), static)
+    inputs = [x for x in inspect.signature(outs).parameters if x not in spec.parameters.static]
+    return describe_as(spec.function, len(spec.parameters.buffers) - len(inputs), static)
 
-    @describe_as(spec.function, len(outs.flat))
-    def call(*ins: ArrayLike) -> Any:
-        return for_count(numba.get_num_threads())(*ins)
+
+def on_all_threads(
+    jitted: Callable[[int | None], Callable[..., Any]], describe: Callable[[Any], Any]
+) -> Callable[..., Any]:
+    """Return a function that has a jitted one for each thread count, which is a constant of the handler."""
+    for_count = functools.cache(jitted)
+
+    @describe
+    def call(*args: ArrayLike, **named: Any) -> Any:
+        return for_count(numba.get_num_threads())(*args, **named)
 
     return call

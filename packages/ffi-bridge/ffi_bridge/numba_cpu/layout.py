@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,9 +46,14 @@ class Threading:
     num_threads: int | None
 
 
-def parameter_names(function: Any, given: int, num_outs: int) -> tuple[str, ...]:
-    """Return the names of a kernel's parameters; raise KernelTypeError unless there is one per buffer."""
-    parameters = inspect.signature(function).parameters.values()
+def parameter_names(
+    function: Any, given: int, num_outs: int, static: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Return the names of parameters that are not static; raise KernelTypeError unless each is a buffer.
+
+    `static`: None for a kernel that cannot have static parameters.
+    """
+    parameters = [x for x in inspect.signature(function).parameters.values() if x.name not in (static or ())]
     name = function.__name__
     for parameter in parameters:
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
@@ -60,9 +66,18 @@ def parameter_names(function: Any, given: int, num_outs: int) -> tuple[str, ...]
             f"kernel '{name}' takes {len(parameters)} arguments "
             f"({', '.join(p.name for p in parameters)}), but the call has {given} inputs and {num_outs} "
             f"outputs = {given + num_outs}; give {len(parameters) - num_outs} inputs, or change outs; "
-            "a constant is not an argument: define the kernel where it can read the constant"
+            + (
+                "a constant is not an argument: define the kernel where it can read the constant"
+                if static is None
+                else "name what is a constant in static_argnames"
+            )
         )
     return tuple(p.name for p in parameters)
+
+
+def buffer_types(arguments: Sequence[types.Type]) -> list[Any]:
+    """Return the types of the arguments that are buffers: arrays, and numbers that are read from one."""
+    return [kind for kind in arguments if not isinstance(kind, types.Omitted)]
 
 
 def array_type(kernel: str, name: str, dtype: np.dtype[Any], ndim: int, readonly: bool) -> types.Array:
