@@ -15,6 +15,7 @@ from ffi_bridge.operators.lookup import use_backend as use_backend
 
 if TYPE_CHECKING:
     from ffi_bridge import emulated as emulated
+    from ffi_bridge.numba_cpu.function import numba_function as numba_function
     from ffi_bridge.numba_cpu.kernel import numba_kernel as numba_kernel
     from ffi_bridge.numba_cuda.kernel import numba_cuda_callable as numba_cuda_callable
     from ffi_bridge.numba_cuda.kernel import numba_cuda_kernel as numba_cuda_kernel
@@ -38,6 +39,7 @@ __all__ = [
     "kernel_cache",
     "numba_cuda_callable",
     "numba_cuda_kernel",
+    "numba_function",
     "numba_kernel",
     "use_backend",
     "warp_callable",
@@ -48,6 +50,7 @@ __all__ = [
 # nor Warp. A name is an attribute of its module, or that module itself.
 _LAZY = {
     "emulated": ("ffi_bridge.emulated", "emulated"),
+    "numba_function": ("ffi_bridge.numba_cpu.function", "numba"),
     "numba_kernel": ("ffi_bridge.numba_cpu.kernel", "numba"),
     "numba_cuda_callable": ("ffi_bridge.numba_cuda.kernel", "cuda12"),
     "numba_cuda_kernel": ("ffi_bridge.numba_cuda.kernel", "cuda12"),

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 
-from ffi_bridge import numba_kernel
+from ffi_bridge import numba_function, numba_kernel
 
 X = jnp.arange(3.0)
 THREE = jax.ShapeDtypeStruct((3,), jnp.float32)
@@ -57,6 +57,17 @@ def raises(x, y):
     y[:] = x
 
 
+@numba.njit
+def scaled(x, a, n, y, shift=1):
+    assert isinstance(a, np.float32)
+    y[:] = a * x * n + shift
+
+
+@numba.njit
+def ordered(x, turn=True):
+    return np.sort(x)[::-1] if turn else np.sort(x), x.size
+
+
 def text_of(call):
     try:
         jax.block_until_ready(call())
@@ -73,6 +84,8 @@ both = numba_kernel(doubled, [THREE, jax.ShapeDtypeStruct((), jnp.float32)])
 add, fails = numba_kernel(plus, THREE), numba_kernel(raises, THREE)
 batches = jnp.arange(6.0).reshape(2, 3), jnp.arange(4.0)
 in_place = numba_kernel(moved, THREE, input_output_aliases={0: 0})
+options = {"static_argnames": ("n", "shift"), "scalar_argnames": "a"}
+sort = numba_function(ordered, lambda x, turn: (x, jax.ShapeDtypeStruct((), jnp.int32)))
 empty = jax.ShapeDtypeStruct((0,), jnp.float32)
 found = {
     "eager": numbers(both(X)),
@@ -84,6 +97,9 @@ found = {
     ),
     "in place": numbers(jax.jit(lambda x: in_place(x + 1))(X)),
     "nothing": numbers(numba_kernel(copies, empty)(jnp.zeros(0))),
+    "options": numbers(numba_kernel(scaled, lambda x, *_, **__: x, **options)(X, 2.0, n=3)),
+    "returned": numbers(jax.vmap(sort)(batches[0])),
+    "other size": text_of(lambda: numba_function(ordered, (THREE, THREE))(X)),
     "writes input": text_of(lambda: numba_kernel(writes_input, THREE)(X)),
     "raises": text_of(lambda: fails(X - 1)),
     "goes on": numbers(fails(X)),

@@ -32,6 +32,8 @@ def found():
         ("sequential", [[[1, 2, 3], [4, 5, 6]]]),
         ("in place", [[2, 3, 4]]),
         ("nothing", [[]]),
+        ("options", [[1, 7, 13]]),
+        ("returned", [[[2, 1, 0], [5, 4, 3]], [3, 3]]),
         ("goes on", [[0, 1, 2]]),
     ],
 )
@@ -50,6 +52,7 @@ def test_it_is_python(found):
         ("writes input", "kernel 'writes_input' raised ValueError: assignment destination is read-only"),
         ("float16", "KernelTypeError: kernel 'raises': argument 'x' has dtype float16"),
         ("number of inputs", "kernel 'raises' takes 2 arguments (x, y), but the call has 2 inputs"),
+        ("other size", "result 1 is int64 with 0 dimensions; expected float32 with 1"),
         ("no function", "TypeError: numba_kernel needs a Numba CPU kernel, got 3"),
     ],
 )

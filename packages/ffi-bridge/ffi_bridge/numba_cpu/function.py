@@ -1,0 +1,113 @@
+"""`numba_function`: a Numba function that returns its results as a native JAX operation on CPU."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.typing import ArrayLike
+
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.primitive import as_array, call_kernel
+from ffi_bridge.native.wrapped_kernel import describe_as, picklable
+from ffi_bridge.numba_cpu.call import NumbaKernel, Options
+from ffi_bridge.numba_cpu.in_python import NumbaPython
+from ffi_bridge.numba_cpu.internals import config
+from ffi_bridge.numba_cpu.kernel import njit_function, on_all_threads
+from ffi_bridge.numba_cpu.parameters import Constants, Parameters
+from ffi_bridge.numba_cpu.returned import storing
+
+
+@picklable
+def numba_function(
+    function: Callable[..., Any],
+    outs: Any,
+    *,
+    static_argnames: str | Sequence[str] = (),
+    vmap_method: str | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = function(*ins)` for a Numba function that returns arrays or numbers; no Python, no GIL.
+
+    What it returns is copied into XLA's memory. Inputs without dimensions arrive as numbers.
+
+    Args:
+        function: decorated with `@numba.njit`; takes arrays, C-contiguous and read-only, and numbers; returns
+            an array of any layout, a number, or a tuple of them.
+        outs: a `jax.ShapeDtypeStruct` for an array or a number, a pytree of them for a tuple, or a function
+            that returns it: as for `numba_kernel`. Arrays have these dtypes; numbers, which are of 64 bits to
+            Numba, are cast to a dtype of their kind.
+        static_argnames: as for `numba_kernel`. A parameter that is left to its default is a constant, too.
+        vmap_method: as for `numba_kernel`.
+
+    Returns:
+        A function with the signature of `function`, as `numba_kernel` returns it.
+
+    Raises:
+        TypeError: `function` is not an `@njit` function.
+        ValueError: as for `numba_kernel`.
+        KernelTypeError: when traced: a function that does not compile for these inputs, or returns other
+            dtypes, another rank or another number of results than `outs` says.
+        jax.errors.JaxRuntimeError: when run: an array that was returned has another shape than `outs` says,
+            an integer does not fit into its dtype, or the function raised.
+
+    Example:
+        >>> import jax, numba, numpy as np
+        >>> from ffi_bridge import numba_function
+        >>> @numba.njit
+        ... def ordered(x):
+        ...     return np.sort(x)
+        >>> call = numba_function(ordered, lambda x: x)
+        >>> call(jax.numpy.array([3.0, 1.0, 2.0]))
+        Array([1., 2., 3.], dtype=float32)
+    """
+    in_python = config.DISABLE_JIT and inspect.isfunction(function)
+    dispatcher: Any = function if in_python else njit_function(function, "numba_function")
+    plain: Any = getattr(dispatcher, "py_func", dispatcher)
+    static = Parameters.of(plain, static_argnames, ()).constant
+
+    @functools.cache
+    def kernel_for(
+        inputs: tuple[str, ...], numbers: tuple[str, ...], constants: Constants, num_outs: int
+    ) -> NumbaKernel:
+        kernel = storing(dispatcher, inputs, dict(constants), num_outs)
+        parameters = Parameters(getattr(kernel, "py_func", kernel), (), numbers)
+        return (NumbaPython if in_python else NumbaKernel)(vmap_method, (), kernel, parameters)
+
+    describe = describe_as(plain, 0, static)
+
+    def jitted(num_threads: int | None) -> Callable[..., Any]:
+        @functools.partial(jax.jit, inline=True, static_argnames=[x.name for x in static])
+        @describe
+        def call(*args: ArrayLike, **named: Any) -> Any:
+            given, constants = _told_apart(plain, static, args, named)
+            ins = {name: as_array(plain.__name__, name, x) for name, x in given.items()}
+            found = Outs.for_call(outs, plain.__name__, list(ins.values()), dict(constants))
+            numbers = tuple(name for name, x in ins.items() if x.ndim == 0)
+            kernel = kernel_for(tuple(ins), numbers, constants, len(found.flat))
+            kernel.check(found)
+            options = Options(num_threads, ())
+            return found.restore(call_kernel(kernel, NativeCall(found.flat, options), list(ins.values())))
+
+        return call
+
+    is_parallel = not in_python and dispatcher.targetoptions.get("parallel")
+    return on_all_threads(jitted, describe) if is_parallel else jitted(None)
+
+
+def _told_apart(
+    function: Any, static: Sequence[inspect.Parameter], args: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[dict[str, Any], Constants]:
+    """Return the inputs of a call by name, and the constants: what is static, or left to its default."""
+    try:
+        bound = inspect.signature(function).bind(*args, **named)
+    except TypeError as error:
+        raise KernelTypeError(f"kernel '{function.__name__}': {error}") from None
+    names = {x.name for x in static}
+    inputs = {name: x for name, x in bound.arguments.items() if name not in names}
+    bound.apply_defaults()
+    return inputs, tuple((name, x) for name, x in bound.arguments.items() if name not in inputs)
