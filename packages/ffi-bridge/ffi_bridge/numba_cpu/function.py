@@ -10,23 +10,24 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
-from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
 from ffi_bridge.numba_cpu.in_python import NumbaPython
-from ffi_bridge.numba_cpu.internals import config
+from ffi_bridge.numba_cpu.internals import config, ufunc_of
 from ffi_bridge.numba_cpu.kernel import njit_function, on_all_threads
 from ffi_bridge.numba_cpu.parameters import Constants, Parameters
 from ffi_bridge.numba_cpu.returned import storing
+from ffi_bridge.numba_cpu.ufunc import ufunc_call
 
 
 @picklable
 def numba_function(
     function: Callable[..., Any],
-    outs: Any,
+    outs: Any = None,
     *,
     static_argnames: str | Sequence[str] = (),
     vmap_method: str | None = None,
@@ -37,7 +38,9 @@ def numba_function(
 
     Args:
         function: decorated with `@numba.njit`; takes arrays, C-contiguous and read-only, and numbers; returns
-            an array of any layout, a number, or a tuple of them.
+            an array of any layout, a number, or a tuple of them. Or a universal function, decorated with
+            `@numba.vectorize` or `@numba.guvectorize`, which needs no outs: the signatures choose the loop,
+            arrays are broadcast as in NumPy; 64 bits are 32 where JAX has no wider types.
         outs: a `jax.ShapeDtypeStruct` for an array or a number, a pytree of them for a tuple, or a function
             that returns it: as for `numba_kernel`. Arrays have these dtypes; numbers, which are of 64 bits to
             Numba, are cast to a dtype of their kind.
@@ -65,6 +68,13 @@ def numba_function(
         >>> call(jax.numpy.array([3.0, 1.0, 2.0]))
         Array([1., 2., 3.], dtype=float32)
     """
+    if (ufunc := ufunc_of(function)) is not None:
+        if outs is not None or static_argnames:
+            raise KernelDefinitionError(
+                f"{ufunc.function.__name__} is a universal function, whose outputs follow its signatures; "
+                "expected neither outs nor static_argnames"
+            )
+        return ufunc_call(ufunc, vmap_method)
     in_python = config.DISABLE_JIT and inspect.isfunction(function)
     dispatcher: Any = function if in_python else njit_function(function, "numba_function")
     plain: Any = getattr(dispatcher, "py_func", dispatcher)

@@ -8,7 +8,8 @@ names of dispatchers, overloads and intrinsics, `context` the methods that it ov
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numba
@@ -38,11 +39,17 @@ with inner_names("numba", numba.__version__, TESTED):
     from numba.core.ssa import reconstruct_ssa
     from numba.core.typing.templates import Signature, builtin_registry
     from numba.np.numpy_support import as_dtype
+    from numba.np.ufunc.dufunc import DUFunc
+    from numba.np.ufunc.gufunc import GUFunc
+    from numba.np.ufunc.ufuncbuilder import GUFuncBuilder, UFuncDispatcher
 
     # `Compiler` and `context` override these.
     look_up(_FunctionCompiler, "_compile_core", "_customize_flags")
     look_up(CPUContext, "call_conv", "get_python_api")
     look_up(CPUCallConv, "raise_error")
+    look_up(DUFunc, "nin", "types")
+    look_up(UFuncDispatcher, "compile")
+    look_up(GUFuncBuilder, "build_ufunc")
     look_up(PythonAPI, "gil_ensure", "gil_release", "save_thread", "restore_thread")
 
 __all__ = [
@@ -115,6 +122,46 @@ class Compiler(_FunctionCompiler):
         flags.enable_pyobject = False
         flags.noalias = self._noalias
         return flags
+
+
+@dataclass(frozen=True)
+class UFunc:
+    """What `@numba.vectorize` or `@numba.guvectorize` made of a function.
+
+    `layout`: the core dimensions, None for elements. `loops`: what is declared, as "ff->f"; empty for what is
+    compiled when it is called. `arrays`: for each loop, which parameters are declared as arrays.
+    """
+
+    function: Callable[..., Any]
+    layout: str | None
+    num_inputs: int
+    loops: tuple[str, ...]
+    arrays: tuple[tuple[bool, ...], ...]
+    compiled_with: tuple[tuple[str, Any], ...]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the options of the compiler that count within a larger kernel, too."""
+        return {name: value for name, value in self.compiled_with if name in ("fastmath", "boundscheck")}
+
+
+def ufunc_of(x: Any) -> UFunc | None:
+    """Return what `x` is made of, if it is a universal function of Numba's CPU target."""
+    if isinstance(x, DUFunc):
+        inner: Any = x._dispatcher
+        layout, writable = None, ()
+    elif isinstance(x, GUFunc):
+        inner = x.gufunc_builder
+        layout, writable = inner.signature, inner.writable_args
+    else:
+        return None
+    if writable:
+        return None
+    declared: Any = getattr(inner, "_sigs", ())
+    arrays = tuple(tuple(isinstance(kind, types.Array) for kind in signature.args) for signature in declared)
+    loops: tuple[str, ...] = tuple(x.types)
+    options = tuple(sorted((name, value) for name, value in inner.targetoptions.items() if value is not None))
+    return UFunc(inner.py_func, layout, x.nin, loops, arrays, options)
 
 
 def finished_module(compiled: CompileResult) -> Any:

@@ -1,0 +1,157 @@
+"""Numba's universal functions as native JAX operations: loops and broadcasting as in NumPy."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+
+from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native.primitive import as_array
+from ffi_bridge.native.wrapped_kernel import describe_as
+from ffi_bridge.numba_cpu.internals import UFunc, as_dtype
+from ffi_bridge.numba_cpu.kernel import numba_kernel
+
+Dtypes = tuple[np.dtype[Any], ...]
+
+
+def ufunc_call(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
+    """Return the function of arrays that computes what `ufunc` does."""
+    name, num_inputs = ufunc.function.__name__, ufunc.num_inputs
+    parameters = list(inspect.signature(ufunc.function).parameters)
+    core = (_elementwise if ufunc.layout is None else _over_core_dimensions)(ufunc, vmap_method)
+
+    @functools.partial(jax.jit, inline=True)
+    @describe_as(ufunc.function, len(parameters) - num_inputs)
+    def call(*ins: Any) -> Any:
+        if len(ins) != num_inputs:
+            expected = ", ".join(parameters[:num_inputs])
+            raise KernelTypeError(f"kernel '{name}' got {len(ins)} inputs; expected {num_inputs}: {expected}")
+        return core(*[as_array(name, *named) for named in zip(parameters, ins, strict=False)])
+
+    return call
+
+
+def _loop(ufunc: UFunc, ins: Sequence[jax.Array]) -> tuple[int, Dtypes]:
+    """Return number and dtypes of the first declared loop to which all inputs can be cast safely."""
+    for number, text in enumerate(ufunc.loops):
+        dtypes = tuple(map(np.dtype, text.replace("->", "")))
+        if all(np.can_cast(x.dtype, dtype) for x, dtype in zip(ins, dtypes, strict=False)):
+            return number, dtypes
+    raise KernelTypeError(
+        f"kernel '{ufunc.function.__name__}' has no loop for {', '.join(str(x.dtype) for x in ins)}; it is "
+        f"declared for {', '.join(map(_text, ufunc.loops))}: cast the inputs, or declare another"
+    )
+
+
+def _text(loop: str) -> str:
+    return "->".join(",".join(str(np.dtype(x)) for x in part) for part in loop.split("->"))
+
+
+def _elementwise(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
+    function, names = ufunc.function, tuple(inspect.signature(ufunc.function).parameters)
+    # As in NumPy's own loops, division by zero gives inf or NaN.
+    scalar = numba.njit(function, error_model="numpy", **ufunc.options)
+
+    @functools.cache
+    def wrapped(dtypes: Dtypes, numbers: tuple[str, ...]) -> Callable[..., Any]:
+        kernel = numba.njit(_loop_over(scalar, names, dtypes, numbers))
+        outs = functools.partial(_one_for_each, dtype=jax.dtypes.canonicalize_dtype(dtypes[-1]))
+        return numba_kernel(kernel, outs, scalar_argnames=numbers, vmap_method=vmap_method)
+
+    def call(*ins: jax.Array) -> jax.Array:
+        dtypes = _loop(ufunc, ins)[1] if ufunc.loops else _inferred(ufunc, tuple(x.dtype for x in ins))
+        shape = jnp.broadcast_shapes(*[x.shape for x in ins])
+        numbers = tuple(name for name, x in zip(names, ins, strict=True) if x.ndim == 0)
+        flat = [x if x.ndim == 0 else jnp.broadcast_to(x, shape).reshape(-1) for x in ins]
+        return wrapped(dtypes, numbers)(*flat).reshape(shape)
+
+    return call
+
+
+def _one_for_each(*ins: jax.ShapeDtypeStruct, dtype: Any) -> jax.ShapeDtypeStruct:
+    """Return the output of a loop over vectors of one size, or over numbers alone."""
+    return jax.ShapeDtypeStruct(next((x.shape for x in ins if x.shape), (1,)), dtype)
+
+
+def _loop_over(scalar: Any, names: Sequence[str], dtypes: Dtypes, numbers: Sequence[str]) -> Any:
+    """Return the function that calls `scalar`, in the loop's dtypes, for each element of the output."""
+    casts = {f"cast_{name}": dtype.type for name, dtype in zip(names, dtypes, strict=False)}
+    args = [f"cast_{name}({name if name in numbers else f'{name}[i]'})" for name in names]
+    text = (
+        f"def {scalar.__name__}({', '.join(names)}, out):\n"
+        f"    for i in range(out.size):\n"
+        f"        out[i] = scalar({', '.join(args)})"
+    )
+    scope = {**casts, "scalar": scalar}
+    exec(compile(text, f"<loop of {scalar.__name__}>", "exec"), scope)
+    return scope[scalar.__name__]
+
+
+@functools.lru_cache(4096)
+def _inferred(ufunc: UFunc, given: Dtypes) -> Dtypes:
+    """Return the dtypes of the loop that Numba compiles for inputs of these, where none is declared."""
+    scalar = numba.njit(ufunc.function, error_model="numpy", **ufunc.options)
+    args = tuple(map(numba.from_dtype, given))
+    scalar.compile(args)
+    return (*given, np.dtype(as_dtype(scalar.overloads[args].signature.return_type)))
+
+
+def _over_core_dimensions(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
+    layout = re.sub(r"\s", "", str(ufunc.layout))
+    inputs, outputs = (re.findall(r"\((.*?)\)", side) for side in layout.split("->"))
+    dims = [tuple(filter(None, each.split(","))) for each in (*inputs, *outputs)]
+    names = tuple(inspect.signature(ufunc.function).parameters)
+    kernel = numba.njit(ufunc.function, error_model="numpy", **ufunc.options)
+
+    @functools.cache
+    def wrapped(dtypes: Dtypes, numbers: tuple[str, ...]) -> Callable[..., Any]:
+        outs = functools.partial(_core_outputs, dims, dtypes[len(inputs) :])
+        return numba_kernel(kernel, outs, scalar_argnames=numbers, vmap_method=vmap_method)
+
+    def over_one(numbers: tuple[str, ...], dtypes: Dtypes, *ins: jax.Array) -> Any:
+        # What has no dimensions is a number or, as all outputs are, an array with one element.
+        whole = [
+            x if x.ndim or name in numbers else x.reshape(1) for name, x in zip(names, ins, strict=False)
+        ]
+        found = wrapped(dtypes, numbers)(*whole)
+        results = [y if own else y.reshape(()) for y, own in zip(found, dims[len(inputs) :], strict=True)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def call(*ins: jax.Array) -> Any:
+        if ufunc.loops:
+            number, dtypes = _loop(ufunc, ins)
+            arrays = ufunc.arrays[number]
+        else:
+            promoted = np.result_type(*[x.dtype for x in ins])
+            dtypes, arrays = (*[x.dtype for x in ins], *[promoted] * len(outputs)), (False,) * len(names)
+        dtypes = tuple(map(jax.dtypes.canonicalize_dtype, dtypes))
+        numbers = tuple(
+            name
+            for name, own, is_array in zip(names, dims[: len(ins)], arrays, strict=False)
+            if not own and not is_array
+        )
+        cast = [x.astype(dtype) for x, dtype in zip(ins, dtypes, strict=False)]
+        return jnp.vectorize(functools.partial(over_one, numbers, dtypes), signature=layout)(*cast)
+
+    return call
+
+
+def _core_outputs(
+    dims: Sequence[tuple[str, ...]], dtypes: Dtypes, *ins: jax.ShapeDtypeStruct
+) -> tuple[jax.ShapeDtypeStruct, ...]:
+    """Return the outputs of one call; Numba has seen to it that all their dimensions are those of inputs."""
+    sizes = {
+        dim: size for own, x in zip(dims, ins, strict=False) for dim, size in zip(own, x.shape, strict=False)
+    }
+    return tuple(
+        jax.ShapeDtypeStruct(tuple(sizes[dim] for dim in own) or (1,), dtype)
+        for own, dtype in zip(dims[len(ins) :], dtypes, strict=True)
+    )
