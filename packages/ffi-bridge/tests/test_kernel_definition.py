@@ -60,6 +60,19 @@ def test_an_error_within_a_function_that_fits_is_its_own(request: Any) -> None:
     assert not isinstance(caught.value, KernelTypeError)
 
 
+def test_an_error_of_a_builder_says_whose_it_is_and_what_else_there_is(request: Any) -> None:
+    def builder(**_: Any) -> Any:
+        raise RuntimeError("no such device")
+
+    operator = XLACustomKernel(request.node.name)
+    operator.def_kernel("b", "cpu", builder)
+    operator.def_reference(lambda **_: lambda x: x)
+    with pytest.raises(RuntimeError, match="no such device") as caught:
+        operator(X, outs=OUT, backend="b")
+    start = f"Raised as operator {operator.name!r} had its backend 'b' built for cpu; there are: cpu: b, ref"
+    assert any(note.startswith(start) for note in caught.value.__notes__)
+
+
 @pytest.mark.parametrize("platform", ["metal", "CPU", None])
 def test_unknown_platforms_list_what_exists(operator: XLACustomKernel, platform: Any) -> None:
     actions = [

@@ -13,7 +13,7 @@ from jax.interpreters import ad, batching, mlir, xla
 from ffi_bridge.errors import RuleError
 from ffi_bridge.native.levels import Levels, add_level, sizes_of
 from ffi_bridge.native.sharding import check_whole, output_type
-from ffi_bridge.operators.backends import PLATFORMS, Backend
+from ffi_bridge.operators.backends import PLATFORMS, Backend, Backends, listing
 from ffi_bridge.operators.call import Call, concrete
 from ffi_bridge.operators.definition import Rules
 from ffi_bridge.operators.jvp import Bindable, jvp
@@ -26,6 +26,7 @@ class Operator(Bindable, Protocol):
 
     name: str
     rules: Rules
+    backends: Backends
 
     def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
         """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
@@ -66,7 +67,16 @@ def _abstract(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:
 
 def _lower(operator: Operator, device: str, ctx: Any, *ins: Any, call: Call, batch: Levels) -> Sequence[Any]:
     backend = operator.chosen(device, call, ctx.avals_in, ctx.avals_out)
-    function = _mapped(concrete(backend, call), batch)
+    try:
+        function = concrete(backend, call)
+    except Exception as error:
+        error.add_note(
+            f"Raised as operator {operator.name!r} had its backend {backend.name!r} built for "
+            f"{backend.platform}; there are: {listing(operator.backends)}; backend=NAME in the call takes "
+            "another."
+        )
+        raise
+    function = _mapped(function, batch)
     return mlir.lower_fun(function, multiple_results=True)(ctx, *ins)
 
 
