@@ -1,0 +1,20 @@
+"""Compile and run a Numba kernel on the CPU."""
+
+import jax
+import jax.numpy as jnp
+import numba
+
+from ffi_bridge.numba_cpu.kernel import numba_kernel
+
+
+@numba.njit
+def double(x, y):
+    """y = 2 * x."""
+    for i in range(x.size):
+        y[i] = 2 * x[i]
+
+
+def run() -> bool:
+    """Return whether the kernel doubles its input."""
+    x = jnp.arange(4.0)
+    return bool((numba_kernel(double, jax.ShapeDtypeStruct(x.shape, x.dtype))(x) == 2 * x).all())
