@@ -53,12 +53,13 @@ class Bench:
 
 
 def csr_event_product(call: Call, outs: Outs) -> int:
-    """Count active rows; without transpose all indices, and the weights that active events meet."""
+    """Count active rows; without transpose all indices, and the weights, and places, that events meet."""
     active = active_flags(call.events, call.shape[not call.transpose], getattr(call, "encoding", "flags"))
-    around = size(call.events, *outs)
+    around, weight = size(call.events, *outs), (call.data, getattr(call, "permutation", None))
     if call.transpose:
-        return around + rows_of(call.indptr, active, call.data, call.indices)
-    return around + size(call.indices, call.indptr) + met(active, call.indices) * each(call.data)
+        return around + rows_of(call.indptr, active, *weight, call.indices)
+    met_weights = met(active, call.indices) * sum(map(each, weight))
+    return around + size(call.indices, call.indptr) + met_weights
 
 
 def stdp(spikes: str, trace: str, rate: str, *structure: str) -> Count:
@@ -119,7 +120,7 @@ def initial_sums(call: Call, outs: Outs) -> int:
 
 
 def each(x: Any) -> int:
-    """Return the bytes of one entry; 0 for a value that all entries share."""
+    """Return the bytes of one entry; 0 for a value that all entries share, and for None."""
     return x.dtype.itemsize if np.ndim(x) else 0
 
 

@@ -84,10 +84,16 @@ def delays(given: Mapping[str, Any]) -> Rule | None:
     return _ids(shape[0], "slots of buffer") if shape else None
 
 
-def permutation(given: Mapping[str, Any]) -> Rule:
-    """Declare a permutation of the entries: each number once."""
-    nse = int(np.prod(np.shape(given["w"])))
-    return Rule(lambda x, xp: _outside(x, 0, nse - 1, xp) | _repeated(x, xp), f"each of {_range(nse)} once")
+def permutation_of(entries: str) -> Declared:
+    """Declare a permutation of the `entries`, if one is given: each number once."""
+
+    def rule(given: Mapping[str, Any]) -> Rule:
+        nse = int(np.prod(np.shape(given[entries])))
+        return Rule(
+            lambda x, xp: _outside(x, 0, nse - 1, xp) | _repeated(x, xp), f"each of {_range(nse)} once"
+        )
+
+    return rule
 
 
 def target_indices(given: Mapping[str, Any]) -> Rule | None:

@@ -145,6 +145,16 @@ def event_weights(data: Any, indices: jax.Array, dtype: Any) -> jax.Array:
     return weights.reshape(()) if weights.shape == (1,) != indices.shape else weights
 
 
+def places_of(permutation: Any, data: jax.Array, indices: jax.Array) -> tuple[jax.Array, ...]:
+    """Return the permutation that finds the weight of each entry, in a tuple; none if no weight needs it."""
+    if permutation is None:
+        return ()
+    places = as_array(permutation)
+    check_dtype("permutation", places, INDICES)
+    check_shape("permutation", places, indices.shape, why="a place in data per entry, as many as indices")
+    return (places,) if data.ndim else ()
+
+
 def check_in_range(name: str, ids: Any, size: int, axis: str, hint: str) -> None:
     """Raise ValueError, which ends with `hint`, unless all ids, where they are known, are in [0, size)."""
     if not is_known(ids):

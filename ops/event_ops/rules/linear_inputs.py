@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.interpreters import ad
 
 from ffi_bridge import XLACustomKernel
 
@@ -16,6 +19,18 @@ def tangent_in(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
 
     def rule(tangent: Any, *primals: Any, **params: Any) -> Any:
         return kernel(*primals[:position], tangent, *primals[position + 1 :], **params)
+
+    return rule
+
+
+def tangents_in(kernel: XLACustomKernel, *positions: int) -> Callable[..., Any]:
+    """Return the jvp rule of a kernel, however many inputs it has, that is linear in those at `positions`."""
+    rules = {position: tangent_in(kernel, position) for position in positions}
+
+    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...], **params: Any) -> tuple[Any, Any]:
+        given = {i: tangents[i] for i in positions if not isinstance(tangents[i], ad.Zero)}
+        terms = [rules[i](tangent, *primals, **params) for i, tangent in given.items()]
+        return kernel(*primals, **params), reduce(add, terms) if terms else None
 
     return rule
 

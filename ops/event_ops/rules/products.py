@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
-from event_ops.parts.reference.entries import inside, values_at
+from event_ops.parts.reference.entries import inside, sums_at, values_at
 from event_ops.rules.linear_inputs import of_one_weight
 from ffi_bridge import XLACustomKernel, get_operator
 
@@ -20,25 +20,28 @@ def fold_into(
     *,
     transposed: bool,
     matrix_of: Callable[..., tuple[Any, ...]] = lambda *matrix: matrix,
+    operand: int = -1,
 ) -> Callable[..., tuple[Any, int]]:
     """Return the batching rule of `kernel(*matrix, x)`: one `matmat` if only x is mapped.
 
     Entries are then read once for the whole batch, also in derivatives. Everything else is batched as if
     there were no rule, and so is transpose=True unless `transposed`. `matrix_of` makes the arguments of
-    matmat that stand for the matrix of those of the kernel.
+    matmat that stand for the matrix of those of the kernel. `operand` is the position of x.
     """
 
     def rule(
         args: tuple[Any, ...], axes: tuple[Any, ...], *, outs: Any, transpose: bool, **params: Any
     ) -> tuple[Any, int]:
-        *matrix, x = args
+        place = operand % len(args)
+        matrix, x, more = args[:place], args[place], args[place + 1 :]
         product, backend = get_operator(matmat), params["backend"]
-        foldable = all(axis is None for axis in axes[:-1]) and (transposed or not transpose)
+        fixed = all(axis is None for i, axis in enumerate(axes) if i != place)
+        foldable = fixed and (transposed or not transpose)
         if not foldable or backend not in (None, *product.backend_names):
             return NotImplemented
-        columns = jnp.moveaxis(x, axes[-1], 1)
+        columns = jnp.moveaxis(x, axes[place], 1)
         wide = jax.ShapeDtypeStruct((outs.shape[0], columns.shape[1]), outs.dtype)
-        return product(*matrix_of(*matrix), columns, outs=wide, transpose=transpose, **params), 1
+        return product(*matrix_of(*matrix), columns, *more, outs=wide, transpose=transpose, **params), 1
 
     return rule
 
@@ -46,26 +49,42 @@ def fold_into(
 def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
     """Return the transpose rule of `kernel(data, indices, indptr, x)`, a CSR matrix times a vector or matrix.
 
-    The cotangent of x is the product the other way; that of data is sampled from ct times x (SDDMM).
+    The cotangent of x is the product the other way; that of data is sampled from ct times x (SDDMM), and goes
+    to the place of each weight if a `permutation` comes after x.
     """
 
     def rule(
-        ct: Any, data: Any, indices: Any, indptr: Any, x: Any, *, outs: Any, transpose: bool, **params: Any
+        ct: Any,
+        data: Any,
+        indices: Any,
+        indptr: Any,
+        x: Any,
+        *permutation: Any,
+        outs: Any,
+        transpose: bool,
+        **params: Any,
     ) -> list[Any]:
+        structure, more = (indices, indptr), [None] * len(permutation)
         if ad.is_undefined_primal(x):
             back = jax.ShapeDtypeStruct(x.aval.shape, x.aval.dtype)
-            ct_x = kernel(data, indices, indptr, ct, outs=back, transpose=not transpose, **params)
-            return [None, None, None, ct_x]
+            operands = data, *structure, ct, *permutation
+            ct_x = kernel(*operands, outs=back, transpose=not transpose, **params)
+            return [None, None, None, ct_x, *more]
         if data.aval.ndim == 0:
             one = jnp.ones((), ct.dtype)
-            sums = kernel(one, indices, indptr, x, outs=outs, transpose=transpose, **params)
+            sums = kernel(one, *structure, x, outs=outs, transpose=transpose, **params)
             return [of_one_weight(ct, sums), None, None, None]
         by_row, by_column = (x, ct) if transpose else (ct, x)
         back = jax.ShapeDtypeStruct(data.aval.shape, data.aval.dtype)
-        ct_data = get_operator("csr_sddmm")(indices, indptr, by_row, by_column, outs=back, **params)
-        return [ct_data, None, None, None]
+        terms = get_operator("csr_sddmm")(*structure, by_row, by_column, outs=back, **params)
+        return [by_place(terms, *permutation), None, None, None, *more]
 
     return rule
+
+
+def by_place(terms: jax.Array, *permutation: jax.Array) -> jax.Array:
+    """Return what the weight at each place gets from the terms of the entries, in their order."""
+    return sums_at(terms, permutation[0], terms.shape[0]) if permutation else terms
 
 
 def ell_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:

@@ -14,8 +14,8 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import is_active, place, slot_now
-from event_ops.parts.numba_cuda.deliver import Delivery, add_entries, note
+from event_ops.parts.numba_cuda.access import is_active, place, slot_now, weight_in_order
+from event_ops.parts.numba_cuda.deliver import Delivery, add_entries_with, note
 from event_ops.parts.numba_cuda.fixed_order import event_sums
 from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.threads import BLOCK
@@ -23,6 +23,8 @@ from event_ops.parts.reference.history import lagged
 from ffi_bridge import numba_cuda_callable
 
 BITS = 32
+
+add_entries = add_entries_with(weight_in_order)
 
 
 class Encoding(NamedTuple):
@@ -122,7 +124,7 @@ def deliver_recent_with(team: int, encoding: Encoding) -> Any:
                 events &= events - np.uint32(1)
                 if i < rows:
                     low, high = csr_row(indptr, i * slots + delay, nse)
-                    add_entries(data, indices, low + first, high, step, value, y)
+                    add_entries((data,), indices, low + first, high, step, value, y)
 
     return deliver_recent
 

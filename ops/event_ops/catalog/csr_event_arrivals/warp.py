@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from event_ops.parts.reference.history import lagged
-from event_ops.parts.warp.scatter import add_rows
+from event_ops.parts.warp.scatter import IN_ORDER, add_rows
 from ffi_bridge import warp_kernel
 
 
@@ -16,6 +16,6 @@ def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
         events = lagged(history, slot, shape[0], outs.dtype)
         run = warp_kernel(add_rows, outs, launch_dims=events.shape, in_out_argnames=["y"])
-        return run(data, indices, indptr, events, initial)
+        return run(data, indices, indptr, events, IN_ORDER, initial)
 
     return call

@@ -6,7 +6,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.matrices import MATRIX_2_4
+from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -30,6 +30,16 @@ def _random(
     active = draw.events(size * n, rate, kind).reshape(size, n)
     weights = draw.numbers(()) if homogeneous else data
     return (weights, indices, indptr, active), {"shape": shape, "transpose": transpose}
+
+
+@drawn
+def _permuted(draw: Draw, nse: int, n: int, transpose: bool, kind: str, astray: bool = False) -> Arguments:
+    """Return a place in data for each entry, some of them out of range and some taken twice if `astray`."""
+    args, kwargs = _random((17, 23), nse, n, transpose, kind, rate=0.3)(*draw)
+    permutation = draw.rng.permutation(nse).astype(draw.index_dtype)
+    if astray:
+        lead_astray(permutation, nse)
+    return (*args, permutation), kwargs
 
 
 @drawn
@@ -65,6 +75,22 @@ CASES = (
     ),
     Case("poisoned", _poisoned(False), tolerance=5, note="inactive: exactly 0 whatever the weight"),
     Case("poisoned-transposed", _poisoned(True), tolerance=5),
+    Case("permuted", _permuted(120, 5, False, "float"), differentiable=(DATA, EVENTS), tolerance=20),
+    Case("permuted-transposed", _permuted(99, 9, True, "float"), differentiable=(DATA, EVENTS), tolerance=20),
+    Case(
+        "permuted-out-of-range",
+        _permuted(90, 3, False, "bool", True),
+        differentiable=(DATA,),
+        tolerance=20,
+    ),
+    Case(
+        "permuted-out-of-range-transposed",
+        _permuted(90, 34, True, "bool", True),
+        differentiable=(DATA,),
+        tolerance=20,
+    ),
+    Case("permuted-threads", _permuted(11_000, 33, False, "bool"), tolerance=200),
+    Case("permuted-threads-transposed", _permuted(11_000, 100, True, "bool"), tolerance=200),
     Case("no-columns-of-events", _random((5, 4), 9, 0, True), differentiable=(DATA,)),
     Case("threads", _random((60, 80), 7000, 33), tolerance=50, note="sums of a hundred terms"),
     Case("threads-transposed", _random((60, 80), 11_000, 100, True, rate=0.2), tolerance=50),
@@ -90,6 +116,7 @@ MISTAKES = (
     Mistake("integer-events", _wrong(events=np.ones((4, 5), int)), TypeError, "events has dtype int"),
     Mistake("mixed", _wrong(events=np.ones((4, 5), "e")), TypeError, "events has dtype float16"),
     Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    Mistake("short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"),
     Mistake("vector", _wrong(events=np.ones(4, bool)), ValueError, "events has 1 dim.*call the matvec"),
     Mistake("orientation", _wrong(events=np.ones((2, 5), bool)), ValueError, "it fits transpose=True"),
     Mistake("short-events", _wrong(events=np.ones((3, 5), bool)), ValueError, "one row per column"),

@@ -10,7 +10,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist, weighted
+from event_ops.parts.numba_cpu.access import at, hoist, permuted, weighted
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.parts.numba_cpu.events import active_ids, flags_of
 from event_ops.parts.numba_cpu.jit import REORDER, njit
@@ -92,7 +92,7 @@ def scatter_kernels(widths: tuple[int, ...]) -> tuple[Any, Any]:
         ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
         add_rows(data, indices, indptr, events, ids, y)
 
-    @njit(parallel=True)
+    @njit(parallel=True, inline="always")
     def matmat_transposed_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
         scratch, n = np.empty(events.size, np.uintp), events.shape[1]
         ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
@@ -117,11 +117,12 @@ def scatter_kernels(widths: tuple[int, ...]) -> tuple[Any, Any]:
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation: on one thread, or on all for many terms."""
 
-    def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
+    def call(data: Any, indices: Any, indptr: Any, events: Any, *permutation: Any) -> Any:
         n = events.shape[1]
         large = reaches(indices.size * n, MIN_ENTRIES_PARALLEL) if transpose else is_large(indices.size, n)
         widths = widths_of(n)
-        serial, parallel = scatter_kernels(widths) if transpose else gather_kernels(add_weighted, widths)
-        return numba_kernel(parallel if large else serial, outs)(data, indices, indptr, events)
+        kernels = scatter_kernels(widths) if transpose else gather_kernels(add_weighted, widths)
+        kernel = permuted(kernels[large], large) if permutation else kernels[large]
+        return numba_kernel(kernel, outs)(data, indices, indptr, events, *permutation)
 
     return call

@@ -7,12 +7,13 @@ few, each lane has an entry; if many, each has a column, so that a warp adds to 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, is_active, is_inside
+from event_ops.parts.numba_cuda.access import is_active, is_inside, launched, weight_for
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
 from event_ops.parts.numba_cuda.row_products import csr_row
@@ -34,34 +35,42 @@ def add_to_columns(weight: Any, events: Any, i: Any, first: Any, mask: Any, y: A
         cuda.atomic.add(y, (j, np.uint64(c)), weight * y.dtype.type(events[i, c]))
 
 
-@cuda.jit
-def scatter_rows(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    """y[indices[k], c] += data[k] * events[i, c] over row i: a warp for 32 columns of a part of the row."""
-    n, nse, lane = events.shape[1], indices.size, cuda.grid(1) % WARP
-    tiles = (n + WARP - 1) // WARP
-    i, first = cuda.grid(1) // WARP // tiles, cuda.grid(1) // WARP % tiles * WARP
-    c, event = first + lane, y.dtype.type(0)
-    if i < events.shape[0] and c < n:
-        event = y.dtype.type(events[i, c])
-    mask = lanes_where(is_active(event))
-    if mask == 0:
-        return
-    low, high = csr_row(indptr, i, nse)
-    part, parts = cuda.blockIdx.y, cuda.gridDim.y
-    if cuda.popc(mask) < DENSE_FROM:
-        k = np.uint64(low + part * WARP + lane)
-        while k < np.uint64(high):
-            j, weight = indices[k], at(data, k)
-            if is_inside(j, y.shape[0]):
-                add_to_columns(weight, events, i, first, mask, y, np.uint64(j))
-            k += np.uint64(parts * WARP)
-    elif is_active(event):
-        k = np.uint64(low + part)
-        while k < np.uint64(high):
-            j, weight = indices[k], at(data, k)
-            if is_inside(j, y.shape[0]):
-                cuda.atomic.add(y, (np.uint64(j), np.uint64(c)), weight * event)
-            k += np.uint64(parts)
+@cache
+def scatter_rows_with(weight_of: Any) -> Any:
+    """Return the kernel `y[indices[k], c] += weight k * events[i, c]` over row i; weights are `launched`.
+
+    A warp takes 32 columns of a part of the row.
+    """
+
+    @cuda.jit
+    def scatter_rows(data: Any, permutation: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
+        n, nse, lane = events.shape[1], indices.size, cuda.grid(1) % WARP
+        tiles = (n + WARP - 1) // WARP
+        i, first = cuda.grid(1) // WARP // tiles, cuda.grid(1) // WARP % tiles * WARP
+        c, event = first + lane, y.dtype.type(0)
+        if i < events.shape[0] and c < n:
+            event = y.dtype.type(events[i, c])
+        mask = lanes_where(is_active(event))
+        if mask == 0:
+            return
+        low, high = csr_row(indptr, i, nse)
+        part, parts = cuda.blockIdx.y, cuda.gridDim.y
+        if cuda.popc(mask) < DENSE_FROM:
+            k = np.uint64(low + part * WARP + lane)
+            while k < np.uint64(high):
+                j, weight = indices[k], weight_of((data, permutation), k)
+                if is_inside(j, y.shape[0]):
+                    add_to_columns(weight, events, i, first, mask, y, np.uint64(j))
+                k += np.uint64(parts * WARP)
+        elif is_active(event):
+            k = np.uint64(low + part)
+            while k < np.uint64(high):
+                j, weight = indices[k], weight_of((data, permutation), k)
+                if is_inside(j, y.shape[0]):
+                    cuda.atomic.add(y, (np.uint64(j), np.uint64(c)), weight * event)
+                k += np.uint64(parts)
+
+    return scatter_rows
 
 
 @in_fixed_order
@@ -69,19 +78,24 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
     """Return the function of arrays for one orientation; the longer rows are, the more threads share one."""
     rows, n = shape[0], outs.shape[1]
 
-    def gather(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
+    def gather(data: Any, indices: Any, indptr: Any, events: Any, *others: Any) -> None:
+        *permutation, y, stream = others
         width = width_of(n)
         lanes = lanes_of(indices.size, rows, width)
-        kernel = gather_tiles_with(width, lanes, is_active, y.dtype, indices.dtype)
+        weight_of = weight_for(permutation)
+        kernel = gather_tiles_with(width, lanes, is_active, y.dtype, indices.dtype, weight_of)
         threads = rows * blocks_of(n, width) * width * lanes
-        kernel[blocks_of(threads), BLOCK, stream](data, indices, indptr, events, y)
+        weights = launched(data, *permutation)
+        kernel[blocks_of(threads), BLOCK, stream](*weights, indices, indptr, events, y)
 
-    def scatter(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
+    def scatter(data: Any, indices: Any, indptr: Any, events: Any, *others: Any) -> None:
+        *permutation, y, stream = others
         clear(y, stream)
         blocks = blocks_of(rows * blocks_of(n, WARP) * WARP)
         parts = min(MAX_PARTS // max(1, blocks), indices.size // max(1, rows) // ENTRIES_PER_PART)
         grid = blocks, max(1, parts)
-        scatter_rows[grid, BLOCK, stream](data, indices, indptr, events, y)
+        kernel, weights = scatter_rows_with(weight_for(permutation)), launched(data, *permutation)
+        kernel[grid, BLOCK, stream](*weights, indices, indptr, events, y)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
-    return lambda data, indices, indptr, events: product(data.reshape(-1), indices, indptr, events)
+    return lambda data, *others: product(data.reshape(-1), *others)

@@ -8,19 +8,31 @@ from jax.typing import ArrayLike
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array
-from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
+from event_ops.checks.csr import (
+    check_csr,
+    check_events,
+    check_operand,
+    event_weights,
+    matrix_shape,
+    places_of,
+)
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import tangent_in
+from event_ops.rules.linear_inputs import tangents_in
 from event_ops.rules.products import product_transpose
 from ffi_bridge import XLACustomKernel
 
 
-@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
+@contract(
+    indices=contracts.columns,
+    indptr=contracts.ends_of("indices"),
+    permutation=contracts.permutation_of("indices"),
+)
 def csr_event_matmat(
     data: ArrayLike,
     indices: ArrayLike,
     indptr: ArrayLike,
     events: ArrayLike,
+    permutation: ArrayLike | None = None,
     *,
     shape: tuple[int, int],
     transpose: bool = False,
@@ -41,6 +53,8 @@ def csr_event_matmat(
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         events: (columns, n), or (rows, n) with transpose=True; bool, or the dtype of data.
+        permutation: (nse,), where in data the weight of each entry is, each place once: entry k has weight
+            data[permutation[k]], and weight 0 if that is out of range; int32, int64 or unsigned. Default: k.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
         deterministic: the same bits at every call, also on a GPU: a transposed product then costs a sort of
@@ -63,11 +77,12 @@ def csr_event_matmat(
     check_events("events", events, data)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], events.shape[1]), data.dtype)
     static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
-    return kernel(data, indices, indptr, events, outs=outs, backend=backend, **static)
+    places = places_of(permutation, data, indices)
+    return kernel(data, indices, indptr, events, *places, outs=outs, backend=backend, **static)
 
 
 kernel = XLACustomKernel("csr_event_matmat")
 kernel.def_tags("sparse", "event-driven")
 define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
+kernel.def_jvp_rule(tangents_in(kernel, 0, 3))  # data, events
 kernel.def_transpose_rule(product_transpose(kernel))

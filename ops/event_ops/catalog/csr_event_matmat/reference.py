@@ -13,9 +13,12 @@ from event_ops.parts.reference.entries import ends_of, event_terms, sums_at, val
 def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """Return `csr_event_matmat` for one orientation."""
 
-    def event_matmat(data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array) -> jax.Array:
+    def event_matmat(
+        data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array, *permutation: jax.Array
+    ) -> jax.Array:
         """Y[i] = sum over the entries k of row i of data[k] * events[indices[k]]; transposed, of column j."""
+        weights = values_at(data, *permutation) if permutation else data
         (ids, size), (sources, _) = ends_of(indices, indptr, shape, transpose)
-        return sums_at(event_terms(data, values_at(events, sources)), ids, size)
+        return sums_at(event_terms(weights, values_at(events, sources)), ids, size)
 
     return event_matmat

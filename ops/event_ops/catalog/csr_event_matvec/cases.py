@@ -66,6 +66,29 @@ def _packed(draw: Draw, transpose: bool) -> Arguments:
 
 
 @drawn
+def _permuted(draw: Draw, nse: int, transpose: bool, events: str, astray: bool = False) -> Arguments:
+    """Return a place in data for each entry, some of them out of range and some taken twice if `astray`."""
+    args, kwargs = _random((41, 37), nse, transpose, events, False)(*draw)
+    permutation = draw.rng.permutation(nse).astype(draw.index_dtype)
+    if astray:
+        lead_astray(permutation, nse)
+    return (*args, permutation), kwargs
+
+
+@drawn
+def _permuted_ids(draw: Draw, transpose: bool) -> Arguments:
+    """Return spike ids, and a place in data for each entry."""
+    args, kwargs = _spike_ids(transpose)(*draw)
+    return (*args, draw.rng.permutation(60).astype(draw.index_dtype)), kwargs
+
+
+@drawn
+def _sized_permuted(draw: Draw, size: int, per_row: int, rate: float, transpose: bool) -> Arguments:
+    args, kwargs = _sized(size, per_row, rate, transpose)(*draw)
+    return (*args, draw.rng.permutation(size * per_row).astype(draw.index_dtype)), kwargs
+
+
+@drawn
 def _one_element(draw: Draw) -> Arguments:
     """Return one weight for all, of shape (1,)."""
     args, kwargs = _random((8, 5), 20, False, "bool", True)(*draw)
@@ -115,6 +138,34 @@ CASES = (
     Case("packed-transposed", _packed(True), differentiable=(DATA,), tolerance=20),
     Case("spike-ids-transposed", _spike_ids(True), differentiable=(DATA,), tolerance=50),
     *(
+        Case(
+            _named("permuted", transpose, events, False),
+            _permuted(300, transpose, events),
+            differentiable=(DATA, EVENTS) if events == "float" else (DATA,),
+            tolerance=20,
+        )
+        for transpose in (False, True)
+        for events in ("bool", "float")
+    ),
+    Case("permuted-threads", _permuted(40_000, False, "bool"), tolerance=200),
+    Case("permuted-out-of-range", _permuted(120, False, "bool", True), differentiable=(DATA,), tolerance=20),
+    Case(
+        "permuted-out-of-range-transposed",
+        _permuted(120, True, "bool", True),
+        differentiable=(DATA,),
+        tolerance=20,
+    ),
+    Case("permuted-spike-ids", _permuted_ids(False), differentiable=(DATA,), tolerance=50),
+    Case("permuted-spike-ids-transposed", _permuted_ids(True), differentiable=(DATA,), tolerance=50),
+    *(
+        benchmark(
+            f"{size}-{per_row}-{rate:.2%}-permuted-transposed",
+            _sized_permuted(size, per_row, rate, True),
+            tolerance=20,
+        )
+        for size, per_row, rate in _RATES[1::2]
+    ),
+    *(
         benchmark(
             f"{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",
             _sized(size, per_row, rate, transpose),
@@ -139,6 +190,8 @@ MISTAKES = (
     Mistake("grid", _wrong(events=np.ones((4, 1), np.int32), encoding="ids"), ValueError, "has 2 dimensions"),
     Mistake("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
     Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    Mistake("short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"),
+    Mistake("float-permutation", _wrong(permutation=np.ones(3, "f")), TypeError, "permutation has dtype fl"),
     Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
     Mistake("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
     Mistake("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),

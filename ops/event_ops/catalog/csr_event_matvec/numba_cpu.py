@@ -10,7 +10,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import weighted
+from event_ops.parts.numba_cpu.access import permuted, weighted
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.parts.numba_cpu.events import count_ids, event_at, lookup_of
 from event_ops.parts.numba_cpu.gather import gather_rows_with
@@ -27,7 +27,7 @@ def matvec(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
     gather_rows(data, indices, indptr, lookup_of(events), events.size, y, 0, indptr.size - 1)
 
 
-@njit(parallel=True)
+@njit(parallel=True, inline="always")
 def matvec_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
     lookup, parts = lookup_of(events), num_threads()
     for part in prange(parts):
@@ -41,7 +41,7 @@ def matvec_transposed(data: Any, indices: Any, indptr: Any, events: Any, y: Any)
     deliver(data, indices, indptr, events, y)
 
 
-@njit(parallel=True)
+@njit(parallel=True, inline="always")
 def matvec_transposed_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
     clear(y)
     deliver_parallel(data, indices, indptr, events, y)
@@ -62,10 +62,12 @@ def one_each(events: Any, size: int, dtype: Any) -> Any:
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation: on one thread, or on all for many entries."""
 
-    def call(data: Any, indices: Any, indptr: Any, events: Any) -> Any:
+    def call(data: Any, indices: Any, indptr: Any, events: Any, *permutation: Any) -> Any:
         if not transpose:
             events = one_each(events, shape[1], outs.dtype)
         large = reaches(indices.size, MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
-        return numba_kernel(KERNELS[transpose][large], outs)(data, indices, indptr, events)
+        kernel = KERNELS[transpose][large]
+        kernel = permuted(kernel, large) if permutation else kernel
+        return numba_kernel(kernel, outs)(data, indices, indptr, events, *permutation)
 
     return call

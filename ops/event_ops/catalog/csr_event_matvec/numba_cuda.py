@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import event_at_for, place
+from event_ops.parts.numba_cuda.access import event_at_for, launched, place, weight_for
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.deliver import deliver
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
@@ -40,17 +40,20 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
     """Return the function of arrays for one orientation; the longer rows are, the more threads share one."""
     rows, columns = shape
 
-    def gather(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
+    def gather(data: Any, indices: Any, indptr: Any, events: Any, *others: Any) -> None:
+        *permutation, y, stream = others
         if events.dtype == np.int32:
             events = counted(events, columns, y.dtype, stream)
         lanes = lanes_of(indices.size, rows)
-        kernel = gather_rows_with(lanes, csr_row, of_event(event_at_for(events.dtype)), y.dtype)
-        grid = blocks_of(rows * lanes)
-        kernel[grid, BLOCK, stream](data, indices, indptr, events, np.int64(columns), y)
+        term = of_event(event_at_for(events.dtype), weight_for(permutation))
+        kernel = gather_rows_with(lanes, csr_row, term, y.dtype)
+        grid, weights = blocks_of(rows * lanes), launched(data, *permutation)
+        kernel[grid, BLOCK, stream](*weights, indices, indptr, events, np.int64(columns), y)
 
-    def scatter(data: Any, indices: Any, indptr: Any, events: Any, y: Any, stream: Any) -> None:
+    def scatter(data: Any, indices: Any, indptr: Any, events: Any, *others: Any) -> None:
+        *permutation, y, stream = others
         clear(y, stream)
-        deliver(data, indices, indptr, rows, events, y, stream)
+        deliver(data, indices, indptr, rows, events, y, stream, permutation=permutation)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
-    return lambda data, indices, indptr, events: product(data.reshape(-1), indices, indptr, events)
+    return lambda data, *others: product(data.reshape(-1), *others)

@@ -12,20 +12,26 @@ from jax.typing import ArrayLike
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array
-from event_ops.checks.csr import check_csr, check_event_vector, event_weights, matrix_shape
+from event_ops.checks.csr import check_csr, check_event_vector, event_weights, matrix_shape, places_of
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import one_each, rows_of, values_at
-from event_ops.rules.linear_inputs import tangent_in
-from event_ops.rules.products import fold_into, product_transpose
+from event_ops.rules.linear_inputs import tangents_in
+from event_ops.rules.products import by_place, fold_into, product_transpose
 from ffi_bridge import XLACustomKernel
 
 
-@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"), events=contracts.spike_ids)
+@contract(
+    indices=contracts.columns,
+    indptr=contracts.ends_of("indices"),
+    events=contracts.spike_ids,
+    permutation=contracts.permutation_of("indices"),
+)
 def csr_event_matvec(
     data: ArrayLike,
     indices: ArrayLike,
     indptr: ArrayLike,
     events: ArrayLike,
+    permutation: ArrayLike | None = None,
     *,
     shape: tuple[int, int],
     transpose: bool = False,
@@ -51,6 +57,8 @@ def csr_event_matvec(
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         events: (columns,), or (rows,) with transpose=True; bool, or the dtype of data. Or what `encoding`
             says.
+        permutation: (nse,), where in data the weight of each entry is, each place once: entry k has weight
+            data[permutation[k]], and weight 0 if that is out of range; int32, int64 or unsigned. Default: k.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
         encoding: "flags"; "ids": events is (capacity,) int32, as `spike_compact` returns it, in which each id
@@ -83,40 +91,45 @@ def csr_event_matvec(
     check_event_vector("events", events, data, shape, transpose, encoding)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
     static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
-    return kernel(data, indices, indptr, events, outs=outs, backend=backend, **static)
+    places = places_of(permutation, data, indices)
+    return kernel(data, indices, indptr, events, *places, outs=outs, backend=backend, **static)
 
 
 kernel = XLACustomKernel("csr_event_matvec")
 kernel.def_tags("sparse", "event-driven")
 define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, events
+kernel.def_jvp_rule(tangents_in(kernel, 0, 3))  # data, events
 _by_product = product_transpose(kernel)
 
 
 @kernel.def_transpose_rule
-def _transpose(ct: Any, data: Any, indices: Any, indptr: Any, events: Any, **params: Any) -> list[Any]:
+def _transpose(
+    ct: Any, data: Any, indices: Any, indptr: Any, events: Any, *permutation: Any, **params: Any
+) -> list[Any]:
     if ad.is_undefined_primal(events) or data.aval.ndim == 0:
-        return _by_product(ct, data, indices, indptr, events, **params)
+        return _by_product(ct, data, indices, indptr, events, *permutation, **params)
     flat = one_each(events, params["shape"][0 if params["transpose"] else 1], ct.dtype)
     if events.dtype != jnp.int32:
-        return _by_product(ct, data, indices, indptr, flat, **params)
+        return _by_product(ct, data, indices, indptr, flat, *permutation, **params)
     # Bools choose: an id that is missing adds exactly 0, also where the cotangent is infinite.
     terms, *others = _by_product(ct, data, indices, indptr, flat != 0, **params)
     sources = rows_of(indptr, indices.shape[0]) if params["transpose"] else indices
-    return [terms * values_at(flat, sources), *others]
+    counted = by_place(terms * values_at(flat, sources), *permutation)
+    return [counted, *others, *[None] * len(permutation)]
 
 
 # Transposed products stay apart: with few active events, one vector after another misses the cache less.
-_folded = fold_into(kernel, "csr_event_matmat", transposed=False)
+_folded = fold_into(kernel, "csr_event_matmat", transposed=False, operand=3)
 
 
 @kernel.def_batching_rule
 def _batch(
     args: Any, axes: Any, *, transpose: bool, shape: tuple[int, int], **params: Any
 ) -> tuple[Any, int]:
-    *matrix, events = args
+    data, indices, indptr, events, *permutation = args
     if not transpose and axes[3] is not None:
         # A column of the matrix of events has one element per event, unlike spike ids and bits.
         flat = jax.vmap(lambda x: one_each(x, shape[1], params["outs"].dtype), axes[3])
-        events, axes = flat(events), (*axes[:3], 0)
-    return _folded((*matrix, events), axes, transpose=transpose, shape=shape, **params)
+        events, axes = flat(events), (*axes[:3], 0, *axes[4:])
+    operands = data, indices, indptr, events, *permutation
+    return _folded(operands, axes, transpose=transpose, shape=shape, **params)

@@ -3,8 +3,10 @@ import numpy as np
 from event_ops.parts.oracle import csr_entries, weights_of
 
 
-def csr_event_matvec(data, indices, indptr, events, *, shape, transpose=False, encoding="flags"):
-    weights = weights_of(data, indices)
+def csr_event_matvec(
+    data, indices, indptr, events, permutation=None, *, shape, transpose=False, encoding="flags"
+):
+    weights = weights_of(data, indices, permutation)
     if encoding == "ids":
         known = [i for i in events if 0 <= i < shape[not transpose]]
         events = np.bincount(known, minlength=shape[not transpose])

@@ -13,10 +13,13 @@ from event_ops.parts.reference.entries import ends_of, event_terms, one_each, su
 def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """Return `csr_event_matvec` for one orientation."""
 
-    def event_matvec(data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array) -> jax.Array:
+    def event_matvec(
+        data: jax.Array, indices: jax.Array, indptr: jax.Array, events: jax.Array, *permutation: jax.Array
+    ) -> jax.Array:
         """y[i] = sum over the entries k of row i of data[k] * events[indices[k]]; transposed, of column j."""
+        weights = values_at(data, *permutation) if permutation else data
         (ids, size), (sources, height) = ends_of(indices, indptr, shape, transpose)
         flat = one_each(events, height, data.dtype)
-        return sums_at(event_terms(data, values_at(flat, sources)), ids, size)
+        return sums_at(event_terms(weights, values_at(flat, sources)), ids, size)
 
     return event_matvec

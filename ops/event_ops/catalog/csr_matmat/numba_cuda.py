@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cuda.access import always
+from event_ops.parts.numba_cuda.access import always, launched
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
 from event_ops.parts.numba_cuda.scatter import adding_callable
@@ -27,7 +27,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
     def gather(data: Any, indices: Any, indptr: Any, B: Any, y: Any, stream: Any) -> None:
         lanes = lanes_of(indices.size, rows, width)
         kernel = gather_tiles_with(width, lanes, always, y.dtype, indices.dtype)
-        kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
+        kernel[blocks_of(tiles * width * lanes), BLOCK, stream](*launched(data), indices, indptr, B, y)
 
     def scatter(data: Any, indices: Any, indptr: Any, B: Any, y: Any, stream: Any) -> None:
         clear(y, stream)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.parts.numba_cuda.access import element_of
+from event_ops.parts.numba_cuda.access import element_of, launched
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
 from event_ops.parts.numba_cuda.row_products import csr_row, gather_rows_with, of_number, scatter_rows_with
@@ -24,7 +24,9 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
     def gather(data: Any, indices: Any, indptr: Any, v: Any, y: Any, stream: Any) -> None:
         lanes = lanes_of(indices.size, rows)
         kernel = gather_rows_with(lanes, csr_row, of_number(element_of(data)), y.dtype)
-        kernel[blocks_of(rows * lanes), BLOCK, stream](data, indices, indptr, v, np.int64(v.size), y)
+        kernel[blocks_of(rows * lanes), BLOCK, stream](
+            *launched(data), indices, indptr, v, np.int64(v.size), y
+        )
 
     def scatter(data: Any, indices: Any, indptr: Any, v: Any, y: Any, stream: Any) -> None:
         clear(y, stream)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.parts.numba_cuda.access import number_at
+from event_ops.parts.numba_cuda.access import launched, number_at
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.deliver import deliver
 from event_ops.parts.numba_cuda.fixed_order import ell_in_fixed_order
@@ -25,7 +25,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         lanes, per_row = lanes_of(indices.size, rows), np.int64(indices.shape[1])
         kernel = gather_rows_with(lanes, ell_row, of_event(number_at), y.dtype)
         kernel[blocks_of(rows * lanes), BLOCK, stream](
-            data, indices.ravel(), per_row, events, np.int64(events.size), y
+            *launched(data), indices.ravel(), per_row, events, np.int64(events.size), y
         )
 
     def scatter(data: Any, indices: Any, events: Any, y: Any, stream: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.parts.numba_cuda.access import own
+from event_ops.parts.numba_cuda.access import launched, own
 from event_ops.parts.numba_cuda.by_length import lanes_of
 from event_ops.parts.numba_cuda.fixed_order import ell_in_fixed_order
 from event_ops.parts.numba_cuda.row_products import ell_row, gather_rows_with, of_number, scatter_rows_with
@@ -25,7 +25,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         lanes, per_row = lanes_of(indices.size, rows), np.int64(indices.shape[1])
         kernel = gather_rows_with(lanes, ell_row, of_number(own), y.dtype)
         kernel[blocks_of(rows * lanes), BLOCK, stream](
-            data.ravel(), indices.ravel(), per_row, v, np.int64(v.size), y
+            *launched(data.ravel()), indices.ravel(), per_row, v, np.int64(v.size), y
         )
 
     def scatter(data: Any, indices: Any, v: Any, y: Any, stream: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.warp.scatter import add_rows
+from event_ops.parts.warp.scatter import IN_ORDER, add_rows
 from ffi_bridge import warp_kernel
 
 
@@ -15,6 +15,7 @@ def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     add = warp_kernel(add_rows, flat, launch_dims=shape[0], in_out_argnames=["y"])
 
     def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
-        return add(data, indices, indptr, spikes, (g * decay).reshape(-1)).reshape(outs.shape)
+        started = (g * decay).reshape(-1)
+        return add(data, indices, indptr, spikes, IN_ORDER, started).reshape(outs.shape)
 
     return call

@@ -14,7 +14,7 @@ from event_ops.parts.reference.plasticity import check_spikes, check_trace, chec
 from ffi_bridge import XLACustomKernel
 
 
-@contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation)
+@contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation_of("w"))
 def stdp_on_post(
     w: ArrayLike,
     rows: ArrayLike,

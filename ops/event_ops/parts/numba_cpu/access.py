@@ -1,24 +1,33 @@
 """Accessors that let one kernel serve arrays and single values, flags and numbers alike.
 
-Each function is plain Python; Numba picks the branch by type when it compiles, not at run time.
+Each function is plain Python; Numba picks the branch by type when it compiles, not at run time. Where entries
+find their weights by a permutation, a pair (weights, permutation) stands for the weights in their order.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
+from event_ops.parts.numba_cpu.jit import njit
+from ffi_bridge.numba_cpu.internals import as_dtype
+
 
 def hoist(values: Any) -> Any:
     """Return the value of a 0-d array, or the array itself; call it in front of the loop."""
-    return values[()] if np.ndim(values) == 0 else values
+    return values[()] if not isinstance(values, tuple) and np.ndim(values) == 0 else values
 
 
 def at(hoisted: Any, i: Any) -> Any:
-    """Return element i of what `hoist` returned, or the single value."""
+    """Return element i of what `hoist` returned, or the single value; 0 for a place that there is not."""
+    if isinstance(hoisted, tuple):
+        weights, permutation = hoisted
+        place = np.uintp(permutation[i])
+        return weights[place] if place < np.uintp(weights.size) else weights.dtype.type(0)
     return hoisted[i] if np.ndim(hoisted) else hoisted
 
 
@@ -39,7 +48,30 @@ def _hoist(values: Any) -> Any:
 def _at(hoisted: Any, i: Any) -> Any:
     if isinstance(hoisted, types.Array):
         return lambda hoisted, i: hoisted[i]
+    if isinstance(hoisted, types.BaseTuple):
+        zero = as_dtype(hoisted[0].dtype).type(0)
+
+        def weight_at(hoisted: Any, i: Any) -> Any:
+            weights, permutation = hoisted
+            place = np.uintp(permutation[i])
+            return weights[place] if place < np.uintp(weights.size) else zero
+
+        return weight_at
     return lambda hoisted, i: hoisted
+
+
+@cache
+def permuted(kernel: Any, parallel: bool) -> Any:
+    """Return the kernel of a product whose entry k has weight data[permutation[k]], from that of the product.
+
+    One that is parallel has to be inlined: only the parallel regions of a kernel itself run without the GIL.
+    """
+
+    @njit(parallel=parallel)
+    def product(data: Any, indices: Any, indptr: Any, events: Any, permutation: Any, y: Any) -> None:
+        kernel((data, permutation), indices, indptr, events, y)
+
+    return product
 
 
 @overload(weighted, strict=False)

@@ -106,7 +106,7 @@ def gather_kernels(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
     def matmat(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
         gather_rows(data, indices, indptr, B, y, 0, indptr.size - 1)
 
-    @njit(parallel=True)
+    @njit(parallel=True, inline="always")
     def matmat_parallel(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
         parts = num_threads()
         for part in prange(parts):

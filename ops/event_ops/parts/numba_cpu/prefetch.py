@@ -51,11 +51,13 @@ def prefetch(context: Any, array: Any, i: Any) -> Any:
 
 
 def prefetch_range(values: Any, low: Any, high: Any) -> None:
-    """Ask for values[low:high], or for nothing where one value stands for all."""
+    """Ask for values[low:high], or for nothing where one value stands for all; of a pair, for the places."""
 
 
 @overload(prefetch_range, strict=False)
 def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
+    if isinstance(values, types.BaseTuple):
+        return lambda values, low, high: prefetch_range(values[1], low, high)
     if not isinstance(values, types.Array):
         return lambda values, low, high: None
     per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
@@ -106,6 +108,8 @@ def prefetch_element(values: Any, j: Any) -> None:
 
 @overload(prefetch_element, strict=False)
 def _prefetch_element(values: Any, j: Any) -> Any:
+    if isinstance(values, types.BaseTuple):
+        return lambda values, j: prefetch_element(values[1], j)
     if not isinstance(values, types.Array):
         return lambda values, j: None
     if values.ndim == 1:

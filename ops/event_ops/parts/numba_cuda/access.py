@@ -19,6 +19,30 @@ def at(x: Any, i: Any) -> Any:
 
 
 @cuda.jit(device=True)
+def weight_in_order(weights: Any, k: Any) -> Any:
+    """Return the weight of entry k, where weights are in the order of the entries, or one is for all."""
+    return at(weights[0], k)
+
+
+@cuda.jit(device=True)
+def weight_by_place(weights: Any, k: Any) -> Any:
+    """Return the weight that entry k has at its place in data; 0 if there is no such place."""
+    data, permutation = weights
+    i = permutation[np.uint64(k)]
+    return data[np.uint64(i)] if is_inside(i, data.size) else data.dtype.type(0)
+
+
+def weight_for(permutation: tuple[Any, ...]) -> Any:
+    """Return the device function `f(weights, k)` for the weight of entry k; weights are `launched`."""
+    return weight_by_place if permutation else weight_in_order
+
+
+def launched(data: Any, *permutation: Any) -> tuple[Any, Any]:
+    """Return the two arrays that a launch gives for weights: data again where there is no permutation."""
+    return data, (permutation or (data,))[0]
+
+
+@cuda.jit(device=True)
 def own(x: Any, i: Any) -> Any:
     """Return element i."""
     return x[i]

@@ -14,10 +14,11 @@ from numba import cuda
 
 from event_ops.parts.numba_cuda.access import (
     active_value_for,
-    at,
     is_inside,
+    launched,
     positions_in,
     row_of_event_for,
+    weight_for,
 )
 from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, next_power_of_two
@@ -58,27 +59,36 @@ def note(row: Any, noted: Any, count: Any) -> Any:
     return count[0]
 
 
-@cuda.jit(device=True)
-def add_entries(data: Any, indices: Any, begin: Any, end: Any, step: Any, value: Any, y: Any) -> None:
-    """y[indices[k]] += data[k] * value for every `step`-th k from `begin` up to `end`."""
-    k = np.uint64(begin)
-    while k < np.uint64(end):
-        j, weight = indices[k], at(data, k)  # both loads are under way at once
-        if is_inside(j, y.size):
-            cuda.atomic.add(y, np.uint64(j), weight * value)
-        k += np.uint64(step)
+@cache
+def add_entries_with(weight_of: Any) -> Any:
+    """Return the device function for y[indices[k]] += weight_of(weights, k) * value.
+
+    It takes every `step`-th k from `begin` up to `end`.
+    """
+
+    @cuda.jit(device=True)
+    def add_entries(weights: Any, indices: Any, begin: Any, end: Any, step: Any, value: Any, y: Any) -> None:
+        k = np.uint64(begin)
+        while k < np.uint64(end):
+            j, weight = indices[k], weight_of(weights, k)  # both loads are under way at once
+            if is_inside(j, y.size):
+                cuda.atomic.add(y, np.uint64(j), weight * value)
+            k += np.uint64(step)
+
+    return add_entries
 
 
 @cache
-def deliver_rows_with(team: int, row_of: Any, row_in: Any, value_at: Any) -> Any:
-    """Return the kernel `y[indices[k]] += data[k] * event` over the rows of active events.
+def deliver_rows_with(team: int, row_of: Any, row_in: Any, value_at: Any, weight_of: Any) -> Any:
+    """Return the kernel `y[indices[k]] += weight of entry k * event` over the rows of active events.
 
     `structure` is what `row_of` reads.
     """
+    add_entries = add_entries_with(weight_of)
 
     @cuda.jit
     def deliver_rows(
-        data: Any, indices: Any, structure: Any, rows: Any, events: Any, span: Any, y: Any
+        data: Any, permutation: Any, indices: Any, structure: Any, rows: Any, events: Any, span: Any, y: Any
     ) -> None:
         noted, count = cuda.shared.array(BLOCK, numba.int64), cuda.shared.array(1, numba.int32)
         thread, row = cuda.threadIdx.x, -1
@@ -90,7 +100,7 @@ def deliver_rows_with(team: int, row_of: Any, row_in: Any, value_at: Any) -> Any
             i = noted[place_of_row]
             value = y.dtype.type(value_at(events, i))
             low, high = row_of(structure, i, indices.size)
-            add_entries(data, indices, low + first, high, step, value, y)
+            add_entries((data, permutation), indices, low + first, high, step, value, y)
 
     return deliver_rows
 
@@ -104,8 +114,14 @@ def deliver(
     y: Any,
     stream: Any,
     row_of: Any = csr_row,
+    permutation: tuple[Any, ...] = (),
 ) -> None:
-    """Launch `y += A.T @ events` for a flat y; within a function for `numba_cuda_callable`."""
+    """Launch `y += A.T @ events` for a flat y; within a function for `numba_cuda_callable`.
+
+    Entry k has weight data[k], or data[p[k]] if `permutation` is (p,).
+    """
     grid, span, team = Delivery.of(positions_in(events, rows), rows, indices.size)
-    kernel = deliver_rows_with(team, row_of, row_of_event_for(events.dtype), active_value_for(events.dtype))
-    kernel[grid, BLOCK, stream](data, indices, structure, np.int64(rows), events, np.int32(span), y)
+    row_in, value_at = row_of_event_for(events.dtype), active_value_for(events.dtype)
+    kernel = deliver_rows_with(team, row_of, row_in, value_at, weight_for(permutation))
+    weights = launched(data, *permutation)
+    kernel[grid, BLOCK, stream](*weights, indices, structure, np.int64(rows), events, np.int32(span), y)

@@ -26,9 +26,11 @@ def in_fixed_order(builder: Callable[..., Any]) -> Callable[..., Any]:
             return builder(shape=shape, transpose=transpose, **params)
         product = builder(shape=shape[::-1], transpose=False, **params)
 
-        def call(data: Any, indices: Any, indptr: Any, x: Any) -> Any:
-            rows, starts, permutation = _by_column(indices, indptr, shape)
-            weights = data[permutation] if data.ndim else data  # 0-d: one for all
+        def call(data: Any, indices: Any, indptr: Any, x: Any, *permutation: Any) -> Any:
+            rows, starts, by_column = _by_column(indices, indptr, shape)
+            if permutation:
+                return product(data, rows, starts, x, permutation[0][by_column])
+            weights = data[by_column] if data.ndim else data  # 0-d: one for all
             return product(weights, rows, starts, x)
 
         return call

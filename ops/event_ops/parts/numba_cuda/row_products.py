@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.parts.numba_cuda.access import at, bounded, is_active, is_inside
+from event_ops.parts.numba_cuda.access import bounded, is_active, is_inside, weight_in_order
 from event_ops.parts.numba_cuda.by_length import begin_with, rows_with
 from event_ops.parts.numba_cuda.combine import add_for
 from event_ops.parts.numba_cuda.threads import OCCUPIED, WARPS, sum_dtype, sum_over_team
@@ -32,26 +32,26 @@ def ell_row(per_row: Any, i: Any, nse: Any) -> Any:
 @cache
 def of_number(weight_of: Any) -> Any:
     """Return the device function for what entry k contributes to a product with a vector."""
-    return cuda.jit(device=True)(lambda data, k, v, j: weight_of(data, k) * v[j])
+    return cuda.jit(device=True)(lambda weights, k, v, j: weight_of(weights[0], k) * v[j])
 
 
 @cache
-def of_event(event_of: Any) -> Any:
+def of_event(event_of: Any, weight_of: Any = weight_in_order) -> Any:
     """Return the device function for what entry k contributes; weights of silent columns are not read."""
 
     @cuda.jit(device=True)
-    def term(data: Any, k: Any, events: Any, j: Any) -> Any:
-        event = event_of(events, j)
-        return at(data, k) * data.dtype.type(event) if is_active(event) else data.dtype.type(0)
+    def term(weights: Any, k: Any, events: Any, j: Any) -> Any:
+        event, number = event_of(events, j), weights[0].dtype.type
+        return weight_of(weights, k) * number(event) if is_active(event) else number(0)
 
     return term
 
 
 @cache
 def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
-    """Return the kernel `y[i] = sum of term(data, k, x, indices[k]) over row i`, mostly by `lanes` threads.
+    """Return the kernel `y[i] = sum of term(weights, k, x, indices[k]) over row i`, mostly by `lanes`.
 
-    `structure` is what `row_of` reads; x has `columns` elements. y is of `dtype`.
+    Weights are `launched`; `structure` is what `row_of` reads; x has `columns` elements. y is of `dtype`.
     """
     sums = sum_dtype(dtype)
     number, shared = sums.type, from_dtype(sums)
@@ -61,7 +61,7 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
-            data, indices, x, columns, y, of_warp = operands
+            weights, indices, x, columns, y, of_warp = operands
             total = number(0)
             if mine:
                 k = begin(low) + lane
@@ -69,7 +69,7 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
                     if low <= k < high:
                         j = indices[np.uint64(k)]
                         if is_inside(j, columns):
-                            total = number(total + number(term(data, np.uint64(k), x, np.uint64(j))))
+                            total = number(total + number(term(weights, np.uint64(k), x, np.uint64(j))))
                     k += lanes
             total = total_of(total, of_warp)
             if mine and lane == 0:
@@ -80,9 +80,11 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
     take_rows = rows_with(1, lanes, row_of, take_with)
 
     @cuda.jit(launch_bounds=OCCUPIED)
-    def gather_rows(data: Any, indices: Any, structure: Any, x: Any, columns: Any, y: Any) -> None:
+    def gather_rows(
+        data: Any, permutation: Any, indices: Any, structure: Any, x: Any, columns: Any, y: Any
+    ) -> None:
         of_warp = cuda.shared.array(WARPS, shared)
-        take_rows((data, indices, x, columns, y, of_warp), structure, indices.size, y.size)
+        take_rows(((data, permutation), indices, x, columns, y, of_warp), structure, indices.size, y.size)
 
     return gather_rows
 

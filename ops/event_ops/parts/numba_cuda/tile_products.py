@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.parts.numba_cuda.access import at, place
+from event_ops.parts.numba_cuda.access import place, weight_in_order
 from event_ops.parts.numba_cuda.by_length import begin_with, rows_with
 from event_ops.parts.numba_cuda.combine import add_for
 from event_ops.parts.numba_cuda.row_products import csr_row
@@ -67,12 +67,14 @@ def place_with(width: int) -> Any:
 
 
 @cache
-def over_entries_with(width: int, lanes: int, visit: Any, dtype: Any, index_dtype: Any) -> Any:
+def over_entries_with(
+    width: int, lanes: int, visit: Any, dtype: Any, index_dtype: Any, weight_of: Any
+) -> Any:
     """Return `f(operands, low, high, size, thread, c, value)`, which the threads of an element call together.
 
-    It sets `value` to `visit(operands, indices[k], data[k], c, value)` for the entries k of this thread among
+    It sets `value` to `visit(operands, indices[k], weight, c, value)` for the entries k of this thread among
     those from `low` up to `high`, where indices[k] is in [0, size), and returns the last one. `operands`
-    begin with data and indices.
+    begin with weights, of which `weight_of` gives that of entry k, and indices.
     """
     team = width * lanes
     share = min(team, WARP)  # the threads that hand round what each has read
@@ -82,7 +84,7 @@ def over_entries_with(width: int, lanes: int, visit: Any, dtype: Any, index_dtyp
 
     @cuda.jit(device=True)
     def over_entries(operands: Any, low: Any, high: Any, size: Any, thread: Any, c: Any, value: Any) -> Any:
-        data, indices = operands[0], operands[1]
+        weights, indices = operands[0], operands[1]
         mine = np.int32(thread) % np.int32(share)
         first = np.int32(cuda.laneid) - mine
         mask = np.uint32(np.uint32(FULL >> (WARP - share)) << np.uint32(first))
@@ -92,7 +94,7 @@ def over_entries_with(width: int, lanes: int, visit: Any, dtype: Any, index_dtyp
             k = begun + mine
             j, weight = index(-1), number(0)
             if low <= k < high:
-                j, weight = index(place(indices[np.uint64(k)], size)), number(at(data, k))
+                j, weight = index(place(indices[np.uint64(k)], size)), number(weight_of(weights, k))
             step, count = np.int32(0), np.int32(min(high - begun, share))
             while step < count:
                 column = cuda.shfl_sync(mask, j, source + step)
@@ -107,10 +109,12 @@ def over_entries_with(width: int, lanes: int, visit: Any, dtype: Any, index_dtyp
 
 
 @cache
-def gather_tiles_with(width: int, lanes: int, counts: Any, dtype: Any, index_dtype: Any) -> Any:
-    """Return the kernel `y[i, c] = sum of data[k] * B[indices[k], c] over row i`, of the B that count.
+def gather_tiles_with(
+    width: int, lanes: int, counts: Any, dtype: Any, index_dtype: Any, weight_of: Any = weight_in_order
+) -> Any:
+    """Return the kernel `y[i, c] = sum of weight k * B[indices[k], c] over row i`, of the B that count.
 
-    y is of `dtype`; the device function `counts` tells which numbers do.
+    y is of `dtype`; the device function `counts` tells which numbers do. Weights are `launched`.
     """
     sums, place_of = sum_dtype(dtype), place_with(width)
     number, shared, shape = sums.type, from_dtype(sums), WARPS * width
@@ -122,7 +126,7 @@ def gather_tiles_with(width: int, lanes: int, counts: Any, dtype: Any, index_dty
 
     def take_with(lanes: int) -> Any:
         total_of = sum_over_team(lanes, width, sums.kind)
-        over_entries = over_entries_with(width, lanes, add_term, dtype, index_dtype)
+        over_entries = over_entries_with(width, lanes, add_term, dtype, index_dtype, weight_of)
 
         @cuda.jit(device=True)
         def take(operands: Any, element: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
@@ -140,10 +144,10 @@ def gather_tiles_with(width: int, lanes: int, counts: Any, dtype: Any, index_dty
     take_tiles, tiles = rows_with(width, lanes, row_with(width), take_with), tiles_of(width)
 
     @cuda.jit(launch_bounds=ROOMY)
-    def gather_tiles(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
+    def gather_tiles(data: Any, permutation: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
         of_warp = cuda.shared.array(shape, shared)
         count = y.shape[0] * tiles(y.shape[1])
-        take_tiles((data, indices, B, y, of_warp), (indptr, y.shape[1]), indices.size, count)
+        take_tiles(((data, permutation), indices, B, y, of_warp), (indptr, y.shape[1]), indices.size, count)
 
     return gather_tiles
 
@@ -161,7 +165,7 @@ def scatter_tiles_with(width: int, lanes: int, dtype: Any, index_dtype: Any) -> 
         return value
 
     def take_with(lanes: int) -> Any:
-        over_entries = over_entries_with(width, lanes, add_product, dtype, index_dtype)
+        over_entries = over_entries_with(width, lanes, add_product, dtype, index_dtype, weight_in_order)
 
         @cuda.jit(device=True)
         def take(operands: Any, element: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
@@ -178,6 +182,6 @@ def scatter_tiles_with(width: int, lanes: int, dtype: Any, index_dtype: Any) -> 
     @cuda.jit(launch_bounds=ROOMY)
     def scatter_tiles(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
         count = B.shape[0] * tiles(y.shape[1])
-        take_tiles((data, indices, B, y), (indptr, y.shape[1]), indices.size, count)
+        take_tiles(((data,), indices, B, y), (indptr, y.shape[1]), indices.size, count)
 
     return scatter_tiles

@@ -9,9 +9,14 @@ def wide(x):
     return x.astype({"f": "float64", "c": "complex128"}.get(x.dtype.kind, x.dtype))
 
 
-def weights_of(data, indices):
-    """Return one weight for each of the indices, also where `data` is one for all."""
-    return np.broadcast_to(wide(data), np.shape(indices))
+def weights_of(data, indices, permutation=None):
+    """Return one weight for each of the indices, also where `data` is one for all, or permuted."""
+    weights = np.broadcast_to(wide(data), np.shape(indices))
+    if permutation is None or np.shape(data) != np.shape(indices):
+        return weights
+    return np.array(
+        [weights[k] if 0 <= k < len(weights) else 0 for k in map(int, permutation)], weights.dtype
+    )
 
 
 def csr_entries(indices, indptr, shape):

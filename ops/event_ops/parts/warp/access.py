@@ -15,6 +15,17 @@ def at(x: Array, i: wp.int32) -> Any:
 
 
 @wp.func
+def weight_at(data: Array, permutation: Array, k: wp.int32) -> Any:
+    """Return the weight of entry k, which a permutation that is not empty finds; 0 if out of range."""
+    if permutation.shape[0] == 0:
+        return at(data, k)
+    i = place(permutation[k], data.shape[0])
+    if i < 0:
+        return data.dtype(0)
+    return data[i]
+
+
+@wp.func
 def bounded(position: Any, size: wp.int32) -> wp.int32:
     """Return a position in [0, size]: `size` for any position outside."""
     wide = wp.int64(position)

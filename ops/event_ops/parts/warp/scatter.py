@@ -5,10 +5,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import warp as wp
 
-from event_ops.parts.warp.access import Array, Array2d, at, bounded, is_active, place
+from event_ops.parts.warp.access import Array, Array2d, bounded, is_active, place, weight_at
 from ffi_bridge import warp_kernel
+
+IN_ORDER = np.zeros(0, np.int32)  # the permutation of entries whose weights are in their own order
 
 
 def sums_of(kernel: Any, outs: Any, launch_dims: Any) -> Callable[..., jax.Array]:
@@ -27,7 +30,7 @@ def sums_of(kernel: Any, outs: Any, launch_dims: Any) -> Callable[..., jax.Array
 
 
 @wp.kernel(enable_backward=False)
-def add_rows(data: Array, indices: Array, indptr: Array, events: Array, y: Array):
+def add_rows(data: Array, indices: Array, indptr: Array, events: Array, permutation: Array, y: Array):
     """y += A.T @ events, one thread per row."""
     i = wp.tid()
     nse = indices.shape[0]
@@ -36,7 +39,7 @@ def add_rows(data: Array, indices: Array, indptr: Array, events: Array, y: Array
         for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
             j = place(indices[k], y.shape[0])
             if j >= 0:
-                wp.atomic_add(y, j, at(data, k) * event)
+                wp.atomic_add(y, j, weight_at(data, permutation, k) * event)
 
 
 @wp.func
