@@ -94,6 +94,33 @@ def fixed(x, weights, *, pre):
     return lambda: product(jnp.asarray(weights), jnp.asarray(INDICES), x, shape=SHAPE, transpose=pre)
 
 
+def indexed(x, *, pre, weights=WEIGHTS, weighted=False):
+    """A or A.T, as a product with the matrix sorted by column, whose weights a permutation finds."""
+    ends, rows, places = BY_COLUMN
+    product = be.binary_csrmm_indexed if np.ndim(x) == 2 else be.binary_csrmv_indexed
+    options = {"workspace": _make_binary_csrmv_workspace(ends), "weighted": weighted}
+    structure = rows, ends, places
+    return lambda: product(
+        jnp.asarray(weights), *structure, x, shape=SHAPE[::-1], transpose=not pre, **options
+    )
+
+
+@functools.cache
+def tiled(one):
+    """BrainEvent's matrix in tiles, which needs integers of 64 bits and is built outside of jit."""
+    with jax.enable_x64(True):
+        return be.TCSR.fromcsr(matrix(one))
+
+
+def tiled_product(x, *, pre, event=be.BinaryArray, one=False):
+    def call():
+        A, v = tiled(one), event(jnp.asarray(x))
+        with jax.enable_x64(True):
+            return v @ A if pre else A @ v
+
+    return call
+
+
 PADDED = WEIGHTS.reshape(ROWS, PER_ROW)
 CALLS = {
     "flags @ A": csr_product(flags(ROWS), pre=True),
@@ -109,6 +136,21 @@ CALLS = {
     "A @ x": csr_product(numbers(COLUMNS), pre=False, event=jnp.asarray),
     "A @ X": csr_product(numbers(COLUMNS, TRIALS), pre=False, event=jnp.asarray),
     "A @ x, one weight": csr_product(numbers(COLUMNS), pre=False, event=jnp.asarray, one=True),
+    "indexed, A @ flags": indexed(flags(COLUMNS), pre=False),
+    "indexed, flags @ A": indexed(flags(ROWS), pre=True),
+    "indexed, A @ values of events": indexed(numbers(COLUMNS), pre=False, weighted=True),
+    "indexed, one weight": indexed(flags(COLUMNS), pre=False, weights=ONE),
+    "indexed, A @ trials": indexed(flags(COLUMNS, TRIALS), pre=False),
+    "indexed, trials @ A": indexed(flags(ROWS, TRIALS), pre=True),
+    "tiled, flags @ A": tiled_product(flags(ROWS), pre=True),
+    "tiled, A @ flags": tiled_product(flags(COLUMNS), pre=False),
+    "tiled, A @ flags, one weight": tiled_product(flags(COLUMNS), pre=False, one=True),
+    "tiled, A @ values of events": tiled_product(numbers(COLUMNS), pre=False, event=be.WeightedArray),
+    "tiled, trials @ A": tiled_product(flags(TRIALS, ROWS), pre=True),
+    "tiled, A @ trials": tiled_product(flags(COLUMNS, TRIALS), pre=False),
+    "tiled, A @ x": tiled_product(numbers(COLUMNS), pre=False, event=jnp.asarray),
+    "tiled, X @ A": tiled_product(numbers(TRIALS, ROWS), pre=True, event=jnp.asarray),
+    "tiled, A @ X": tiled_product(numbers(COLUMNS, TRIALS), pre=False, event=jnp.asarray),
     "fixed, flags @ A": fixed(flags(ROWS), PADDED, pre=True),
     "fixed, A @ flags": fixed(flags(COLUMNS), PADDED, pre=False),
     "fixed, one weight": fixed(flags(ROWS), ONE, pre=True),
@@ -143,6 +185,12 @@ def test_calls_give_what_brainevent_gives(name):
     with ours.installed():
         close(CALLS[name](), theirs)
         close(jax.jit(CALLS[name])(), theirs)
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name.startswith(("indexed", "tiled"))])
+def test_calls_whose_weights_a_permutation_may_find_are_served(name):
+    with ours.installed():
+        assert is_served(CALLS[name])
 
 
 @pytest.mark.parametrize("name", SERVED)
@@ -182,21 +230,6 @@ def test_weights_in_16_bits_stay_brainevents(dtype):
     with jax.enable_x64(True), ours.installed():
         A = matrix(dtype=dtype)
         assert is_served(lambda x: be.BinaryArray(x) @ A, flags(ROWS)) == (dtype == "float64")
-
-
-@pytest.mark.parametrize("one", [True, False])
-def test_weights_found_by_a_permutation_stay_brainevents(one):
-    weights, (ends, rows, places) = jnp.asarray(ONE if one else WEIGHTS), BY_COLUMN
-    scratch = _make_binary_csrmv_workspace(ends)
-
-    def product(x):
-        options = {"shape": SHAPE[::-1], "workspace": scratch, "transpose": True}
-        return be.binary_csrmv_indexed(weights, rows, ends, places, x, **options)
-
-    theirs = product(flags(COLUMNS))
-    with ours.installed():
-        assert is_served(product, flags(COLUMNS)) == one
-        close(product(flags(COLUMNS)), theirs)
 
 
 def test_installing_twice_is_as_good_as_once_and_uninstalling_restores_the_defaults():

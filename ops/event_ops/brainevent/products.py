@@ -31,10 +31,6 @@ def events_of(x: jax.Array, weighted: bool, dtype: Any) -> jax.Array:
     return x.astype(dtype) if weighted else x != 0
 
 
-def _is_one(weight_info: Any) -> bool:
-    return weight_info.size == 1
-
-
 def event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
     """Return the builder for events times a CSR matrix; BrainEvent's scratch arrays pass through."""
 
@@ -49,19 +45,17 @@ def event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
     return build
 
 
-def indexed_event_product(product: Callable[..., jax.Array]) -> Callable[..., Call | None]:
-    """Return the builder for a matrix whose entry k has weight `permutation[k]`: of one weight for all."""
-    build_plain = event_product(product)
+def indexed_event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
+    """Return the builder for events times a CSR matrix whose entry k has weight `permutation[k]`."""
 
-    def build(*, weight_info: Any, **params: Any) -> Call | None:
-        plain = build_plain(**params)
-
+    def build(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
         def call(
-            weights: Any, indices: Any, indptr: Any, permutation: Any, *others: Any
+            weights: Any, indices: Any, indptr: Any, permutation: Any, x: Any, *scratch: Any
         ) -> tuple[jax.Array, ...]:
-            return plain(weights, indices, indptr, *others)
+            operands = weights, indices, indptr, events_of(x, weighted, weights.dtype), permutation
+            return product(*operands, shape=shape, transpose=transpose), *scratch
 
-        return call if _is_one(weight_info) else None
+        return call
 
     return build
 
@@ -117,21 +111,35 @@ def fixed_event_matmat(
     return call if rows * per_row <= _LARGEST else None
 
 
-def tiled_event_product(
-    *, shape: tuple[int, int], transpose: bool, weight_info: Any, weighted: bool = False, **_: Any
-) -> Call | None:
+def tiled_event_product(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
     """Build the product of events with a TCSR: rows are presynaptic, or columns of the mirror are.
 
-    A mirror has its weights at `permutation`: it is served where there is one weight for all.
+    A mirror has its weights at `permutation`. Trials are rows of events and results, of a mirror columns.
     """
     rows = shape if transpose else (shape[1], shape[0])
 
     def call(weights: Any, indices: Any, indptr: Any, x: Any, *others: Any) -> tuple[jax.Array, ...]:
-        *scratch, _local_targets, _tile_offsets, _permutation = others
+        *scratch, _local_targets, _tile_offsets, permutation = others
+        places = () if transpose else (permutation,)
         events = events_of(x, weighted, weights.dtype)
-        return csr_event_matvec(weights, indices, indptr, events, shape=rows, transpose=True), *scratch
+        if events.ndim == 1:
+            y = csr_event_matvec(weights, indices, indptr, events, *places, shape=rows, transpose=True)
+            return y, *scratch
+        by_neuron = events.T if transpose else events
+        Y = csr_event_matmat(weights, indices, indptr, by_neuron, *places, shape=rows, transpose=True)
+        return Y.T if transpose else Y, *scratch
 
-    return call if transpose or _is_one(weight_info) else None
+    return call
+
+
+def tiled_number_matmat(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Call:
+    """Build the product of a matrix of numbers, a row for each trial, with a TCSR."""
+
+    def call(weights: Any, indices: Any, indptr: Any, X: Any, *tiles: Any) -> tuple[jax.Array, ...]:
+        by_neuron = X.astype(weights.dtype).T
+        return (csr_matmat(weights, indices, indptr, by_neuron, shape=shape, transpose=transpose).T,)
+
+    return call
 
 
 binary_csrmv, binary_csrmm = event_product(csr_event_matvec), event_product(csr_event_matmat)

@@ -21,21 +21,21 @@ class Served:
     stays: str = ""
 
 
-_INDEXED: Final = "a weight for each entry, found by a permutation"
-
 SERVED: Final[Mapping[str, Served]] = {
     "binary_csrmv": Served("csr_event_matvec", products.binary_csrmv),
     "binary_csrmm": Served("csr_event_matmat", products.binary_csrmm),
-    "binary_csrmv_indexed": Served("csr_event_matvec", products.binary_csrmv_indexed, _INDEXED),
-    "binary_csrmm_indexed": Served("csr_event_matmat", products.binary_csrmm_indexed, _INDEXED),
-    "tcsr_binary_csrmv": Served("csr_event_matvec", products.tiled_event_product, _INDEXED),
+    "binary_csrmv_indexed": Served("csr_event_matvec", products.binary_csrmv_indexed),
+    "binary_csrmm_indexed": Served("csr_event_matmat", products.binary_csrmm_indexed),
+    "tcsr_binary_csrmv": Served("csr_event_matvec", products.tiled_event_product),
+    "tcsr_binary_csrmm": Served("csr_event_matmat", products.tiled_event_product),
     "csrmv": Served("csr_matvec", products.csrmv),
     "csrmm": Served("csr_matmat", products.csrmm),
     "tcsr_csrmv": Served("csr_matvec", products.csrmv),
+    "tcsr_csrmm": Served("csr_matmat", products.tiled_number_matmat),
     "binary_densemv": Served("dense_event_matvec", products.binary_densemv),
     "binary_densemm": Served("dense_event_matmat", products.binary_densemm),
     "ell_binary_matvec": Served("ell_event_matvec", products.fixed_event_product),
-    "binary_fcnmm": Served("csr_event_matmat", products.fixed_event_matmat),
+    "binary_fcnmm": Served("csr_event_matmat", products.fixed_event_matmat, "2**31 entries or more"),
     "binary_csr_plast": Served("stdp_on_pre", updates.csr_on_pre),
     "csr2csc_on_post": Served("stdp_on_post", updates.csr_on_post),
     "fcn_plasticity_row": Served("stdp_on_pre", updates.fixed_on_pre),
@@ -48,7 +48,7 @@ _GENERATED: Final = "its matrices are drawn by another generator than ours, so t
 _WHY_NOT: Final = {
     "jit": _GENERATED,
     "csr_slice_rows": "its result is a dense matrix",
-    "dense_on_": "every weight is written, which XLA does as fast",
+    "dense_on_": "rows or columns of a dense matrix change in place, for which the catalog has no operator",
     "binary_2d_": "its encodings serve BrainEvent's own kernels",
 }
 
