@@ -61,13 +61,18 @@ def csr_event_matvec(d: Draw) -> Made:
         "bits": lambda n: d.filled((0, 1, 5, 2**31, 2**32 - 1), (-(-n // 32),), np.uint32),
     }[encoding](d.operand)
     static = {"shape": d.shape, "transpose": d.transpose, "encoding": encoding}
-    return {"data": d.weights(d.sizes.nse), **d.structure(), "events": events}, static
+    return {"data": d.weights(d.sizes.nse), **d.structure(), "events": events, **_permutation(d)}, static
 
 
 def csr_event_matmat(d: Draw) -> Made:
     events = d.events(d.operand, d.sizes.width)
     static = {"shape": d.shape, "transpose": d.transpose}
-    return {"data": d.weights(d.sizes.nse), **d.structure(), "events": events}, static
+    return {"data": d.weights(d.sizes.nse), **d.structure(), "events": events, **_permutation(d)}, static
+
+
+def _permutation(d: Draw) -> dict[str, np.ndarray]:
+    """Return places in data, some of them out of range or twice, or none."""
+    return {"permutation": d.ids(d.sizes.nse, d.sizes.nse)} if d.draw(st.booleans()) else {}
 
 
 def csr_event_arrivals(d: Draw) -> Made:

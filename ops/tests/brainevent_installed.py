@@ -12,6 +12,8 @@ if find_spec("brainevent._tcsr"):
     tiled = import_module("brainevent._tcsr.binary")
     tiled.BINARY_BACKENDS |= {BACKEND}
     theirs = tiled._grad_backend
-    tiled._grad_backend = lambda backend, primitive: theirs(None if backend == BACKEND else backend, primitive)
+    tiled._grad_backend = lambda backend, primitive: theirs(
+        None if backend == BACKEND else backend, primitive
+    )
 
 brainevent.install()

@@ -41,6 +41,8 @@ SORTED = {"indices_are_sorted": True}
 MATVEC = {**MATRIX, "v": np.ones(3, "f"), "shape": (2, 3)}
 MATMAT = {**MATRIX, "B": np.ones((3, 2), "f"), "events": np.ones((3, 2), "f"), "shape": (2, 3)}
 EVENTS = {**MATRIX, "events": np.array([1, 0, 3], np.int32), "shape": (2, 3), "encoding": "ids"}
+PERMUTED = {**EVENTS, "permutation": np.array([2, 0, 1], np.int32)}
+PERMUTED_X = {**MATMAT, "permutation": np.array([2, 0, 1], np.int32)}
 ELL = {
     "data": np.ones((2, 2), "f"),
     "indices": np.array([[0, 1], [-1, 3]], np.int32),
@@ -70,6 +72,8 @@ BROKEN = {
     "begins late": ("csr_matmat", MATMAT, "indptr", [1, 2, 3], r"\[0\] is 1"),
     "ends early": ("csr_event_matmat", MATMAT, "indptr", [0, 1, 2], r"\[2\] is 2"),
     "ends late": ("csr_tocsc", MATVEC, "indptr", [0, 1, 2**31 - 1], r"\[2\] is 2147483647"),
+    "a weight of none": ("csr_event_matvec", PERMUTED, "permutation", [2, 0, 3], r"\[2\] is 3.*0 to 2 once"),
+    "a weight twice": ("csr_event_matmat", PERMUTED_X, "permutation", [1, 0, 1], r"\[2\] is 1.*0 to 2 once"),
     "an id of no neuron": ("csr_event_matvec", EVENTS, "events", [1, 4, 3], r"\[1\] is 4.*or 3 as padding"),
     "no padding": ("ell_matvec", ELL, "indices", [[0, 1], [-2, 3]], r"\[1, 0\] is -2.*padding -1, 3 or"),
     "before the end": ("scatter_add", INTO, "indices", [-3, -4], r"\[1\] is -4.*-3 to 2, for 3 rows"),

@@ -10,6 +10,7 @@ import brainevent
 import jax
 import jax.numpy as jnp
 import numpy as np
+from brainevent._csr.binary import _make_binary_csrmv_workspace
 
 LOOP: Final = 20  # calls in one loop of machine code
 ACTIVE: Final = 0.01
@@ -45,6 +46,36 @@ def product(neurons: int, *, pre: bool, events: bool, one: bool = False, trials:
     shape = (trials, neurons) if trials and pre else (neurons, trials) if trials else (neurons,)
     times(jnp.zeros(shape, bool))  # BrainEvent makes its scratch outside of jit
     return (lambda y, flags, _: y * 0.9 + times(flags)), jnp.zeros(shape)
+
+
+def indexed(neurons: int, *, trials: int = 0) -> tuple[Step, Any]:
+    """Return the step `y = 0.9 * y + A @ x` by columns of A, whose weights stay in the order of its rows."""
+    indices, indptr = structure(neurons)
+    ends, rows, places = brainevent.csr_to_csc_index(indptr, indices, shape=(neurons, neurons))
+    times = brainevent.binary_csrmm_indexed if trials else brainevent.binary_csrmv_indexed
+    matrix = weights_of(neurons), rows, ends, places
+    static = {"shape": (neurons, neurons), "workspace": _make_binary_csrmv_workspace(ends), "transpose": True}
+
+    def step(y: Any, flags: Any, _: Any) -> Any:
+        return y * 0.9 + times(*matrix, flags, **static)
+
+    return step, jnp.zeros((neurons, trials) if trials else neurons)
+
+
+def tiled(neurons: int, *, pre: bool, events: bool = True, trials: int = 0) -> tuple[Step, Any]:
+    """Return the step for a matrix in tiles, which has integers of 64 bits."""
+    with jax.enable_x64(True):
+        plain = brainevent.CSR((weights_of(neurons), *structure(neurons)), shape=(neurons, neurons))
+        matrix = brainevent.TCSR.fromcsr(plain)
+
+    def step(y: Any, flags: Any, _: Any) -> Any:
+        with jax.enable_x64(True):
+            x = brainevent.BinaryArray(flags) if events else flags.astype(jnp.float32)
+            return y * 0.9 + (x @ matrix if pre else matrix @ x)
+
+    shape = (trials, neurons) if trials and pre else (neurons, trials) if trials else (neurons,)
+    step(jnp.zeros(shape), jnp.zeros(shape, bool), 0)  # BrainEvent makes its mirror outside of jit
+    return step, jnp.zeros(shape)
 
 
 def fixed(neurons: int, *, pre: bool) -> tuple[Step, Any]:
@@ -123,6 +154,28 @@ CALLS: Final[Mapping[str, tuple[Callable[[int], tuple[Step, Any]], int, int]]] =
         ),
         ("CSR @ x", (4000, 100_000), 0, functools.partial(product, pre=False, events=False)),
         ("x @ CSR", (4000, 100_000), 0, functools.partial(product, pre=True, events=False)),
+        ("binary_csrmv_indexed", (4000, 100_000), 0, indexed),
+        ("binary_csrmm_indexed, 16 trials", (4000,), TRIALS, functools.partial(indexed, trials=TRIALS)),
+        ("BinaryArray @ TCSR", (4000, 100_000), 0, functools.partial(tiled, pre=True)),
+        ("TCSR @ BinaryArray", (4000, 100_000), 0, functools.partial(tiled, pre=False)),
+        (
+            "BinaryArray @ TCSR, 16 trials",
+            (4000,),
+            TRIALS,
+            functools.partial(tiled, pre=True, trials=TRIALS),
+        ),
+        (
+            "TCSR @ BinaryArray, 16 trials",
+            (4000,),
+            TRIALS,
+            functools.partial(tiled, pre=False, trials=TRIALS),
+        ),
+        (
+            "X @ TCSR, 16 trials",
+            (4000,),
+            TRIALS,
+            functools.partial(tiled, pre=True, events=False, trials=TRIALS),
+        ),
         ("binary_fcnmv, pre", (4000, 100_000), 0, functools.partial(fixed, pre=True)),
         ("binary_fcnmv, post", (4000, 100_000), 0, functools.partial(fixed, pre=False)),
         ("binary_densemv, pre", (4000,), 0, functools.partial(dense, pre=True)),

@@ -55,11 +55,17 @@ class Bench:
 def csr_event_product(call: Call, outs: Outs) -> int:
     """Count active rows; without transpose all indices, and the weights, and places, that events meet."""
     active = active_flags(call.events, call.shape[not call.transpose], getattr(call, "encoding", "flags"))
-    around, weight = size(call.events, *outs), (call.data, getattr(call, "permutation", None))
+    around, weight = size(call.events, *outs), [call.data, *permutation_of(call)]
     if call.transpose:
         return around + rows_of(call.indptr, active, *weight, call.indices)
     met_weights = met(active, call.indices) * sum(map(each, weight))
     return around + size(call.indices, call.indptr) + met_weights
+
+
+def permutation_of(call: Call) -> list[np.ndarray]:
+    """Return the permutation that finds the weights, in a list, or nothing where they are in order."""
+    found = getattr(call, "permutation", None)
+    return [] if found is None else [found]
 
 
 def stdp(spikes: str, trace: str, rate: str, *structure: str) -> Count:
@@ -120,7 +126,7 @@ def initial_sums(call: Call, outs: Outs) -> int:
 
 
 def each(x: Any) -> int:
-    """Return the bytes of one entry; 0 for a value that all entries share, and for None."""
+    """Return the bytes of one entry; 0 for a value that all entries share."""
     return x.dtype.itemsize if np.ndim(x) else 0
 
 

@@ -49,7 +49,7 @@ def _at(hoisted: Any, i: Any) -> Any:
     if isinstance(hoisted, types.Array):
         return lambda hoisted, i: hoisted[i]
     if isinstance(hoisted, types.BaseTuple):
-        zero = as_dtype(hoisted[0].dtype).type(0)
+        zero = as_dtype(hoisted.types[0].dtype).type(0)
 
         def weight_at(hoisted: Any, i: Any) -> Any:
             weights, permutation = hoisted
