@@ -14,7 +14,6 @@ from numba import types
 from numba.extending import overload
 
 from event_ops.parts.numba_cpu.jit import njit
-from ffi_bridge.numba_cpu.internals import as_dtype
 
 
 def hoist(values: Any) -> Any:
@@ -49,12 +48,10 @@ def _at(hoisted: Any, i: Any) -> Any:
     if isinstance(hoisted, types.Array):
         return lambda hoisted, i: hoisted[i]
     if isinstance(hoisted, types.BaseTuple):
-        zero = as_dtype(hoisted.types[0].dtype).type(0)
-
         def weight_at(hoisted: Any, i: Any) -> Any:
             weights, permutation = hoisted
             place = np.uintp(permutation[i])
-            return weights[place] if place < np.uintp(weights.size) else zero
+            return weights[place] if place < np.uintp(weights.size) else weights.dtype.type(0)
 
         return weight_at
     return lambda hoisted, i: hoisted
