@@ -83,12 +83,6 @@ def _permuted_ids(draw: Draw, transpose: bool) -> Arguments:
 
 
 @drawn
-def _sized_permuted(draw: Draw, size: int, per_row: int, rate: float, transpose: bool) -> Arguments:
-    args, kwargs = _sized(size, per_row, rate, transpose)(*draw)
-    return (*args, draw.rng.permutation(size * per_row).astype(draw.index_dtype)), kwargs
-
-
-@drawn
 def _one_element(draw: Draw) -> Arguments:
     """Return one weight for all, of shape (1,)."""
     args, kwargs = _random((8, 5), 20, False, "bool", True)(*draw)
@@ -157,14 +151,6 @@ CASES = (
     ),
     Case("permuted-spike-ids", _permuted_ids(False), differentiable=(DATA,), tolerance=50),
     Case("permuted-spike-ids-transposed", _permuted_ids(True), differentiable=(DATA,), tolerance=50),
-    *(
-        benchmark(
-            f"{size}-{per_row}-{rate:.2%}-permuted-transposed",
-            _sized_permuted(size, per_row, rate, True),
-            tolerance=20,
-        )
-        for size, per_row, rate in _RATES[1::2]
-    ),
     *(
         benchmark(
             f"{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",

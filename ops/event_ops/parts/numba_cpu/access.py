@@ -48,6 +48,7 @@ def _at(hoisted: Any, i: Any) -> Any:
     if isinstance(hoisted, types.Array):
         return lambda hoisted, i: hoisted[i]
     if isinstance(hoisted, types.BaseTuple):
+
         def weight_at(hoisted: Any, i: Any) -> Any:
             weights, permutation = hoisted
             place = np.uintp(permutation[i])
