@@ -86,7 +86,7 @@ def stdp(spikes: str, trace: str, rate: str, *structure: str) -> Count:
 
 
 def active_flags(events: np.ndarray, neurons: int, encoding: str = "flags") -> np.ndarray:
-    """Return which neurons have an event, in any column, given as flags or numbers, spike ids or bits."""
+    """Return which neurons have an event, in any column, given in an encoding; numbers are flags here."""
     return active_counts(events, neurons, encoding) > 0
 
 

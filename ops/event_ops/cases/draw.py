@@ -40,8 +40,8 @@ class Draw(NamedTuple):
         return numbers(self.rng, size, self.dtype)
 
     def events(self, size: int, rate: float, kind: str = "bool") -> np.ndarray:
-        """Return random events: bools, or numbers where `kind` is "float"."""
-        return random_events(self.rng, size, rate, "bool" if kind == "bool" else self.dtype)
+        """Return random events: "bool", "float" for numbers of the dtype, or counts of an integer dtype."""
+        return random_events(self.rng, size, rate, self.dtype if kind == "float" else kind)
 
     def spread(self, parameters: Mapping[str, float], shape: tuple[int, ...], by: float) -> dict[str, Any]:
         """Return other parameters for each neuron."""

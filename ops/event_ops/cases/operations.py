@@ -22,9 +22,10 @@ def sparse_event_product(call: Call, outs: Outs) -> int:
     indices, indptr = _structure(call)
     encoding = getattr(call, "encoding", "flags")
     counts = active_counts(call.events, call.shape[not call.transpose], encoding)
+    each = each_term(call.events, encoding)
     if call.transpose:
-        return each_term(call.events) * terms(counts, indices, indptr, call.shape[1])
-    return each_term(call.events) * met(counts, spanned(indices, indptr))
+        return each * terms(counts, indices, indptr, call.shape[1])
+    return each * met(counts, spanned(indices, indptr))
 
 
 def arrivals(call: Call, indices: np.ndarray) -> int:
@@ -33,9 +34,9 @@ def arrivals(call: Call, indices: np.ndarray) -> int:
     return each_term(call.spikes) * terms(active, indices, call.indptr, call.shape[1])
 
 
-def each_term(events: Any) -> int:
-    """Return 2 for events that are numbers, which multiply before they are added, and 1 for others."""
-    return 1 + (events.dtype.kind == "f")
+def each_term(events: Any, encoding: str = "flags") -> int:
+    """Return 2 for numbers and counts, which multiply before they are added, and 1 for other events."""
+    return 1 + (events.dtype.kind == "f" or encoding == "counts")
 
 
 def terms(counts: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> int:

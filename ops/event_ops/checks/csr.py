@@ -15,6 +15,7 @@ from jax.experimental import checkify
 from event_ops.checks.arrays import (
     FLOATS,
     INDICES,
+    INTEGERS,
     as_array,
     check_dtype,
     check_rank,
@@ -23,8 +24,12 @@ from event_ops.checks.arrays import (
     is_known,
 )
 
-_ENCODINGS = {"flags": ("bool", *FLOATS), "ids": ("int32",), "bits": ("uint32",)}
-_MAKERS = {"ids": "spike_compact({})[0]", "bits": "pack_events({})"}
+_ENCODINGS = {"flags": ("bool", *FLOATS), "counts": INTEGERS, "ids": ("int32",), "bits": ("uint32",)}
+_MAKERS = {
+    "counts": "integers, the number of spikes of each neuron",
+    "ids": "int32, as spike_compact(flags)[0] returns",
+    "bits": "uint32, as pack_events(flags) returns",
+}
 
 # What to do about values that are out of range: for callers with and without the option validate=False.
 KEEP = "correct it, or keep it with validate=False: the operators skip what is out of range"
@@ -106,25 +111,26 @@ def check_events(name: str, events: jax.Array, data: jax.Array) -> None:
 def check_encoded(name: str, events: jax.Array, encoding: str) -> None:
     """Raise ValueError unless there is such an encoding, TypeError unless `events` has a dtype of it."""
     if encoding not in _ENCODINGS:
-        raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'ids' or 'bits'")
+        raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'counts', 'ids' or 'bits'")
     integers = jnp.issubdtype(events.dtype, jnp.integer)
     if encoding == "flags":
-        otherwise = "; or say what they are: encoding='ids' or encoding='bits'" if integers else ""
+        otherwise = "; or say what they are: encoding='counts', encoding='ids' or encoding='bits'"
+        otherwise = otherwise if integers else ""
         check_dtype(name, events, _ENCODINGS[encoding], otherwise=otherwise)
     elif integers:
         check_dtype(name, events, _ENCODINGS[encoding])
     else:
         # Cast to integers, flags would be taken for the ids or words 0 and 1.
         raise TypeError(
-            f"{name} has dtype {events.dtype}; expected {_ENCODINGS[encoding][0]}, as "
-            f"{_MAKERS[encoding].format('flags')} returns; or say what they are: encoding='flags'"
+            f"{name} has dtype {events.dtype}; expected {_MAKERS[encoding]}; or say what they are: "
+            "encoding='flags'"
         )
 
 
 def check_event_vector(
     name: str, events: jax.Array, data: jax.Array, shape: tuple[int, int], transpose: bool, encoding: str
 ) -> None:
-    """Raise unless `events` are flags or numbers that A (or A.T) can multiply, or spike ids, or bits."""
+    """Raise unless `events` has one element per row (or column), or is a vector of spike ids, or of bits."""
     size = shape[0 if transpose else 1]
     check_encoded(name, events, encoding)
     if encoding == "ids":
@@ -134,7 +140,16 @@ def check_event_vector(
         check_shape(name, events, (-(-size // 32),), why=why)
     else:
         check_operand(name, events, shape, transpose)
-        check_events(name, events, data)
+        if encoding == "flags":
+            check_events(name, events, data)
+
+
+def readable(events: jax.Array, encoding: str, dtype: Any) -> jax.Array:
+    """Return events as kernels read them: counts of 32 bits or more as numbers in the dtype of the weights.
+
+    Kernels tell encodings from each other by dtype, and take 32 bits for ids or words.
+    """
+    return events.astype(dtype) if encoding == "counts" and events.dtype.itemsize > 2 else events
 
 
 def event_weights(data: Any, indices: jax.Array, dtype: Any) -> jax.Array:

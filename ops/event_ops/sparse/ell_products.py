@@ -19,7 +19,7 @@ from event_ops.catalog.ell_event_matvec.op import ell_event_matvec
 from event_ops.catalog.ell_matvec.op import ell_matvec
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, check_dtype
-from event_ops.checks.csr import check_event_vector, check_events
+from event_ops.checks.csr import check_event_vector, check_events, readable
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import ell_as_csr
 from event_ops.sparse.events import Events
@@ -45,6 +45,7 @@ def event_product(
     check_dtype("data", data, FLOATS)
     if x.ndim == 1:
         check_event_vector("events", x, data, shape, transpose, events.encoding)
+        x = readable(x, events.encoding, data.dtype)
         return ell_product(csr_event_matvec, data, indices, x, **static)
     check_events("events", x, data)
     return ell_product(csr_event_matmat, data, indices, x, **static)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.cases.bench import Bench, Call, Outs, each, initial_sums, rows_of, size
+from event_ops.cases.bench import Bench, Call, Outs, initial_sums, rows_of, size
 from event_ops.cases.operations import each_term, terms
 from event_ops.parts.reference.history import lagged
 
@@ -14,7 +14,7 @@ def _moved(call: Call, outs: Outs) -> int:
     """Count the history, lists only as far as they are filled, the rows of what was active, and the sums."""
     active = _events(call) != 0
     lists = call.history.dtype == np.int32
-    looked_at = int(active.sum()) * each(call.history) if lists else size(call.history)
+    looked_at = int(active.sum()) * call.history.itemsize if lists else size(call.history)
     around = looked_at + size(*outs) + initial_sums(call, outs)
     return around + rows_of(call.indptr, active, call.data, call.indices)
 
@@ -23,7 +23,8 @@ def _operations(call: Call, outs: Outs) -> int:
     """Count `each_term` for the entries of rows of active events; an id that occurs twice is two of them."""
     events = _events(call)
     counts = events.astype(np.int64) if call.history.dtype == np.int32 else events != 0
-    return each_term(call.history) * terms(counts, call.indices, call.indptr, call.shape[1])
+    each = each_term(call.history, getattr(call, "encoding", "flags"))
+    return each * terms(counts, call.indices, call.indptr, call.shape[1])
 
 
 def _events(call: Call) -> np.ndarray:

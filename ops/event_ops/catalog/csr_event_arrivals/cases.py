@@ -42,11 +42,14 @@ def _random(
     slot: int = 2,
     initial: bool = False,
 ) -> Arguments:
-    """Return random arrays; `one`: one weight for all; `events`: "bool", "float", "bits" or "ids"."""
+    """Return random arrays; `one`: one weight for all; `events`: "bits", "ids" or a kind of `Draw.events`."""
     rows, columns = shape
     data, indices, indptr = draw.csr((rows * slots, columns), nse)
-    history = draw.events(slots * rows, 0.4, "float" if events == "float" else "bool").reshape(slots, rows)
+    kind = "bool" if events in ("bits", "ids") else events
+    history = draw.events(slots * rows, 0.4, kind).reshape(slots, rows)
     static: dict[str, Any] = {"shape": shape}
+    if history.dtype.kind in "iu":
+        static["encoding"] = "counts"
     if events == "bits":
         history, static["encoding"] = packed(history), "bits"
     if events == "ids":
@@ -98,6 +101,8 @@ CASES = (
     ),
     Case("random-bits", _random((37, 11), 300, 3, "bits"), differentiable=(DATA,), tolerance=20),
     Case("random-ids", _random((37, 11), 300, 3, "ids"), differentiable=(DATA,), tolerance=20),
+    Case("random-counts", _random((37, 11), 300, 3, "uint8"), differentiable=(DATA,), tolerance=50),
+    Case("one-counts", _random((9, 6), 90, 3, "uint16", one=True), differentiable=(DATA,), tolerance=50),
     Case("initial", _random((17, 11), 300, 5, initial=True), differentiable=(DATA,), tolerance=20),
     Case("initial-ids", _random((17, 11), 300, 5, "ids", initial=True, slot=-1), tolerance=20),
     Case(
@@ -137,7 +142,7 @@ MISTAKES = (
     Mistake("flat", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
     Mistake("no-slots", _wrong(history=np.ones((0, 2), bool)), ValueError, "at least one slot"),
     Mistake("wide", _wrong(history=np.ones((3, 5), bool)), ValueError, r"expected \(3, 2\): slots, and the"),
-    Mistake("coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'ids'"),
+    Mistake("coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"),
     Mistake("ids", _wrong(encoding="ids"), TypeError, "history has dtype bool; expected int32"),
     Mistake("flat-ids", _wrong(encoding="ids", history=np.ones(3, np.int32)), ValueError, "1 dimensions"),
     Mistake("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),

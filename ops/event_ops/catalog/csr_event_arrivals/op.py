@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
-from event_ops.checks.csr import check_flat, check_weight_count, event_weights, matrix_shape
+from event_ops.checks.csr import check_flat, check_weight_count, event_weights, matrix_shape, readable
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import rows_of, values_at
@@ -57,7 +57,8 @@ def csr_event_arrivals(
     (jaxlib 0.12 heeds it, 0.10 copies all the same.)
 
     Args:
-        history: (slots, rows), slots >= 1; bool, or the dtype of data. With encoding="bits":
+        history: (slots, rows), slots >= 1; bool, or the dtype of data. With encoding="counts":
+            integers, best of 8 or 16 bits, since wider ones become floats first. With encoding="bits":
             (slots, ceil(rows / 32)), uint32, each row as `pack_events` returns it. With encoding="ids":
             (slots, capacity), int32, each row as `spike_compact` returns it: the ids of the active ones, then
             only padding, which is out of range; begin with `jnp.full((slots, capacity), rows, jnp.int32)`.
@@ -70,7 +71,7 @@ def csr_event_arrivals(
         shape: (rows, columns): how many neurons send and receive; static.
         initial: (columns,), 0-d or a number, what the sums begin with; dtype of data. An array is updated
             in place where it is not needed again.
-        encoding: "flags", one element for each event, "bits" or "ids".
+        encoding: "flags", one element for each event, "counts", "bits" or "ids".
         deterministic: the same bits at every call, also on a GPU: it then costs a sort of all entries there,
             not only those of active events.
         backend: run on this one or not at all; default: choose.
@@ -99,6 +100,7 @@ def csr_event_arrivals(
     check_flat(indices, indptr)
     _check_rows(indptr, shape[0], history.shape[0])
     check_weight_count(data, indices)
+    history = readable(history, encoding, data.dtype)
     outs = jax.ShapeDtypeStruct((shape[1],), data.dtype)
     static = {"shape": shape, "deterministic": bool(deterministic)}
     first = initial_sums(initial, outs, "data", data)
@@ -143,8 +145,8 @@ def _transpose(ct: Any, history: Any, data: Any, *rest: Any, shape: Any, **param
 
     def arrivals(history: Any, data: Any) -> Any:
         events = lagged(history, slot, shape[0], params["outs"].dtype)
-        if history.dtype == jnp.int32 and data.ndim:
-            # Ids may repeat: their counts multiply the weights; bools choose, which hides NaN of silent rows.
+        if events.dtype not in (jnp.bool, history.dtype) and data.ndim:
+            # Counts, of ids too, multiply the weights; bools choose, which hides NaN of silent rows.
             data, events = data * values_at(events, rows_of(indptr, indices.shape[0])), events != 0
         return product(data, indices, indptr, events, **params)
 

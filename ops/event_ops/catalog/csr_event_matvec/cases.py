@@ -20,7 +20,10 @@ def _random(draw: Draw, shape: Shape, nse: int, transpose: bool, events: str, ho
     size = shape[0] if transpose else shape[1]
     active = draw.events(size, 0.3, events)
     weights = draw.numbers(()) if homogeneous else data
-    return (weights, indices, indptr, active), {"shape": shape, "transpose": transpose}
+    static = {"shape": shape, "transpose": transpose}
+    if active.dtype.kind in "iu":
+        static["encoding"] = "counts"
+    return (weights, indices, indptr, active), static
 
 
 @drawn
@@ -127,6 +130,21 @@ CASES = (
     Case("poisoned-transposed", _poisoned(True), tolerance=5),
     Case("out-of-range", _out_of_range(False), differentiable=(DATA,), tolerance=5),
     Case("out-of-range-transposed", _out_of_range(True), differentiable=(DATA,), tolerance=5),
+    *(
+        Case(
+            f"counts-{dtype}{'-transposed' * transpose}{'-one' * one}",
+            _random((37, 71), 400, transpose, dtype, one),
+            differentiable=(DATA,),
+            tolerance=50,
+        )
+        for dtype, transpose, one in (
+            ("uint8", False, False),
+            ("uint16", True, False),
+            ("uint16", False, True),
+            ("uint8", True, True),
+        )
+    ),
+    Case("counts-uint32", _random((37, 71), 400, True, "uint32", False), tolerance=50, note="made floats"),
     Case("spike-ids", _spike_ids(False), differentiable=(DATA,), tolerance=50, note="each id 14 times"),
     Case("packed", _packed(False), differentiable=(DATA,), tolerance=20),
     Case("packed-transposed", _packed(True), differentiable=(DATA,), tolerance=20),
@@ -167,7 +185,11 @@ _wrong = changes_to(MATRIX_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
 MISTAKES = (
     Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
     Mistake("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "dtype int32.*encoding='ids'"),
+    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"),
+    Mistake("bool-counts", _wrong(encoding="counts"), TypeError, "events has dtype bool; expected integers"),
+    Mistake(
+        "short-counts", _wrong(events=np.ones(2, "u1"), encoding="counts"), ValueError, "it fits transpose"
+    ),
     Mistake("bool-ids", _wrong(encoding="ids"), TypeError, "events has dtype bool; expected int32"),
     Mistake(
         "words", _wrong(events=np.ones(4, np.uint32), encoding="bits"), ValueError, r"expected \(1,\): bits"

@@ -12,7 +12,14 @@ from jax.typing import ArrayLike
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array
-from event_ops.checks.csr import check_csr, check_event_vector, event_weights, matrix_shape, places_of
+from event_ops.checks.csr import (
+    check_csr,
+    check_event_vector,
+    event_weights,
+    matrix_shape,
+    places_of,
+    readable,
+)
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import one_each, rows_of, values_at
 from event_ops.rules.linear_inputs import tangents_in
@@ -47,9 +54,9 @@ def csr_event_matvec(
     whose column is not in [0, columns) contributes nothing. Differentiable in data and in float events, at
     inactive ones too: the product is linear in an event's value.
 
-    The gradient of a weight is the cotangent times the event that it meets. Bools, ids and bits that are
-    inactive give exactly 0, even if the cotangent is NaN or infinite; a float event multiplies, and 0 times
-    NaN is NaN. One weight for all takes nothing from an output at which nothing arrives.
+    The gradient of a weight is the cotangent times the event that it meets. Bools, counts, ids and bits that
+    are inactive give exactly 0, even if the cotangent is NaN or infinite; a float event multiplies, and 0
+    times NaN is NaN. One weight for all takes nothing from an output at which nothing arrives.
 
     Args:
         data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
@@ -61,9 +68,11 @@ def csr_event_matvec(
             data[permutation[k]], and weight 0 if that is out of range; int32, int64 or unsigned. Default: k.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
-        encoding: "flags"; "ids": events is (capacity,) int32, as `spike_compact` returns it, in which each id
-            in [0, n) is an active event that counts as 1, once per occurrence, and others, such as the
-            padding, are ignored; or "bits": (ceil(n / 32),) uint32, as `pack_events` returns it.
+        encoding: "flags"; "counts": integers, how many times each event counts, with its sign if negative; 8
+            and 16 bits are read as they are, wider ones become floats first; "ids": events is (capacity,)
+            int32, as `spike_compact` returns it, in which each id in [0, n) is an active event that counts as
+            1, once per occurrence, and others, such as the padding, are ignored; or "bits": (ceil(n / 32),)
+            uint32, as `pack_events` returns it.
         deterministic: the same bits at every call, also on a GPU: a transposed product then costs a sort of
             all entries there, not only those of active events.
         backend: run on this one or not at all; default: choose.
@@ -90,6 +99,7 @@ def csr_event_matvec(
     check_csr(data, indices, indptr, shape, FLOATS)
     check_event_vector("events", events, data, shape, transpose, encoding)
     outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
+    events = readable(events, encoding, data.dtype)
     static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
     places = places_of(permutation, data, indices)
     return kernel(data, indices, indptr, events, *places, outs=outs, backend=backend, **static)
@@ -109,9 +119,9 @@ def _transpose(
     if ad.is_undefined_primal(events) or data.aval.ndim == 0:
         return _by_product(ct, data, indices, indptr, events, *permutation, **params)
     flat = one_each(events, params["shape"][0 if params["transpose"] else 1], ct.dtype)
-    if events.dtype != jnp.int32:
+    if flat.dtype in (jnp.bool, events.dtype):
         return _by_product(ct, data, indices, indptr, flat, *permutation, **params)
-    # Bools choose: an id that is missing adds exactly 0, also where the cotangent is infinite.
+    # Bools choose: a count of 0 or a missing id adds exactly 0, also where the cotangent is infinite.
     terms, *others = _by_product(ct, data, indices, indptr, flat != 0, **params)
     sources = rows_of(indptr, indices.shape[0]) if params["transpose"] else indices
     counted = by_place(terms * values_at(flat, sources), *permutation)
@@ -128,7 +138,7 @@ def _batch(
 ) -> tuple[Any, int]:
     data, indices, indptr, events, *permutation = args
     if not transpose and axes[3] is not None:
-        # A column of the matrix of events has one element per event, unlike spike ids and bits.
+        # A column of the matrix of events has a flag or number per event, unlike spike ids and bits.
         flat = jax.vmap(lambda x: one_each(x, shape[1], params["outs"].dtype), axes[3])
         events, axes = flat(events), (*axes[:3], 0, *axes[4:])
     operands = data, indices, indptr, events, *permutation

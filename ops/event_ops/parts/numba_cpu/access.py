@@ -77,6 +77,8 @@ def _weighted(weight: Any, event: Any) -> Any:
     # A select of zero vectorises; an addition under a condition does not.
     if isinstance(event, types.Boolean):
         return lambda weight, event: weight if event else type(weight)(0)
+    if isinstance(event, types.Integer):
+        return lambda weight, event: weight * type(weight)(event) if event else type(weight)(0)
     return lambda weight, event: weight * event if event else type(weight)(0)
 
 

@@ -111,7 +111,7 @@ def ids_by_row(events: Any) -> Any:
 
 
 def ids_of(events: Any, size: Any) -> Any:
-    """Return the ids of active events, of `size` flags, numbers or bits (uint32) or of spike ids (int32)."""
+    """Return the ids of active events: of `size` bits (uint32), spike ids (int32) or others."""
     if events.dtype == np.int32:
         return known_ids(events, size)
     return set_bits(events, size) if events.dtype == np.uint32 else listed_ids(events)
@@ -126,18 +126,23 @@ def _ids_of(events: Any, size: Any) -> Any:
     return lambda events, size: listed_ids(events)
 
 
+def have_values(dtype: Any) -> bool:
+    """Return whether events of a dtype, Numba's or NumPy's, are numbers or counts: no flags, ids or bits."""
+    return str(dtype) not in ("bool", "int32", "uint32")
+
+
 def active_value(events: Any, i: Any) -> Any:
     """Return the value of the active event i, or True where events have none."""
     if not hasattr(events, "dtype"):  # a history.Recent
         return events.active_value(i)
-    return events[i] if events.dtype.kind == "f" else True
+    return events[i] if have_values(events.dtype) else True
 
 
 @overload(active_value, strict=False)
 def _active_value(events: Any, i: Any) -> Any:
     if not isinstance(events, types.Array):
         return None
-    if isinstance(events.dtype, types.Float):
+    if have_values(events.dtype):
         return lambda events, i: events[i]
     return lambda events, i: True
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from event_ops.parts.numba_cpu.events import active_ids, active_value, flags_of
+from event_ops.parts.numba_cpu.events import active_ids, active_value, flags_of, have_values
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.packed_events import BITS, set_bits_into
 
@@ -24,7 +24,7 @@ class Recent(NamedTuple):
 
     def active_value(self, i: Any) -> Any:
         """Return the value of an active row, or True where events have none; in Python alone."""
-        return _value(self, i) if self.history.dtype.kind == "f" else True
+        return _value(self, i) if have_values(self.history.dtype) else True
 
 
 def ids_into(events: Any, size: Any, ids: Any) -> Any:
@@ -96,7 +96,7 @@ def known_at_front(ids: Any, size: Any) -> Any:
 
 @njit
 def rows_of_events(history: Any, now: Any, size: Any) -> Any:
-    """Return `recent_rows` of bits, flags or numbers."""
+    """Return `recent_rows` of bits, flags, numbers or counts."""
     flat, each = history.reshape(-1), events_per(history)
     ids, found, chunk = np.empty(np.uintp(2) * CHUNK, np.uintp), np.uintp(0), CHUNK // each
     for low in range(np.uintp(0), np.uintp(flat.size), chunk):
@@ -141,4 +141,4 @@ def _value(events: Any, i: Any) -> Any:
 def _active_value(events: Any, i: Any) -> Any:
     if not isinstance(events, types.NamedTuple):
         return None
-    return _value if isinstance(events.types[0].dtype, types.Float) else lambda events, i: True
+    return _value if have_values(events.types[0].dtype) else lambda events, i: True

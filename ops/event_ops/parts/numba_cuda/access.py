@@ -115,7 +115,7 @@ def row_of_bit(words: Any, position: Any, rows: Any) -> Any:
 
 @cuda.jit(device=True)
 def number_at(events: Any, i: Any) -> Any:
-    """Return event i of flags or numbers."""
+    """Return event i of flags, numbers or counts."""
     return events[i]
 
 
@@ -138,7 +138,7 @@ def row_of_event_for(dtype: Any) -> Any:
 
 def active_value_for(dtype: Any) -> Any:
     """Return the device function `f(events, i)` that gives the value of the active event of row i."""
-    return number_at if np.dtype(dtype).kind == "f" else one_at
+    return one_at if np.dtype(dtype) in (np.bool_, np.int32, np.uint32) else number_at
 
 
 def event_at_for(dtype: Any) -> Any:

@@ -92,10 +92,12 @@ def packed_flags(words: jax.Array, size: int) -> jax.Array:
 
 @partial(_of_arrays, static_argnames=("size", "dtype"))
 def one_each(events: jax.Array, size: int, dtype: Any) -> jax.Array:
-    """Return one bool or number per neuron, of events given so, as spike ids or as bits."""
+    """Return one bool or number per neuron, of events given so, as counts, as spike ids or as bits."""
     if events.dtype == jnp.int32:
         return event_counts(events, size, dtype)
-    return packed_flags(events, size) if events.dtype == jnp.uint32 else events
+    if events.dtype == jnp.uint32:
+        return packed_flags(events, size)
+    return events.astype(dtype) if jnp.issubdtype(events.dtype, jnp.integer) else events
 
 
 @partial(_of_arrays, static_argnames="fill")

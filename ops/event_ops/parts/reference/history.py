@@ -16,6 +16,7 @@ from event_ops.parts.reference.entries import one_each
 
 _WIDTHS: dict[str, Callable[[int], tuple[Any, str]]] = {
     "flags": lambda rows: (rows, "events"),
+    "counts": lambda rows: (rows, "counts of spikes"),
     "bits": lambda rows: (-(-rows // 32), "words"),
     "ids": lambda rows: ("capacity", "spike ids"),
 }
@@ -37,7 +38,7 @@ def check_history(history: jax.Array, data: jax.Array, rows: int, slot: jax.Arra
 def lagged(history: jax.Array, slot: jax.Array, rows: int, dtype: Any) -> jax.Array:
     """(rows * slots,), bools or numbers: element i * slots + d is the event of neuron i, d steps ago.
 
-    Spike ids are counted, in `dtype`.
+    Spike ids are counted, and counts are read, in `dtype`.
     """
     slots = history.shape[0]
     steps = jnp.remainder(slot_index(slot, slots) - jnp.arange(slots, dtype=jnp.int32), slots)
