@@ -229,7 +229,16 @@ REFUSED = {
         TypeError,
         r"astype\(.bool.\); .*='ids'",
     ),
-    "ids in a grid": (lambda A: A @ Events(np.ones((3, 2), int), "ids"), ValueError, "values has shape"),
+    "bits of too few": (
+        lambda A: A @ Events(np.ones((2, 5), "u4"), "bits"),
+        ValueError,
+        r"events has shape \(2,\); expected \(1,\): bits",
+    ),
+    "short counts": (
+        lambda A: A @ Events(np.ones((2, 5), "u1"), "counts"),
+        ValueError,
+        r"x has shape \(2, 5\).* A.T @ x",
+    ),
     "a pair as events": (
         lambda A: Events(spike_compact(np.ones(3, bool)), "ids"),
         TypeError,

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import as_array
+from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.checks.csr import check_encoded
 from event_ops.sparse.arithmetic import no_array
 from event_ops.sparse.pytree import register
@@ -19,19 +19,24 @@ from event_ops.sparse.pytree import register
 class Events:
     """`A @ Events(x)`, `Events(x) @ A`: the products of a `CSR` or `ELL` over the active elements of x.
 
-    Active is a bool that is True, which counts as 1, and a float that is not zero, which counts as its value;
-    inactive elements contribute exactly 0, even where their weight is NaN. A pytree with one leaf.
+    Active is a bool that is True, which counts as 1, and a float or a count that is not zero, which counts as
+    its value; inactive elements contribute exactly 0, even where their weight is NaN. A pytree with one leaf.
 
     Args:
         values: (n,), or a matrix with one vector of events per column (per row in `Events(x) @ A`), or a
-            stack of such matrices, with more axes in front; bool, float32 or float64. For ids and bits see
+            stack of such matrices, with more axes in front; bool, float32 or float64. For others see
             `encoding`.
-        encoding: "flags"; "ids", which are `spike_compact(spikes)[0]`; or "bits", the words
-            `pack_events(spikes)`: as in `csr_event_matvec`.
+        encoding: "flags"; "counts", integers, how many times each element counts; "ids", which are
+            `spike_compact(spikes)[0]`; or "bits", the words `pack_events(spikes)`: as in `csr_event_matvec`.
+            A matrix of ids or bits has such a vector per column (per row in `Events(x) @ A`), as `jax.vmap`
+            of the two returns them, and costs what its vectors cost one by one.
+        straight_through: values are floats, each of which that is not zero counts as 1, while derivatives are
+            those of a product with the values themselves: `Events.values` becomes 0 and 1, with the
+            derivative 1 in values, at inactive elements, too.
 
     Raises:
-        TypeError: values whose dtype does not fit the encoding.
-        ValueError: values that are one number, or ids or bits that are not a vector.
+        TypeError: values whose dtype does not fit the encoding, or straight_through for others than floats.
+        ValueError: values that are one number, or an unknown encoding.
 
     Example:
         >>> import numpy as np
@@ -44,7 +49,7 @@ class Events:
     values: jax.Array
     encoding: str
 
-    def __init__(self, values: ArrayLike, encoding: str = "flags") -> None:
+    def __init__(self, values: ArrayLike, encoding: str = "flags", *, straight_through: bool = False) -> None:
         if isinstance(values, list | tuple):
             raise TypeError(
                 f"values is a {type(values).__name__}; expected an array: of what spike_compact returns, the "
@@ -52,10 +57,10 @@ class Events:
             )
         events = as_array(values)
         check_encoded("values", events, encoding)
-        if events.ndim == 0 or (events.ndim > 1 and encoding != "flags"):
-            raise ValueError(
-                f"values has shape {events.shape}; expected a vector, or of flags a matrix of such vectors"
-            )
+        if events.ndim == 0:
+            raise ValueError("values has shape (); expected a vector, or a matrix of such vectors")
+        if straight_through:
+            events = _ones(_floats(events, encoding))
         vars(self).update(values=events, encoding=encoding)
 
     # NumPy's arrays leave both products to the two methods.
@@ -74,6 +79,27 @@ class Events:
     def T(self) -> Events:
         """The events with their last two axes swapped; a vector as it is."""
         return self if self.values.ndim == 1 else jax.tree.map(lambda x: x.mT, self)
+
+
+def _floats(events: jax.Array, encoding: str) -> jax.Array:
+    """Return flags that are floats; raise TypeError for others, which have no derivative."""
+    if encoding != "flags" or events.dtype not in FLOATS:
+        raise TypeError(
+            f"values has dtype {events.dtype} and encoding {encoding!r} with straight_through=True; expected "
+            "floats, which have a derivative, such as spikes of a step with surrogate=; or leave it out"
+        )
+    return events
+
+
+@jax.custom_jvp
+def _ones(events: jax.Array) -> jax.Array:
+    """Return 1 for each float that is not zero, else 0, with the derivative 1 everywhere."""
+    return (events != 0).astype(events.dtype)
+
+
+@_ones.defjvp
+def _jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    return _ones(*primals), tangents[0]
 
 
 def _refuse_dense(other: Any, orientation: str) -> Any:

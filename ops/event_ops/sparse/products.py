@@ -30,9 +30,7 @@ def before(x: Any, A: Any) -> jax.Array:
 def _product(A: Any, x: Any) -> jax.Array:
     if not isinstance(x, Events):
         return _over_matrices(partial(_array_product, A), x)
-    if x.values.ndim <= 2:
-        return _events_product(A, x)
-    return _over_matrices(lambda values: _events_product(A, Events(values)), x.values)
+    return _over_matrices(lambda values: _events_product(A, Events(values, x.encoding)), x.values)
 
 
 def _array_product(A: Any, x: jax.Array) -> jax.Array:
@@ -40,6 +38,8 @@ def _array_product(A: Any, x: jax.Array) -> jax.Array:
 
 
 def _events_product(A: Any, events: Events) -> jax.Array:
+    if events.values.ndim == 2 and events.encoding != "flags":
+        return _encoded_product(A, events.values, events.encoding)
     kind = events.values.dtype
     if kind != A.dtype and kind in FLOATS and not jnp.iscomplexobj(A.data):
         _, values = promoted(A.data, events.values)
@@ -49,6 +49,13 @@ def _events_product(A: Any, events: Events) -> jax.Array:
         return A._event_product(events)
     data, indices, indptr = A._as_csr()
     return planned_event_product(data, indices, indptr, events, A.stored_shape, plan)
+
+
+def _encoded_product(A: Any, values: jax.Array, encoding: str) -> jax.Array:
+    """Return A @ events for a matrix of counts, or of ids or bits, whose columns are taken one by one."""
+    if encoding == "counts":
+        return _events_product(A, Events(values.astype(A.dtype if A.dtype in FLOATS else float)))
+    return jax.vmap(lambda x: _events_product(A, Events(x, encoding)), -1, -1)(values)
 
 
 def _operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:
@@ -66,7 +73,7 @@ def check_factor(x: Any, shape: tuple[int, int], *, left: bool) -> None:
         )
     if not isinstance(x, Events):
         _check_sizes(np.shape(x), shape, left)
-    elif x.encoding == "flags":
+    elif x.encoding in ("flags", "counts"):
         _check_sizes(x.values.shape, shape, left)
 
 
