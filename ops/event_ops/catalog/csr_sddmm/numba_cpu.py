@@ -9,25 +9,12 @@ import numpy as np
 from numba import prange, types
 from numba.extending import overload
 
-from event_ops.parts.numba_cpu.access import weighted
+from event_ops.parts.numba_cpu.access import product
+from event_ops.parts.numba_cpu.every_entry import every_entry_with
 from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.matmat import is_large
 from event_ops.parts.numba_cpu.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
 from ffi_bridge import numba_kernel
-
-
-def product(x: Any, y: Any) -> Any:
-    """x * y, and exactly 0 where one of them is False."""
-    return weighted(y, x) if isinstance(x, bool | np.bool_) else weighted(x, y)
-
-
-@overload(product, strict=False)
-def _product(x: Any, y: Any) -> Any:
-    if isinstance(x, types.Boolean):
-        return lambda x, y: weighted(y, x)
-    if isinstance(y, types.Boolean):
-        return lambda x, y: weighted(x, y)
-    return lambda x, y: x * y
 
 
 def dot(X: Any, i: Any, Y: Any, j: Any, zero: Any) -> Any:
@@ -61,19 +48,6 @@ def _is_silent(X: Any, i: Any) -> Any:
     return lambda X, i: False
 
 
-@njit
-def row_at(indptr: Any, k: Any) -> Any:
-    """Return the row that holds entry k, or row 0 if k is in front of all rows."""
-    low, high = np.uintp(0), np.uintp(indptr.size - 1)
-    while low < high:
-        middle = (low + high + np.uintp(1)) // np.uintp(2)
-        if np.uintp(indptr[middle]) <= k:
-            low = middle
-        else:
-            high = middle - np.uintp(1)
-    return low
-
-
 @njit(fastmath=REORDER)
 def sample_row(indices: Any, X: Any, i: Any, Y: Any, out: Any, low: Any, high: Any) -> None:
     """out[k] for the entries from `low` to `high`, all of row i."""
@@ -83,33 +57,27 @@ def sample_row(indices: Any, X: Any, i: Any, Y: Any, out: Any, low: Any, high: A
         out[k] = dot(X, i, Y, j, zero) if j < np.uintp(Y.shape[0]) else zero
 
 
-@njit
-def sample(indices: Any, indptr: Any, X: Any, Y: Any, out: Any, low: Any, high: Any) -> None:
-    """out[k] for the entries from `low` to `high`, each written once whatever indptr holds."""
-    done, end = np.uintp(low), np.uintp(high)
-    streamed, far = is_far(indices), is_far(Y)
-    for i in range(row_at(indptr, done), np.uintp(indptr.size - 1)):
-        start, stop = min(np.uintp(indptr[i]), end), min(np.uintp(indptr[i + np.uintp(1)]), end)
-        out[done : max(done, start)] = 0
-        done = max(done, start)
-        if done < stop:
-            if is_silent(X, i):
-                out[done:stop] = 0
-            else:
-                if streamed:
-                    prefetch_range(indices, done + STREAM_AHEAD, stop + STREAM_AHEAD)
-                if far:
-                    prefetch_targets(Y, indices, done, stop)
-                sample_row(indices, X, i, Y, out, done, stop)
-            done = stop
-        if done == end:
-            break
-    out[done:end] = 0
+@njit(_nrt=False, forceinline=True)
+def fill_row(operands: Any, i: Any, out: Any, low: Any, high: Any) -> None:
+    """out[k] for the entries from `low` to `high`, all of row i; Y is not read for a row without events."""
+    indices, X, Y = operands
+    if is_silent(X, i):
+        for k in range(low, high):
+            out[k] = 0
+        return
+    if is_far(indices):
+        prefetch_range(indices, low + STREAM_AHEAD, high + STREAM_AHEAD)
+    if is_far(Y):
+        prefetch_targets(Y, indices, low, high)
+    sample_row(indices, X, i, Y, out, low, high)
+
+
+sample = every_entry_with(fill_row)
 
 
 @njit
 def sddmm(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
-    sample(indices, indptr, X, Y, out, 0, out.size)
+    sample(indptr, (indices, X, Y), out, 0, out.size)
 
 
 @njit(parallel=True)
@@ -117,7 +85,7 @@ def sddmm_parallel(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
     parts = num_threads()
     for part in prange(parts):
         low, high = out.size * part // parts, out.size * (part + 1) // parts
-        sample(indices, indptr, X, Y, out, low, high)
+        sample(indptr, (indices, X, Y), out, low, high)
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:

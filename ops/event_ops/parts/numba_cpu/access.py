@@ -82,6 +82,20 @@ def _weighted(weight: Any, event: Any) -> Any:
     return lambda weight, event: weight * event if event else type(weight)(0)
 
 
+def product(x: Any, y: Any) -> Any:
+    """x * y, and exactly 0 where one of them is False."""
+    return weighted(y, x) if isinstance(x, bool | np.bool_) else weighted(x, y)
+
+
+@overload(product, strict=False)
+def _product(x: Any, y: Any) -> Any:
+    if isinstance(x, types.Boolean):
+        return lambda x, y: weighted(y, x)
+    if isinstance(y, types.Boolean):
+        return lambda x, y: weighted(x, y)
+    return lambda x, y: x * y
+
+
 def stored_spikes(spikes: Any) -> Any:
     """Return the array in which a loop stores spikes: bytes for bools, whose stores do not vectorise."""
     return spikes.view(np.uint8) if spikes.dtype == bool else spikes
