@@ -79,6 +79,18 @@ def test_sampled_products_are_those_of_scipy(backend, matrix, data):
     np.testing.assert_array_equal(sampled, (X @ Y.T)[rows, A.indices])
 
 
+@backends("csr_scale_rows")
+@settings(max_examples=20)
+@given(matrices(), st.data())
+def test_scaled_rows_are_those_of_scipy(backend, matrix, data):
+    A, _ = matrix
+    x = data.draw(operands(A.shape[0]))
+    weights, _, indptr = stored(A)
+    scaled = eo.csr_scale_rows(weights, indptr, x, backend=backend)[: A.nnz]
+    result = scipy.sparse.csr_matrix((scaled, A.indices, A.indptr), A.shape)
+    np.testing.assert_array_equal(result.toarray(), (scipy.sparse.diags_array(x) @ A).toarray())
+
+
 @backends("csr_todense")
 @settings(max_examples=20)
 @given(matrices())

@@ -45,6 +45,11 @@ def csr_sddmm(d: Draw) -> Made:
     }
 
 
+def csr_scale_rows(d: Draw) -> Made:
+    x = d.events(d.shape[0])
+    return {"data": d.floats(d.sizes.nse), "indptr": d.structure()["indptr"], "x": x}, {}
+
+
 def csr_tocsc(d: Draw) -> Made:
     return d.structure(), {"shape": d.shape}
 
@@ -54,9 +59,10 @@ def csr_todense(d: Draw) -> Made:
 
 
 def csr_event_matvec(d: Draw) -> Made:
-    encoding = d.one_of("ids", "flags", "bits")
+    encoding = d.one_of("ids", "flags", "bits", "counts")
     events = {
         "flags": d.events,
+        "counts": lambda n: d.filled((0, 1, -2, 127, -128), (n,), np.int8),
         "ids": lambda n: d.ids(n, 9, dtype="int32"),
         "bits": lambda n: d.filled((0, 1, 5, 2**31, 2**32 - 1), (-(-n // 32),), np.uint32),
     }[encoding](d.operand)

@@ -141,6 +141,12 @@ def test_random_matrices_count_the_entries_that_are_expected():
     assert operations("procedural_event_matmat", F4(1), seed, two, **static) == 12 * placed + 2 * 2
 
 
+def test_scaled_rows_count_a_product_for_each_entry_that_a_row_holds():
+    data, indptr = np.ones(5, F4), np.array([1, 3, 4])
+    assert operations("csr_scale_rows", data, indptr, np.ones(2, F4)) == 3
+    assert operations("csr_scale_rows", data, indptr, np.array([True, False])) == 0
+
+
 def test_what_only_moves_data_counts_nothing():
     assert operations("csr_tocsc", *STRUCTURE, shape=(3, 4)) == 0
     assert operations("pack_events", FLAGS) == 0
@@ -165,13 +171,14 @@ SUMS = {
 }
 
 
-def in_ones(name: str, x: np.ndarray) -> np.ndarray:
+def in_ones(name: str, x: np.ndarray, counts: bool) -> np.ndarray:
     """Return x with 1 for each number, but 0 for what is added to and for events that are inactive."""
-    if x.dtype.kind != "f":
+    events = name in ("events", "history", "spikes")
+    if x.dtype.kind != "f" and not (events and counts):
         return x
     if name in ("buffer", "target"):
         return np.zeros_like(x)
-    return (x != 0).astype(x.dtype) if name in ("events", "history", "spikes") else np.ones_like(x)
+    return (x != 0).astype(x.dtype) if events else np.ones_like(x)
 
 
 @pytest.mark.parametrize("name", SUMS)
@@ -182,9 +189,10 @@ def test_terms_are_as_many_as_the_sum_of_all_results_where_each_term_is_one(name
         if case.name.startswith("threads"):
             continue  # too large for a loop in Python
         args, kwargs = made(name, case)
-        ones = [in_ones(*each) for each in zip(names, args, strict=False)]
+        counts = kwargs.get("encoding") == "counts"
+        ones = [in_ones(*each, counts) for each in zip(names, args, strict=False)]
         kwargs = {key: value for key, value in kwargs.items() if key != "initial"}
-        factors = [ones[names.index(factor)].dtype.kind == "f" for factor in SUMS[name]]
+        factors = [counts or ones[names.index(factor)].dtype.kind == "f" for factor in SUMS[name]]
         each = 2 if factors and all(factors) else 1
         found = traffic.operations(operator, ones, kwargs)
         assert found == each * operator.oracle(*ones, **kwargs).sum(), case.name

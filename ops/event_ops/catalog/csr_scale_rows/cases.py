@@ -1,0 +1,76 @@
+"""Cases of `csr_scale_rows`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases.draw import Draw, Shape, drawn
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(0, sums=True)  # sums of one term
+
+DATA, X = 0, 2
+
+
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int, events: bool = False) -> Arguments:
+    data, _, indptr = draw.csr(shape, nse)
+    return (data, indptr, draw.events(shape[0], 0.3) if events else draw.numbers(shape[0])), {}
+
+
+@drawn
+def _hidden(draw: Draw) -> Arguments:
+    """Return NaN as the weights of silent rows."""
+    (data, indptr, active), kwargs = _random((6, 7), 25, True)(*draw)
+    data[np.repeat(~active, np.diff(indptr))] = np.nan
+    return (data, indptr, active), kwargs
+
+
+@drawn
+def _loose_ends(draw: Draw) -> Arguments:
+    """Return an infinite factor, and an indptr that spans only some of the entries."""
+    (data, _, x), kwargs = _random((4, 6), 20)(*draw)
+    x[1] = np.inf
+    return (data, np.array([3, 7, 12, 12, 17], draw.index_dtype), x), kwargs
+
+
+@drawn
+def _sized(draw: Draw, size: int, per_row: int) -> Arguments:
+    data, _, indptr = draw.fixed_degree_csr((size, size), per_row)
+    return (data, indptr, draw.numbers(size)), {}
+
+
+CASES = (
+    Case("random", _random((17, 23), 120), differentiable=(DATA, X), tolerance=5),
+    Case("events", _random((17, 23), 120, True), differentiable=(DATA,)),
+    Case("hidden", _hidden()),
+    Case("loose-ends", _loose_ends()),
+    Case("no-rows", _random((0, 4), 3), differentiable=(DATA, X)),
+    Case("no-entries", _random((5, 4), 0), differentiable=(DATA, X)),
+    Case("threads", _random((700, 500), 40_000), differentiable=(DATA, X), tolerance=20),
+    *(
+        benchmark(f"{size}-{per_row}", _sized(size, per_row))
+        for size, per_row in ((4000, 80), (100_000, 100))
+    ),
+)
+
+_wrong = changes_to(
+    {"data": np.ones(3, np.float32), "indptr": np.array([0, 1, 3], np.int32), "x": np.ones(2, np.float32)}
+)
+
+MISTAKES = (
+    Mistake("half", _wrong(data=np.ones(3, "e")), TypeError, "data has dtype float16.*32 or 64 bits"),
+    Mistake("mixed", _wrong(x=np.ones(2, np.int32)), TypeError, "x has dtype int32 and data"),
+    Mistake(
+        "events-of-integers",
+        _wrong(data=np.ones(3, "i"), x=np.ones(2, bool)),
+        TypeError,
+        "data has dtype int32; expected float32 or float64",
+    ),
+    Mistake("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
+    Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions.*give ones"),
+    Mistake(
+        "short-x", _wrong(x=np.ones(3, "f")), ValueError, r"x has shape \(3,\); expected \(2,\): one elem"
+    ),
+)

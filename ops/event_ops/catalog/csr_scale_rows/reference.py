@@ -1,0 +1,24 @@
+"""`csr_scale_rows` in pure JAX: its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.parts.reference.entries import inside, rows_of, values_at
+
+
+def build(**_: Any) -> Callable[..., jax.Array]:
+    """Return `csr_scale_rows`."""
+
+    def scale_rows(data: jax.Array, indptr: jax.Array, x: jax.Array) -> jax.Array:
+        """out[k] = data[k] * x[row of k]; bools choose."""
+        rows = rows_of(indptr, data.shape[0])
+        at = values_at(x, rows)
+        scaled = jnp.where(at, data, 0) if x.dtype == bool else data * at
+        return jnp.where(inside(rows, x.shape[0]) < x.shape[0], scaled, 0)
+
+    return scale_rows
