@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 from jax.experimental import sparse
+from jax.test_util import check_grads
 from small_matrix import DENSE, formats, small
 
 import ffi_bridge
@@ -194,3 +195,20 @@ def test_solvers_of_scipy_and_jax_take_the_matrix():
         np.testing.assert_allclose(H.todense() @ x, b, atol=1e-8)
         again, _ = jax.scipy.sparse.linalg.cg(H.matvec, b, tol=1e-10)
         np.testing.assert_allclose(again, x, atol=1e-8)
+
+
+@formats
+@pytest.mark.parametrize("one", [False, True])
+def test_a_value_for_each_row_multiplies_its_weights_in_one_pass(small, one):
+    A = small(data=np.float32(2)) if one else small()
+    D = 2 * (DENSE != 0) if one else DENSE
+    x = np.float32([3, -1])[:, None]
+    for B, expected in ((A * x, D * x), ((A.T * x.T).T, D * x), (A * x[:1], D * x[:1])):
+        np.testing.assert_array_equal(B.todense(), expected)
+    assert "csr_scale_rows" in str(jax.make_jaxpr(lambda A, x: (A * x).data)(A, x))
+
+
+def test_gradients_of_scaled_rows():
+    with jax.enable_x64(True):
+        A, x = small().astype("float64"), jnp.array([[3.0], [-1.0]])
+        check_grads(lambda w, x: (A.with_data(w) * x).data, (A.data, x), order=2)

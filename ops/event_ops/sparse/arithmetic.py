@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from event_ops.catalog.csr_scale_rows.op import csr_scale_rows
 from event_ops.checks.arrays import as_array, is_known
 from event_ops.parts.reference.entries import dense_at, rows_of
 
@@ -63,10 +64,16 @@ def scaled(how: Callable[[Any, Any], Any], A: Any, x: Any, fill: int) -> Any:
     """
     if is_sparse(x):
         refuse("Multiplying or dividing two sparse matrices element by element", "to_scipy()")
-    return A.with_data(how(A.data, x if np.ndim(x) == 0 else _at_entries(A, as_array(x), fill)))
+    if np.ndim(x) == 0:
+        return A.with_data(how(A.data, x))
+    aligned = _aligned(A, as_array(x))
+    if aligned.shape[1] == 1 and how is operator.mul:
+        return A.with_data(_times_rows(A, aligned[:, 0]))
+    return A.with_data(how(A.data, _at_entries(A, aligned, fill)))
 
 
-def _at_entries(A: Any, dense: jax.Array, fill: int) -> jax.Array:
+def _aligned(A: Any, dense: jax.Array) -> jax.Array:
+    """Return x as a matrix that broadcasts to the one that is stored."""
     aligned = dense.reshape((1,) * (2 - dense.ndim) + dense.shape)
     sizes = aligned.shape
     if len(sizes) != 2 or any(given not in (1, size) for given, size in zip(sizes, A.shape, strict=True)):
@@ -74,7 +81,19 @@ def _at_entries(A: Any, dense: jax.Array, fill: int) -> jax.Array:
             f"an operand of shape {dense.shape} does not broadcast to the shape of the matrix, {A.shape}; "
             "a product of matrices is A @ B"
         )
-    aligned = aligned.T if A.transposed else aligned
+    return aligned.T if A.transposed else aligned
+
+
+def _times_rows(A: Any, x: jax.Array) -> jax.Array:
+    """Return the weights, each times the element of x for its row, or the only one of x."""
+    data, _, indptr = A._as_csr()
+    dtype = jnp.result_type(data, x)
+    weights = jnp.broadcast_to(data.astype(dtype), (A.nse,))
+    factors = jnp.broadcast_to(x.astype(dtype), (indptr.shape[0] - 1,))
+    return csr_scale_rows(weights, indptr, factors).reshape(A.indices.shape)
+
+
+def _at_entries(A: Any, aligned: jax.Array, fill: int) -> jax.Array:
     _, columns, indptr = A._as_csr()
     rows = rows_of(indptr, A.nse)
     # An axis of size 1 stands for every row or column, without being repeated in memory.
