@@ -121,6 +121,7 @@ def tiled_product(x, *, pre, event=be.BinaryArray, one=False):
     return call
 
 
+PARTS = jnp.asarray(WEIGHTS), jnp.asarray(INDICES.ravel()), jnp.asarray(INDPTR)
 PADDED = WEIGHTS.reshape(ROWS, PER_ROW)
 CALLS = {
     "flags @ A": csr_product(flags(ROWS), pre=True),
@@ -162,6 +163,10 @@ CALLS = {
     ),
     "dense, W @ trials": lambda: be.binary_densemm(
         numbers(ROWS, COLUMNS), flags(COLUMNS, TRIALS), transpose=False
+    ),
+    "rows times y": lambda: be.csrmv_dt2t(jnp.asarray(numbers(ROWS)), *PARTS, shape=SHAPE),
+    "columns times y": lambda: be.csrmv_dt2t(
+        jnp.asarray(numbers(COLUMNS)), *PARTS, shape=SHAPE, transpose=True
     ),
     "on pre": on_pre,
     "on post": on_post,

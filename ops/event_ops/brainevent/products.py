@@ -13,9 +13,11 @@ from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import csr_event_matvec
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
+from event_ops.catalog.csr_scale_rows.op import csr_scale_rows
 from event_ops.catalog.dense_event_matmat.op import dense_event_matmat
 from event_ops.catalog.dense_event_matvec.op import dense_event_matvec
 from event_ops.catalog.ell_event_matvec.op import ell_event_matvec
+from event_ops.parts.reference.entries import values_at
 
 Call = Callable[..., tuple[jax.Array, ...]]
 _LARGEST: Final = np.iinfo(np.int32).max
@@ -71,6 +73,15 @@ def number_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
         return call
 
     return build
+
+
+def csrmv_dt2t(*, transpose: bool, **_: Any) -> Call:
+    """Build `w[k] * y[i]` for the entries k of row i, or `w[k] * y[indices[k]]` if transposed."""
+
+    def call(y: Any, w: Any, indices: Any, indptr: Any) -> tuple[jax.Array, ...]:
+        return (w * values_at(y, indices) if transpose else csr_scale_rows(w, indptr, y),)
+
+    return call
 
 
 def dense_event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:

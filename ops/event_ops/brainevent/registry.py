@@ -68,4 +68,5 @@ def _generator(primitive: Any, served: Served, theirs: str) -> Callable[..., Cal
 
 def _is_taken(params: Mapping[str, Any]) -> bool:
     """Return whether the weights have a dtype of the catalog; events alone have none."""
-    return "weight_info" not in params or params["weight_info"].dtype in DTYPES
+    weights = params.get("weight_info", params.get("w_info"))
+    return weights is None or weights.dtype in DTYPES

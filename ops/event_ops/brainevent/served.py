@@ -32,6 +32,7 @@ SERVED: Final[Mapping[str, Served]] = {
     "csrmm": Served("csr_matmat", products.csrmm),
     "tcsr_csrmv": Served("csr_matvec", products.csrmv),
     "tcsr_csrmm": Served("csr_matmat", products.tiled_number_matmat),
+    "csrmv_dt2t": Served("csr_scale_rows", products.csrmv_dt2t),
     "binary_densemv": Served("dense_event_matvec", products.binary_densemv),
     "binary_densemm": Served("dense_event_matmat", products.binary_densemm),
     "ell_binary_matvec": Served("ell_event_matvec", products.fixed_event_product),
