@@ -48,6 +48,15 @@ def _dense_form(problem: Problem) -> Steps:
     return called(lambda a: a.todense(), (sparse.BCSR(problem.on_device, shape=problem.kwargs["shape"]),))
 
 
+def _repeated(problem: Problem) -> Steps:
+    """Repeat the value of each row for its entries."""
+
+    def scaled(data: jax.Array, indptr: jax.Array, x: jax.Array) -> jax.Array:
+        return data * jnp.repeat(x, jnp.diff(indptr), total_repeat_length=data.size)
+
+    return called(scaled, problem.on_device)
+
+
 def _coordinates(indices: jax.Array, indptr: np.ndarray) -> jax.Array:
     """Return row and column of every entry."""
     rows = np.repeat(np.arange(indptr.size - 1, dtype=indptr.dtype), np.diff(indptr))
@@ -83,6 +92,7 @@ _PRODUCTS: Final = {"JAX BCOO": _coo, "JAX BCSR": _csr}
 OFFERS: Final = {
     "csr_matmat": _PRODUCTS,
     "csr_matvec": _PRODUCTS,
+    "csr_scale_rows": {"jnp.repeat": _repeated},
     "csr_sddmm": {"JAX BCOO sampled": _sampled},
     "csr_todense": {"JAX BCSR": _dense_form},
     "dense_event_matmat": {"jnp dense": _dense},
