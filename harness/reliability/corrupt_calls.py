@@ -84,8 +84,10 @@ def _permutation(d: Draw) -> dict[str, np.ndarray]:
 def csr_event_arrivals(d: Draw) -> Made:
     # The rows of the matrix are those of one neuron and as many slots, of which there is at least one.
     d.sizes = replace(d.sizes, rows=max(d.sizes.rows, 1))
-    encoding = d.one_of("flags", "bits")
+    encoding = d.one_of("flags", "bits", "counts")
     history = d.filled((0, 1, 2**32 - 1), (d.shape[0], 1), np.uint32)
+    if encoding == "counts":
+        history = d.filled((0, 1, -2, 127, -128), (d.shape[0], 1), np.int8)
     if encoding == "flags":
         history = d.events(d.shape[0])[:, None]
     arrays = {"history": history, "data": d.weights(d.sizes.nse), **d.structure()}

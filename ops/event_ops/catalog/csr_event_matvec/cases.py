@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
@@ -20,7 +22,7 @@ def _random(draw: Draw, shape: Shape, nse: int, transpose: bool, events: str, ho
     size = shape[0] if transpose else shape[1]
     active = draw.events(size, 0.3, events)
     weights = draw.numbers(()) if homogeneous else data
-    static = {"shape": shape, "transpose": transpose}
+    static: dict[str, Any] = {"shape": shape, "transpose": transpose}
     if active.dtype.kind in "iu":
         static["encoding"] = "counts"
     return (weights, indices, indptr, active), static
