@@ -56,7 +56,8 @@ def one_each(events: Any, size: int, dtype: Any) -> Any:
         return numba_kernel(count_ids, jax.ShapeDtypeStruct((size,), dtype))(events)
     if events.dtype == np.uint32:
         return numba_kernel(unpack_into, jax.ShapeDtypeStruct((size,), np.bool_))(events)
-    return events
+    # A cast of each neuron's count is less than one of each entry's.
+    return events.astype(dtype) if events.dtype.kind in "iu" else events
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
