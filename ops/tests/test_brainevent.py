@@ -237,6 +237,16 @@ def test_weights_in_16_bits_stay_brainevents(dtype):
         assert is_served(lambda x: be.BinaryArray(x) @ A, flags(ROWS)) == (dtype == "float64")
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_rows_are_scaled_unless_weights_have_16_bits(dtype):
+    weights, *structure = PARTS
+    y, w = jnp.asarray(numbers(ROWS), dtype), weights.astype(dtype)
+    with ours.installed():
+        assert is_served(lambda y, w: be.csrmv_dt2t(y, w, *structure, shape=SHAPE), y, w) == (
+            dtype == "float32"
+        )
+
+
 def test_installing_twice_is_as_good_as_once_and_uninstalling_restores_the_defaults():
     before = {name: dict(p.defaults) for name, p in registry.primitives().items()}
     ours.install()
