@@ -68,8 +68,8 @@ def csr_event_matvec(
             data[permutation[k]], and weight 0 if that is out of range; int32, int64 or unsigned. Default: k.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
-        encoding: "flags"; "counts": integers, how many times each event counts, with its sign if negative; 8
-            and 16 bits are read as they are, wider ones become floats first; "ids": events is (capacity,)
+        encoding: "flags"; "counts": integers, how many times each event counts, with its sign if negative,
+            best of 8 or 16 bits, since wider ones become floats first; "ids": events is (capacity,)
             int32, as `spike_compact` returns it, in which each id in [0, n) is an active event that counts as
             1, once per occurrence, and others, such as the padding, are ignored; or "bits": (ceil(n / 32),)
             uint32, as `pack_events` returns it.
