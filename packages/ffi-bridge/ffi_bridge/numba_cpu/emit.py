@@ -16,7 +16,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from ffi_bridge.abi import DTYPES
+from ffi_bridge.abi import DTYPES, HALF_DTYPES
 from ffi_bridge.handler.c_code import call_c, count_to
 from ffi_bridge.handler.frame import I64, NULL, Buffer, Frame, begin_handler
 from ffi_bridge.handler.interruption import return_if_interrupted
@@ -77,10 +77,10 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
 
 def _checked_buffers(frame: Frame, kinds: Sequence[types.Type], layout: Layout) -> list[Buffer]:
     """Emit checks of every buffer's rank, dtype and batch extents; return the buffers, inputs first."""
-    count = layout.num_inputs
+    count, known = layout.num_inputs, DTYPES | HALF_DTYPES
     pointers = frame.buffers("args", count) + frame.buffers("rets", len(layout.names) - count)
     buffers = [
-        frame.buffer(pointer, _ndim(kind) + sum(batched), DTYPES[_dtype(kind)], name)
+        frame.buffer(pointer, _ndim(kind) + sum(batched), known[_dtype(kind)], name)
         for pointer, kind, batched, name in zip(pointers, kinds, layout.batched, layout.names, strict=True)
     ]
     sizes = buffers[-1].dims[: layout.levels]

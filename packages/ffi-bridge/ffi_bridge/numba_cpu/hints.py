@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ffi_bridge.numba_cpu.halves import Half
+
 
 def unwritten_output(kernel: str, name: str, ndim: int) -> str:
     """Describe an output without stores, and how to write it."""
@@ -26,7 +28,7 @@ def returned(kernel: str, kind: object, name: str, ndim: int) -> str:
 def not_compiled(kernel: str, names: Sequence[str], arrays: Sequence[Any], error: Exception) -> str:
     """Describe a kernel that does not compile for `arrays`, types whose text is Numba's."""
     listed = ", ".join(f"{name}: {array}" for name, array in zip(names, arrays, strict=True))
-    hint = _hint_at_numbers(names, arrays, str(error))
+    hint = _hint_at_halves(names, arrays) or _hint_at_numbers(names, arrays, str(error))
     return f"kernel '{kernel}' does not compile for ({listed}){hint}\n{error}"
 
 
@@ -45,6 +47,15 @@ def writable_input(kernel: str, names: Sequence[str], error: Exception) -> str:
         "as types.Array(dtype, ndim, 'C', readonly=True); keep inputs and outputs in tuples of their own"
         f"\n{text}"
     )
+
+
+def _hint_at_halves(names: Sequence[str], arrays: Sequence[Any]) -> str:
+    """Say how to read floats of 16 bits, if there are such arrays; else nothing."""
+    halves = [name for name, x in zip(names, arrays, strict=True) if isinstance(getattr(x, "dtype", 0), Half)]
+    if not halves:
+        return ""
+    places = ", ".join(f"`np.float32({name}[i])`" for name in halves)
+    return f"; Numba does not compute in floats of 16 bits: read their elements as {places}"
 
 
 def _hint_at_numbers(names: Sequence[str], arrays: Sequence[Any], error: str) -> str:

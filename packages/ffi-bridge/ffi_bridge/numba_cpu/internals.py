@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numba
+import numpy as np
 from llvmlite import ir as llvm_ir
 from numba import types
 
 from ffi_bridge.native.inner_names import inner_names, look_up
+from ffi_bridge.numba_cpu.halves import Half
 
 TESTED: Final = (0, 68)
 
@@ -38,7 +40,7 @@ with inner_names("numba", numba.__version__, TESTED):
     from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
     from numba.core.ssa import reconstruct_ssa
     from numba.core.typing.templates import Signature, builtin_registry
-    from numba.np.numpy_support import as_dtype
+    from numba.np.numpy_support import as_dtype as _as_dtype
     from numba.np.ufunc.dufunc import DUFunc
     from numba.np.ufunc.gufunc import GUFunc
     from numba.np.ufunc.ufuncbuilder import GUFuncBuilder, UFuncDispatcher
@@ -83,6 +85,11 @@ THREAD_ID: Final = "get_thread_id"
 ENVIRONMENT: Final = "_ZN08NumbaEnv"
 # The fields of an array, in order; meminfo and parent are NULL where Numba does not own the memory.
 ARRAY_FIELDS: Final = ("meminfo", "parent", "nitems", "itemsize", "data", "shape", "strides")
+
+
+def as_dtype(kind: Any) -> np.dtype[Any]:
+    """Return NumPy's dtype of Numba's type of an element."""
+    return kind.of if isinstance(kind, Half) else _as_dtype(kind)
 
 
 class Compiler(_FunctionCompiler):

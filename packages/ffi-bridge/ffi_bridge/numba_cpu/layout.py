@@ -12,6 +12,7 @@ from numba import from_dtype, types
 
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.numba_cpu.halves import HALVES
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ def buffer_types(arguments: Sequence[types.Type]) -> list[Any]:
 
 def array_type(kernel: str, name: str, dtype: np.dtype[Any], ndim: int, readonly: bool) -> types.Array:
     """Return Numba's type of a C-contiguous buffer; raise KernelTypeError for a dtype that it cannot have."""
+    if readonly and dtype in HALVES:
+        return types.Array(HALVES[dtype], ndim, "C", readonly=True)
     if np.dtype(dtype) not in DTYPES:
         hint = "cast it to float32 before the call" if "float" in str(dtype) else "cast it before the call"
         raise KernelTypeError(
