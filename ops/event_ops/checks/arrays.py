@@ -15,6 +15,9 @@ FLOATS = ("float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REALS = (*FLOATS, *INTEGERS)
 NUMBERS = (*FLOATS, "complex64", "complex128", *INTEGERS)
+HALVES = ("float16", "bfloat16")
+WEIGHTS = (*NUMBERS, *HALVES)
+FLOAT_WEIGHTS = (*FLOATS, *HALVES)
 INDICES = ("int32", "int64", "uint32", "uint64")
 
 ENABLE_X64 = "enable 64-bit types: jax.config.update('jax_enable_x64', True)"
@@ -46,7 +49,7 @@ def check_dtype(name: str, x: jax.Array, allowed: Sequence[str], *, otherwise: s
     if given in allowed:
         return
     hint = cast_advice(name, x, allowed)
-    if given in ("float16", "bfloat16"):
+    if given in HALVES:
         hint = f"the kernels compute in 32 or 64 bits; {hint}"
     raise TypeError(f"{name} has dtype {given}; expected {' or '.join(allowed)}; {hint}{otherwise}")
 
@@ -57,6 +60,22 @@ def check_same_dtype(name: str, x: jax.Array, other_name: str, other: jax.Array)
         raise TypeError(
             f"{name} has dtype {x.dtype} and {other_name} has dtype {other.dtype}; expected one dtype; "
             f"{common_cast(name, x, other_name, other)}"
+        )
+
+
+def summed_in(weights: jax.Array) -> Any:
+    """Return the dtype of sums of products with weights: theirs, or float32 for those of 16 bits."""
+    return np.dtype(np.float32) if weights.dtype in HALVES else weights.dtype
+
+
+def check_factor_dtype(name: str, x: jax.Array, weights_name: str, weights: jax.Array) -> None:
+    """Raise TypeError unless x has the dtype of sums of products with the weights."""
+    if weights.dtype not in HALVES:
+        check_same_dtype(name, x, weights_name, weights)
+    elif x.dtype != summed_in(weights):
+        raise TypeError(
+            f"{name} has dtype {x.dtype}; expected float32, in which {weights_name}, of dtype "
+            f"{weights.dtype}, is multiplied and summed; cast it: {name}.astype('float32')"
         )
 
 

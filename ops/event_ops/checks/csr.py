@@ -18,8 +18,8 @@ from event_ops.checks.arrays import (
     INTEGERS,
     as_array,
     check_dtype,
+    check_factor_dtype,
     check_rank,
-    check_same_dtype,
     check_shape,
     is_known,
 )
@@ -102,10 +102,10 @@ def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bo
 
 
 def check_events(name: str, events: jax.Array, data: jax.Array) -> None:
-    """Raise TypeError unless `events` is bool or has the dtype of the weights."""
+    """Raise TypeError unless `events` is bool or has the dtype of sums of the weights."""
     check_dtype(name, events, ("bool", *FLOATS))
     if events.dtype != bool:
-        check_same_dtype(name, events, "data", data)
+        check_factor_dtype(name, events, "data", data)
 
 
 def check_encoded(name: str, events: jax.Array, encoding: str) -> None:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import check_same_dtype, check_shape, is_known
+from event_ops.checks.arrays import check_factor_dtype, check_shape, is_known
 
 MODES = ("drop", "clip", "error")
 
@@ -79,6 +79,6 @@ def combined_at_places(
 def initial_sums(initial: ArrayLike, outs: jax.ShapeDtypeStruct, name: str, weights: jax.Array) -> jax.Array:
     """Return `initial`, one number or one per output, as the array to which the weights `name` are added."""
     given = jnp.asarray(initial, outs.dtype if isinstance(initial, int | float) else None)
-    check_same_dtype("initial", given, name, weights)
+    check_factor_dtype("initial", given, name, weights)
     check_shape("initial", given, (), outs.shape, why="one for all, or one for each element of the output")
     return jnp.broadcast_to(given, outs.shape)

@@ -73,11 +73,11 @@ def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
         if data.aval.ndim == 0:
             one = jnp.ones((), ct.dtype)
             sums = kernel(one, *structure, x, outs=outs, transpose=transpose, **params)
-            return [of_one_weight(ct, sums), None, None, None]
+            return [of_one_weight(ct, sums).astype(data.aval.dtype), None, None, None]
         by_row, by_column = (x, ct) if transpose else (ct, x)
-        back = jax.ShapeDtypeStruct(data.aval.shape, data.aval.dtype)
+        back = jax.ShapeDtypeStruct(data.aval.shape, ct.dtype)
         terms = get_operator("csr_sddmm")(*structure, by_row, by_column, outs=back, **params)
-        return [by_place(terms, *permutation), None, None, None, *more]
+        return [by_place(terms, *permutation).astype(data.aval.dtype), None, None, None, *more]
 
     return rule
 
@@ -100,9 +100,10 @@ def ell_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
         if data.aval.ndim == 0:
             one = jnp.ones((), ct.dtype)
             sums = kernel(one, indices, x, outs=outs, transpose=transpose, **params)
-            return [of_one_weight(ct, sums), None, None]
+            return [of_one_weight(ct, sums).astype(data.aval.dtype), None, None]
         by_row, by_column = (x, ct) if transpose else (ct, x)
-        return [_samples(jnp.asarray(by_row)[:, None], jnp.asarray(by_column), indices, shape[1]), None, None]
+        samples = _samples(jnp.asarray(by_row)[:, None], jnp.asarray(by_column), indices, shape[1])
+        return [samples.astype(data.aval.dtype), None, None]
 
     return rule
 

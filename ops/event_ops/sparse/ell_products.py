@@ -14,11 +14,11 @@ import jax
 from event_ops.catalog.csr_event_matmat.op import kernel as csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import kernel as csr_event_matvec
 from event_ops.catalog.csr_matmat.op import kernel as csr_matmat
-from event_ops.catalog.csr_todense.op import kernel as csr_todense
+from event_ops.catalog.csr_todense.op import todense
 from event_ops.catalog.ell_event_matvec.op import ell_event_matvec
 from event_ops.catalog.ell_matvec.op import ell_matvec
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOATS, check_dtype
+from event_ops.checks.arrays import FLOAT_WEIGHTS, check_dtype, summed_in
 from event_ops.checks.csr import check_event_vector, check_events, readable
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import ell_as_csr
@@ -42,10 +42,10 @@ def event_product(
     static: dict[str, Any] = {"shape": shape, "transpose": transpose}
     if x.ndim == 1 and events.encoding == "flags":
         return ell_event_matvec(data, indices, x, **static)
-    check_dtype("data", data, FLOATS)
+    check_dtype("data", data, FLOAT_WEIGHTS)
     if x.ndim == 1:
         check_event_vector("events", x, data, shape, transpose, events.encoding)
-        x = readable(x, events.encoding, data.dtype)
+        x = readable(x, events.encoding, summed_in(data))
         return ell_product(csr_event_matvec, data, indices, x, **static)
     check_events("events", x, data)
     return ell_product(csr_event_matmat, data, indices, x, **static)
@@ -54,8 +54,7 @@ def event_product(
 @contract(indices=contracts.columns_or_padding)
 def ell_todense(data: jax.Array, indices: jax.Array, *, shape: tuple[int, int]) -> jax.Array:
     """Return the matrix as a dense array."""
-    outs = jax.ShapeDtypeStruct(shape, data.dtype)
-    return csr_todense(*ell_as_csr(data, indices), outs=outs, deterministic=False)
+    return todense(*ell_as_csr(data, indices), shape=shape, deterministic=False)
 
 
 # Compiled, so that a call outside of other programs has no copy of the entries made either.
@@ -66,6 +65,6 @@ def ell_product(
 ) -> jax.Array:
     """Return the product of a CSR operator that takes no notice of entries out of range."""
     size = shape[1] if transpose else shape[0]
-    outs = jax.ShapeDtypeStruct((size, *x.shape[1:]), data.dtype)
+    outs = jax.ShapeDtypeStruct((size, *x.shape[1:]), summed_in(data))
     static = {"shape": shape, "transpose": transpose, "deterministic": False}
     return kernel(*ell_as_csr(data, indices), x, outs=outs, **static)

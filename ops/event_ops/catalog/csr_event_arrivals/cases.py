@@ -8,6 +8,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.halves import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
@@ -111,6 +112,10 @@ CASES = (
     Case("out-of-range", _out_of_range(), tolerance=5),
     Case("no-rows", _random((0, 4), 3, 2)),
     Case("no-columns", _random((4, 0), 3, 2)),
+    *(
+        Case(half, stored_as(half, DATA, _random((17, 11), 300, 5, kind)), tolerance=20)
+        for half, kind in (("float16", "bool"), ("bfloat16", "float"))
+    ),
     *(
         benchmark(f"{n}-{k}-{rate:.2%}-{encoding}", _sized(n, k, rate, encoding))
         for n, k, rate, encoding in (

@@ -145,7 +145,8 @@ def in_fixed_order(outs: Any, rows: int) -> Callable[..., Any]:
     """Return the call that sorts all entries by their column."""
 
     def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
-        return initial + event_sums(data, indices, indptr, lagged(history, slot, rows, outs.dtype), outs)
+        events = lagged(history, slot, rows, outs.dtype)
+        return initial + event_sums(data.astype(outs.dtype), indices, indptr, events, outs)
 
     return call
 
@@ -157,6 +158,6 @@ def build(*, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_
     run = numba_cuda_callable(csr_event_arrivals, outs, input_output_aliases={5: 0})
 
     def call(history: Any, data: Any, *rest: Any) -> Any:
-        return run(history, data.reshape(-1), *rest)
+        return run(history, data.reshape(-1).astype(outs.dtype), *rest)
 
     return call

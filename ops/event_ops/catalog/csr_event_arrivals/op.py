@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
+from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, check_dtype, check_shape, summed_in
 from event_ops.checks.csr import check_flat, check_weight_count, event_weights, matrix_shape, readable
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
@@ -57,19 +57,20 @@ def csr_event_arrivals(
     (jaxlib 0.12 heeds it, 0.10 copies all the same.)
 
     Args:
-        history: (slots, rows), slots >= 1; bool, or the dtype of data. With encoding="counts":
+        history: (slots, rows), slots >= 1; bool, or the dtype of y. With encoding="counts":
             integers, best of 8 or 16 bits, since wider ones become floats first. With encoding="bits":
             (slots, ceil(rows / 32)), uint32, each row as `pack_events` returns it. With encoding="ids":
             (slots, capacity), int32, each row as `spike_compact` returns it: the ids of the active ones, then
             only padding, which is out of range; begin with `jnp.full((slots, capacity), rows, jnp.int32)`.
-        data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
+        data: (nse,), the weights; float32, float64, float16 or bfloat16. Or one weight for all
+            entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows * slots + 1,), non-decreasing: row i * slots + d is the entries from
             indptr[i * slots + d] up to indptr[i * slots + d + 1].
         slot: 0-d, the slot of the current step, taken modulo slots, so that the number of the step will do;
             int32, int64 or uint32.
         shape: (rows, columns): how many neurons send and receive; static.
-        initial: (columns,), 0-d or a number, what the sums begin with; dtype of data. An array is updated
+        initial: (columns,), 0-d or a number, what the sums begin with; dtype of y. An array is updated
             in place where it is not needed again.
         encoding: "flags", one element for each event, "counts", "bits" or "ids".
         deterministic: the same bits at every call, also on a GPU: it then costs a sort of all entries there,
@@ -77,10 +78,11 @@ def csr_event_arrivals(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (columns,); dtype of data; the sum's order is open unless deterministic.
+        y: (columns,); dtype of data, or float32 if that has 16 bits; the sum's order is open unless
+            deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or a float history of another dtype than data.
+        TypeError: a dtype that is not taken, or a float history of another dtype than y.
         ValueError: a shape that does not fit, or an unknown encoding.
 
     Example:
@@ -95,13 +97,13 @@ def csr_event_arrivals(
     history, indices, indptr, slot = map(as_array, (history, indices, indptr, slot))
     data = event_weights(data, indices, history.dtype if history.dtype in FLOATS else float)
     shape = matrix_shape(shape)
-    check_dtype("data", data, FLOATS)
+    check_dtype("data", data, FLOAT_WEIGHTS)
     check_history(history, data, shape[0], slot, encoding)
     check_flat(indices, indptr)
     _check_rows(indptr, shape[0], history.shape[0])
     check_weight_count(data, indices)
-    history = readable(history, encoding, data.dtype)
-    outs = jax.ShapeDtypeStruct((shape[1],), data.dtype)
+    outs = jax.ShapeDtypeStruct((shape[1],), summed_in(data))
+    history = readable(history, encoding, outs.dtype)
     static = {"shape": shape, "deterministic": bool(deterministic)}
     first = initial_sums(initial, outs, "data", data)
     return kernel(history, data, indices, indptr, slot, first, outs=outs, backend=backend, **static)
@@ -147,7 +149,8 @@ def _transpose(ct: Any, history: Any, data: Any, *rest: Any, shape: Any, **param
         events = lagged(history, slot, shape[0], params["outs"].dtype)
         if events.dtype not in (jnp.bool, history.dtype) and data.ndim:
             # Counts, of ids too, multiply the weights; bools choose, which hides NaN of silent rows.
-            data, events = data * values_at(events, rows_of(indptr, indices.shape[0])), events != 0
+            counts = values_at(events, rows_of(indptr, indices.shape[0]))
+            data, events = data.astype(counts.dtype) * counts, events != 0
         return product(data, indices, indptr, events, **params)
 
     results: list[Any] = [None] * 6

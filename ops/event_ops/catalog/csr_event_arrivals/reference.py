@@ -23,7 +23,7 @@ def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
         initial: jax.Array,
     ) -> jax.Array:
         events = lagged(history, slot, shape[0], initial.dtype)
-        terms = event_terms(data, values_at(events, rows_of(indptr, indices.shape[0])))
+        terms = event_terms(data.astype(initial.dtype), values_at(events, rows_of(indptr, indices.shape[0])))
         return initial + sums_at(terms, indices, shape[1])
 
     return csr_event_arrivals

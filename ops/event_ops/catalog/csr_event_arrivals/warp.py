@@ -16,6 +16,6 @@ def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
         events = lagged(history, slot, shape[0], outs.dtype)
         run = warp_kernel(add_rows, outs, launch_dims=events.shape, in_out_argnames=["y"])
-        return run(data, indices, indptr, events, IN_ORDER, initial)
+        return run(data.astype(outs.dtype), indices, indptr, events, IN_ORDER, initial)
 
     return call

@@ -6,6 +6,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.halves import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
@@ -70,6 +71,10 @@ CASES = (
     Case("out-of-range", _out_of_range(), tolerance=5, note="of columns; delays would be refused"),
     Case("no-rows", _random((0, 4), 3, 2)),
     Case("no-columns", _random((4, 0), 3, 2)),
+    *(
+        Case(half, stored_as(half, DATA, _random((17, 11), 120, 5, kind)), tolerance=20)
+        for half, kind in (("float16", "bool"), ("bfloat16", "float"))
+    ),
     *(
         benchmark(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate))
         for neurons, per_row, rate in ((4000, 80, 0.01), (40_000, 80, 0.01), (100_000, 100, 0.01))

@@ -74,7 +74,7 @@ def in_fixed_order(outs: Any) -> Callable[..., Any]:
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
         places = arrival_places(indices, delays, slot, outs)
-        return buffer + event_sums(data, places, indptr, spikes, flat).reshape(outs.shape)
+        return buffer + event_sums(data.astype(outs.dtype), places, indptr, spikes, flat).reshape(outs.shape)
 
     return call
 
@@ -86,6 +86,8 @@ def build(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., 
     run = numba_cuda_callable(csr_event_deliver, outs, input_output_aliases={0: 0})
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
-        return run(buffer, data.reshape(-1), indices, indptr, delays.reshape(-1), spikes, slot)
+        return run(
+            buffer, data.reshape(-1).astype(outs.dtype), indices, indptr, delays.reshape(-1), spikes, slot
+        )
 
     return call

@@ -12,12 +12,13 @@ from jax.typing import ArrayLike
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import (
+    FLOAT_WEIGHTS,
     FLOATS,
     INTEGERS,
     as_array,
     check_dtype,
+    check_factor_dtype,
     check_rank,
-    check_same_dtype,
     check_shape,
 )
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
@@ -55,7 +56,8 @@ def csr_event_deliver(
     Args:
         buffer: (slots, columns), pending input, one row for each of the next `slots` steps, slots >= 1;
             float32 or float64; in the unit of data.
-        data: (nse,), the weights; dtype of buffer. Or one weight for all entries: 0-d, (1,) or a number.
+        data: (nse,), the weights; dtype of buffer, float16 or bfloat16. Or one weight for all
+            entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         delays: (nse,), in steps, in [0, slots); or 0-d: the same for all; any integers. Values that are known
@@ -74,7 +76,7 @@ def csr_event_deliver(
             deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or that is not the one of buffer.
+        TypeError: a dtype that is not taken, or that does not fit that of buffer.
         ValueError: a shape that does not fit, or a delay that is out of range where it is known when traced.
     """
     given = delays
@@ -83,8 +85,8 @@ def csr_event_deliver(
     check_dtype("buffer", buffer, FLOATS)
     data = event_weights(data, indices, buffer.dtype)
     shape = matrix_shape(shape)
-    check_csr(data, indices, indptr, shape, FLOATS)
-    check_same_dtype("data", data, "buffer", buffer)
+    check_csr(data, indices, indptr, shape, FLOAT_WEIGHTS)
+    check_factor_dtype("buffer", buffer, "data", data)
     check_events("spikes", spikes, data)
     check_operand("spikes", spikes, shape, transpose=True)
     _check_buffer(buffer, slot, shape)

@@ -22,7 +22,7 @@ def csr_event_deliver(
 ) -> jax.Array:
     """Add each entry of an active row to its column of the slot in which its delay ends."""
     slots, columns = buffer.shape
-    terms = event_terms(data, values_at(spikes, rows_of(indptr, indices.shape[0])))
+    terms = event_terms(data.astype(buffer.dtype), values_at(spikes, rows_of(indptr, indices.shape[0])))
     places = arrival_slots(delays, slot, slots), inside(indices, columns)
     return buffer.at[places].add(terms, mode="drop")
 

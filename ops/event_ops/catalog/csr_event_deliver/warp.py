@@ -26,4 +26,5 @@ def deliver(
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """Return the function of arrays that calls the kernel."""
-    return warp_kernel(deliver, outs, launch_dims=shape[0], in_out_argnames=["buffer"])
+    run = warp_kernel(deliver, outs, launch_dims=shape[0], in_out_argnames=["buffer"])
+    return lambda buffer, data, *rest: run(buffer, data.astype(outs.dtype), *rest)

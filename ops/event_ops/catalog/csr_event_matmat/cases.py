@@ -6,6 +6,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.halves import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
@@ -94,6 +95,9 @@ CASES = (
     Case("no-columns-of-events", _random((5, 4), 9, 0, True), differentiable=(DATA,)),
     Case("threads", _random((60, 80), 7000, 33), tolerance=50, note="sums of a hundred terms"),
     Case("threads-transposed", _random((60, 80), 11_000, 100, True, rate=0.2), tolerance=50),
+    Case("float16", stored_as("float16", DATA, _random((17, 23), 120, 5, kind="float")), tolerance=20),
+    Case("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 120, 5)), tolerance=20),
+    Case("bfloat16-transposed", stored_as("bfloat16", DATA, _random((17, 23), 120, 9, True)), tolerance=20),
     *(
         benchmark(
             f"{name}-n{n}-1.00%{'-transposed' * transpose}",

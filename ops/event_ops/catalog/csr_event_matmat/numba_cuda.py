@@ -98,4 +98,4 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         kernel[grid, BLOCK, stream](*weights, indices, indptr, events, y)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
-    return lambda data, *others: product(data.reshape(-1), *others)
+    return lambda data, *others: product(data.reshape(-1).astype(outs.dtype), *others)

@@ -7,7 +7,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOATS, as_array
+from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, summed_in
 from event_ops.checks.csr import (
     check_csr,
     check_events,
@@ -49,10 +49,11 @@ def csr_event_matmat(
     linear in an event's value. What a cotangent of NaN does is as in `csr_event_matvec`.
 
     Args:
-        data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
+        data: (nse,), the weights; float32, float64, float16 or bfloat16. Or one weight for all
+            entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
-        events: (columns, n), or (rows, n) with transpose=True; bool, or the dtype of data.
+        events: (columns, n), or (rows, n) with transpose=True; bool, or the dtype of Y.
         permutation: (nse,), where in data the weight of each entry is, each place once: entry k has weight
             data[permutation[k]], and weight 0 if that is out of range; int32, int64 or unsigned. Default: k.
         shape: (rows, columns) of A, static; not of the transpose.
@@ -62,20 +63,20 @@ def csr_event_matmat(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        Y: (rows, n), or (columns, n) with transpose=True; dtype of data; the sums' order is open unless
-            deterministic.
+        Y: (rows, n), or (columns, n) with transpose=True; dtype of data, or float32 if that has
+            16 bits; the sums' order is open unless deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or float events of another dtype than data.
+        TypeError: a dtype that is not taken, or float events of another dtype than Y.
         ValueError: a shape that does not fit `shape`.
     """
     indices, indptr, events = map(as_array, (indices, indptr, events))
     data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
     shape = matrix_shape(shape)
-    check_csr(data, indices, indptr, shape, FLOATS)
+    check_csr(data, indices, indptr, shape, FLOAT_WEIGHTS)
     check_operand("events", events, shape, transpose, rank=2)
     check_events("events", events, data)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], events.shape[1]), data.dtype)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], events.shape[1]), summed_in(data))
     static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
     places = places_of(permutation, data, indices)
     return kernel(data, indices, indptr, events, *places, outs=outs, backend=backend, **static)

@@ -10,7 +10,7 @@ import jax
 from event_ops.parts.reference.entries import ends_of, event_terms, sums_at, values_at
 
 
-def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """Return `csr_event_matmat` for one orientation."""
 
     def event_matmat(
@@ -19,6 +19,6 @@ def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[...,
         """Y[i] = sum over the entries k of row i of data[k] * events[indices[k]]; transposed, of column j."""
         weights = values_at(data, *permutation) if permutation else data
         (ids, size), (sources, _) = ends_of(indices, indptr, shape, transpose)
-        return sums_at(event_terms(weights, values_at(events, sources)), ids, size)
+        return sums_at(event_terms(weights.astype(outs.dtype), values_at(events, sources)), ids, size)
 
     return event_matmat

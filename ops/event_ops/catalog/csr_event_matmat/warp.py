@@ -40,6 +40,6 @@ def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
 
     def call(data: Any, indices: Any, indptr: Any, events: Any, permutation: Any = IN_ORDER) -> Any:
         sums = sums_of(scatter_rows, outs, events.shape) if transpose else warp_kernel(gather_rows, outs)
-        return sums(data, indices, indptr, events, permutation)
+        return sums(data.astype(outs.dtype), indices, indptr, events, permutation)
 
     return call

@@ -8,7 +8,9 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.halves import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
+from event_ops.checks.arrays import HALVES
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -171,6 +173,19 @@ CASES = (
     ),
     Case("permuted-spike-ids", _permuted_ids(False), differentiable=(DATA,), tolerance=50),
     Case("permuted-spike-ids-transposed", _permuted_ids(True), differentiable=(DATA,), tolerance=50),
+        Case(f"{half}-{name}", stored_as(half, DATA, make), tolerance=20)
+        for half in HALVES
+        for name, make in (
+            ("random", _random((17, 23), 120, False, "float", False)),
+            ("random-transposed", _random((17, 23), 120, True, "bool", False)),
+            ("one-transposed", _random((17, 23), 120, True, "float", True)),
+        )
+    ),
+    Case(
+        "bfloat16-threads-transposed",
+        stored_as("bfloat16", DATA, _random((700, 500), 40_000, True, "bool", False)),
+        tolerance=20,
+    ),
     *(
         benchmark(
             f"{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",
@@ -185,7 +200,12 @@ CASES = (
 _wrong = changes_to(MATRIX_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
 
 MISTAKES = (
-    Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
+    Mistake(
+        "half",
+        _wrong(data=np.ones(3, np.float16), events=np.ones(4, np.float16)),
+        TypeError,
+        "events has dtype float16",
+    ),
     Mistake("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
     Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"),
     Mistake("bool-counts", _wrong(encoding="counts"), TypeError, "events has dtype bool; expected integers"),

@@ -56,4 +56,4 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         deliver(data, indices, indptr, rows, events, y, stream, permutation=permutation)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
-    return lambda data, *others: product(data.reshape(-1), *others)
+    return lambda data, *others: product(data.reshape(-1).astype(outs.dtype), *others)

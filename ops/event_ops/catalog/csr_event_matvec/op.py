@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOATS, as_array
+from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, summed_in
 from event_ops.checks.csr import (
     check_csr,
     check_event_vector,
@@ -59,10 +59,11 @@ def csr_event_matvec(
     times NaN is NaN. One weight for all takes nothing from an output at which nothing arrives.
 
     Args:
-        data: (nse,), the weights; float32 or float64. Or one weight for all entries: 0-d, (1,) or a number.
+        data: (nse,), the weights; float32, float64, float16 or bfloat16. Or one weight for all
+            entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
-        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of data. Or what `encoding`
+        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of y. Or what `encoding`
             says.
         permutation: (nse,), where in data the weight of each entry is, each place once: entry k has weight
             data[permutation[k]], and weight 0 if that is out of range; int32, int64 or unsigned. Default: k.
@@ -78,11 +79,11 @@ def csr_event_matvec(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open unless
-            deterministic.
+        y: (rows,), or (columns,) with transpose=True; dtype of data, or float32 if that has 16 bits;
+            the sum's order is open unless deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or float events of another dtype than data.
+        TypeError: a dtype that is not taken, or float events of another dtype than y.
         ValueError: a shape that does not fit `shape`, or an unknown encoding.
 
     Example:
@@ -96,10 +97,10 @@ def csr_event_matvec(
     indices, indptr, events = map(as_array, (indices, indptr, events))
     data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
     shape = matrix_shape(shape)
-    check_csr(data, indices, indptr, shape, FLOATS)
+    check_csr(data, indices, indptr, shape, FLOAT_WEIGHTS)
     check_event_vector("events", events, data, shape, transpose, encoding)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
-    events = readable(events, encoding, data.dtype)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), summed_in(data))
+    events = readable(events, encoding, outs.dtype)
     static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
     places = places_of(permutation, data, indices)
     return kernel(data, indices, indptr, events, *places, outs=outs, backend=backend, **static)
@@ -122,10 +123,11 @@ def _transpose(
     if flat.dtype in (jnp.bool, events.dtype):
         return _by_product(ct, data, indices, indptr, flat, *permutation, **params)
     # Bools choose: a count of 0 or a missing id adds exactly 0, also where the cotangent is infinite.
-    terms, *others = _by_product(ct, data, indices, indptr, flat != 0, **params)
+    unrounded = ad.UndefinedPrimal(data.aval.update(dtype=ct.dtype))
+    terms, *others = _by_product(ct, unrounded, indices, indptr, flat != 0, **params)
     sources = rows_of(indptr, indices.shape[0]) if params["transpose"] else indices
     counted = by_place(terms * values_at(flat, sources), *permutation)
-    return [counted, *others, *[None] * len(permutation)]
+    return [counted.astype(data.aval.dtype), *others, *[None] * len(permutation)]
 
 
 # Transposed products stay apart: with few active events, one vector after another misses the cache less.

@@ -10,7 +10,7 @@ import jax
 from event_ops.parts.reference.entries import ends_of, event_terms, one_each, sums_at, values_at
 
 
-def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """Return `csr_event_matvec` for one orientation."""
 
     def event_matvec(
@@ -19,7 +19,7 @@ def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[...,
         """y[i] = sum over the entries k of row i of data[k] * events[indices[k]]; transposed, of column j."""
         weights = values_at(data, *permutation) if permutation else data
         (ids, size), (sources, height) = ends_of(indices, indptr, shape, transpose)
-        flat = one_each(events, height, data.dtype)
-        return sums_at(event_terms(weights, values_at(flat, sources)), ids, size)
+        flat = one_each(events, height, outs.dtype)
+        return sums_at(event_terms(weights.astype(outs.dtype), values_at(flat, sources)), ids, size)
 
     return event_matvec

@@ -42,12 +42,13 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
     """Return the function of arrays for one orientation; transposed, each spike id has a thread."""
 
     def call(data: Any, indices: Any, indptr: Any, events: Any, permutation: Any = IN_ORDER) -> Any:
+        weights = data.astype(outs.dtype)
         if not transpose:
             values = one_each(events, shape[1], outs.dtype)
-            return warp_kernel(gather_rows, outs)(data, indices, indptr, values, permutation)
+            return warp_kernel(gather_rows, outs)(weights, indices, indptr, values, permutation)
         ids = events.dtype == jnp.int32
         active = events if ids else one_each(events, shape[0], outs.dtype)
         scatter = sums_of(scatter_ids if ids else add_rows, outs, active.shape)
-        return scatter(data, indices, indptr, active, permutation)
+        return scatter(weights, indices, indptr, active, permutation)
 
     return call

@@ -6,6 +6,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.halves import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
@@ -71,6 +72,9 @@ CASES = (
         )
         for transpose in (False, True)
     ),
+    Case("float16", stored_as("float16", DATA, _random((17, 23), 120, 5)), tolerance=20),
+    Case("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 120, 5)), tolerance=20),
+    Case("bfloat16-transposed", stored_as("bfloat16", DATA, _random((17, 23), 120, 5, True)), tolerance=20),
     *(
         benchmark(
             f"{name}-n{n}{'-transposed' * transpose}", _sized(shape, per_row, n, transpose), tolerance=20
@@ -87,7 +91,12 @@ CASES = (
 _wrong = changes_to(MATRIX_2_4 | {"B": np.ones((4, 5), np.float32)}, shape=(2, 4))
 
 MISTAKES = (
-    Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
+    Mistake(
+        "half",
+        _wrong(data=np.ones(3, np.float16), B=np.ones((4, 5), np.float16)),
+        TypeError,
+        "B has dtype float16; expected float32.*cast",
+    ),
     Mistake("mixed", _wrong(B=np.ones((4, 5), np.int32)), TypeError, "B has dtype int32 and data.*cast"),
     Mistake("grid-of-weights", _wrong(data=np.ones((3, 1), "f")), ValueError, r"data has shape \(3, 1\)"),
     Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),

@@ -36,4 +36,4 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
 
     product = adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
-    return lambda data, indices, indptr, B: product(data.reshape(-1), indices, indptr, B)
+    return lambda data, indices, indptr, B: product(data.reshape(-1).astype(outs.dtype), indices, indptr, B)

@@ -7,7 +7,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import NUMBERS, as_array, check_same_dtype
+from event_ops.checks.arrays import WEIGHTS, as_array, check_factor_dtype, summed_in
 from event_ops.checks.csr import check_csr, check_operand, event_weights, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.rules.linear_inputs import tangent_in
@@ -33,11 +33,12 @@ def csr_matmat(
     nothing, NaN or not; so do entries outside of what indptr spans. Differentiable in data and B.
 
     Args:
-        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
-            Or one weight for all entries: 0-d, (1,) or a number, of which no copies are made.
+        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits; float16, bfloat16 or
+            an integer of 8 or 16 bits. Or one weight for all entries: 0-d, (1,) or a number, of which no
+            copies are made.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
-        B: (columns, n), or (rows, n) with transpose=True; dtype of data.
+        B: (columns, n), or (rows, n) with transpose=True; dtype of data, or float32 if that has 16 bits.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
         deterministic: the same bits at every call, also on a GPU: a transposed product costs a sort of the
@@ -45,11 +46,11 @@ def csr_matmat(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        Y: (rows, n), or (columns, n) with transpose=True; dtype of data; the sums' order is open unless
+        Y: (rows, n), or (columns, n) with transpose=True; dtype of B; the sums' order is open unless
             deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or data and B of different ones.
+        TypeError: a dtype that is not taken, or data and B of ones that do not fit.
         ValueError: a shape that does not fit `shape`.
 
     Source: the compressed sparse row format as in SciPy's csr_matrix.
@@ -57,10 +58,10 @@ def csr_matmat(
     indices, indptr, dense = map(as_array, (indices, indptr, B))
     data = event_weights(data, indices, dense.dtype)
     shape = matrix_shape(shape)
-    check_csr(data, indices, indptr, shape, NUMBERS)
+    check_csr(data, indices, indptr, shape, WEIGHTS)
     check_operand("B", dense, shape, transpose, rank=2)
-    check_same_dtype("B", dense, "data", data)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], dense.shape[1]), data.dtype)
+    check_factor_dtype("B", dense, "data", data)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], dense.shape[1]), summed_in(data))
     static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
     return kernel(data, indices, indptr, dense, outs=outs, backend=backend, **static)
 

@@ -11,13 +11,13 @@ import jax.numpy as jnp
 from event_ops.parts.reference.entries import along, ends_of, inside, sums_at, values_at
 
 
-def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """Return `csr_matmat` for one orientation."""
 
     def matmat(data: jax.Array, indices: jax.Array, indptr: jax.Array, B: jax.Array) -> jax.Array:
         """Y[i] = sum over the entries k of row i of data[k] * B[indices[k]]; transposed, Y[j] of column j."""
         (ids, size), (sources, height) = ends_of(indices, indptr, shape, transpose)
-        weights = jnp.where(inside(sources, height) < height, data, 0)
+        weights = jnp.where(inside(sources, height) < height, data.astype(outs.dtype), 0)
         return sums_at(along(weights, B) * values_at(B, sources), ids, size)
 
     return matmat

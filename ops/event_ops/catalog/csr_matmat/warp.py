@@ -36,4 +36,4 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
     """Return the function of arrays for one orientation."""
     dims = shape[0], outs.shape[1]
     product = sums_of(scatter_rows, outs, dims) if transpose else warp_kernel(gather_rows, outs)
-    return lambda data, indices, indptr, B: product(data.reshape(-1), indices, indptr, B)
+    return lambda data, indices, indptr, B: product(data.reshape(-1).astype(outs.dtype), indices, indptr, B)

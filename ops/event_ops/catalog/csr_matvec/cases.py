@@ -6,7 +6,9 @@ import numpy as np
 
 from event_ops.cases import CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.halves import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
+from event_ops.checks.arrays import HALVES
 
 DTYPES = ("float32", "float64", "complex64", "int32")
 ROUNDING = Rounding(1, sums=True)  # products of complex numbers round twice
@@ -99,6 +101,16 @@ CASES = (
     Case("out-of-range", _out_of_range(False), frozenset({CONFORMANCE}), (DATA, V), 5),
     Case("out-of-range-transposed", _out_of_range(True), frozenset({CONFORMANCE}), (DATA, V), 5),
     *(
+        Case(f"{half}-{name}", stored_as(half, DATA, make), tolerance=20)
+        for half in HALVES
+        for name, make in (
+            ("random", _random((17, 23), 120, False)),
+            ("random-transposed", _random((17, 23), 120, True)),
+            ("one-weight", _one_weight((17, 23), 120, False, ())),
+            ("threads", _random((700, 500), 40_000, False)),
+        )
+    ),
+    *(
         benchmark(f"{name}{'-transposed' * transpose}", _sized(shape, per_row, transpose), tolerance=20)
         for name, (shape, per_row) in _SIZES.items()
         for transpose in (False, True)
@@ -108,7 +120,12 @@ CASES = (
 _wrong = changes_to(MATRIX_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
 
 MISTAKES = (
-    Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
+    Mistake(
+        "half",
+        _wrong(data=np.ones(3, np.float16), v=np.ones(4, np.float16)),
+        TypeError,
+        "v has dtype float16; expected float32.*cast",
+    ),
     Mistake("bool-data", _wrong(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
     Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
     Mistake("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),

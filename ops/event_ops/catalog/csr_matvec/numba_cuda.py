@@ -35,4 +35,4 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         kernel[blocks_of(rows * lanes), BLOCK, stream](data, indices, indptr, v, y)
 
     product = adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
-    return lambda data, indices, indptr, v: product(data.reshape(-1), indices, indptr, v)
+    return lambda data, indices, indptr, v: product(data.reshape(-1).astype(outs.dtype), indices, indptr, v)

@@ -35,4 +35,4 @@ def scatter_rows(data: Array, indices: Array, indptr: Array, v: Array, y: Array)
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation."""
     product = sums_of(scatter_rows, outs, shape[0]) if transpose else warp_kernel(gather_rows, outs)
-    return lambda data, indices, indptr, v: product(data.reshape(-1), indices, indptr, v)
+    return lambda data, indices, indptr, v: product(data.reshape(-1).astype(outs.dtype), indices, indptr, v)

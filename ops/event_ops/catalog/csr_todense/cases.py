@@ -55,7 +55,6 @@ CASES = (
 _wrong = changes_to(MATRIX_2_4, shape=(2, 4))
 
 MISTAKES = (
-    Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "float16.*32 or 64 bits"),
     Mistake("bool-data", _wrong(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
     Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
     Mistake("reversed", _wrong(shape=(4, 2)), ValueError, "one more than the 4 rows"),

@@ -54,4 +54,4 @@ def build(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., 
         add_rows_with(lanes)[blocks_of(rows * lanes), BLOCK, stream](data, indices, indptr, D)
 
     run = numba_cuda_callable(todense, outs)
-    return lambda data, indices, indptr: run(data.reshape(-1), indices, indptr)
+    return lambda data, indices, indptr: run(data.reshape(-1).astype(outs.dtype), indices, indptr)

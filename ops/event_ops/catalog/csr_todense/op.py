@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import NUMBERS, as_array
+from event_ops.checks.arrays import WEIGHTS, as_array, summed_in
 from event_ops.checks.csr import check_csr, event_weights, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import dense_at, rows_of
@@ -33,8 +33,8 @@ def csr_todense(
     and so are entries outside of what indptr spans. Linear in data, and differentiable in it.
 
     Args:
-        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
-            Or one weight for all entries: 0-d, (1,) or a number.
+        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits; float16, bfloat16 or
+            an integer of 8 or 16 bits. Or one weight for all entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         shape: (rows, columns), static.
@@ -42,7 +42,8 @@ def csr_todense(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        D: (rows, columns); dtype of data; 0 where there is no entry.
+        D: (rows, columns); dtype of data, into which sums of 16 bits are rounded once; 0 where there is no
+            entry.
 
     Raises:
         TypeError: a dtype that is not taken.
@@ -51,9 +52,14 @@ def csr_todense(
     indices, indptr = as_array(indices), as_array(indptr)
     data = event_weights(data, indices, float)
     shape = matrix_shape(shape)
-    check_csr(data, indices, indptr, shape, NUMBERS)
-    outs = jax.ShapeDtypeStruct(shape, data.dtype)
-    return kernel(data, indices, indptr, outs=outs, deterministic=bool(deterministic), backend=backend)
+    check_csr(data, indices, indptr, shape, WEIGHTS)
+    return todense(data, indices, indptr, shape=shape, deterministic=bool(deterministic), backend=backend)
+
+
+def todense(data: jax.Array, *structure: jax.Array, shape: tuple[int, int], **static: Any) -> jax.Array:
+    """Return the dense array of a matrix that has been checked, rounded once where weights have 16 bits."""
+    outs = jax.ShapeDtypeStruct(shape, summed_in(data))
+    return kernel(data, *structure, outs=outs, **static).astype(data.dtype)
 
 
 kernel = XLACustomKernel("csr_todense")
@@ -65,4 +71,4 @@ kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None)  # data
 @kernel.def_transpose_rule
 def _transpose(ct: Any, data: Any, indices: Any, indptr: Any, **_: Any) -> list[Any]:
     terms = dense_at(ct, rows_of(indptr, indices.shape[0]), indices)
-    return [terms if data.aval.ndim else terms.sum(), None, None]
+    return [(terms if data.aval.ndim else terms.sum()).astype(data.aval.dtype), None, None]

@@ -19,4 +19,4 @@ def todense(data: jax.Array, indices: jax.Array, indptr: jax.Array, *, shape: tu
 
 def build(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:
     """Return `csr_todense` for one shape."""
-    return lambda data, indices, indptr: todense(data, indices, indptr, shape=outs.shape)
+    return lambda data, indices, indptr: todense(data.astype(outs.dtype), indices, indptr, shape=outs.shape)

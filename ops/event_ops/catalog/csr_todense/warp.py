@@ -23,4 +23,6 @@ def todense(data: Array, indices: Array, indptr: Array, D: Array2d):
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays that calls the kernel."""
     add = warp_kernel(todense, outs, launch_dims=outs.shape[0], in_out_argnames=["D"])
-    return lambda data, indices, indptr: add(data, indices, indptr, jnp.zeros(outs.shape, outs.dtype))
+    return lambda data, indices, indptr: add(
+        data.astype(outs.dtype), indices, indptr, jnp.zeros(outs.shape, outs.dtype)
+    )

@@ -91,7 +91,7 @@ def add_tiles_with(transposed: bool, dtype: Any) -> Any:
 def build(*, outs: Any, transpose: bool, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation."""
 
-    def product(weights: Any, events: Any, y: Any, stream: Any) -> None:
+    def launch(weights: Any, events: Any, y: Any, stream: Any) -> None:
         blocks = blocks_of(y.shape[0], TILE) * blocks_of(y.shape[1], TILE)
         parts = 1 if deterministic else min(BLOCKS // max(1, blocks), blocks_of(events.shape[0], TILE))
         if parts > 1:
@@ -99,4 +99,5 @@ def build(*, outs: Any, transpose: bool, deterministic: bool = False, **_: Any) 
         grid = blocks, max(1, parts)
         add_tiles_with(transpose, y.dtype)[grid, (WARP, WARPS), stream](weights, events, y)
 
-    return numba_cuda_callable(product, outs)
+    product = numba_cuda_callable(launch, outs)
+    return lambda weights, events: product(weights.astype(outs.dtype), events)

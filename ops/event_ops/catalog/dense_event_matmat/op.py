@@ -10,7 +10,7 @@ from jax.interpreters import ad
 from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
-from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_rank
+from event_ops.checks.arrays import FLOAT_WEIGHTS, as_array, check_dtype, check_rank, summed_in
 from event_ops.checks.csr import check_events, check_operand
 from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
@@ -33,26 +33,26 @@ def dense_event_matmat(
     float events, at inactive ones too.
 
     Args:
-        weights: (rows, columns); float32 or float64.
-        events: (columns, n), or (rows, n) with transpose=True; bool, or the dtype of weights.
+        weights: (rows, columns); float32, float64, float16 or bfloat16.
+        events: (columns, n), or (rows, n) with transpose=True; bool, or the dtype of Y.
         transpose: multiply with W.T.
         deterministic: the same bits at every call, also on a GPU: a sum is not split between blocks there.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        Y: (rows, n), or (columns, n) with transpose=True; dtype of weights; the sums' order is open unless
-            deterministic.
+        Y: (rows, n), or (columns, n) with transpose=True; dtype of weights, or float32 if that has
+            16 bits; the sums' order is open unless deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or float events of another dtype than weights.
+        TypeError: a dtype that is not taken, or float events of another dtype than Y.
         ValueError: weights or events is not 2-d, or events does not fit weights.
     """
     weights, events = as_array(weights), as_array(events)
-    check_dtype("weights", weights, FLOATS)
+    check_dtype("weights", weights, FLOAT_WEIGHTS)
     check_rank("weights", weights, 2, "(rows, columns)")
     check_operand("events", events, (weights.shape[0], weights.shape[1]), transpose, rank=2)
     check_events("events", events, weights)
-    outs = jax.ShapeDtypeStruct((weights.shape[1 if transpose else 0], events.shape[1]), weights.dtype)
+    outs = jax.ShapeDtypeStruct((weights.shape[1 if transpose else 0], events.shape[1]), summed_in(weights))
     static = {"transpose": bool(transpose), "deterministic": bool(deterministic)}
     return kernel(weights, events, outs=outs, backend=backend, **static)
 
@@ -74,4 +74,4 @@ def _transpose(ct: Any, weights: Any, events: Any, *, outs: Any, transpose: bool
     else:
         # Nothing is hidden where an event is 0: there, too, this product has a derivative in the event.
         terms = jnp.matmul(ct, events.T, precision=jax.lax.Precision.HIGHEST)
-    return [terms.T if transpose else terms, None]
+    return [(terms.T if transpose else terms).astype(weights.aval.dtype), None]

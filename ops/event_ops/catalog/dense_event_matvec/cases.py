@@ -6,6 +6,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.halves import stored_as
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -43,6 +44,17 @@ CASES = (
     Case("threads-transposed", _random((300, 250), 0.7, True), tolerance=200, note="sums of 200 terms"),
     Case("threads", _random((300, 250), 0.7, False), tolerance=200, note="sums of 175 terms"),
     *(
+        Case(
+            f"{half}{'-transposed' * transpose}",
+            stored_as(half, WEIGHTS, _random((17, 23), 0.4, transpose)),
+            tolerance=20,
+        )
+        for half, transpose in (("float16", False), ("bfloat16", False), ("bfloat16", True))
+    ),
+    Case(
+        "bfloat16-few", stored_as("bfloat16", WEIGHTS, _random((9, 60), 0.06, False, "float")), tolerance=20
+    ),
+    *(
         benchmark(
             f"{size}-{rate:.0%}{'-transposed' * transpose}",
             _random((size, size), rate, transpose),
@@ -57,7 +69,7 @@ _W = np.ones((2, 3), np.float32)
 _wrong = changes_to({"weights": _W, "events": np.ones(3, bool)})
 
 MISTAKES = (
-    Mistake("half", _wrong(weights=_W.astype(np.float16)), TypeError, "weights has dtype float16"),
+    Mistake("integer", _wrong(weights=_W.astype(np.int32)), TypeError, "weights has dtype int32"),
     Mistake("integer-events", _wrong(events=np.ones(3, np.int32)), TypeError, "events has dtype int32"),
     Mistake("mixed", _wrong(events=np.ones(3, np.float16)), TypeError, "events has dtype float16"),
     Mistake("flat", _wrong(weights=_W[0]), ValueError, "weights has 1 dimensions"),

@@ -121,8 +121,6 @@ def in_fixed_order(outs: Any, transpose: bool) -> Callable[..., Any]:
 
 def build(*, outs: Any, transpose: bool, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation."""
-    if deterministic:
-        return in_fixed_order(outs, transpose)
 
     def gather(weights: Any, events: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
@@ -135,4 +133,6 @@ def build(*, outs: Any, transpose: bool, deterministic: bool = False, **_: Any) 
         blocks = blocks_of(events.size, SCATTER_TILE) * blocks_of(y.size, across)
         scatter_rows[blocks, (across, BLOCK // across), stream](weights, events, y)
 
-    return numba_cuda_callable(scatter if transpose else gather, outs)
+    run = numba_cuda_callable(scatter if transpose else gather, outs)
+    product = in_fixed_order(outs, transpose) if deterministic else run
+    return lambda weights, events: product(weights.astype(outs.dtype), events)

@@ -10,8 +10,8 @@ from jax.interpreters import ad
 from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
-from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_rank, check_same_dtype
-from event_ops.checks.csr import check_operand
+from event_ops.checks.arrays import FLOAT_WEIGHTS, as_array, check_dtype, check_rank, summed_in
+from event_ops.checks.csr import check_events, check_operand
 from event_ops.rules.linear_inputs import tangent_in
 from event_ops.rules.products import fold_into
 from ffi_bridge import XLACustomKernel
@@ -34,29 +34,27 @@ def dense_event_matvec(
     what a cotangent of NaN does is as in `csr_event_matvec`.
 
     Args:
-        weights: (rows, columns); float32 or float64.
-        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of weights.
+        weights: (rows, columns); float32, float64, float16 or bfloat16.
+        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of y.
         transpose: multiply with W.T.
         deterministic: the same bits at every call, also on a GPU: all weights are looked at there.
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (rows,), or (columns,) with transpose=True; dtype of weights; the sum's order is open unless
-            deterministic.
+        y: (rows,), or (columns,) with transpose=True; dtype of weights, or float32 if that has 16 bits;
+            the sum's order is open unless deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or float events of another dtype than weights.
+        TypeError: a dtype that is not taken, or float events of another dtype than y.
         ValueError: weights is not 2-d, or events does not fit it.
     """
     weights, events = as_array(weights), as_array(events)
-    check_dtype("weights", weights, FLOATS)
+    check_dtype("weights", weights, FLOAT_WEIGHTS)
     check_rank("weights", weights, 2, "(rows, columns)")
-    check_dtype("events", events, ("bool", *FLOATS))
-    if events.dtype != bool:
-        check_same_dtype("events", events, "weights", weights)
+    check_events("events", events, weights)
     rows, columns = weights.shape
     check_operand("events", events, (rows, columns), transpose)
-    outs = jax.ShapeDtypeStruct((columns if transpose else rows,), weights.dtype)
+    outs = jax.ShapeDtypeStruct((columns if transpose else rows,), summed_in(weights))
     static = {"transpose": bool(transpose), "deterministic": bool(deterministic)}
     return kernel(weights, events, outs=outs, backend=backend, **static)
 
@@ -75,6 +73,6 @@ def _transpose(ct: Any, weights: Any, events: Any, *, outs: Any, transpose: bool
         return [None, kernel(weights, ct, outs=back, transpose=not transpose, **params)]
     along, across = (events[:, None], ct[None, :]) if transpose else (events[None, :], ct[:, None])
     if events.dtype == bool:
-        return [jnp.where(along, across, 0), None]
+        return [jnp.where(along, across, 0).astype(weights.aval.dtype), None]
     # Nothing is hidden where an event is 0: there, too, this product has a derivative in the event.
-    return [along * across, None]
+    return [(along * across).astype(weights.aval.dtype), None]

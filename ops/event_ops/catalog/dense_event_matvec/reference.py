@@ -10,11 +10,11 @@ import jax
 from event_ops.parts.reference.entries import event_terms
 
 
-def build(*, transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """Return `dense_event_matvec` for one orientation."""
 
     def product(weights: jax.Array, events: jax.Array) -> jax.Array:
         along = events[:, None] if transpose else events[None, :]
-        return event_terms(weights, along).sum(axis=0 if transpose else 1)
+        return event_terms(weights.astype(outs.dtype), along).sum(axis=0 if transpose else 1)
 
     return product

@@ -31,4 +31,5 @@ def along_columns(weights: Array2d, events: Array, y: Array):
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation."""
-    return warp_kernel(along_columns if transpose else along_rows, outs)
+    product = warp_kernel(along_columns if transpose else along_rows, outs)
+    return lambda weights, events: product(weights.astype(outs.dtype), events)

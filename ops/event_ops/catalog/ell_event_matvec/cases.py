@@ -6,6 +6,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.halves import stored_as
 from event_ops.cases.matrices import ELL_2_4
 
 DTYPES = ("float32", "float64")
@@ -63,6 +64,9 @@ CASES = (
     ),
     Case("poisoned", _poisoned(False), tolerance=5, note="inactive: exactly 0 whatever the weight"),
     Case("poisoned-transposed", _poisoned(True), tolerance=5),
+    Case("float16", stored_as("float16", DATA, _random((17, 23), 7, True)), tolerance=20),
+    Case("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 7, False, "float")), tolerance=20),
+    Case("bfloat16-one", stored_as("bfloat16", DATA, _random((17, 23), 7, True, "bool", True)), tolerance=20),
     *(
         benchmark(
             f"{size}-{per_row}-{rate:.2%}",

@@ -33,4 +33,4 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         deliver(data, indices.ravel(), np.int64(indices.shape[1]), rows, events, y, stream, ell_row)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
-    return lambda data, indices, events: product(data.reshape(-1), indices, events)
+    return lambda data, indices, events: product(data.reshape(-1).astype(outs.dtype), indices, events)

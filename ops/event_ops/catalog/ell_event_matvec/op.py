@@ -7,7 +7,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOATS, as_array
+from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, summed_in
 from event_ops.checks.csr import check_events, check_operand, event_weights, matrix_shape
 from event_ops.checks.ell import check_ell
 from event_ops.checks.values import contract
@@ -38,9 +38,10 @@ def ell_event_matvec(
     ones too; what a cotangent of NaN does is as in `csr_event_matvec`.
 
     Args:
-        data: (rows, per_row), the weights; float32 or float64. Or one weight for all: 0-d, (1,) or a number.
+        data: (rows, per_row), the weights; float32, float64, float16 or bfloat16. Or one weight for
+            all: 0-d, (1,) or a number.
         indices: (rows, per_row), the column of each weight; int32, int64 or unsigned.
-        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of data.
+        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of y.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
         deterministic: the same bits at every call, also on a GPU: a transposed product then costs a sort of
@@ -48,20 +49,20 @@ def ell_event_matvec(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open unless
-            deterministic.
+        y: (rows,), or (columns,) with transpose=True; dtype of data, or float32 if that has 16 bits;
+            the sum's order is open unless deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or float events of another dtype than data.
+        TypeError: a dtype that is not taken, or float events of another dtype than y.
         ValueError: a shape that does not fit `shape`.
     """
     indices, events = map(as_array, (indices, events))
     data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
     shape = matrix_shape(shape)
-    check_ell(data, indices, shape, FLOATS)
+    check_ell(data, indices, shape, FLOAT_WEIGHTS)
     check_operand("events", events, shape, transpose)
     check_events("events", events, data)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), summed_in(data))
     static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
     return kernel(data, indices, events, outs=outs, backend=backend, **static)
 

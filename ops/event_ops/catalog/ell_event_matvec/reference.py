@@ -27,7 +27,7 @@ def event_matvec_transposed(
     return sums_at(terms.reshape(-1), indices.reshape(-1), shape[1])
 
 
-def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """Return `ell_event_matvec` for one orientation."""
     product = event_matvec_transposed if transpose else event_matvec
-    return lambda data, indices, events: product(data, indices, events, shape=shape)
+    return lambda data, indices, events: product(data.astype(outs.dtype), indices, events, shape=shape)

@@ -45,7 +45,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
     scatter = sums_of(scatter_rows, outs, shape[0])
 
     def call(data: Any, indices: Any, events: Any) -> Any:
-        weights = data if data.ndim else data.reshape(1, 1)
+        weights = (data if data.ndim else data.reshape(1, 1)).astype(outs.dtype)
         if not transpose:
             return gather(weights, indices, events)
         return scatter(weights, indices, events)

@@ -6,6 +6,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.halves import stored_as
 from event_ops.cases.matrices import ELL_2_4
 
 DTYPES = ("float32", "float64")
@@ -45,6 +46,8 @@ CASES = (
     Case("padding-transposed", _not_a_number(True), tolerance=5),
     Case("no-entries", _random((5, 4), 0, False), differentiable=(DATA, V)),
     Case("no-columns", _random((4, 0), 3, False), differentiable=(DATA, V)),
+    Case("float16", stored_as("float16", DATA, _random((17, 23), 7, True, 0.2)), tolerance=20),
+    Case("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 7, False, 0.2)), tolerance=20),
     *(
         benchmark(
             f"{size}-{per_row}{'-transposed' * transpose}",
@@ -59,7 +62,12 @@ CASES = (
 _wrong = changes_to(ELL_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
 
 MISTAKES = (
-    Mistake("half", _wrong(data=np.ones((2, 3), np.float16)), TypeError, "float16.*32 or 64 bits"),
+    Mistake(
+        "half",
+        _wrong(data=np.ones((2, 3), np.float16), v=np.ones(4, np.float16)),
+        TypeError,
+        "v has dtype float16; expected float32.*cast",
+    ),
     Mistake("float-indices", _wrong(indices=np.zeros((2, 3), "f")), TypeError, "indices has dtype"),
     Mistake("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
     Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),

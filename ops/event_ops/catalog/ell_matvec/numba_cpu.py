@@ -10,6 +10,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.access import at
 from event_ops.parts.numba_cpu.ell import gather_rows_with
 from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
@@ -35,7 +36,7 @@ def scatter_rows(data: Any, indices: Any, v: Any, y: Any, low: int, high: int) -
         for k in range(start, end):
             j = np.uintp(targets[k])
             if j < columns:
-                y[j] += values[k] * value
+                y[j] += at(values, k) * value
 
 
 @njit

@@ -34,4 +34,5 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
         kernel = scatter_rows_with(lanes, ell_row, own, y.dtype)
         kernel[blocks_of(rows * lanes), BLOCK, stream](data.ravel(), indices.ravel(), per_row, v, y)
 
-    return adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
+    product = adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
+    return lambda data, indices, v: product(data.astype(outs.dtype), indices, v)

@@ -7,7 +7,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import NUMBERS, as_array, check_rank, check_same_dtype
+from event_ops.checks.arrays import WEIGHTS, as_array, check_factor_dtype, check_rank, summed_in
 from event_ops.checks.csr import check_operand, matrix_shape
 from event_ops.checks.ell import check_ell
 from event_ops.checks.values import contract
@@ -35,9 +35,10 @@ def ell_matvec(
     v.
 
     Args:
-        data: (rows, per_row), the weights; any real or complex dtype of 32 or 64 bits, any integer.
+        data: (rows, per_row), the weights; any real or complex dtype of 32 or 64 bits, any integer;
+            float16 or bfloat16.
         indices: (rows, per_row), the column of each weight; int32, int64 or unsigned.
-        v: (columns,), or (rows,) with transpose=True; dtype of data.
+        v: (columns,), or (rows,) with transpose=True; dtype of data, or float32 if that has 16 bits.
         shape: (rows, columns) of A, static; not of the transpose.
         transpose: multiply with A.T.
         deterministic: the same bits at every call, also on a GPU: a transposed product costs a sort of the
@@ -45,11 +46,11 @@ def ell_matvec(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (rows,), or (columns,) with transpose=True; dtype of data; the sum's order is open unless
+        y: (rows,), or (columns,) with transpose=True; dtype of v; the sum's order is open unless
             deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or data and v of different ones.
+        TypeError: a dtype that is not taken, or data and v of ones that do not fit.
         ValueError: a shape that does not fit `shape`.
 
     Source: the ELLPACK-ITPACK storage format.
@@ -57,10 +58,10 @@ def ell_matvec(
     data, indices, v = map(as_array, (data, indices, v))
     shape = matrix_shape(shape)
     check_rank("data", data, 2, "(rows, entries per row)")
-    check_ell(data, indices, shape, NUMBERS)
+    check_ell(data, indices, shape, WEIGHTS)
     check_operand("v", v, shape, transpose)
-    check_same_dtype("v", v, "data", data)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), data.dtype)
+    check_factor_dtype("v", v, "data", data)
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), summed_in(data))
     static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
     return kernel(data, indices, v, outs=outs, backend=backend, **static)
 

@@ -24,7 +24,7 @@ def matvec_transposed(
     return sums_at((data * v[:, None]).reshape(-1), indices.reshape(-1), shape[1])
 
 
-def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
     """Return `ell_matvec` for one orientation."""
     product = matvec_transposed if transpose else matvec
-    return lambda data, indices, v: product(data, indices, v, shape=shape)
+    return lambda data, indices, v: product(data.astype(outs.dtype), indices, v, shape=shape)

@@ -32,6 +32,5 @@ def scatter_rows(data: Array2d, indices: Array2d, v: Array, y: Array):
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation."""
-    if not transpose:
-        return warp_kernel(gather_rows, outs)
-    return sums_of(scatter_rows, outs, shape[0])
+    product = sums_of(scatter_rows, outs, shape[0]) if transpose else warp_kernel(gather_rows, outs)
+    return lambda data, indices, v: product(data.astype(outs.dtype), indices, v)

@@ -14,11 +14,18 @@ from numba import types
 from numba.extending import overload
 
 from event_ops.parts.numba_cpu.jit import njit
+from ffi_bridge.numba_cpu.halves import HALVES, Half
+from ffi_bridge.numba_cpu.internals import as_dtype
+
+
+def widened(value: Any) -> Any:
+    """Return a float of 16 bits, in which Numba does not compute, as float32; any other value as it is."""
+    return np.float32(value) if value.dtype in HALVES else value
 
 
 def hoist(values: Any) -> Any:
     """Return the value of a 0-d array, or the array itself; call it in front of the loop."""
-    return values[()] if not isinstance(values, tuple) and np.ndim(values) == 0 else values
+    return widened(values[()]) if not isinstance(values, tuple) and np.ndim(values) == 0 else values
 
 
 def at(hoisted: Any, i: Any) -> Any:
@@ -26,8 +33,8 @@ def at(hoisted: Any, i: Any) -> Any:
     if isinstance(hoisted, tuple):
         weights, permutation = hoisted
         place = np.uintp(permutation[i])
-        return weights[place] if place < np.uintp(weights.size) else weights.dtype.type(0)
-    return hoisted[i] if np.ndim(hoisted) else hoisted
+        return widened(weights[place] if place < np.uintp(weights.size) else weights.dtype.type(0))
+    return widened(hoisted[i]) if np.ndim(hoisted) else hoisted
 
 
 def weighted(weight: Any, event: Any) -> Any:
@@ -35,24 +42,31 @@ def weighted(weight: Any, event: Any) -> Any:
     return weight * event if event else type(weight)(0)
 
 
+@overload(widened, strict=False)
+def _widened(value: Any) -> Any:
+    return (lambda value: np.float32(value)) if isinstance(value, Half) else (lambda value: value)
+
+
 @overload(hoist, strict=False)
 def _hoist(values: Any) -> Any:
     # Inside prange Numba has already turned a 0-d array into its value.
-    if isinstance(values, types.Array) and values.ndim == 0:
-        return lambda values: values[()]
-    return lambda values: values
+    if isinstance(values, types.Array):
+        return (lambda values: values) if values.ndim else (lambda values: widened(values[()]))
+    return lambda values: widened(values)
 
 
 @overload(at, strict=False)
 def _at(hoisted: Any, i: Any) -> Any:
     if isinstance(hoisted, types.Array):
-        return lambda hoisted, i: hoisted[i]
+        return lambda hoisted, i: widened(hoisted[i])
     if isinstance(hoisted, types.BaseTuple):
+        kind = hoisted[0].dtype
+        zero = np.float32(0) if isinstance(kind, Half) else as_dtype(kind).type(0)
 
         def weight_at(hoisted: Any, i: Any) -> Any:
             weights, permutation = hoisted
             place = np.uintp(permutation[i])
-            return weights[place] if place < np.uintp(weights.size) else weights.dtype.type(0)
+            return widened(weights[place]) if place < np.uintp(weights.size) else zero
 
         return weight_at
     return lambda hoisted, i: hoisted

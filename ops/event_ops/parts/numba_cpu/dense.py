@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from event_ops.parts.numba_cpu.access import weighted
+from event_ops.parts.numba_cpu.access import at, weighted
 from event_ops.parts.numba_cpu.events import active_value
 from event_ops.parts.numba_cpu.jit import REORDER, njit
 
@@ -41,7 +41,8 @@ def add_four_rows(weights: Any, events: Any, ids: Any, y: Any, low: Any, high: A
     e2, e3 = active_value(events, i2), active_value(events, i3)
     w0, w1, w2, w3 = weights[i0], weights[i1], weights[i2], weights[i3]
     for j in range(low, high):
-        y[j] += (weighted(w0[j], e0) + weighted(w1[j], e1)) + (weighted(w2[j], e2) + weighted(w3[j], e3))
+        one, other = weighted(at(w0, j), e0), weighted(at(w2, j), e2)
+        y[j] += (one + weighted(at(w1, j), e1)) + (other + weighted(at(w3, j), e3))
 
 
 @njit(fastmath=REORDER)
@@ -58,7 +59,7 @@ def add_dense_rows(weights: Any, events: Any, ids: Any, y: Any, low: int, high: 
             i = np.uintp(ids[position])
             row, event = weights[i], active_value(events, i)
             for j in range(start, end):
-                y[j] += weighted(row[j], event)
+                y[j] += weighted(at(row, j), event)
 
 
 @njit(fastmath=REORDER)
@@ -68,7 +69,7 @@ def pick_columns(weights: Any, values: Any, ids: Any, y: Any, low: Any, high: An
         row, total = weights[i], y.dtype.type(0)
         for position in range(np.uintp(ids.size)):
             j = np.uintp(ids[position])
-            total += row[j] * values[j]
+            total += at(row, j) * values[j]
         y[i] = total
 
 
@@ -80,10 +81,10 @@ def dot_four_rows(weights: Any, values: Any, y: Any, i: Any) -> None:
     t0 = t1 = t2 = t3 = y.dtype.type(0)
     for j in range(np.uintp(values.size)):
         value = values[j]
-        t0 += weighted(w0[j], value)
-        t1 += weighted(w1[j], value)
-        t2 += weighted(w2[j], value)
-        t3 += weighted(w3[j], value)
+        t0 += weighted(at(w0, j), value)
+        t1 += weighted(at(w1, j), value)
+        t2 += weighted(at(w2, j), value)
+        t3 += weighted(at(w3, j), value)
     y[i], y[i1], y[i2], y[i3] = t0, t1, t2, t3
 
 
@@ -98,7 +99,7 @@ def dot_rows(weights: Any, values: Any, ids: Any, y: Any, low: int, high: int) -
     for i in range(start, fours, ROWS):
         dot_four_rows(weights, values, y, i)
     for i in range(fours, end):
-        total = y.dtype.type(0)
+        row, total = weights[i], y.dtype.type(0)
         for j in range(np.uintp(values.size)):
-            total += weighted(weights[i, j], values[j])
+            total += weighted(at(row, j), values[j])
         y[i] = total

@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from event_ops.parts.numba_cpu.access import at, weighted
+from event_ops.parts.numba_cpu.access import at, hoist, weighted
 from event_ops.parts.numba_cpu.gather import Function, row_sum_with
 from event_ops.parts.numba_cpu.jit import REORDER, njit
 from event_ops.parts.numba_cpu.prefetch import (
@@ -24,16 +24,14 @@ from event_ops.parts.numba_cpu.prefetch import (
 
 def flat(data: Any) -> Any:
     """Return the weights in one row, or the single weight: what `at` reads."""
-    return data.reshape(-1) if np.ndim(data) else data[()]
+    return data.reshape(-1) if np.ndim(data) else hoist(data)
 
 
 @overload(flat, strict=False)
 def _flat(data: Any) -> Any:
-    if not isinstance(data, types.Array):  # inside prange Numba has turned a 0-d array into its value
-        return lambda data: data
-    if data.ndim == 0:
-        return lambda data: data[()]
-    return lambda data: data.reshape(-1)
+    if isinstance(data, types.Array) and data.ndim:
+        return lambda data: data.reshape(-1)
+    return lambda data: hoist(data)
 
 
 @njit(fastmath=REORDER)

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks.arrays import FLOATS, check_rank, check_same_dtype, check_shape
+from event_ops.checks.arrays import FLOATS, check_factor_dtype, check_rank, check_shape
 from event_ops.checks.csr import check_encoded
 from event_ops.checks.ring_buffer import check_slot, slot_index
 from event_ops.parts.reference.entries import one_each
@@ -32,7 +32,7 @@ def check_history(history: jax.Array, data: jax.Array, rows: int, slot: jax.Arra
         why = f"slots, and the {what} of {rows} neurons"
         check_shape("history", history, (history.shape[0], width), why=why)
     if history.dtype in FLOATS:
-        check_same_dtype("history", history, "data", data)
+        check_factor_dtype("history", history, "data", data)
 
 
 def lagged(history: jax.Array, slot: jax.Array, rows: int, dtype: Any) -> jax.Array:
