@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
-from event_ops.checks.arrays import NUMBERS, as_array, check_rank, check_shape, is_known
+from event_ops.checks.arrays import WEIGHTS, as_array, check_rank, check_shape, is_known, summed_in
 from event_ops.checks.csr import (
     KEEP,
     MEND,
@@ -59,7 +59,7 @@ def checked(parts: Parts, validate: bool) -> Parts:
     """Return the parts as arrays; raise unless they can be a matrix, with `validate` also by their values."""
     indices, indptr = as_array(parts.indices, "indices"), as_array(parts.indptr, "indptr")
     data, shape = event_weights(as_array(parts.data, "data"), indices, float), matrix_shape(parts.shape)
-    check_csr(data, indices, indptr, shape, NUMBERS)
+    check_csr(data, indices, indptr, shape, WEIGHTS)
     if validate:
         check_indptr(indptr, indices.shape[0], KEEP)
         check_in_range("indices", indices, shape[1], "columns", KEEP)
@@ -134,7 +134,8 @@ def parts_of_scipy(matrix: Any) -> Parts:
 
 def scipy_of(A: Any) -> Any:
     """Return a `scipy.sparse.csr_array`; raise ValueError if SciPy would read out of bounds."""
-    parts = spanned(_parts_of_csr(A))
+    data, *structure = spanned(_parts_of_csr(A))
+    parts = Parts(data.astype(summed_in(data)), *structure)  # SciPy has no floats of 16 bits
     data, indices, indptr = map(np.asarray, parts[:3])
     check_indptr(indptr, indices.size, MEND)
     check_in_range("indices", indices, parts.shape[1], "columns", MEND)

@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
 from event_ops.catalog.csr_todense.op import csr_todense
-from event_ops.checks.arrays import NUMBERS
+from event_ops.checks.arrays import WEIGHTS
 from event_ops.checks.csr import check_csr, checkify_copy, checkify_structure
 from event_ops.sparse import (
     arithmetic,
@@ -39,16 +39,17 @@ class CSR(Matrix):
 
     A pytree: data, indices and indptr are leaves, the shape is static; so it can be an argument or a result
     of any transformed function. `A @ v`, `v @ A`, `A @ B`, `B @ A` are products, of more than two axes as in
-    jnp.matmul; dtypes are promoted as in JAX. `A @ Events(x)` and `Events(x) @ A` cost what the active
-    elements of x cost; bools without `Events` are numbers, 0 and 1. A number or an array that broadcasts to
-    the matrix multiplies or divides its weights. Matrices add, subtract and multiply: `A + B`, `A @ B`.
+    jnp.matmul; dtypes are promoted as in JAX, and products of 16 bits summed in float32. `A @ Events(x)` and
+    `Events(x) @ A` cost what the active elements of x cost; bools without `Events` are numbers, 0 and 1. A
+    number or an array that broadcasts to the matrix multiplies or divides its weights. Matrices add, subtract
+    and multiply: `A + B`, `A @ B`.
 
     Gradients: `jax.grad(lambda w: loss(A.with_data(w)))(A.data)`. With respect to a whole matrix,
     `jax.grad(loss, allow_int=True)(A).data`: jax.grad asks for allow_int, as the structure is integers.
 
     Args:
-        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits (integers: also 8, 16).
-            Or one weight for all entries: 0-d, (1,) or a number.
+        data: (nse,), the weights; any real, complex or integer dtype of 32 or 64 bits; float16, bfloat16 or
+            an integer of 8 or 16 bits. Or one weight for all entries: 0-d, (1,) or a number.
             Or all of the matrix, without indices and indptr: (data, indices, indptr) or (data, (row, col)),
             each with `shape`; or a sparse matrix of SciPy, a BCSR, BCOO or CSR; or a dense matrix.
         indices: (nse,), the column of each weight; int32, int64 or unsigned; unsorted, duplicates add up.
@@ -88,7 +89,7 @@ class CSR(Matrix):
         return self.data, self.indices, self.indptr
 
     def _check(self, data: jax.Array) -> None:
-        check_csr(data, self.indices, self.indptr, self.stored_shape, NUMBERS)
+        check_csr(data, self.indices, self.indptr, self.stored_shape, WEIGHTS)
 
     def _product(self, data: jax.Array, x: jax.Array) -> jax.Array:
         product = csr_matvec if x.ndim == 1 else csr_matmat

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import NUMBERS, as_array
+from event_ops.checks.arrays import WEIGHTS, as_array
 from event_ops.checks.csr import KEEP, checkify_copy, event_weights, matrix_shape
 from event_ops.checks.ell import check_columns, check_ell, checkify_columns
 from event_ops.parts.reference.entries import ell_as_csr
@@ -32,8 +32,8 @@ class ELL(Matrix):
     gradients, arithmetic, a plan, STDP.
 
     Args:
-        data: (rows, per_row), the weights; any real, complex or integer dtype of 32 or 64 bits (integers:
-            also 8, 16). Or one weight for all entries: 0-d, (1,) or a number.
+        data: (rows, per_row), the weights; any real, complex or integer dtype of 32 or 64 bits; float16,
+            bfloat16 or an integer of 8 or 16 bits. Or one weight for all entries: 0-d, (1,) or a number.
         indices: (rows, per_row), the column of each weight; int32, int64 or unsigned; unsorted, duplicates
             add up. -1, `columns` or the largest integer is padding, and contributes nothing.
         shape: (rows, columns), static.
@@ -60,7 +60,7 @@ class ELL(Matrix):
     ) -> None:
         indices, shape = as_array(indices, "indices"), matrix_shape(shape)
         weights = event_weights(as_array(data, "data"), indices, float)
-        check_ell(weights, indices, shape, NUMBERS)
+        check_ell(weights, indices, shape, WEIGHTS)
         if validate:
             check_columns(indices, shape, KEEP)
         vars(self).update(data=weights, indices=indices, by_column=None)
@@ -73,7 +73,7 @@ class ELL(Matrix):
         return ell_as_csr(self.data, self.indices)
 
     def _check(self, data: jax.Array) -> None:
-        check_ell(data, self.indices, self.stored_shape, NUMBERS)
+        check_ell(data, self.indices, self.stored_shape, WEIGHTS)
 
     def _product(self, data: jax.Array, x: jax.Array) -> jax.Array:
         weights = jnp.broadcast_to(data, self.indices.shape)  # no operator of ELLPACK takes one for all

@@ -124,7 +124,7 @@ class Matrix:
     toarray = todense
 
     def to_scipy(self) -> Any:
-        """Return a `scipy.sparse.csr_array`."""
+        """Return a `scipy.sparse.csr_array`; floats of 16 bits, which SciPy lacks, become float32."""
         return convert.scipy_of(self)
 
     def to_bcsr(self) -> Any:

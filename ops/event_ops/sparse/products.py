@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import FLOATS, as_array
+from event_ops.checks.arrays import FLOATS, HALVES, as_array, summed_in
 from event_ops.sparse.arithmetic import is_sparse
 from event_ops.sparse.events import Events
 from event_ops.sparse.plan import planned_event_product
@@ -34,16 +34,21 @@ def _product(A: Any, x: Any) -> jax.Array:
 
 
 def _array_product(A: Any, x: jax.Array) -> jax.Array:
-    return A._product(*promoted(A.data, x))
+    if A.dtype not in HALVES:
+        return A._product(*promoted(A.data, x))
+    dtype = promoted_dtype(A.data, x)
+    if dtype in (*HALVES, "float32"):  # no copy of the weights
+        return A._product(A.data, x.astype(jnp.float32)).astype(dtype)
+    return A._product(A.data.astype(dtype), x.astype(dtype))
 
 
 def _events_product(A: Any, events: Events) -> jax.Array:
     if events.values.ndim == 2 and events.encoding != "flags":
         return _encoded_product(A, events.values, events.encoding)
     kind = events.values.dtype
-    if kind != A.dtype and kind in FLOATS and not jnp.iscomplexobj(A.data):
-        _, values = promoted(A.data, events.values)
-        return _events_product(A.astype(values.dtype), Events(values))
+    if kind != summed_in(A.data) and kind in FLOATS and not jnp.iscomplexobj(A.data):
+        dtype = promoted_dtype(A.data, events.values)
+        return _events_product(A.astype(dtype), Events(events.values.astype(dtype)))
     plan = A.by_column
     if plan is None or A.transposed or (plan.weights is None and A.data.ndim):
         return A._event_product(events)
@@ -97,13 +102,18 @@ def promoted(data: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return weights and operand in the dtype to which JAX promotes both."""
     if data.dtype == x.dtype:
         return data, x
+    dtype = promoted_dtype(data, x)
+    return data.astype(dtype), x.astype(dtype)
+
+
+def promoted_dtype(data: jax.Array, x: jax.Array) -> Any:
+    """Return the dtype to which JAX promotes weights and operand; raise ValueError where it does not."""
     try:
-        dtype = jnp.result_type(data, x)
+        return jnp.result_type(data, x)
     except ValueError as error:
         if x.dtype == bool:
             error.add_note("A @ Events(x) takes bools as they are: the product over those that are True.")
         raise
-    return data.astype(dtype), x.astype(dtype)
 
 
 def _turned(x: Any) -> Any:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.catalog.segment_sum.op import segment_sum
+from event_ops.checks.arrays import summed_in
 from event_ops.checks.values import check_room
 from event_ops.parts.reference.entries import inside, rows_of, values_at
 from event_ops.sparse.coordinates import (
@@ -79,12 +80,12 @@ def _added_up(A: Any, B: Any) -> Any:
     pairs, keys = _known_pairs(A, B)
     row, column = np.divmod(keys, max(shape[1], 1))
     a, b = promoted(A.repeated_data(), B.repeated_data())
+    wide = summed_in(a)
     of_a, of_b = constant(pairs.of_a, A.nse), constant(pairs.of_b, B.nse)
     places = constant(pairs.element, keys.size)
-    data = segment_sum(
-        values_at(a, of_a) * values_at(b, of_b), places, num_segments=keys.size, indices_are_sorted=True
-    )
-    return of_sorted(type(A), data, row, column, shape)
+    terms = values_at(a, of_a).astype(wide) * values_at(b, of_b).astype(wide)
+    sums = segment_sum(terms, places, num_segments=keys.size, indices_are_sorted=True)
+    return of_sorted(type(A), sums.astype(a.dtype), row, column, shape)
 
 
 def _known_pairs(A: Any, B: Any) -> tuple[_Pairs, Any]:
