@@ -17,6 +17,7 @@ from event_ops.catalog.csr_scale_rows.op import csr_scale_rows
 from event_ops.catalog.dense_event_matmat.op import dense_event_matmat
 from event_ops.catalog.dense_event_matvec.op import dense_event_matvec
 from event_ops.catalog.ell_event_matvec.op import ell_event_matvec
+from event_ops.checks.arrays import HALVES, summed_in
 from event_ops.parts.reference.entries import values_at
 
 Call = Callable[..., tuple[jax.Array, ...]]
@@ -24,13 +25,13 @@ _LARGEST: Final = np.iinfo(np.int32).max
 
 
 def events_of(x: jax.Array, weighted: bool, dtype: Any) -> jax.Array:
-    """Return events as the catalog takes them: flags, or numbers in the dtype of the weights if `weighted`.
+    """Return events as the catalog takes them: flags, or if `weighted` numbers that weights of `dtype` meet.
 
     To BrainEvent any number but 0 is one event, unless its value counts.
     """
     if x.dtype == bool:
         return x
-    return x.astype(dtype) if weighted else x != 0
+    return x.astype(jnp.float32 if dtype in HALVES else dtype) if weighted else x != 0
 
 
 def event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
@@ -67,7 +68,7 @@ def number_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
 
     def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Call:
         def call(weights: Any, indices: Any, indptr: Any, x: Any, *tiles: Any) -> tuple[jax.Array, ...]:
-            x = x.astype(weights.dtype)
+            x = x.astype(summed_in(weights))
             return (product(weights, indices, indptr, x, shape=shape, transpose=transpose),)
 
         return call
@@ -147,7 +148,7 @@ def tiled_number_matmat(*, shape: tuple[int, int], transpose: bool, **_: Any) ->
     """Build the product of a matrix of numbers, a row for each trial, with a TCSR."""
 
     def call(weights: Any, indices: Any, indptr: Any, X: Any, *tiles: Any) -> tuple[jax.Array, ...]:
-        by_neuron = X.astype(weights.dtype).T
+        by_neuron = X.astype(summed_in(weights)).T
         return (csr_matmat(weights, indices, indptr, by_neuron, shape=shape, transpose=transpose).T,)
 
     return call

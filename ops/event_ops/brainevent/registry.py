@@ -9,13 +9,14 @@ from typing import Any, Final
 
 import brainevent  # pyright: ignore[reportMissingImports] # absent from Python 3.11
 
+from event_ops.brainevent.products import Call
 from event_ops.brainevent.served import Served
+from event_ops.checks.arrays import HALVES
 from ffi_bridge.errors import UntestedVersionWarning
 
 BACKEND: Final = "event_ops"
 PLATFORMS: Final = ("cpu", "gpu")
 TESTED: Final = ((0, 2), (0, 3))  # the first and the last release whose primitives take what ours do
-DTYPES: Final = ("float32", "float64")
 VERSION: Final[str] = brainevent.__version__
 
 
@@ -60,13 +61,21 @@ def _generator(primitive: Any, served: Served, theirs: str) -> Callable[..., Cal
     """Return BrainEvent's generator of kernels: ours, or a call of theirs where it is not served."""
 
     def generate(**params: Any) -> Callable[..., Any]:
-        call = served.build(**params) if _is_taken(params) else None
-        return call or (lambda *arrays: primitive(*arrays, backend=theirs, **params))
+        weights = params.get("weight_info", params.get("w_info"))
+        dtype = None if weights is None else weights.dtype  # None: of events alone
+        call = served.build(**params) if dtype is None or dtype in served.dtypes else None
+        if call is None:
+            return lambda *arrays: primitive(*arrays, backend=theirs, **params)
+        return _rounded(call, dtype) if dtype in HALVES else call
 
     return generate
 
 
-def _is_taken(params: Mapping[str, Any]) -> bool:
-    """Return whether the weights have a dtype of the catalog; events alone have none."""
-    weights = params.get("weight_info", params.get("w_info"))
-    return weights is None or weights.dtype in DTYPES
+def _rounded(call: Call, dtype: Any) -> Call:
+    """Return the call with its first result, sums in float32, in the dtype of the weights."""
+
+    def rounded(*arrays: Any) -> tuple[Any, ...]:
+        y, *others = call(*arrays)
+        return y.astype(dtype), *others
+
+    return rounded

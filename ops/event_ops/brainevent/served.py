@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from event_ops.brainevent import products, updates
+from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS
 
 
 @dataclass(frozen=True)
 class Served:
     """An operator of the catalog, and the builder of calls to it; None for a call that stays BrainEvent's.
 
-    `stays`: which calls these are, besides those whose weights are neither float32 nor float64.
+    `stays`: which calls these are, besides those whose weights are of other dtypes than `dtypes`.
     """
 
     operator: str
     build: Callable[..., products.Call | None]
     stays: str = ""
+    dtypes: tuple[str, ...] = FLOAT_WEIGHTS
 
 
 SERVED: Final[Mapping[str, Served]] = {
@@ -32,16 +34,16 @@ SERVED: Final[Mapping[str, Served]] = {
     "csrmm": Served("csr_matmat", products.csrmm),
     "tcsr_csrmv": Served("csr_matvec", products.csrmv),
     "tcsr_csrmm": Served("csr_matmat", products.tiled_number_matmat),
-    "csrmv_dt2t": Served("csr_scale_rows", products.csrmv_dt2t),
+    "csrmv_dt2t": Served("csr_scale_rows", products.csrmv_dt2t, dtypes=FLOATS),
     "binary_densemv": Served("dense_event_matvec", products.binary_densemv),
     "binary_densemm": Served("dense_event_matmat", products.binary_densemm),
     "ell_binary_matvec": Served("ell_event_matvec", products.fixed_event_product),
     "binary_fcnmm": Served("csr_event_matmat", products.fixed_event_matmat, "2**31 entries or more"),
-    "binary_csr_plast": Served("stdp_on_pre", updates.csr_on_pre),
-    "csr2csc_on_post": Served("stdp_on_post", updates.csr_on_post),
-    "fcn_plasticity_row": Served("stdp_on_pre", updates.fixed_on_pre),
-    "csr_delay_deliver": Served("csr_event_deliver", updates.delay_deliver),
-    "csr_delay_deliver_layout": Served("csr_event_deliver", updates.delay_deliver),
+    "binary_csr_plast": Served("stdp_on_pre", updates.csr_on_pre, dtypes=FLOATS),
+    "csr2csc_on_post": Served("stdp_on_post", updates.csr_on_post, dtypes=FLOATS),
+    "fcn_plasticity_row": Served("stdp_on_pre", updates.fixed_on_pre, dtypes=FLOATS),
+    "csr_delay_deliver": Served("csr_event_deliver", updates.delay_deliver, dtypes=FLOATS),
+    "csr_delay_deliver_layout": Served("csr_event_deliver", updates.delay_deliver, dtypes=FLOATS),
     "binary_1d_array_index": Served("spike_compact", updates.ids_of_events),
 }
 
