@@ -30,7 +30,7 @@ FILES = [
 # What is about BrainEvent's other backends, and what is left out by name -> why.
 OTHERS = ("numba", "jax", "cuda", "cublas", "cusparse", "benchmark", "exported")
 LEFT_OUT = {
-    "float16": "weights in 16 bits stay with BrainEvent's Numba backend, which does not take them",
+    "float16": "delays in 16 bits stay with BrainEvent's Numba backend, which does not take them",
     "needs_no_nvcc": "reloads BrainEvent's modules, after which its registry has other primitives",
     "traced_out_of_range_delays": "a delay out of range contributes nothing here",
     "traced_delays_wrap": "a delay out of range contributes nothing here",

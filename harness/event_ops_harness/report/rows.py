@@ -11,6 +11,7 @@ from event_ops_harness.report.figures import between, positive
 
 REFERENCE: Final = "reference"  # the operator's definition in plain JAX, which XLA compiled
 GRADIENT: Final = "gradient of "  # how the names of groups begin that time value_and_grad over value
+STORED: Final = "weights of "  # of those that time widths of weights, which set ours beside ours
 _OURS_ON_GPU: Final = ("ours", "deterministic")
 
 
@@ -91,7 +92,7 @@ def groups(content: Mapping[str, Any]) -> list[Group]:
 
 def compared(groups: Iterable[Group]) -> list[Group]:
     """Return the groups that set members beside ours; a group of one compares nothing."""
-    return [g for g in groups if len(g.timings) > 1 and not g.name.startswith(GRADIENT)]
+    return [g for g in groups if len(g.timings) > 1 and not g.name.startswith((GRADIENT, STORED))]
 
 
 def gradients(groups: Iterable[Group]) -> list[Group]:

@@ -22,9 +22,9 @@ _before: Final[dict[tuple[str, str], str]] = {}  # (primitive, platform) -> its 
 def install(*, platforms: Sequence[str] = ("cpu",)) -> None:
     """Make the catalog the default backend of every primitive of BrainEvent that it serves.
 
-    A call whose weights are neither float32 nor float64 stays with the backend that was the default before,
-    as do the calls that `explain` names. Results are the same up to the order of sums; an index that is out
-    of range contributes nothing. Units, derivatives and batches are BrainEvent's, which are defined above
+    A call whose weights are integers or complex stays with the backend that was the default before, as do
+    plasticity and delays of 16 bits and the calls that `explain` names. Results are the same up to the order
+    of sums, which weights of 16 bits have in float32; an index out of range contributes nothing. Units, derivatives and batches are BrainEvent's, which are defined above
     its primitives. JAX forgets what it has compiled, so call this before the first step. With
     `EVENT_OPS_BRAINEVENT=0` in the environment it does nothing.
 

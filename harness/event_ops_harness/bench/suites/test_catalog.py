@@ -4,20 +4,22 @@ Times are per call from Python until the result is ready, or per step of a loop 
 says; rivals that have no such loop are called. Each group is an operator, a case and a dtype. The share is
 that of the bytes that must move, as the folder of the operator counts them, in what the STREAM triad moves in
 the same time, in this run, on arrays beyond the caches: above 1 where a case fits a cache. Gradients, of the
-largest case of each orientation, are called. Not measured: memory, first calls, other types than the first
-that an operator takes.
+largest case of each orientation, are called; so are products with weights of 16 bits beside float32. Not
+measured: memory, first calls, other types than the first that an operator takes.
 
 `--operators MODULE` takes those that MODULE.OPERATORS lists, and their cases that are tagged "benchmark".
 """
 
 import functools
 import importlib
+import inspect
 
 import jax
 import jax.numpy as jnp
 import pytest
 
 from event_ops.cases import BENCHMARK
+from event_ops.checks.arrays import HALVES
 from event_ops.discover import operators
 from event_ops_harness.bench import members
 from event_ops_harness.bench.rivals import rivals_of
@@ -25,6 +27,7 @@ from event_ops_harness.bench.steps import called, largest, named
 from event_ops_harness.results import installed
 
 GRADIENT = ("value_and_grad", "value")
+WIDTHS = ("float32", *HALVES)
 
 
 def pytest_generate_tests(metafunc):
@@ -32,9 +35,11 @@ def pytest_generate_tests(metafunc):
     if metafunc.function is test_operator:
         names = {op.name: [*members.backends_of(op), *rivals_of(op.name)] for op in chosen}
         asked = [(op, case, x) for op in chosen for case in op.tagged(BENCHMARK) for x in names[op.name]]
-    else:
+    elif metafunc.function is test_gradient:
         asked = [(op, case, x) for op in chosen for case in gradient_cases(op) for x in GRADIENT]
-    nothing = pytest.param("", "", "", marks=pytest.mark.skip("no operator says what it is linear in"))
+    else:
+        asked = [(op, case, x) for op in chosen for case in stored_cases(op) for x in WIDTHS]
+    nothing = pytest.param("", "", "", marks=pytest.mark.skip("it is about none of these operators"))
     metafunc.parametrize(
         ("operator", "case", "member"),
         [
@@ -97,3 +102,31 @@ def test_gradient(in_turns, at, member, benchmark):
     operator, _ = at
     info = {"operator": operator.name, "versions": installed("jax")}
     in_turns(gradient_of(*at), member, rtol=None, info=info)
+
+
+def stored_cases(operator):
+    """Return what is measured of an operator that has cases with weights of 16 bits."""
+    return operator.tagged(BENCHMARK) if any(x.name.startswith(HALVES) for x in operator.cases) else []
+
+
+@functools.lru_cache(maxsize=1)
+def stored_of(operator, case):
+    """Return calls with the weights stored in each width."""
+    problem = members.problem_of(operator, case)
+    names = list(inspect.signature(operator.function).parameters)
+    place = names.index("data" if "data" in names else "weights")
+    product = functools.partial(operator.function, **problem.kwargs)
+
+    def stored(dtype):
+        args = list(problem.on_device)
+        args[place] = args[place].astype(dtype)
+        return called(product, tuple(args))
+
+    return {dtype: stored(dtype) for dtype in WIDTHS}
+
+
+def test_stored(in_turns, at, member, benchmark):
+    benchmark.group = f"weights of {benchmark.group}"
+    operator, _ = at
+    info = {"operator": operator.name, "versions": installed("jax")}
+    in_turns(stored_of(*at), member, rtol=None, info=info)
