@@ -17,8 +17,8 @@ from event_ops.sparse.events import Events
 
 
 # The copy stays, although event products take a permutation, since they then read weights at random: with it
-# they take 0.26 of the time for 100,000 neurons with 80 entries each and 1 % active, 0.50 for 4000: in
-# `nox -s bench -- brainevent` our "BinaryArray @ TCSR" beside our "binary_csrmv_indexed".
+# they took 0.33 of the time for 100,000 neurons with 100 entries each and 1 % active, 0.72 for 4000 with 80,
+# in turns. `nox -s bench -- brainevent` has both: our "BinaryArray @ TCSR" and our "binary_csrmv_indexed".
 class ByColumn(NamedTuple):
     """The result of `csr_tocsc`, and a copy of the weights in its order; None if none is stored or needed."""
 
