@@ -23,8 +23,10 @@ FILES = [
     "_fcn/main_test.py",
     "_fcn/plasticity_binary_test.py",
     "_dense/binary_test.py",
+    "_dense/main_test.py",
     "_tcsr/binary_test.py",
     "_tcsr/float_test.py",
+    "_tcsr/main_test.py",
     "_event/compact_test.py",
 ]
 # What is about BrainEvent's other backends, and what is left out by name -> why.
