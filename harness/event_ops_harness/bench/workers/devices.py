@@ -7,17 +7,16 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from event_ops_harness.networks.cuba.cli import connectivity_of, cuba_parser, placement_of, record
-from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba.cli import CUBA
+from event_ops_harness.networks.cuba.program import connectivity_of, parser_of, placement_of, record
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the wall clock of the loop, without compiling and building, and how many spikes there were."""
     words = [word for name, value in request.items() for word in (f"--{name}", str(value))]
-    options = cuba_parser().parse_args([*words, "--no-progress"])
-    model = CubaParameters()
-    connectivity = connectivity_of(options, model)
-    recording = record(options, connectivity, model, placement_of(options, connectivity.neurons))
+    options = parser_of(CUBA).parse_args([*words, "--no-progress"])
+    connectivity = connectivity_of(CUBA, options)
+    recording = record(CUBA, options, connectivity, placement_of(CUBA, options, connectivity.neurons))
     return {"seconds": recording.seconds, "spikes": recording.spikes, "synapses": len(connectivity.indices)}
 
 

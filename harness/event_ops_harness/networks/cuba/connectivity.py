@@ -12,7 +12,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba.parameters import BalancedParameters
 
 DRAWS_AT_ONCE = 1 << 22
 COMPRESSED = (
@@ -34,10 +34,10 @@ class ConnectivityError(ValueError):
 class Connectivity:
     """Hold a CSR matrix (data, indices, indptr) of shape (N, 2 N), and the meaning of its entries."""
 
-    data: np.ndarray  # float32; 0-d: every synapse weighs the same; (nse,): mV
+    data: np.ndarray  # float32; 0-d: every synapse weighs the same; (nse,): a weight for each
     indices: np.ndarray  # int32 (nse,)
     indptr: np.ndarray  # int32 (N + 1,)
-    channel_scale: tuple[float, float]  # excitatory, inhibitory: one unit of data in mV
+    channel_scale: tuple[float, float]  # excitatory, inhibitory: the weight that one unit of data is
     excitatory: np.ndarray  # bool (N,): colour of the neuron in the raster
     source: str
 
@@ -54,7 +54,7 @@ class Connectivity:
         return self.neurons, 2 * self.neurons
 
 
-def random_connectivity(neurons: int, model: CubaParameters, seed: int) -> Connectivity:
+def random_connectivity(neurons: int, model: BalancedParameters, seed: int) -> Connectivity:
     """Connect every ordered pair, self-connections included, with probability p.
 
     Raises ConnectivityError if there are more synapses than int32 indices can count.
@@ -95,8 +95,8 @@ def bernoulli_cells(cells: int, probability: float, rng: np.random.Generator) ->
 def load_connectivity(path: Path, scale: float = 1.0) -> Connectivity:
     """Read a square matrix, rows = source and columns = target: .mtx (Matrix Market) or .npz (scipy).
 
-    Entries times `scale` are weights in mV; positive ones are excitatory synapses, negative ones
-    inhibitory, zeros none. Raises ConnectivityError with one line that says what is wrong.
+    Entries times `scale` are weights in the network's unit; positive ones are excitatory synapses,
+    negative ones inhibitory, zeros none. Raises ConnectivityError with one line that says what is wrong.
     """
     matrix = checked(read_matrix(path), path, scale)
     neurons = matrix.indptr.size - 1
@@ -138,7 +138,7 @@ def checked(matrix: scipy.sparse.coo_array, path: Path, scale: float) -> scipy.s
             f"{path}: shape {shape}; expected a square matrix, rows = source, columns = target"
         )
     if matrix.dtype.kind not in "biuf":
-        raise ConnectivityError(f"{path}: entries are {matrix.dtype}; expected real weights in mV")
+        raise ConnectivityError(f"{path}: entries are {matrix.dtype}; expected real weights")
     if max(2 * shape[0], matrix.nnz) > MAX_SYNAPSES:
         raise ConnectivityError(f"{path}: too large for int32 indices ({matrix.nnz} entries)")
     csr = scipy.sparse.csr_array(matrix.astype(np.float64))
@@ -147,5 +147,5 @@ def checked(matrix: scipy.sparse.coo_array, path: Path, scale: float) -> scipy.s
         csr.data = (csr.data * scale).astype(np.float32)
     csr.eliminate_zeros()
     if not np.isfinite(csr.data).all():
-        raise ConnectivityError(f"{path}: weights are NaN or infinite in float32; expected finite ones in mV")
+        raise ConnectivityError(f"{path}: weights are NaN or infinite in float32; expected finite ones")
     return csr

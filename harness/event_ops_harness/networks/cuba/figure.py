@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from event_ops_harness.networks.cuba.analysis import binned_rate, mean_rate
-from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba.parameters import BalancedParameters
 from event_ops_harness.networks.shared.display import EXCITATORY_COLOUR, INHIBITORY_COLOUR, saved_figure
 from event_ops_harness.networks.shared.simulation import Recording
 
@@ -18,7 +18,7 @@ COLOURS = {"excitatory": EXCITATORY_COLOUR, "inhibitory": INHIBITORY_COLOUR}
 LINE_COLOUR = "#333333"
 
 
-def save_figure(path: Path, recording: Recording, excitatory: np.ndarray, model: CubaParameters) -> None:
+def save_figure(path: Path, recording: Recording, excitatory: np.ndarray, model: BalancedParameters) -> None:
     """Draw the last second into a PNG (or whatever matplotlib writes for this suffix)."""
     first = max(0, recording.steps - model.steps(SHOWN_SECONDS))
     with saved_figure(path, size=(10, 7.5), font_size=13) as figure:
@@ -36,7 +36,7 @@ def save_figure(path: Path, recording: Recording, excitatory: np.ndarray, model:
 
 
 def draw_raster(
-    axes: Axes, recording: Recording, excitatory: np.ndarray, model: CubaParameters, first: int
+    axes: Axes, recording: Recording, excitatory: np.ndarray, model: BalancedParameters, first: int
 ) -> None:
     """Draw one row per neuron, inhibitory ones on top; of many neurons a regular subset."""
     steps, ids, neurons = recording.times, recording.ids, excitatory.size
@@ -57,7 +57,7 @@ def draw_raster(
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, markerscale=5, borderpad=0)
 
 
-def draw_rate(axes: Axes, recording: Recording, model: CubaParameters, first: int) -> None:
+def draw_rate(axes: Axes, recording: Recording, model: BalancedParameters, first: int) -> None:
     """Draw the population rate in bins, and its mean over the whole simulation."""
     steps_per_bin = max(1, round(BIN_MS / model.dt))
     neurons = recording.recorder.neurons
@@ -70,7 +70,7 @@ def draw_rate(axes: Axes, recording: Recording, model: CubaParameters, first: in
     axes.set_ylim(bottom=0)
 
 
-def draw_potential(axes: Axes, recording: Recording, model: CubaParameters, first: int) -> None:
+def draw_potential(axes: Axes, recording: Recording, model: BalancedParameters, first: int) -> None:
     """Draw the traced neuron with the median number of spikes in view; a reset is drawn as a spike."""
     V_m = recording.traces[first:]
     fired = (V_m == np.float32(model.V_reset)) & (np.roll(V_m, 1, axis=0) > model.V_reset)

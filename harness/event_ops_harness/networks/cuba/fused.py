@@ -19,10 +19,9 @@ from event_ops_harness.networks.cuba.network import (
     State,
     Step,
     Synapses,
-    capacity_of,
     drive_gains,
-    held_time,
 )
+from event_ops_harness.networks.cuba.simulation import capacity_of
 from event_ops_harness.networks.shared.simulation import Spikes
 from ffi_bridge import numba_kernel
 
@@ -56,7 +55,7 @@ def make_kernel(connectivity: Connectivity, model: CubaParameters) -> Any:
     A neuron that spiked in this step has refractory == fired, one more than the steps that it is held;
     so spikes need no array of their own.
     """
-    steps_held = round(held_time(model) / model.dt)
+    steps_held = round(model.held_time / model.dt)
     if steps_held >= np.iinfo(np.uint8).max:
         raise ValueError(f"t_ref is {steps_held} steps; the fused kernel counts up to 254")
     f = np.float32

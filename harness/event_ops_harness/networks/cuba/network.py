@@ -11,6 +11,7 @@ import numpy as np
 import event_ops
 from event_ops_harness.networks.cuba.connectivity import Connectivity
 from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba.simulation import capacity_of
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
 from event_ops_harness.networks.shared.simulation import Spikes
 
@@ -30,11 +31,6 @@ class Synapses(NamedTuple):
 
 
 Step = Callable[[State, Synapses], tuple[State, Spikes]]
-
-
-def capacity_of(neurons: int) -> int:
-    """Return how many spikes of one step are listed; 0.0006 per neuron is usual."""
-    return min(neurons, max(64, neurons // 64))
 
 
 def initial_state(connectivity: Connectivity, model: CubaParameters, seed: int) -> State:
@@ -60,11 +56,6 @@ def drive_gains(connectivity: Connectivity, model: CubaParameters) -> tuple[floa
     )
 
 
-def held_time(model: CubaParameters) -> float:
-    """Return t_ref for `event_ops.lif_step`, in ms: Brian2 counts the step with the spike as the first."""
-    return max(0.0, model.t_ref - model.dt)
-
-
 def catalog_step(
     connectivity: Connectivity,
     model: CubaParameters,
@@ -79,7 +70,7 @@ def catalog_step(
     gain_ex, gain_in = drive_gains(connectivity, model)
     neuron = {k: getattr(model, k) for k in ("tau_m", "E_L", "V_th", "V_reset", "dt")}
     tau_syn = np.array([[model.tau_syn_ex], [model.tau_syn_in]])  # one per channel
-    lif_step = partial(event_ops.lif_step, **neuron, t_ref=held_time(model), backend=backend)
+    lif_step = partial(event_ops.lif_step, **neuron, t_ref=model.held_time, backend=backend)
     expsyn_step = partial(event_ops.expsyn_step, tau=tau_syn, dt=model.dt, backend=backend)
     compact = partial(event_ops.spike_compact, capacity=capacity_of(connectivity.neurons), backend=backend)
 

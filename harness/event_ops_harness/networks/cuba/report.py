@@ -10,9 +10,9 @@ from rich.table import Table
 
 from event_ops_harness.networks.cuba.analysis import interval_cv, mean_rate
 from event_ops_harness.networks.cuba.connectivity import Connectivity
-from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.cuba.sharded import Blocks
-from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
+from event_ops_harness.networks.cuba.packed import PackedBlocks
+from event_ops_harness.networks.cuba.parameters import BalancedParameters
+from event_ops_harness.networks.shared.blocks import OneDevice
 from event_ops_harness.networks.shared.display import quantities
 from event_ops_harness.networks.shared.simulation import Recording
 from ffi_bridge.operators.choice import Explanation
@@ -33,7 +33,7 @@ class Summary:
     events_per_second: float  # synaptic events delivered per second of wall clock
 
     @classmethod
-    def of(cls, recording: Recording, connectivity: Connectivity, model: CubaParameters) -> "Summary":
+    def of(cls, recording: Recording, connectivity: Connectivity, model: BalancedParameters) -> "Summary":
         seconds = recording.steps * model.dt * 1e-3
         ids, spikes = recording.ids, recording.spikes
         return cls(
@@ -57,7 +57,11 @@ def synaptic_events(ids: np.ndarray, connectivity: Connectivity, spikes: int) ->
 
 
 def table_of(
-    summary: Summary, connectivity: Connectivity, ran_on: list[Explanation], placement: OneDevice = ONE_DEVICE
+    title: str,
+    summary: Summary,
+    connectivity: Connectivity,
+    ran_on: list[Explanation],
+    placement: OneDevice,
 ) -> Table:
     """Return two columns: quantity and value. No explanations: the step was one kernel of its own."""
     rows = {
@@ -71,11 +75,11 @@ def table_of(
         "real-time factor": f"{summary.real_time_factor:.3f} (wall clock / model time)",
         "synaptic events": f"{summary.events_per_second / 1e6:,.1f} million per second",
     }
-    if isinstance(placement, Blocks):
+    if isinstance(placement, PackedBlocks):
         rows["devices"] = f"{placement.devices} (processes: {jax.process_count()})"
         sent = f"{placement.exchanged_bytes:,} bytes to each device"
         rows["exchange per step"] = f"all-gather of spikes, {sent}"
-    table = quantities(rows, title="CUBA network")
+    table = quantities(rows, title=title)
     table.add_section()
     for name, value, style in backend_rows(ran_on):
         table.add_row(name, escape(value), style=style)
@@ -85,7 +89,7 @@ def table_of(
 def backend_rows(ran_on: list[Explanation]) -> Iterator[tuple[str, str, str]]:
     """Yield name, text and style; operators with the same choice for the same reasons share their rows."""
     if not ran_on:
-        yield "backend", "none: the step is one Numba kernel (cuba/fused.py)", ""
+        yield "backend", "none: the step is one Numba kernel of its own", ""
     alike: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[str]] = {}
     for explanation in ran_on:
         key = explanation.backend, explanation.why, explanation.others

@@ -1,0 +1,44 @@
+"""Parameters that the balanced networks of Vogels and Abbott have in common.
+
+Source: Brette et al. 2007, J. Comput. Neurosci. 23:349-398, benchmarks 1 and 2,
+after Vogels & Abbott 2005, J. Neurosci. 25:10786-10795.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class BalancedParameters:
+    """Hold the parameters: times in ms, potentials in mV, weights in the network's own unit."""
+
+    unit: ClassVar[str]  # of weights
+
+    E_L: float  # mV
+    weight_ex: float  # per spike
+    weight_in: float  # per spike
+    tau_syn_ex: float = 5.0  # ms, excitatory synapses
+    tau_syn_in: float = 10.0  # ms, inhibitory synapses
+    V_th: float = -50.0  # mV
+    V_reset: float = -60.0  # mV
+    t_ref: float = 5.0  # ms
+    dt: float = 0.1  # ms
+    excitatory_fraction: float = 0.8
+    inputs_per_neuron: float = 80.0  # on average: probability 0.02 at 4000 neurons
+
+    def connection_probability(self, neurons: int) -> float:
+        """p = inputs_per_neuron / neurons, at most 1."""
+        return min(1.0, self.inputs_per_neuron / neurons)
+
+    def excitatory_count(self, neurons: int) -> int:
+        """Return how many neurons are excitatory: the first ones."""
+        return round(self.excitatory_fraction * neurons)
+
+    def steps(self, seconds: float) -> int:
+        """Return the number of time steps in so many seconds of model time."""
+        return max(1, round(seconds * 1000.0 / self.dt))
+
+    @property
+    def held_time(self) -> float:
+        """The t_ref of a step of `event_ops`, in ms: Brian2 counts the step with the spike as the first."""
+        return max(0.0, self.t_ref - self.dt)
