@@ -15,9 +15,9 @@ import brian2
 import numpy as np
 from brian2 import ms, second
 
-from event_ops_harness.networks.cuba.analysis import interval_cv, mean_rate
+from event_ops_harness.networks.balanced.analysis import interval_cv, mean_rate
+from event_ops_harness.networks.balanced.rivals.brian2_worker import build_network
 from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.cuba.rivals.brian2_worker import build_network
 
 NEURONS = 4000
 SECONDS = 2.0

@@ -12,11 +12,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from event_ops_harness.networks.cuba.connectivity import Connectivity, random_connectivity
+from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
+from event_ops_harness.networks.balanced.simulation import recorder_of, simulate
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import catalog_step, initial_state, on_device
 from event_ops_harness.networks.cuba.sharded import Blocks
-from event_ops_harness.networks.cuba.simulation import recorder_of, simulate
 from event_ops_harness.networks.shared.blocks import mesh_of
 from event_ops_harness.networks.shared.processes import prepare_devices
 from event_ops_harness.networks.shared.simulation import Recording, compile_chunk

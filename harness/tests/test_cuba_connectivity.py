@@ -7,7 +7,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from event_ops_harness.networks.cuba.connectivity import (
+from event_ops_harness.networks.balanced.connectivity import (
     Connectivity,
     ConnectivityError,
     bernoulli_cells,

@@ -8,10 +8,10 @@ import jax
 import numpy as np
 import pytest
 
-from event_ops_harness.networks.cuba.connectivity import Connectivity, random_connectivity
+from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
+from event_ops_harness.networks.balanced.simulation import TRACED_NEURONS, simulate
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import State, Step, catalog_step, initial_state, on_device
-from event_ops_harness.networks.cuba.simulation import TRACED_NEURONS, simulate
 from event_ops_harness.networks.shared import simulation
 
 MODEL = CubaParameters()

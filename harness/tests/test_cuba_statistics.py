@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from event_ops_harness.networks.cuba.analysis import binned_rate, interval_cv, mean_rate
-from event_ops_harness.networks.cuba.connectivity import random_connectivity
+from event_ops_harness.networks.balanced.analysis import binned_rate, interval_cv, mean_rate
+from event_ops_harness.networks.balanced.connectivity import random_connectivity
+from event_ops_harness.networks.balanced.simulation import simulate
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import catalog_step, initial_state, on_device
-from event_ops_harness.networks.cuba.simulation import simulate
 from event_ops_harness.networks.shared.simulation import Recording
 
 BRIAN2 = json.loads((Path(__file__).parents[1] / "reference_data" / "cuba_brian2.json").read_text())

@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("warp", reason="warp-lang is not installed")
 
-from event_ops_harness.networks.cuba import connectivity, network
+from event_ops_harness.networks.balanced import connectivity
+from event_ops_harness.networks.cuba import network
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import Microcircuit

@@ -7,7 +7,7 @@ import json
 import jax
 
 from event_ops_harness.gpu.timing import us_per_step
-from event_ops_harness.networks.cuba.connectivity import random_connectivity
+from event_ops_harness.networks.balanced.connectivity import random_connectivity
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import catalog_step, initial_state, on_device
 from ffi_bridge import graph_options

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from event_ops_harness.networks.balanced.cli import connectivity_of, parser_of, placement_of, record
 from event_ops_harness.networks.cuba.cli import CUBA
-from event_ops_harness.networks.cuba.program import connectivity_of, parser_of, placement_of, record
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:

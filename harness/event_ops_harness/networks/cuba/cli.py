@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
+from event_ops_harness.networks.balanced.cli import Network, run_program
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import OPERATORS, catalog_step, initial_state, on_device
-from event_ops_harness.networks.cuba.program import Network, run_program
 from event_ops_harness.networks.cuba.sharded import Blocks
 
 CUBA: Final = Network(

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 
-from event_ops_harness.networks.cuba.connectivity import Connectivity
+from event_ops_harness.networks.balanced.connectivity import Connectivity
+from event_ops_harness.networks.balanced.simulation import capacity_of
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import (
     State,
@@ -21,7 +22,6 @@ from event_ops_harness.networks.cuba.network import (
     Synapses,
     drive_gains,
 )
-from event_ops_harness.networks.cuba.simulation import capacity_of
 from event_ops_harness.networks.shared.simulation import Spikes
 from ffi_bridge import numba_kernel
 

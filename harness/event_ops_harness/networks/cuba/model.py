@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from event_ops_harness.networks.cuba.parameters import BalancedParameters
+from event_ops_harness.networks.balanced.model import BalancedParameters
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import event_ops
-from event_ops_harness.networks.cuba.connectivity import Connectivity
+from event_ops_harness.networks.balanced.connectivity import Connectivity
+from event_ops_harness.networks.balanced.simulation import capacity_of
 from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.cuba.simulation import capacity_of
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
 from event_ops_harness.networks.shared.simulation import Spikes
 

@@ -9,9 +9,9 @@ import numpy as np
 from jax.sharding import PartitionSpec as P
 
 import event_ops
-from event_ops_harness.networks.cuba.connectivity import Connectivity
+from event_ops_harness.networks.balanced.connectivity import Connectivity
+from event_ops_harness.networks.balanced.packed import PackedBlocks
 from event_ops_harness.networks.cuba.network import State, Synapses
-from event_ops_harness.networks.cuba.packed import PackedBlocks
 from event_ops_harness.networks.shared.blocks import AXIS
 
 STATE: Any = State._make((P(AXIS), P(AXIS), P(None, AXIS)))  # how its arrays are split

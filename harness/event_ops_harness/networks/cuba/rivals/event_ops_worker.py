@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from event_ops_harness.networks.cuba.connectivity import random_connectivity
+from event_ops_harness.networks.balanced.connectivity import random_connectivity
 from event_ops_harness.networks.cuba.fused import fused_state, fused_step
 from event_ops_harness.networks.cuba.model import CubaParameters
 from event_ops_harness.networks.cuba.network import State, catalog_step, initial_state, on_device

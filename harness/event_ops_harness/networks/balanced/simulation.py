@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 
-from event_ops_harness.networks.cuba.parameters import BalancedParameters
+from event_ops_harness.networks.balanced.model import BalancedParameters
 from event_ops_harness.networks.shared.simulation import Recorder, Recording, Step
 from event_ops_harness.networks.shared.simulation import simulate as run
 

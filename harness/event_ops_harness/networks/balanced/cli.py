@@ -9,17 +9,17 @@ from typing import Any
 
 from rich.console import Console
 
-from event_ops_harness.networks.cuba.connectivity import (
+from event_ops_harness.networks.balanced.connectivity import (
     Connectivity,
     ConnectivityError,
     load_connectivity,
     random_connectivity,
 )
-from event_ops_harness.networks.cuba.figure import save_figure
-from event_ops_harness.networks.cuba.packed import PackedBlocks
-from event_ops_harness.networks.cuba.parameters import BalancedParameters
-from event_ops_harness.networks.cuba.report import Summary, table_of
-from event_ops_harness.networks.cuba.simulation import simulate
+from event_ops_harness.networks.balanced.figure import save_figure
+from event_ops_harness.networks.balanced.model import BalancedParameters
+from event_ops_harness.networks.balanced.packed import PackedBlocks
+from event_ops_harness.networks.balanced.report import Summary, table_of
+from event_ops_harness.networks.balanced.simulation import simulate
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
 from event_ops_harness.networks.shared.cli import (
     OneLineParser,

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from event_ops_harness.networks.cuba.analysis import binned_rate, mean_rate
-from event_ops_harness.networks.cuba.parameters import BalancedParameters
+from event_ops_harness.networks.balanced.analysis import binned_rate, mean_rate
+from event_ops_harness.networks.balanced.model import BalancedParameters
 from event_ops_harness.networks.shared.display import EXCITATORY_COLOUR, INHIBITORY_COLOUR, saved_figure
 from event_ops_harness.networks.shared.simulation import Recording
 

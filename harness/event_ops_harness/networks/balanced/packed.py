@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 import event_ops
-from event_ops_harness.networks.cuba.connectivity import Connectivity
+from event_ops_harness.networks.balanced.connectivity import Connectivity
 from event_ops_harness.networks.shared.blocks import AXIS, EqualBlocks
 
 

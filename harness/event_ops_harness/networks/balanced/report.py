@@ -8,10 +8,10 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from event_ops_harness.networks.cuba.analysis import interval_cv, mean_rate
-from event_ops_harness.networks.cuba.connectivity import Connectivity
-from event_ops_harness.networks.cuba.packed import PackedBlocks
-from event_ops_harness.networks.cuba.parameters import BalancedParameters
+from event_ops_harness.networks.balanced.analysis import interval_cv, mean_rate
+from event_ops_harness.networks.balanced.connectivity import Connectivity
+from event_ops_harness.networks.balanced.model import BalancedParameters
+from event_ops_harness.networks.balanced.packed import PackedBlocks
 from event_ops_harness.networks.shared.blocks import OneDevice
 from event_ops_harness.networks.shared.display import quantities
 from event_ops_harness.networks.shared.simulation import Recording
