@@ -38,6 +38,12 @@ def csr_matmat(d: Draw) -> Made:
     return arrays, {"shape": d.shape, "transpose": d.transpose}
 
 
+def csr_gap_current(d: Draw) -> Made:
+    n, nse = d.sizes.rows, d.sizes.nse
+    structure = {"indices": d.ids(n, nse), "indptr": d.indptr(n, nse)}
+    return {"data": d.weights(nse), **structure, "v": d.floats(n)}, {"shape": (n, n)}
+
+
 def csr_sddmm(d: Draw) -> Made:
     width = d.sizes.width
     return {**d.structure(), "X": d.floats(d.shape[0], width), "Y": d.floats(d.shape[1], width)}, {

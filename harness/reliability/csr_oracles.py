@@ -107,6 +107,13 @@ OPERATORS: Final = (
         _sampled,
     ),
     Operator(
+        "csr_gap_current",  # of one row more, which is empty, so that there are as many as columns
+        lambda i, p, backend: eo.csr_gap_current(
+            DATA, i, np.append(p, p[-1:]), V, shape=(COLUMNS, COLUMNS), backend=backend
+        ),
+        lambda k, row, col: _added((COLUMNS,), row, DATA[k] * (V[col] - V[row])),
+    ),
+    Operator(
         "expsyn_step",
         lambda i, p, backend: eo.expsyn_step(
             V, DATA, i, p, ON_ROWS, shape=SHAPE, tau=1.0, dt=1e30, backend=backend

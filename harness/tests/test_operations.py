@@ -39,6 +39,8 @@ def test_products_multiply_and_add_for_each_entry_and_column():
     assert operations("csr_matvec", *CSR, np.ones(4, F4), shape=(3, 4)) == 2 * 6
     assert operations("csr_matvec", *CSR, np.ones(3, F4), shape=(3, 4), transpose=True) == 2 * 6
     assert operations("csr_matmat", *CSR, np.ones((4, 5), F4), shape=(3, 4)) == 2 * 6 * 5
+    gaps = (np.ones(6, F4), STRUCTURE[0], np.append(STRUCTURE[1], 6))
+    assert operations("csr_gap_current", *gaps, np.ones(4, F4), shape=(4, 4)) == 3 * 6  # and subtract
     padded = np.array([[0, 1], [2, 4], [-1, 3]], np.int32)
     assert operations("ell_matvec", np.ones((3, 2), F4), padded, np.ones(4, F4), shape=(3, 4)) == 2 * 4
 

@@ -10,6 +10,7 @@ from event_ops.catalog.csr_event_arrivals.op import csr_event_arrivals as csr_ev
 from event_ops.catalog.csr_event_deliver.op import csr_event_deliver as csr_event_deliver
 from event_ops.catalog.csr_event_matmat.op import csr_event_matmat as csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import csr_event_matvec as csr_event_matvec
+from event_ops.catalog.csr_gap_current.op import csr_gap_current as csr_gap_current
 from event_ops.catalog.csr_matmat.op import csr_matmat as csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec as csr_matvec
 from event_ops.catalog.csr_scale_rows.op import csr_scale_rows as csr_scale_rows

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import sparse
 
-from event_ops_harness.bench.rivals.by_scipy import as_multiplied
+from event_ops_harness.bench.rivals.by_scipy import as_multiplied, laplacian
 from event_ops_harness.bench.steps import Problem, called
 from event_ops_harness.bench.timing import Steps
 
@@ -30,6 +30,11 @@ def _csr(problem: Problem) -> Steps | None:
     data, indices, indptr, x = problem.on_device
     csr = sparse.BCSR((data, indices, indptr), shape=problem.kwargs["shape"])
     return called(lambda a, x: a @ x, (csr, x))
+
+
+def _gap_current(problem: Problem) -> Steps:
+    csr = sparse.BCSR.from_scipy_sparse(laplacian(problem))
+    return called(lambda a, v: a @ v, (csr, problem.on_device[-1]))
 
 
 def _sampled(problem: Problem) -> Steps:
@@ -90,6 +95,7 @@ _SCATTERS: Final = ("add", "max", "min", "mul")
 _REDUCTIONS: Final = ("max", "min", "sum")
 _PRODUCTS: Final = {"JAX BCOO": _coo, "JAX BCSR": _csr}
 OFFERS: Final = {
+    "csr_gap_current": {"JAX BCSR, Laplacian": _gap_current},
     "csr_matmat": _PRODUCTS,
     "csr_matvec": _PRODUCTS,
     "csr_scale_rows": {"jnp.repeat": _repeated},

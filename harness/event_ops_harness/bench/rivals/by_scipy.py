@@ -39,6 +39,17 @@ def _product(problem: Problem) -> Steps:
     return Steps(repeated(lambda: view @ x))
 
 
+def laplacian(problem: Problem) -> Any:
+    """Return the matrix whose product with the potentials is the current through junctions."""
+    matrix, _ = operands(problem)
+    return scipy.sparse.csr_matrix(matrix - scipy.sparse.diags(np.asarray(matrix.sum(axis=1)).ravel()))
+
+
+def _gap_current(problem: Problem) -> Steps:
+    matrix, v = laplacian(problem), problem.args[-1]
+    return Steps(repeated(lambda: matrix @ v))
+
+
 def _transposed(problem: Problem) -> Steps:
     """Sort the entries by columns; those of one place stay in their order, as the weights show."""
     indices, indptr = problem.args
@@ -53,6 +64,7 @@ def _dense(problem: Problem) -> Steps:
 
 
 OFFERS: Final = {name: {"SciPy": _product} for name in PRODUCTS} | {
+    "csr_gap_current": {"SciPy, Laplacian": _gap_current},
     "csr_tocsc": {"SciPy": _transposed},
     "csr_todense": {"SciPy": _dense},
 }

@@ -47,11 +47,18 @@ def of_event(event_of: Any, weight_of: Any = weight_in_order) -> Any:
     return term
 
 
-@cache
-def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
-    """Return the kernel `y[i] = sum of term(weights, k, x, indices[k]) over row i`, mostly by `lanes`.
+@cuda.jit(device=True)
+def alike(x: Any, i: Any) -> Any:
+    """Return what the entries of row i read: the same for all rows."""
+    return x
 
-    Weights are `launched`; `structure` is what `row_of` reads; x has `columns` elements. y is of `dtype`.
+
+@cache
+def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any = alike) -> Any:
+    """Return the kernel `y[i] = sum of term(weights, k, seen_by(x, i), indices[k]) over row i`.
+
+    Mostly by `lanes` threads. Weights are `launched`; `structure` is what `row_of` reads; x has `columns`
+    elements. y is of `dtype`.
     """
     sums = sum_dtype(dtype)
     number, shared = sums.type, from_dtype(sums)
@@ -64,12 +71,12 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any) -> Any:
             weights, indices, x, columns, y, of_warp = operands
             total = number(0)
             if mine:
-                k = begin(low) + lane
+                k, seen = begin(low) + lane, seen_by(x, i)
                 while k - lane < high:
                     if low <= k < high:
                         j = indices[np.uint64(k)]
                         if is_inside(j, columns):
-                            total = number(total + number(term(weights, np.uint64(k), x, np.uint64(j))))
+                            total = number(total + number(term(weights, np.uint64(k), seen, np.uint64(j))))
                     k += lanes
             total = total_of(total, of_warp)
             if mine and lane == 0:

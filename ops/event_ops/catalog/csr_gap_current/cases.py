@@ -1,0 +1,109 @@
+"""Cases of `csr_gap_current`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.matrices import lead_astray
+
+DTYPES = ("float32", "float64")
+# Differences have no magnitudes of their own, so the bound is by the largest current, for rows of many terms.
+ROUNDING = Rounding(32)
+
+DATA, V = 0, 3
+
+
+@drawn
+def _random(draw: Draw, neurons: int, nse: int) -> Arguments:
+    shape = (neurons, neurons)
+    return (*draw.csr(shape, nse), draw.numbers(neurons)), {"shape": shape}
+
+
+@drawn
+def _one_weight(draw: Draw, neurons: int, nse: int, of_weight: tuple[int, ...]) -> Arguments:
+    """Return columns out of range, too, which one weight for all cannot hide by being 0."""
+    (_, *args), kwargs = _random(neurons, nse)(*draw)
+    lead_astray(args[0], neurons)
+    return (draw.numbers(of_weight), *args), kwargs
+
+
+@drawn
+def _symmetric(draw: Draw, neurons: int) -> Arguments:
+    """Return a ring, each neuron with two neighbours, at potentials in mV that are close to each other."""
+    ids = np.arange(neurons)
+    indices = np.stack([(ids - 1) % neurons, (ids + 1) % neurons], axis=1).reshape(-1)
+    indptr = 2 * np.arange(neurons + 1)
+    v = -65 + draw.numbers(neurons)
+    structure = indices.astype(draw.index_dtype), indptr.astype(draw.index_dtype)
+    return (np.asarray(0.5, draw.dtype), *structure, v.astype(draw.dtype)), {"shape": (neurons, neurons)}
+
+
+@drawn
+def _loose_ends(draw: Draw) -> Arguments:
+    """Return columns out of range, one with NaN, and an indptr that spans only some of the entries."""
+    (data, indices, _, v), kwargs = _random(5, 14)(*draw)
+    lead_astray(indices, 5)
+    data[5] = np.nan
+    return (data, indices, np.array([2, 4, 4, 9, 9, 12], draw.index_dtype), v), kwargs
+
+
+@drawn
+def _sized(draw: Draw, neurons: int, per_row: int) -> Arguments:
+    shape = (neurons, neurons)
+    return (*draw.fixed_degree_csr(shape, per_row), draw.numbers(neurons)), {"shape": shape}
+
+
+_EDGES: dict[str, tuple[int, int]] = {
+    "random": (23, 120),
+    "one-entry": (1, 1),
+    "empty-rows": (40, 12),
+    "no-entries": (5, 0),
+    "no-neurons": (0, 3),
+    "threads": (700, 40_000),
+}
+
+CASES = (
+    *(
+        Case(name, _random(neurons, nse), differentiable=(DATA, V), tolerance=20, note="sums of many terms")
+        for name, (neurons, nse) in _EDGES.items()
+    ),
+    *(
+        Case(f"one-weight-{name}", _one_weight(*size), differentiable=(DATA, V), tolerance=20)
+        for name, size in (("0d", (23, 120, ())), ("1d", (23, 120, (1,))), ("threads", (700, 40_000, ())))
+    ),
+    Case("symmetric", _symmetric(64), differentiable=(DATA, V), tolerance=20),
+    Case("loose-ends", _loose_ends(), tolerance=5),
+    *(
+        benchmark(name, _sized(neurons, per_row), tolerance=20)
+        for name, neurons, per_row in (
+            ("4000-10", 4000, 10),
+            ("100k-100", 100_000, 100),
+            ("1M-10", 10**6, 10),
+        )
+    ),
+)
+
+# Three neurons, for calls that are right but for one argument.
+_RIGHT: dict[str, Any] = {
+    "data": np.ones(3, np.float32),
+    "indices": np.zeros(3, np.int32),
+    "indptr": np.array([0, 1, 3, 3], np.int32),
+    "v": np.ones(3, np.float32),
+}
+_wrong = changes_to(_RIGHT, shape=(3, 3))
+
+MISTAKES = (
+    Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "data has dtype float16"),
+    Mistake("integers", _wrong(data=np.ones(3, "i"), v=np.ones(3, "i")), TypeError, "data has dtype int32"),
+    Mistake("mixed", _wrong(v=np.ones(3, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
+    Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
+    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 3 rows"),
+    Mistake("short-v", _wrong(v=np.ones(2, "f")), ValueError, r"v has shape \(2,\); expected \(3,\)"),
+    Mistake("oblong", _wrong(shape=(3, 4)), ValueError, r"shape is \(3, 4\); expected \(n, n\)"),
+    Mistake("shape", _wrong(shape=3), ValueError, "expected two integers"),
+)
