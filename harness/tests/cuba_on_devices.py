@@ -1,4 +1,4 @@
-"""A program: the CUBA network on one and on several CPU devices; run by test_cuba_devices.py.
+"""A program: balanced networks on one and on several CPU devices; run by test_cuba_devices.py.
 
 python cuba_on_devices.py prints, as JSON, what was the same for each number of devices.
 """
@@ -12,21 +12,22 @@ from typing import Any
 import jax
 import numpy as np
 
+from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
+from event_ops_harness.networks.balanced.packed import PackedBlocks
 from event_ops_harness.networks.balanced.simulation import recorder_of, simulate
-from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.cuba.network import catalog_step, initial_state, on_device
-from event_ops_harness.networks.cuba.sharded import Blocks
+from event_ops_harness.networks.coba.cli import COBA
+from event_ops_harness.networks.cuba.cli import CUBA
 from event_ops_harness.networks.shared.blocks import mesh_of
 from event_ops_harness.networks.shared.processes import prepare_devices
 from event_ops_harness.networks.shared.simulation import Recording, compile_chunk
 
-MODEL, NEURONS, SEED, STEPS = CubaParameters(), 403, 3, 1200
+NEURONS, SEED, STEPS = 403, 3, 1200
 DEVICES = (1, 3, 8)
 
 
 def with_weights(connectivity: Connectivity) -> Connectivity:
-    """A weight per synapse, in mV."""
+    """A weight per synapse."""
     scale = np.where(connectivity.indices < NEURONS, *connectivity.channel_scale)
     jitter = np.random.default_rng(0).uniform(0.5, 1.5, scale.size)
     return replace(connectivity, data=(scale * jitter).astype(np.float32), channel_scale=(1.0, 1.0))
@@ -43,31 +44,45 @@ def same(found: Recording, expected: Recording) -> dict[str, bool]:
     }
 
 
-def collectives(connectivity: Connectivity, blocks: Blocks) -> list[str]:
+def collectives(network: Network, connectivity: Connectivity, blocks: PackedBlocks) -> list[str]:
     """Every collective of the compiled chunk: its result's type and its name."""
-    step, recorder = catalog_step(connectivity, MODEL, None, blocks), recorder_of(NEURONS, MODEL)
-    state = initial_state(connectivity, MODEL, SEED)
+    model = network.model
+    step, recorder = network.catalog_step(connectivity, model, None, blocks), recorder_of(NEURONS, model)
+    state = network.initial_state(connectivity, model, SEED)
     arguments = blocks.place(state, recorder.buffer(), blocks.connect(connectivity))
     text = compile_chunk(step, 1000, recorder, arguments, blocks).as_text()
     names = r"all-gather|all-reduce|all-to-all|collective-\w+|reduce-scatter"
     return sorted(re.findall(rf"= (\w+\[[\d,]*\])\S* (?:{names})(?:-start)?\(", text))
 
 
+def on_devices(network: Network, connectivity: Connectivity) -> dict[int, dict[str, bool]]:
+    """What was the same as on one device, by the number of devices."""
+    model, report = network.model, {}
+    begin = partial(network.initial_state, connectivity, model, SEED)
+    step, synapses = network.catalog_step(connectivity, model, None), network.on_device(connectivity)
+    _, expected = simulate(model, step, begin(), synapses, steps=STEPS)
+    for devices in DEVICES:
+        blocks = network.blocks(NEURONS, mesh_of(devices, 1))
+        step, synapses = network.catalog_step(connectivity, model, None, blocks), blocks.connect(connectivity)
+        _, found = simulate(model, step, begin(), synapses, steps=STEPS, placement=blocks)
+        report[devices] = same(found, expected)
+    return report
+
+
 def measure() -> dict[str, Any]:
     prepare_devices(max(DEVICES))
     report: dict[str, Any] = {}
-    homogeneous = random_connectivity(NEURONS, MODEL, SEED)
-    for name, connectivity in (("one weight", homogeneous), ("weights", with_weights(homogeneous))):
-        begin = partial(initial_state, connectivity, MODEL, SEED)
-        step, synapses = catalog_step(connectivity, MODEL, None), on_device(connectivity)
-        _, expected = simulate(MODEL, step, begin(), synapses, steps=STEPS)
-        for devices in DEVICES:
-            blocks = Blocks(NEURONS, mesh_of(devices, 1))
-            step, synapses = catalog_step(connectivity, MODEL, None, blocks), blocks.connect(connectivity)
-            _, found = simulate(MODEL, step, begin(), synapses, steps=STEPS, placement=blocks)
-            report[f"{name}, {devices}"] = same(found, expected)
-    blocks = Blocks(NEURONS, mesh_of(8, 1))
-    return {"same": report, "collectives": collectives(homogeneous, blocks), "bytes": blocks.exchanged_bytes}
+    for network in (CUBA, COBA):
+        homogeneous = random_connectivity(NEURONS, network.model, SEED)
+        for name, connectivity in (("one weight", homogeneous), ("weights", with_weights(homogeneous))):
+            for devices, parts in on_devices(network, connectivity).items():
+                report[f"{network.name}, {name}, {devices}"] = parts
+        blocks = network.blocks(NEURONS, mesh_of(8, 1))
+        report[network.name] = {
+            "collectives": collectives(network, homogeneous, blocks),
+            "bytes": blocks.exchanged_bytes,
+        }
+    return report
 
 
 if __name__ == "__main__":

@@ -184,6 +184,7 @@ def write_all(folder: Path) -> Path:
         catalog=benchmark(*many),
         cuba=benchmark(*network(4000), *network(40000)),
         cuba_400000=benchmark(*network(400000)),
+        coba=benchmark(*network(4000)),
         microcircuit=benchmark(
             ours("scale 0.1", "event-ops", 9.0, real_time_factor=0.17), entry("scale 0.1", "NEST", 400.0)
         ),

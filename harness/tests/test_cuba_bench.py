@@ -6,15 +6,15 @@ import sys
 import pytest
 from other_pytest import run_benchmark
 
-from event_ops_harness.bench import simulators
-from event_ops_harness.bench.suites import test_cuba as suite
+from event_ops_harness.bench import balanced_networks, simulators
+from event_ops_harness.networks.coba import rivals as coba
 from event_ops_harness.networks.cuba.rivals import RIVALS
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 SMALL = {"neurons": 200, "steps": 50, "seed": 1, "threads": 1, "model": {}}
 
 
-OURS = [rival for rival in RIVALS if rival.ours]
+OURS = [rival for rival in (*RIVALS, *coba.RIVALS) if rival.ours]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_simulators_take_turns_and_who_ends_early_is_skipped(tmp_path):
 
 
 def test_large_networks_have_fewer_rounds_and_all_as_many_neuron_steps():
-    assert [suite.rounds_for(n, 5) for n in (4000, 200_000)] == [5, 3]
-    assert [suite.steps_for(n) for n in (4000, 40_000, 4_000_000)] == [10_000, 1000, 200]
+    assert [balanced_networks.rounds_for(n, 5) for n in (4000, 200_000)] == [5, 3]
+    assert [balanced_networks.steps_for(n) for n in (4000, 40_000, 4_000_000)] == [10_000, 1000, 200]
 
 
 @pytest.mark.slow

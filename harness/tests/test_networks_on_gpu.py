@@ -1,7 +1,9 @@
-"""Both networks on the emulated GPU: the spikes of Numba's and of Warp's CUDA kernels are those of the CPU.
+"""The networks on the emulated GPU: the spikes of Numba's and of Warp's CUDA kernels are those of the CPU.
 
 In 64 bits. In 32 bits some spikes come a step earlier or later: compilers for GPUs fuse products and sums.
 """
+
+import functools
 
 import jax
 import numpy as np
@@ -10,9 +12,9 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("warp", reason="warp-lang is not installed")
 
-from event_ops_harness.networks.balanced import connectivity
-from event_ops_harness.networks.cuba import network
-from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.balanced.connectivity import random_connectivity
+from event_ops_harness.networks.coba.cli import COBA
+from event_ops_harness.networks.cuba.cli import CUBA
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, wiring_of
@@ -30,12 +32,15 @@ def wide(tree):
     return jax.tree.map(lambda x: x.astype("float64") if x.dtype == "float32" else x, tree)
 
 
-def cuba(neurons, seed):
-    """Return the state, what does not change, and the step on a backend."""
-    model = CubaParameters()
-    drawn = connectivity.random_connectivity(neurons, model, seed=seed)
-    state = network.initial_state(drawn, model, seed)
-    return state, network.on_device(drawn), lambda backend: network.catalog_step(drawn, model, backend)
+def balanced(network):
+    """Return a function: the state, what does not change, and the step on a backend."""
+
+    def case(neurons, seed):
+        drawn, model = random_connectivity(neurons, network.model, seed), network.model
+        step_of = functools.partial(network.catalog_step, drawn, model)
+        return network.initial_state(drawn, model, seed), network.on_device(drawn), step_of
+
+    return case
 
 
 def microcircuit(scale, seed):
@@ -61,10 +66,11 @@ def spikes(case, backend, steps):
 @pytest.mark.parametrize(
     ("of", "size", "steps"),
     [
-        (cuba, 1000, 500),
+        (balanced(CUBA), 1000, 500),
+        pytest.param(balanced(COBA), 1000, 300, marks=pytest.mark.slow),
         pytest.param(microcircuit, 0.02, 2000, marks=pytest.mark.slow),
     ],
-    ids=["cuba", "microcircuit"],
+    ids=["cuba", "coba", "microcircuit"],
 )
 def test_spikes_are_those_of_the_cpu(gpu, monkeypatch, of, size, steps):
     case = of(size, 0)

@@ -15,6 +15,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "catalog": "nox -s bench -- catalog",
     "call": "nox -s bench -- call",
     "cuba": "nox -s bench -- cuba",
+    "coba": "nox -s bench -- coba",
     "microcircuit": "nox -s bench -- microcircuit",
     "microcircuit_statistics": "python -m event_ops_harness.bench.microcircuit_statistics",
     "scaling": "nox -s bench -- scaling",

@@ -32,6 +32,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "A whole network",
         "The CUBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",
     ),
+    "coba": (
+        "A whole network with conductances",
+        "The COBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",
+    ),
     "microcircuit": (
         "The cortical microcircuit",
         "The model of Potjans and Diesmann (2014), beside NEST.",

@@ -33,7 +33,7 @@ class Rival:
 
     name: str
     program: tuple[str, ...]  # arguments of its Python
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)
     ours: bool = False  # runs in this interpreter
 
 

@@ -1,6 +1,7 @@
 """Balanced networks in Brian2 and NEST; the protocol is in ``shared/rivals.py``.
 
-Each is asked for: neurons, steps, seed, threads, and model, the fields of the network's parameters.
+Each is asked for: network, its name; neurons, steps, seed, threads, and model, the fields of its parameters.
+With `record`, a path, it writes there the steps and ids of the spikes, at the end of its input.
 """
 
 from pathlib import Path
@@ -9,8 +10,11 @@ from typing import Final
 from event_ops_harness.networks.shared.rivals import Rival
 
 _BRIAN2: Final = (str(Path(__file__).with_name("brian2_worker.py")),)
+CYTHON: Final = Rival("Brian2 Cython", _BRIAN2, {"target": "cython"})
+NEST: Final = Rival("NEST", (str(Path(__file__).with_name("nest_worker.py")),))
 THEIRS: Final = (
     Rival("Brian2 C++ standalone", _BRIAN2),
     Rival("Brian2 C++ standalone, float32", _BRIAN2, {"dtype": "float32"}),
-    Rival("NEST", (str(Path(__file__).with_name("nest_worker.py")),)),
+    CYTHON,
+    NEST,
 )

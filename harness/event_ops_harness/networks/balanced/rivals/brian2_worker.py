@@ -1,70 +1,141 @@
-"""The CUBA network in Brian2's C++ standalone mode; the protocol is in ``shared/rivals.py``.
+"""A balanced network in Brian2; the protocol is in ``shared/rivals.py``.
 
-A standalone program always starts at time 0; every wish repeats the same simulated stretch.
+Every wish repeats the same simulated stretch: a standalone program always starts at time 0.
 """
 
 import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import brian2
 import numpy as np
-from brian2 import Network, NeuronGroup, SpikeMonitor, Synapses, defaultclock, ms, mV
-
-EQUATIONS = """
-dv/dt  = (ge + gi - (v - E_L)) / tau_m : volt (unless refractory)
-dge/dt = -ge / tau_syn_ex : volt
-dgi/dt = -gi / tau_syn_in : volt
-"""
+from brian2 import Network, NeuronGroup, SpikeMonitor, Synapses, defaultclock, ms, mV, nS, pF
 
 
-def build_network(neurons: int, model: dict[str, float], *, record: bool) -> Network:
-    """Return the network of Brette et al. (2007), benchmark 2, with the model's fields as constants."""
-    unit = {name: value * (ms if name[0] in "td" else mV) for name, value in model.items()}
-    constants = {k: unit[k] for k in ("tau_m", "tau_syn_ex", "tau_syn_in", "E_L", "V_th", "V_reset")}
-    constants |= {k: unit[k] for k in ("weight_ex", "weight_in")}
-    defaultclock.dt = unit["dt"]
+@dataclass(frozen=True)
+class Neurons:
+    """Hold what tells the neurons of one network from those of another."""
+
+    equations: str
+    method: str
+    weight_unit: Any
+    start: dict[str, str]
+
+
+NEURONS = {
+    "cuba": Neurons(
+        """
+        dv/dt  = (ge + gi - (v - E_L)) / tau_m : volt (unless refractory)
+        dge/dt = -ge / tau_syn_ex : volt
+        dgi/dt = -gi / tau_syn_in : volt
+        """,
+        "exact",
+        mV,
+        {"v": "V_reset + rand() * (V_th - V_reset)"},
+    ),
+    # In V the equation is linear: with conductances that are constant over a step this method is exact.
+    "coba": Neurons(
+        """
+        dv/dt  = (g_L * (E_L - v) + ge * (E_ex - v) + gi * (E_in - v)) / C_m : volt (unless refractory)
+        dge/dt = -ge / tau_syn_ex : siemens
+        dgi/dt = -gi / tau_syn_in : siemens
+        """,
+        "exponential_euler",
+        nS,
+        {
+            "v": "V_mean + V_sd * randn()",
+            "ge": "clip(g_ex_mean + g_ex_sd * randn(), 0 * siemens, inf * siemens)",
+            "gi": "clip(g_in_mean + g_in_sd * randn(), 0 * siemens, inf * siemens)",
+        },
+    ),
+}
+
+
+def with_units(model: dict[str, float], weight_unit: Any) -> dict[str, Any]:
+    """Return the model's fields as quantities; those that have no unit are not among them."""
+    units = {"E": mV, "V": mV, "t": ms, "d": ms, "g": nS, "C": pF, "w": weight_unit}
+    return {name: value * units[name[0]] for name, value in model.items() if name[0] in units}
+
+
+def build_network(name: str, neurons: int, model: dict[str, float], *, record: bool) -> Network:
+    """Return the network of Brette et al. (2007), with the model's fields as constants."""
+    kind = NEURONS[name]
+    constants = with_units(model, kind.weight_unit)
+    defaultclock.dt = constants.pop("dt")
     group = NeuronGroup(
         neurons,
-        EQUATIONS,
+        kind.equations,
         threshold="v > V_th",
         reset="v = V_reset",
-        refractory=unit["t_ref"],
-        method="exact",
+        refractory=constants.pop("t_ref"),
+        method=kind.method,
         namespace=constants,
     )
-    group.v = "V_reset + rand() * (V_th - V_reset)"
+    for variable, value in kind.start.items():
+        setattr(group, variable, value)
     probability = min(1.0, model["inputs_per_neuron"] / neurons)
     excitatory = round(model["excitatory_fraction"] * neurons)
     ex = Synapses(group, group, on_pre="ge += weight_ex", namespace=constants)
     inh = Synapses(group, group, on_pre="gi += weight_in", namespace=constants)
     ex.connect(f"i < {excitatory}", p=probability)
     inh.connect(f"i >= {excitatory}", p=probability)
-    monitor = SpikeMonitor(group, record=record, name="monitor")
-    return Network(group, ex, inh, monitor)
+    return Network(group, ex, inh, SpikeMonitor(group, record=record, name="monitor"))
 
 
-def serve(request: dict[str, Any]) -> None:
-    """Build, compile, then run the binary once per line of stdin."""
-    model = request["model"]
-    folder = tempfile.mkdtemp(prefix="cuba_brian2_")
-    if request.get("dtype") == "float32":
-        brian2.prefs.core.default_float_dtype = np.float32
+def standalone(request: dict[str, Any], folder: str) -> tuple[Network, Callable[[], None]]:
+    """Return the network as a program of C++, compiled, and what runs it once."""
     if request["threads"] > 1:
         brian2.prefs.devices.cpp_standalone.openmp_threads = request["threads"]
     brian2.set_device("cpp_standalone", directory=folder, build_on_run=False)
-    brian2.seed(request["seed"])
-    network = build_network(request["neurons"], model, record=False)
-    network.run(request["steps"] * model["dt"] * ms)
+    network, duration = built(request)
+    network.run(duration)
     device = brian2.device
     device.build(directory=folder, compile=True, run=False)
-    reply({"ready": {"brian2": brian2.__version__, "threads": request["threads"]}})
+    return network, lambda: device.run(directory=folder, with_output=False, run_args=[])
+
+
+def in_cython(request: dict[str, Any]) -> tuple[Network, Callable[[], None]]:
+    """Return the network with code of Cython that Python calls in every step, and what runs it once."""
+    brian2.prefs.codegen.target = "cython"
+    network, duration = built(request)
+    network.store()
+
+    def again() -> None:
+        network.restore()
+        network.run(duration)
+
+    return network, again
+
+
+def built(request: dict[str, Any]) -> tuple[Network, Any]:
+    """Return the network, and the stretch to simulate."""
+    model, record = request["model"], bool(request.get("record"))
+    brian2.seed(request["seed"])
+    network = build_network(request["network"], request["neurons"], model, record=record)
+    return network, request["steps"] * model["dt"] * ms
+
+
+def serve(request: dict[str, Any]) -> None:
+    """Build, compile, then simulate once per line of stdin; at its end write the spikes, where asked to."""
+    if request.get("dtype") == "float32":
+        brian2.prefs.core.default_float_dtype = np.float32
+    folder = tempfile.mkdtemp(prefix="balanced_brian2_")
     try:
+        cython = request.get("target") == "cython"
+        network, simulate = in_cython(request) if cython else standalone(request, folder)
+        threads = 1 if cython else request["threads"]
+        reply({"ready": {"brian2": brian2.__version__, "threads": threads}})
+        monitor = network["monitor"]
         for _ in sys.stdin:
-            device.run(directory=folder, with_output=False, run_args=[])
-            reply({"seconds": device._last_run_time, "spikes": int(network["monitor"].num_spikes)})
+            simulate()
+            reply({"seconds": brian2.device._last_run_time, "spikes": int(monitor.num_spikes)})
+        if request.get("record"):
+            steps = np.round(np.asarray(monitor.t / ms) / request["model"]["dt"]).astype(np.int64)
+            np.savez(request["record"], times=steps, ids=np.asarray(monitor.i))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
