@@ -32,10 +32,10 @@ def csr_gap_current(
     """`y[i] += data[k] * (v[indices[k]] - v[i])` for each entry k of row i: currents through gap junctions.
 
     A positive current depolarizes: add it to `I_e`. Row i of the CSR matrix is the junctions of neuron i, so
-    that a junction that conducts both ways, as most do, is two entries, (i, j) and (j, i), of one weight;
-    rectifying ones may differ. The differences are taken before they are summed up, and so keep their digits
-    where the potentials are close to each other, which `A @ v - A.sum(1) * v` does not. An entry whose column
-    is not in [0, n) contributes nothing; neither does one that no row holds. Differentiable in data and v.
+    that a junction is two entries, (i, j) and (j, i), of one weight where it conducts both ways alike. The
+    differences are taken before they are summed up, and so keep their digits where the potentials are close
+    to each other, which `A @ v - A.sum(1) * v` does not. An entry whose column is not in [0, n) contributes
+    nothing; neither does one that no row holds. Differentiable in data and v.
 
     The step of a neuron takes the current as constant, so that v of the step's beginning acts during it: an
     error of first order in dt * data / C_m, which is to be small against 1 in every row's sum.
