@@ -24,9 +24,10 @@ def install(*, platforms: Sequence[str] = ("cpu",)) -> None:
 
     A call whose weights are integers or complex stays with the backend that was the default before, as do
     plasticity and delays of 16 bits and the calls that `explain` names. Results are the same up to the order
-    of sums, which weights of 16 bits have in float32; an index out of range contributes nothing. Units, derivatives and batches are BrainEvent's, which are defined above
-    its primitives. JAX forgets what it has compiled, so call this before the first step. With
-    `EVENT_OPS_BRAINEVENT=0` in the environment it does nothing.
+    of sums, which weights of 16 bits have in float32; an index out of range contributes nothing. Units,
+    derivatives and batches are BrainEvent's, which are defined above its primitives. JAX forgets what it has
+    compiled, so call this before the first step. With `EVENT_OPS_BRAINEVENT=0` in the environment it does
+    nothing.
 
     Args:
         platforms: where to become the default, of "cpu" and "gpu". On both the backend is registered, for
