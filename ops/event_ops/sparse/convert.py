@@ -203,9 +203,9 @@ def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
     matrix = as_array(matrix)
     check_rank("matrix", matrix, 2, "rows and columns")
     _check_nse(matrix, nse)
-    if nse is None:
-        nse = np.count_nonzero(matrix)
-    return parts_of_coo(*_nonzeros(matrix, int(nse) if matrix.size else 0), matrix.shape)
+    most = int(np.count_nonzero(matrix)) if nse is None else nse
+    row, col, data = _nonzeros(matrix, most if matrix.size else 0)
+    return parts_of_coo(row, col, data, matrix.shape)
 
 
 @partial(jax.jit, static_argnames="nse")

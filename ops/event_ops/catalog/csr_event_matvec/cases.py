@@ -173,6 +173,7 @@ CASES = (
     ),
     Case("permuted-spike-ids", _permuted_ids(False), differentiable=(DATA,), tolerance=50),
     Case("permuted-spike-ids-transposed", _permuted_ids(True), differentiable=(DATA,), tolerance=50),
+    *(
         Case(f"{half}-{name}", stored_as(half, DATA, make), tolerance=20)
         for half in HALVES
         for name, make in (

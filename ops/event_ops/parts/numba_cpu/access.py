@@ -60,7 +60,8 @@ def _at(hoisted: Any, i: Any) -> Any:
     if isinstance(hoisted, types.Array):
         return lambda hoisted, i: widened(hoisted[i])
     if isinstance(hoisted, types.BaseTuple):
-        kind = hoisted[0].dtype
+        weights: Any = hoisted
+        kind = weights[0].dtype
         zero = np.float32(0) if isinstance(kind, Half) else as_dtype(kind).type(0)
 
         def weight_at(hoisted: Any, i: Any) -> Any:

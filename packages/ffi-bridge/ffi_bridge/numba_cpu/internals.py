@@ -153,22 +153,19 @@ class UFunc:
 
 
 def ufunc_of(x: Any) -> UFunc | None:
-    """Return what `x` is made of, if it is a universal function of Numba's CPU target."""
-    if isinstance(x, DUFunc):
-        inner: Any = x._dispatcher
-        layout, writable = None, ()
-    elif isinstance(x, GUFunc):
-        inner = x.gufunc_builder
-        layout, writable = inner.signature, inner.writable_args
-    else:
+    """Return what `x` is made of, if it is a universal function for the CPU whose inputs are only read."""
+    if not isinstance(x, DUFunc | GUFunc):
         return None
-    if writable:
+    made: Any = x
+    inner = made._dispatcher if isinstance(x, DUFunc) else made.gufunc_builder
+    if getattr(inner, "writable_args", ()):
         return None
+    layout = getattr(inner, "signature", None)
     declared: Any = getattr(inner, "_sigs", ())
     arrays = tuple(tuple(isinstance(kind, types.Array) for kind in signature.args) for signature in declared)
-    loops: tuple[str, ...] = tuple(x.types)
+    loops: tuple[str, ...] = tuple(made.types)
     options = tuple(sorted((name, value) for name, value in inner.targetoptions.items() if value is not None))
-    return UFunc(inner.py_func, layout, x.nin, loops, arrays, options)
+    return UFunc(inner.py_func, layout, made.nin, loops, arrays, options)
 
 
 def finished_module(compiled: CompileResult) -> Any:

@@ -62,7 +62,7 @@ def _elementwise(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
 
     @functools.cache
     def wrapped(dtypes: Dtypes, numbers: tuple[str, ...]) -> Callable[..., Any]:
-        kernel = numba.njit(_loop_over(scalar, names, dtypes, numbers))
+        kernel: Any = numba.njit(_loop_over(scalar, names, dtypes, numbers))
         outs = functools.partial(_one_for_each, dtype=jax.dtypes.canonicalize_dtype(dtypes[-1]))
         return numba_kernel(kernel, outs, scalar_argnames=numbers, vmap_method=vmap_method)
 

@@ -26,7 +26,11 @@ class Operator(Bindable, Protocol):
 
     name: str
     rules: Rules
-    backends: Backends
+
+    @property
+    def backends(self) -> Backends:
+        """Return the registered backends."""
+        ...
 
     def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
         """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""

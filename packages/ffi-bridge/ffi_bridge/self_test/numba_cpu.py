@@ -1,5 +1,7 @@
 """Compile and run a Numba kernel on the CPU."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numba
@@ -8,7 +10,7 @@ from ffi_bridge.numba_cpu.kernel import numba_kernel
 
 
 @numba.njit
-def double(x, y):
+def double(x: Any, y: Any) -> None:
     """y = 2 * x."""
     for i in range(x.size):
         y[i] = 2 * x[i]
