@@ -136,7 +136,9 @@ def test_wrong_calls(ufunc, args, error, text):
 
 
 def test_wrong_definitions():
-    with pytest.raises(KernelDefinitionError, match=r"multiply_add is a universal function.*neither outs"):
+    with pytest.raises(
+        KernelDefinitionError, match=r"multiply_add is a universal function.*expected no outs"
+    ):
         numba_function(multiply_add, X)
     with pytest.raises(TypeError, match="needs a Numba CPU kernel"):
         numba_function(np.add)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 from typing import Any, ClassVar, Final
 
@@ -44,6 +44,7 @@ class NativeKernel(ABC):
 
     vmap_method: str | None
     aliases: tuple[tuple[int, int], ...]
+    has_side_effect: bool = field(default=False, kw_only=True)
 
     toolchain: ClassVar[str]
     derivative_hint: ClassVar[str] = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, cast
 
 import jax
@@ -79,9 +79,18 @@ def _check_alias(
         )
 
 
-def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> list[Any]:
+def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
     check_whole(kernel.name, ins)
-    return [output_type(call.sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
+    outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
+    return outs, _effects() if kernel.has_side_effect else set()
+
+
+@cache
+def _effects() -> Any:
+    """Return the effects of a foreign call with side effects, for which JAX keeps it if nobody reads it."""
+    nothing = jax.ShapeDtypeStruct((), np.float32)
+    call = jax.ffi.ffi_call("with_side_effects", nothing, has_side_effect=True)
+    return jax.make_jaxpr(call)().effects
 
 
 def _lower(
@@ -98,7 +107,8 @@ def _lower(
     if platform != compiled_for:
         names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
         name = kernel.ensure_target(ctx.avals_in, call, names, platform)
-    rule = jax.ffi.ffi_lowering(name, operand_output_aliases=dict(kernel.aliases))
+    options: dict[str, Any] = {"operand_output_aliases": dict(kernel.aliases)}
+    rule = jax.ffi.ffi_lowering(name, has_side_effect=kernel.has_side_effect, **options)
     return rule(ctx, *operands)
 
 
@@ -174,7 +184,7 @@ def _no_jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, **_: Any) -> A
 native_call_p: Final = Primitive("native_kernel")
 native_call_p.multiple_results = True
 native_call_p.def_impl(partial(xla.apply_primitive, native_call_p))  # reached under jax.disable_jit
-native_call_p.def_abstract_eval(_abstract)
+native_call_p.def_effectful_abstract_eval(_abstract)
 mlir.register_lowering(native_call_p, _refuse_platform)
 for _platform in ("cpu", "cuda"):
     mlir.register_lowering(native_call_p, partial(_lower, platform=_platform), platform=_platform)

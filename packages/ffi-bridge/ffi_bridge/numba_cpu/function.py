@@ -30,6 +30,7 @@ def numba_function(
     outs: Any = None,
     *,
     static_argnames: str | Sequence[str] = (),
+    has_side_effect: bool = False,
     vmap_method: str | None = None,
 ) -> Callable[..., Any]:
     """`f(*ins) = function(*ins)` for a Numba function that returns arrays or numbers; no Python, no GIL.
@@ -45,6 +46,7 @@ def numba_function(
             that returns it: as for `numba_kernel`. Arrays have these dtypes; numbers, which are of 64 bits to
             Numba, are cast to a dtype of their kind.
         static_argnames: as for `numba_kernel`. A parameter that is left to its default is a constant, too.
+        has_side_effect: as for `numba_kernel`; not for universal functions.
         vmap_method: as for `numba_kernel`.
 
     Returns:
@@ -69,10 +71,10 @@ def numba_function(
         Array([1., 2., 3.], dtype=float32)
     """
     if (ufunc := ufunc_of(function)) is not None:
-        if outs is not None or static_argnames:
+        if outs is not None or static_argnames or has_side_effect:
             raise KernelDefinitionError(
                 f"{ufunc.function.__name__} is a universal function, whose outputs follow its signatures; "
-                "expected neither outs nor static_argnames"
+                "expected no outs, no static_argnames and no has_side_effect"
             )
         return ufunc_call(ufunc, vmap_method)
     in_python = config.DISABLE_JIT and inspect.isfunction(function)
@@ -86,7 +88,8 @@ def numba_function(
     ) -> NumbaKernel:
         kernel = storing(dispatcher, inputs, dict(constants), num_outs)
         parameters = Parameters(getattr(kernel, "py_func", kernel), (), numbers)
-        return (NumbaPython if in_python else NumbaKernel)(vmap_method, (), kernel, parameters)
+        kind = NumbaPython if in_python else NumbaKernel
+        return kind(vmap_method, (), kernel, parameters, has_side_effect=has_side_effect)
 
     describe = describe_as(plain, 0, static)
 

@@ -28,6 +28,7 @@ def numba_kernel(
     *,
     static_argnames: str | Sequence[str] = (),
     scalar_argnames: str | Sequence[str] = (),
+    has_side_effect: bool = False,
     vmap_method: str | None = None,
     input_output_aliases: Mapping[int, int] | None = None,
 ) -> Callable[..., Any]:
@@ -48,6 +49,9 @@ def numba_kernel(
             tuples, members of enums, dtypes, None. A call gives them by name, or leaves them to their
             defaults; they are known while tracing. Each value compiles the kernel anew.
         scalar_argnames: inputs without dimensions that the kernel takes as numbers: `x`, not `x[()]`.
+        has_side_effect: run the kernel even where nothing reads what it writes, as often as it is called; a
+            call without is left out where its results are not needed, and two that are the same may be one.
+            The order of two calls is open, unless one takes a result of the other.
         vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
             machine code, for nested vmaps too, and the kernel always sees the ranks it was written
             for. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls, and
@@ -93,11 +97,11 @@ def numba_kernel(
     aliases = alias_pairs(input_output_aliases)
     if config.DISABLE_JIT and inspect.isfunction(kernel):
         parameters = Parameters.of(kernel, static_argnames, scalar_argnames)
-        spec = NumbaPython(vmap_method, aliases, kernel, parameters)
+        spec = NumbaPython(vmap_method, aliases, kernel, parameters, has_side_effect=has_side_effect)
     else:
         dispatcher = njit_function(kernel, "numba_kernel")
         parameters = Parameters.of(dispatcher.py_func, static_argnames, scalar_argnames)
-        spec = NumbaKernel(vmap_method, aliases, dispatcher, parameters)
+        spec = NumbaKernel(vmap_method, aliases, dispatcher, parameters, has_side_effect=has_side_effect)
     if not callable(outs):
         outs = Outs.of(outs)
         spec.check(outs)
