@@ -2,6 +2,7 @@
 
 import inspect
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -176,7 +177,7 @@ SUMS = {
 def in_ones(name: str, x: np.ndarray, counts: bool) -> np.ndarray:
     """Return x with 1 for each number, but 0 for what is added to and for events that are inactive."""
     events = name in ("events", "history", "spikes")
-    if x.dtype.kind != "f" and not (events and counts):
+    if not jnp.issubdtype(x.dtype, jnp.floating) and not (events and counts):
         return x
     if name in ("buffer", "target"):
         return np.zeros_like(x)
@@ -197,7 +198,7 @@ def test_terms_are_as_many_as_the_sum_of_all_results_where_each_term_is_one(name
         factors = [counts or ones[names.index(factor)].dtype.kind == "f" for factor in SUMS[name]]
         each = 2 if factors and all(factors) else 1
         found = traffic.operations(operator, ones, kwargs)
-        assert found == each * operator.oracle(*ones, **kwargs).sum(), case.name
+        assert found == each * operator.oracle(*ones, **kwargs).astype(float).sum(), case.name
 
 
 @pytest.mark.parametrize("name", ["stdp_on_pre", "stdp_on_post"])

@@ -103,7 +103,7 @@ found = {
     "writes input": text_of(lambda: numba_kernel(writes_input, THREE)(X)),
     "raises": text_of(lambda: fails(X - 1)),
     "goes on": numbers(fails(X)),
-    "float16": text_of(lambda: fails(X.astype(jnp.float16))),
+    "float8": text_of(lambda: fails(X.astype(jnp.float8_e4m3fn))),
     "number of inputs": text_of(lambda: fails(X, X)),
     "no function": text_of(lambda: numba_kernel(3, THREE)),
     "seen": seen[:1],

@@ -50,7 +50,7 @@ def test_it_is_python(found):
     [
         ("raises", "kernel 'raises' raised ValueError: ('x must not be negative', -1)"),
         ("writes input", "kernel 'writes_input' raised ValueError: assignment destination is read-only"),
-        ("float16", "KernelTypeError: kernel 'raises': argument 'x' has dtype float16"),
+        ("float8", "KernelTypeError: kernel 'raises': argument 'x' has dtype float8_e4m3fn"),
         ("number of inputs", "kernel 'raises' takes 2 arguments (x, y), but the call has 2 inputs"),
         ("other size", "result 1 is int64 with 0 dimensions; expected float32 with 1"),
         ("no function", "TypeError: numba_kernel needs a Numba CPU kernel, got 3"),

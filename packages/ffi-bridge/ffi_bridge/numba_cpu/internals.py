@@ -9,8 +9,7 @@ names of dispatchers, overloads and intrinsics, `context` the methods that it ov
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numba
 import numpy as np
@@ -131,8 +130,7 @@ class Compiler(_FunctionCompiler):
         return flags
 
 
-@dataclass(frozen=True)
-class UFunc:
+class UFunc(NamedTuple):
     """What `@numba.vectorize` or `@numba.guvectorize` made of a function.
 
     `layout`: the core dimensions, None for elements. `loops`: what is declared, as "ff->f"; empty for what is
