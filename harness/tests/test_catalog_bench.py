@@ -176,6 +176,7 @@ def test_slow_work_is_timed_once_and_short_work_fills_its_share():
         assert calls == [1, 1, 5, 5, 5]  # warm-up, two to find that 5 steps fill 50 s, two turns
 
 
+@pytest.mark.slow
 def test_a_file_is_true_on_other_machines_and_names_its_command(tmp_path):
     output, chosen = tmp_path / "catalog.json", "spike_detect_reset-4k or gradient and ell_event"
     words = ["catalog", "-k", chosen, "--benchmark-max-time", "0.01"]
@@ -196,6 +197,7 @@ def test_a_file_is_true_on_other_machines_and_names_its_command(tmp_path):
     assert gradient["extra_info"]["rival"] == "value" and "options" not in gradient
 
 
+@pytest.mark.slow
 def test_operators_of_another_package_and_of_a_new_folder(tmp_path):
     axpy = Path(__file__).parents[1] / "conformance" / "axpy"
     shutil.copytree(

@@ -153,6 +153,7 @@ def test_rounds_and_ratios_are_in_the_file_and_in_the_table(run, tmp_path):
     assert "slow products: mine, " in done.stdout and " x the time of theirs (" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_rival_alone_is_not_ours_and_parts_are_not_compared(run, tmp_path):
     done = run("--benchmark-ratio-fail", ":1.1", expression="ours")
     assert "3 passed" in done.stdout, done.stdout
@@ -161,6 +162,7 @@ def test_a_rival_alone_is_not_ours_and_parts_are_not_compared(run, tmp_path):
     assert not any("ratio" in info for info in found.values())
 
 
+@pytest.mark.slow
 def test_a_saved_run_is_compared_with(run, tmp_path):
     storage = ("--benchmark-storage", str(tmp_path / "saved"))
     run(*storage, "--benchmark-save", "before", expression="slow")
@@ -185,6 +187,7 @@ def test_a_member_with_other_values_fails_and_is_not_timed(run, tmp_path):
     assert set(entries(tmp_path)) == {("test_wrong", "mine")}
 
 
+@pytest.mark.slow
 def test_loops_are_timed_by_the_step_and_their_results_made_comparable(run, tmp_path):
     done = run(expression="loops")
     assert "1 failed, 3 passed" in done.stdout, done.stdout
@@ -197,6 +200,7 @@ def test_loops_are_timed_by_the_step_and_their_results_made_comparable(run, tmp_
     assert [entry["extra_info"]["ours"] for entry in found.values()] == [True, False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rival", "ends"), [("theirs", " x that of kernel"), ("nobody", ")")])
 def test_a_faster_one_of_ours_is_named_and_is_the_yardstick_where_there_is_no_rival(run, rival, ends):
     said = run(expression=f"backends and {rival}").stdout.splitlines()
@@ -205,6 +209,7 @@ def test_a_faster_one_of_ours_is_named_and_is_the_yardstick_where_there_is_no_ri
     assert f" x the time of {yardstick} (" in line and line.endswith(ends)
 
 
+@pytest.mark.slow
 def test_rounds_of_processes_are_reported(run, tmp_path):
     done = run(expression="processes")
     assert "1 failed, 2 passed, 1 skipped" in done.stdout, done.stdout
@@ -215,6 +220,7 @@ def test_rounds_of_processes_are_reported(run, tmp_path):
     assert mine["extra_info"]["ratio"] == pytest.approx(2.1 / 1.1)
 
 
+@pytest.mark.slow
 def test_times_of_programs_that_are_not_optimized_are_refused(run):
     done = run(expression="alike", JAX_DISABLE_MOST_OPTIMIZATIONS="1")
     assert "JAX compiles without optimizations here" in done.stdout and "pytest --noconftest" in done.stdout
@@ -224,12 +230,14 @@ def test_times_of_programs_that_are_not_optimized_are_refused(run):
     )
 
 
+@pytest.mark.slow
 def test_without_benchmarks_members_are_called_once_and_compared(run):
     done = run("--benchmark-disable", expression="not unknown")
     assert "3 failed, 20 passed, 1 skipped" in done.stdout, done.stdout
     assert "theirs differs from mine: Not equal to tolerance rtol=1e-05" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_example_runs(run, tmp_path):
     done = run(str(EXAMPLE / "test_speed.py"))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -189,8 +189,9 @@ def test_terms_are_as_many_as_the_sum_of_all_results_where_each_term_is_one(name
     operator = OPERATORS[name]
     names = list(inspect.signature(operator.function).parameters)
     for case in operator.tagged(CONFORMANCE):
-        if case.name.startswith("threads"):
-            continue  # too large for a loop in Python
+        # Too large for a loop in Python, or with weights that are missing, which are added as 0.
+        if case.name.startswith(("threads", "permuted-out-of-range")):
+            continue
         args, kwargs = made(name, case)
         counts = kwargs.get("encoding") == "counts"
         ones = [in_ones(*each, counts) for each in zip(names, args, strict=False)]

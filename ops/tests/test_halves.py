@@ -10,7 +10,7 @@ import event_ops as eo
 from event_ops import CSR, ELL, Events
 from ffi_bridge import export
 
-HALVES = [jnp.float16, jnp.bfloat16]
+HALVES = [pytest.param(jnp.float16, marks=pytest.mark.slow), jnp.bfloat16]
 ROWS, COLUMNS, PER_ROW = 12, 9, 5
 RNG = np.random.default_rng(3)
 INDICES = RNG.integers(0, COLUMNS, (ROWS, PER_ROW)).astype(np.int32)
