@@ -42,8 +42,10 @@ SERVED: Final[Mapping[str, Served]] = {
     "binary_csr_plast": Served("stdp_on_pre", updates.csr_on_pre, dtypes=FLOATS),
     "csr2csc_on_post": Served("stdp_on_post", updates.csr_on_post, dtypes=FLOATS),
     "fcn_plasticity_row": Served("stdp_on_pre", updates.fixed_on_pre, dtypes=FLOATS),
-    "csr_delay_deliver": Served("csr_event_deliver", updates.delay_deliver, dtypes=FLOATS),
-    "csr_delay_deliver_layout": Served("csr_event_deliver", updates.delay_deliver, dtypes=FLOATS),
+    "csr_delay_deliver": Served(
+        "csr_event_deliver", updates.delay_deliver, "more than 2**22 entries", dtypes=FLOATS
+    ),
+    "csr_delay_deliver_layout": Served("csr_event_deliver", updates.delay_deliver_layout, dtypes=FLOATS),
     "binary_1d_array_index": Served("spike_compact", updates.ids_of_events),
 }
 

@@ -30,7 +30,7 @@ BLOCK: Final = 512
 
 
 # With Python's error model a division would raise where it divides by 0, and so not vectorise.
-@njit(fastmath=REORDER, error_model="numpy")
+@njit(fastmath=REORDER, error_model="numpy", forceinline=True)
 def linoid(x: Any) -> Any:
     """Return x / (exp(x) - 1), near 0 by its series."""
     real, y = type(x), x * x
@@ -39,14 +39,14 @@ def linoid(x: Any) -> Any:
     return series if abs(x) < real(0.3) else x / (exp(x) - real(1))
 
 
-@njit(fastmath=REORDER, error_model="numpy")
+@njit(fastmath=REORDER, error_model="numpy", forceinline=True)
 def toward(x: Any, alpha: Any, beta: Any, time: Any) -> Any:
     """Return a gate after so much time with constant rates."""
     end = alpha / (alpha + beta)
     return end + (x - end) * exp(-(alpha + beta) * time)
 
 
-@njit(fastmath=REORDER, error_model="numpy")
+@njit(fastmath=REORDER, error_model="numpy", forceinline=True)
 def gates(v: Any, m: Any, h: Any, n: Any, time: Any) -> Any:
     """Return m, h and n after so much time at one potential."""
     real = type(v)

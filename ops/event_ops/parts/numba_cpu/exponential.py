@@ -55,7 +55,8 @@ def _exp_of(dtype: Any, kept: int, degree: int) -> Callable[[Any], Any]:
     coefficients = tuple(rest)
 
     # Sums in the order in which they are written, unlike in the kernels: otherwise nothing would be rounded.
-    @njit(fastmath={"contract"})
+    # Inlined however often a loop has it, since a call keeps the loop from vectorising.
+    @njit(fastmath={"contract"}, forceinline=True)
     def exp(x: Any) -> Any:
         inside = lowest if x < lowest else (highest if x > highest else x)
         rounded = inside * per_ln2 + shift
