@@ -182,7 +182,7 @@ CALLS: Final[Mapping[str, tuple[Callable[[int], tuple[Step, Any]], int, int]]] =
         ("binary_densemv, post", (4000,), 0, functools.partial(dense, pre=False)),
         ("update_csr_on_binary_pre", (4000, 100_000), 0, on_pre),
         ("update_csr_on_binary_post", (4000, 100_000), 0, on_post),
-        ("csr_delay_deliver", (4000, 100_000), 0, delays),
+        ("csr_delay_deliver", (4000, 40_000), 0, delays),
     )
     for neurons in sizes
 }
