@@ -85,7 +85,7 @@ add, fails = numba_kernel(plus, THREE), numba_kernel(raises, THREE)
 batches = jnp.arange(6.0).reshape(2, 3), jnp.arange(4.0)
 in_place = numba_kernel(moved, THREE, input_output_aliases={0: 0})
 options = {"static_argnames": ("n", "shift"), "scalar_argnames": "a"}
-sort = numba_function(ordered, lambda x, turn: (x, jax.ShapeDtypeStruct((), jnp.int32)))
+sort = numba_function(ordered, lambda x: (x, jax.ShapeDtypeStruct((), jnp.int32)))
 empty = jax.ShapeDtypeStruct((0,), jnp.float32)
 found = {
     "eager": numbers(both(X)),

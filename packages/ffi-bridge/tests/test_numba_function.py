@@ -109,6 +109,15 @@ def test_a_tuple_of_arrays_of_any_layout_and_numbers():
     np.testing.assert_array_equal(batch["T"], [x.T, -x.T])
 
 
+@numba.njit
+def of_awkward_names(function, store, out=True):
+    return function + store if out else function
+
+
+def test_a_default_is_no_matter_of_outs_and_names_do_not_collide():
+    np.testing.assert_array_equal(numba_function(of_awkward_names, lambda x, y: x)(X, X), 2 * X)
+
+
 def test_what_is_returned_is_a_copy():
     call = numba_function(itself, like)
     np.testing.assert_array_equal(call(X), X)

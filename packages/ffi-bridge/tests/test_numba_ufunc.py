@@ -21,6 +21,11 @@ def positive_part(a):
     return a if a > 0 else 0 * a
 
 
+@vectorize([float32(float32, float32)])
+def of_awkward_names(i, out):
+    return i + out
+
+
 @vectorize([float64(float64, float64)])
 def ratio(a, b):
     return a / b
@@ -66,6 +71,10 @@ def test_elements_and_broadcasting(shapes, dtypes):
     found = numba_function(multiply_add)(a, b)
     np.testing.assert_allclose(found, multiply_add(a, b), rtol=1e-6)
     assert found.dtype == (jnp.int32 if dtypes == ("int32", "int32") else jnp.float32)
+
+
+def test_names_do_not_collide():
+    np.testing.assert_array_equal(numba_function(of_awkward_names)(X, X), 2 * X)
 
 
 def test_loops_of_64_bits():

@@ -80,26 +80,27 @@ def numba_function(
     in_python = config.DISABLE_JIT and inspect.isfunction(function)
     dispatcher: Any = function if in_python else njit_function(function, "numba_function")
     plain: Any = getattr(dispatcher, "py_func", dispatcher)
-    static = Parameters.of(plain, static_argnames, ()).constant
+    parameters = Parameters.of(plain, static_argnames, ())
 
     @functools.cache
     def kernel_for(
         inputs: tuple[str, ...], numbers: tuple[str, ...], constants: Constants, num_outs: int
     ) -> NumbaKernel:
         kernel = storing(dispatcher, inputs, dict(constants), num_outs)
-        parameters = Parameters(getattr(kernel, "py_func", kernel), (), numbers)
+        of_kernel = Parameters(getattr(kernel, "py_func", kernel), (), numbers)
         kind = NumbaPython if in_python else NumbaKernel
-        return kind(vmap_method, (), kernel, parameters, has_side_effect=has_side_effect)
+        return kind(vmap_method, (), kernel, of_kernel, has_side_effect=has_side_effect)
 
-    describe = describe_as(plain, 0, static)
+    describe = describe_as(plain, 0, parameters.constant)
 
     def jitted(num_threads: int | None) -> Callable[..., Any]:
-        @functools.partial(jax.jit, inline=True, static_argnames=[x.name for x in static])
+        @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
         @describe
         def call(*args: ArrayLike, **named: Any) -> Any:
-            given, constants = _told_apart(plain, static, args, named)
+            given, constants = _told_apart(plain, parameters.static, args, named)
             ins = {name: as_array(plain.__name__, name, x) for name, x in given.items()}
-            found = Outs.for_call(outs, plain.__name__, list(ins.values()), dict(constants))
+            static = {name: x for name, x in constants if name in parameters.static}
+            found = Outs.for_call(outs, plain.__name__, list(ins.values()), static)
             numbers = tuple(name for name, x in ins.items() if x.ndim == 0)
             kernel = kernel_for(tuple(ins), numbers, constants, len(found.flat))
             kernel.check(found)
@@ -113,14 +114,13 @@ def numba_function(
 
 
 def _told_apart(
-    function: Any, static: Sequence[inspect.Parameter], args: Sequence[Any], named: Mapping[str, Any]
+    function: Any, static: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Constants]:
     """Return the inputs of a call by name, and the constants: what is static, or left to its default."""
     try:
         bound = inspect.signature(function).bind(*args, **named)
     except TypeError as error:
         raise KernelTypeError(f"kernel '{function.__name__}': {error}") from None
-    names = {x.name for x in static}
-    inputs = {name: x for name, x in bound.arguments.items() if name not in names}
+    inputs = {name: x for name, x in bound.arguments.items() if name not in static}
     bound.apply_defaults()
     return inputs, tuple((name, x) for name, x in bound.arguments.items() if name not in inputs)

@@ -23,9 +23,9 @@ def storing(function: Any, inputs: Sequence[str], constants: Mapping[str, Any], 
     plain = getattr(function, "py_func", function)
     outs = [f"out_{i}" for i in range(num_outs)]
     # Written out, since a kernel has a parameter for each buffer.
-    call = f"function({', '.join(inspect.signature(plain).parameters)})"
-    text = f"def {plain.__name__}({', '.join([*inputs, *outs])}): store({call}, ({', '.join(outs)},))"
-    scope = {**constants, "function": function, "store": store}
+    call = f"_called_({', '.join(inspect.signature(plain).parameters)})"
+    text = f"def {plain.__name__}({', '.join([*inputs, *outs])}): _store_({call}, ({', '.join(outs)},))"
+    scope = {**constants, "_called_": function, "_store_": store}
     exec(compile(text, f"<what {plain.__name__} returns>", "exec"), scope)
     kernel: Any = scope[plain.__name__]
     return kernel if plain is function else numba.njit(kernel)

@@ -83,14 +83,14 @@ def _one_for_each(*ins: jax.ShapeDtypeStruct, dtype: Any) -> jax.ShapeDtypeStruc
 
 def _loop_over(scalar: Any, names: Sequence[str], dtypes: Dtypes, numbers: Sequence[str]) -> Any:
     """Return the function that calls `scalar`, in the loop's dtypes, for each element of the output."""
-    casts = {f"cast_{name}": dtype.type for name, dtype in zip(names, dtypes, strict=False)}
-    args = [f"cast_{name}({name if name in numbers else f'{name}[i]'})" for name in names]
+    casts = {f"_cast_{name}_": dtype.type for name, dtype in zip(names, dtypes, strict=False)}
+    args = [f"_cast_{name}_({name if name in numbers else f'{name}[_i_]'})" for name in names]
     text = (
-        f"def {scalar.__name__}({', '.join(names)}, out):\n"
-        f"    for i in range(out.size):\n"
-        f"        out[i] = scalar({', '.join(args)})"
+        f"def {scalar.__name__}({', '.join(names)}, _out_):\n"
+        f"    for _i_ in range(_out_.size):\n"
+        f"        _out_[_i_] = _called_({', '.join(args)})"
     )
-    scope = {**casts, "scalar": scalar}
+    scope = {**casts, "_called_": scalar}
     exec(compile(text, f"<loop of {scalar.__name__}>", "exec"), scope)
     return scope[scalar.__name__]
 
