@@ -265,3 +265,18 @@ def test_structures_of_any_integers_where_jax_has_64_bits(kind):
             np.testing.assert_array_equal(jax.jit(f)(A, B).todense(), expected)
         assert jax.jit(CSR.allclose)(A, B.T)
         np.testing.assert_array_equal((A @ B)[[1]].todense(), (DENSE @ DENSE.T)[1:])
+
+
+@pytest.mark.parametrize("weight", [np.float32(-1), np.int32(-1), np.complex64(-1j), np.float32(0)])
+def test_known_and_traced_weights_give_one_structure_in_which_sums_of_zero_stay(weight):
+    kind = weight.dtype
+    row, column = np.int32([0, 0, 0, 2]), np.int32([1, 0, 1, 1])
+    A = CSR.from_coo(row, column, np.array([1, 1, 0, 2], kind), shape=(3, 2))
+    B = CSR(np.array([1, 1, weight], kind), np.int32([2, 0, 2]), np.int32([0, 1, 3]), shape=(2, 3))
+    known = A @ B
+    traced = jax.jit(lambda a, b: (A.with_data(a) @ B.with_data(b)).data)(A.data, B.data)
+    np.testing.assert_array_equal(known.indices, [0, 2, 0, 2])
+    np.testing.assert_array_equal(known.indptr, [0, 2, 2, 4])
+    np.testing.assert_array_equal(known.data, traced)
+    np.testing.assert_array_equal(known.todense(), np.asarray(A.todense()) @ np.asarray(B.todense()))
+    assert known.dtype == kind

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
 
 from event_ops.catalog.segment_sum.op import segment_sum
-from event_ops.checks.arrays import summed_in
+from event_ops.checks.arrays import HALVES, is_known, summed_in
 from event_ops.checks.values import check_room
 from event_ops.parts.reference.entries import inside, rows_of, values_at
 from event_ops.sparse.coordinates import (
@@ -30,8 +31,9 @@ def matmul(A: Matrix, B: Matrix, *, nse: int | None = None) -> Matrix:
     """`C = A @ B` for two sparse matrices, as a sparse matrix: `C[i, j] = sum over l of A[i, l] * B[l, j]`.
 
     Where both structures are known, so is that of C, also while weights are traced: sorted, without
-    duplicates, and an entry wherever a product is, even if the sum is 0. Each product is computed on its own
-    before they are added, which takes memory for as many.
+    duplicates, and an entry wherever a product is, even if the sum is 0. Weights that are known are
+    multiplied by SciPy, in two passes, of which the first finds how many entries C has. Weights that are
+    traced or of 16 bits are multiplied one by one before they are added, which takes memory for as many.
 
     With `nse`, and while structures are traced, C has one entry for each product of two entries, and these
     are not added up until C is used; nse has to be as many, the sum of the lengths of the rows of B that
@@ -63,7 +65,8 @@ def matmul(A: Matrix, B: Matrix, *, nse: int | None = None) -> Matrix:
             "while tracing, the number of products is not known; give the most that there can be: "
             "A.matmul(B, nse=...)"
         )
-    return _added_up(A, B)
+    weights_of_scipy = is_known(A.data, B.data) and not {A.dtype, B.dtype} & set(HALVES)
+    return (_in_two_passes if weights_of_scipy else _added_up)(A, B)
 
 
 class _Pairs(NamedTuple):
@@ -74,8 +77,36 @@ class _Pairs(NamedTuple):
     element: Any
 
 
+def _in_two_passes(A: Any, B: Any) -> Any:
+    """Return C with one entry for each element, of matrices whose weights are known, too."""
+    a, b = promoted(A.repeated_data(), B.repeated_data())
+    product, pattern = _of_scipy(A, a) @ _of_scipy(B, b), _of_scipy(A, None) @ _of_scipy(B, None)
+    product.sort_indices()
+    data = product.data
+    if product.nnz < pattern.nnz:  # SciPy leaves out sums that are 0
+        pattern.sort_indices()
+        data = np.zeros(pattern.nnz, data.dtype)
+        data[np.searchsorted(_keys(pattern), _keys(product))] = product.data
+        product = pattern
+    structure = constant(product.indices, *product.shape), constant(product.indptr, product.nnz)
+    return type(A)(jnp.asarray(data), *structure, shape=product.shape, validate=False)
+
+
+def _of_scipy(A: Any, data: Any) -> Any:
+    """Return the entries that count, with these weights or as bools, as a matrix of SciPy."""
+    row, column, k = known_coordinates(A)
+    values = np.ones(k.size, bool) if data is None else np.asarray(data)[k]
+    return import_module("scipy.sparse").coo_array((values, (row, column)), shape=A.shape).tocsr()
+
+
+def _keys(matrix: Any) -> Any:
+    """Return row * columns + column of each entry of a matrix of SciPy."""
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return row * matrix.shape[1] + matrix.indices
+
+
 def _added_up(A: Any, B: Any) -> Any:
-    """Return C with one entry for each element, of known structures."""
+    """Return C with one entry for each element, of known structures and any weights."""
     shape = A.shape[0], B.shape[1]
     pairs, keys = _known_pairs(A, B)
     row, column = np.divmod(keys, max(shape[1], 1))
