@@ -4,7 +4,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from event_ops_harness.networks.cuba import cli
+from event_ops_harness.networks.balanced import cli
+from event_ops_harness.networks.cuba.cli import main
 from event_ops_harness.networks.shared import simulation
 
 
@@ -15,4 +16,4 @@ def printed(what: str, total: int, options: object) -> Iterator[Callable[[int], 
 
 
 cli.progress_bar, simulation.CHUNK_STEPS = printed, 50
-sys.exit(cli.main(sys.argv[1:]))
+sys.exit(main(sys.argv[1:]))
