@@ -62,8 +62,16 @@ def _leaked() -> object:
     return numba_kernel(copy, OUT)(leaks[0])
 
 
-def _by_keyword() -> object:
-    return numba_kernel(copy, OUT)(x=X)
+def _of_no_such_name() -> object:
+    return numba_kernel(copy, OUT)(no_such_name=X)
+
+
+def _twice() -> object:
+    return numba_kernel(copy, OUT)(X, x=X)
+
+
+def _by_name() -> None:
+    np.testing.assert_array_equal(numba_kernel(copy, OUT)(x=X), X)
 
 
 def _keys() -> object:
@@ -97,6 +105,7 @@ def _memory_that_was_read_only() -> None:
 SERVED = (
     _other_layouts,
     _lists_and_numbers,
+    _by_name,
     _nothing_to_do,
     _memory_that_was_read_only,
 )
@@ -144,7 +153,8 @@ CASES = (
     Misuse("alias of no input", _call("jit", X, input_output_aliases={1: 0}), "the call has 1 inputs"),
     Misuse("a deleted array", _deleted, "deleted", RuntimeError),
     Misuse("a tracer that outlived its trace", _leaked, "tracer", jax.errors.UnexpectedTracerError),
-    Misuse("by keyword", _by_keyword, "keyword", TypeError),
+    Misuse("an input of no such name", _of_no_such_name, "by position and no_such_name by name", TypeError),
+    Misuse("an input given twice", _twice, "got 1 inputs by position and x by name", TypeError),
     Misuse("random keys", _keys, "key", (TypeError, ValueError)),
     *(Misuse(act.__name__[1:].replace("_", " "), act, error=None) for act in SERVED),
 )
