@@ -242,8 +242,9 @@ def test_weights_of_every_float_are_served(dtype):
             np.testing.assert_allclose(y.astype("f"), x.astype("f") @ dense, rtol=4 * eps, atol=4 * eps)
 
 
-def test_plasticity_of_16_bits_stays_brainevents():
+def test_plasticity_delays_and_scaled_rows_of_16_bits_stay_brainevents():
     assert {name for name, s in SERVED.items() if "float16" not in s.dtypes} == {
+        "csrmv_dt2t",
         "binary_csr_plast",
         "csr2csc_on_post",
         "fcn_plasticity_row",
