@@ -17,45 +17,33 @@ from event_ops.catalog.csr_scale_rows.op import csr_scale_rows
 from event_ops.catalog.dense_event_matmat.op import dense_event_matmat
 from event_ops.catalog.dense_event_matvec.op import dense_event_matvec
 from event_ops.catalog.ell_event_matvec.op import ell_event_matvec
-from event_ops.checks.arrays import HALVES, summed_in
+from event_ops.checks.arrays import summed_in
 from event_ops.parts.reference.entries import values_at
 
 Call = Callable[..., tuple[jax.Array, ...]]
 _LARGEST: Final = np.iinfo(np.int32).max
 
 
-def events_of(x: jax.Array, weighted: bool, dtype: Any) -> jax.Array:
-    """Return events as the catalog takes them: flags, or if `weighted` numbers that weights of `dtype` meet.
+def events_of(x: jax.Array, weighted: bool, weights: jax.Array) -> jax.Array:
+    """Return events as the catalog takes them: flags, or if `weighted` numbers that the weights meet.
 
     To BrainEvent any number but 0 is one event, unless its value counts.
     """
     if x.dtype == bool:
         return x
-    return x.astype(jnp.float32 if dtype in HALVES else dtype) if weighted else x != 0
+    return x.astype(summed_in(weights)) if weighted else x != 0
 
 
-def event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
-    """Return the builder for events times a CSR matrix; BrainEvent's scratch arrays pass through."""
+def event_product(product: Callable[..., jax.Array], *, indexed: bool = False) -> Callable[..., Call]:
+    """Return the builder for events times a CSR matrix; BrainEvent's scratch arrays pass through.
 
-    def build(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
-        def call(weights: Any, indices: Any, indptr: Any, x: Any, *scratch: Any) -> tuple[jax.Array, ...]:
-            events = events_of(x, weighted, weights.dtype)
-            y = product(weights, indices, indptr, events, shape=shape, transpose=transpose)
-            return y, *scratch
-
-        return call
-
-    return build
-
-
-def indexed_event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
-    """Return the builder for events times a CSR matrix whose entry k has weight `permutation[k]`."""
+    `indexed`: a permutation comes before the events, and entry k has weight `permutation[k]`.
+    """
 
     def build(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
-        def call(
-            weights: Any, indices: Any, indptr: Any, permutation: Any, x: Any, *scratch: Any
-        ) -> tuple[jax.Array, ...]:
-            operands = weights, indices, indptr, events_of(x, weighted, weights.dtype), permutation
+        def call(weights: Any, indices: Any, indptr: Any, *others: Any) -> tuple[jax.Array, ...]:
+            places, (x, *scratch) = others[:indexed], others[indexed:]
+            operands = weights, indices, indptr, events_of(x, weighted, weights), *places
             return product(*operands, shape=shape, transpose=transpose), *scratch
 
         return call
@@ -90,7 +78,7 @@ def dense_event_product(product: Callable[..., jax.Array]) -> Callable[..., Call
 
     def build(*, transpose: bool, weighted: bool = False, **_: Any) -> Call:
         def call(weights: Any, x: Any) -> tuple[jax.Array, ...]:
-            return (product(weights, events_of(x, weighted, weights.dtype), transpose=transpose),)
+            return (product(weights, events_of(x, weighted, weights), transpose=transpose),)
 
         return call
 
@@ -102,7 +90,7 @@ def fixed_event_product(*, shape: tuple[int, int], transpose: bool, weighted: bo
 
     def call(weights: Any, indices: Any, x: Any) -> tuple[jax.Array, ...]:
         weights = weights.reshape(1) if weights.size == 1 else weights
-        events = events_of(x, weighted, weights.dtype)
+        events = events_of(x, weighted, weights)
         return (ell_event_matvec(weights, indices, events, shape=shape, transpose=transpose),)
 
     return call
@@ -116,7 +104,7 @@ def fixed_event_matmat(
 
     def call(weights: Any, indices: Any, X: Any) -> tuple[jax.Array, ...]:
         indptr = jnp.arange(rows + 1, dtype=jnp.int32) * per_row
-        events = events_of(X, weighted, weights.dtype)
+        events = events_of(X, weighted, weights)
         matrix = weights.reshape(-1), indices.reshape(-1), indptr
         return (csr_event_matmat(*matrix, events, shape=shape, transpose=transpose),)
 
@@ -133,7 +121,7 @@ def tiled_event_product(*, shape: tuple[int, int], transpose: bool, weighted: bo
     def call(weights: Any, indices: Any, indptr: Any, x: Any, *others: Any) -> tuple[jax.Array, ...]:
         *scratch, _local_targets, _tile_offsets, permutation = others
         places = () if transpose else (permutation,)
-        events = events_of(x, weighted, weights.dtype)
+        events = events_of(x, weighted, weights)
         if events.ndim == 1:
             y = csr_event_matvec(weights, indices, indptr, events, *places, shape=rows, transpose=True)
             return y, *scratch
@@ -155,8 +143,8 @@ def tiled_number_matmat(*, shape: tuple[int, int], transpose: bool, **_: Any) ->
 
 
 binary_csrmv, binary_csrmm = event_product(csr_event_matvec), event_product(csr_event_matmat)
-binary_csrmv_indexed = indexed_event_product(csr_event_matvec)
-binary_csrmm_indexed = indexed_event_product(csr_event_matmat)
+binary_csrmv_indexed = event_product(csr_event_matvec, indexed=True)
+binary_csrmm_indexed = event_product(csr_event_matmat, indexed=True)
 csrmv, csrmm = number_product(csr_matvec), number_product(csr_matmat)
 binary_densemv, binary_densemm = (
     dense_event_product(dense_event_matvec),

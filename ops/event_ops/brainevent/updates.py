@@ -22,7 +22,7 @@ def csr_on_pre(*, shape: tuple[int, int], **_: Any) -> Call:
     """Build `w[k] += trace[indices[k]]` for the entries k of rows that spike."""
 
     def call(w: Any, indices: Any, indptr: Any, spikes: Any, trace: Any) -> tuple[jax.Array, ...]:
-        active, x = events_of(spikes, False, w.dtype), -trace.astype(w.dtype)
+        active, x = events_of(spikes, False, w), -trace.astype(w.dtype)
         return (stdp_on_pre(w, indices, indptr, active, x, shape=shape, A_minus=1, w_min=_LOW, w_max=_HIGH),)
 
     return call
@@ -34,7 +34,7 @@ def csr_on_post(*, shape: tuple[int, int], **_: Any) -> Call:
     def call(
         w: Any, rows: Any, indptr: Any, permutation: Any, trace: Any, spikes: Any
     ) -> tuple[jax.Array, ...]:
-        active, x = events_of(spikes, False, w.dtype), trace.astype(w.dtype)
+        active, x = events_of(spikes, False, w), trace.astype(w.dtype)
         structure = rows, indptr, permutation.astype(rows.dtype)
         return (stdp_on_post(w, *structure, active, x, shape=shape, A_plus=1, w_min=_LOW, w_max=_HIGH),)
 
@@ -67,7 +67,7 @@ def delay_deliver_layout(*, shape: tuple[int, int], weighted: bool = False, **_:
     ) -> tuple[jax.Array, ...]:
         t = pointers_and_t[-1]
         slot = t if t.dtype in _SLOTS else t.astype(jnp.int32)
-        spikes = events_of(events, weighted, ring.dtype)
+        spikes = events_of(events, weighted, ring)
         return (csr_event_deliver(ring, w, indices, indptr, delays, spikes, slot, shape=shape),)
 
     return call
@@ -77,7 +77,7 @@ def ids_of_events(**_: Any) -> Call:
     """Build the ids of active events, with 0 in places that are not used, and their number."""
 
     def call(x: Any) -> tuple[jax.Array, ...]:
-        ids, count = spike_compact(events_of(x, False, x.dtype))
+        ids, count = spike_compact(events_of(x, False, x))
         return jnp.where(ids < x.size, ids, 0), count.reshape(1)
 
     return call
