@@ -56,7 +56,7 @@ def collectives(network: Network, connectivity: Connectivity, blocks: PackedBloc
 
 
 def on_devices(network: Network, connectivity: Connectivity) -> dict[int, dict[str, bool]]:
-    """What was the same as on one device, by the number of devices."""
+    """Return what was the same as on one device, by the number of devices."""
     model, report = network.model, {}
     begin = partial(network.initial_state, connectivity, model, SEED)
     step, synapses = network.catalog_step(connectivity, model, None), network.on_device(connectivity)

@@ -45,7 +45,7 @@ def test_rates():
 
 
 def kept(network: Network, simulator: str) -> dict[str, Any]:
-    """What ``reference_data/balanced.py`` found."""
+    """Read the statistics that ``reference_data/balanced.py`` found."""
     folder = Path(__file__).parents[1] / "reference_data"
     return json.loads((folder / f"{network.name}_{simulator}.json").read_text())
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from refused_options import check_one_line
 
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
 from event_ops_harness.networks.coba.cli import main
@@ -103,11 +104,4 @@ def test_run_prints_the_table_and_draws_the_figure(tmp_path, capsys):
 
 @pytest.mark.parametrize("options", ["--fused", "--neurons 0", "--matrix missing.mtx", "--frobnicate"])
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, options):
-    monkeypatch.chdir(tmp_path)
-    try:
-        code = main(options.split())
-    except SystemExit as stop:
-        code = stop.code
-    captured = capsys.readouterr()
-    assert code == 2 and captured.out == "" and not list(tmp_path.iterdir())
-    assert captured.err.startswith("coba: error: ") and captured.err.count("\n") == 1
+    check_one_line("coba", main, options, tmp_path, monkeypatch, capsys)

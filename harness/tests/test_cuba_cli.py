@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
+from refused_options import check_one_line
 
 from event_ops_harness.networks.cuba.cli import main
 
@@ -53,12 +54,4 @@ BAD = [
 
 @pytest.mark.parametrize("options", BAD)
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, options):
-    monkeypatch.chdir(tmp_path)
-    try:
-        code = main(options.split())
-    except SystemExit as stop:
-        code = stop.code
-    captured = capsys.readouterr()
-    assert code == 2
-    assert captured.err.startswith("cuba: error: ") and captured.err.count("\n") == 1
-    assert captured.out == "" and not list(tmp_path.iterdir())
+    check_one_line("cuba", main, options, tmp_path, monkeypatch, capsys)
