@@ -13,6 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import csr_event_matvec
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
+from event_ops.parts.reference.entries import values_at
 from event_ops.sparse.events import Events
 
 
@@ -38,12 +39,7 @@ def by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> 
 
 def reweighted(plan: ByColumn, data: jax.Array) -> ByColumn:
     """Return the plan with a copy of the weights `data`, for which nothing is sorted."""
-    return plan._replace(weights=_chosen(data, plan.permutation) if data.ndim else None)
-
-
-@jax.jit
-def _chosen(data: jax.Array, permutation: jax.Array) -> jax.Array:
-    return data.reshape(-1)[permutation]
+    return plan._replace(weights=values_at(data.reshape(-1), plan.permutation) if data.ndim else None)
 
 
 def brought_up_to_date(plan: ByColumn | None, old: jax.Array, new: jax.Array) -> ByColumn | None:
