@@ -95,10 +95,15 @@ def store(key: str, entry: Entry) -> None:
         _pass_over(place, error)
 
 
+def files() -> list[Path]:
+    """Return the files of the folder, also those that are being written."""
+    place = folder()
+    return [] if place is None else list(place.glob(f"*{_SUFFIX}*"))
+
+
 def clear() -> int:
     """Delete every kernel on disk, and return the number of files; running programs go on."""
-    place = folder()
-    kept = [] if place is None else list(place.glob(f"*{_SUFFIX}*"))
+    kept = files()
     for path in kept:
         path.unlink(missing_ok=True)
     return len(kept)

@@ -107,8 +107,8 @@ def _lower(
     if platform != compiled_for:
         names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
         name = kernel.ensure_target(ctx.avals_in, call, names, platform)
-    options: dict[str, Any] = {"operand_output_aliases": dict(kernel.aliases)}
-    rule = jax.ffi.ffi_lowering(name, has_side_effect=kernel.has_side_effect, **options)
+    aliases = dict(kernel.aliases)
+    rule = jax.ffi.ffi_lowering(name, operand_output_aliases=aliases, has_side_effect=kernel.has_side_effect)
     return rule(ctx, *operands)
 
 

@@ -30,7 +30,7 @@ _COMPILER: Final = "ffi_bridge.numba_cpu.compile"
 
 @dataclass(frozen=True)
 class Options:
-    """What a call is compiled for besides its arrays; `num_threads`: None for as many as Numba has."""
+    """Options of a call that its machine code is made for; `num_threads`: None for as many as Numba has."""
 
     num_threads: int | None
     constants: Constants

@@ -131,7 +131,7 @@ class Compiler(_FunctionCompiler):
 
 
 class UFunc(NamedTuple):
-    """What `@numba.vectorize` or `@numba.guvectorize` made of a function.
+    """A universal function of `@numba.vectorize` or `@numba.guvectorize`, by what it was made of.
 
     `layout`: the core dimensions, None for elements. `loops`: what is declared, as "ff->f"; empty for what is
     compiled when it is called. `arrays`: for each loop, which parameters are declared as arrays.
