@@ -142,6 +142,28 @@ def test_tuples_dtypes_strings_and_none():
 
 
 @numba.njit
+def one_branch(x, y, mode, n=3, flag=False, word="a"):
+    if mode == Mode.ADD:
+        y[...] = x + 1
+    elif word == "a":
+        y[...] = x.no_such_attribute
+    if n > 3 or flag:
+        y[...] = n.no_such_attribute
+    if not flag and word != "b" and n == 3:
+        y[0] = 7
+    else:
+        y[...] = mode.no_such_attribute
+
+
+def test_only_the_branch_that_a_constant_takes_is_compiled():
+    call = numba_kernel(one_branch, like, static_argnames=("mode", "n", "flag", "word"))
+    np.testing.assert_array_equal(call(X, mode=Mode.ADD), [7, 2, 3])
+    for options in ({"mode": Mode.MULTIPLY}, {"mode": Mode.ADD, "n": 4}, {"mode": Mode.ADD, "word": "b"}):
+        with pytest.raises(KernelTypeError, match="no_such_attribute"):
+            call(X, **options)
+
+
+@numba.njit
 def repeat_number(a, y):
     for i in range(y.size):
         y[i] = a

@@ -110,6 +110,26 @@ def test_a_tuple_of_arrays_of_any_layout_and_numbers():
 
 
 @numba.njit
+def reduced(x, kind, axis=None, y=1):
+    if kind == "dot":
+        return np.dot(x, x)
+    if axis is not None:
+        return x.sum(axis) * y
+    return x.sum() * y
+
+
+def test_only_the_returns_that_constants_allow_are_compiled():
+    def shape(x, y=None, *, kind, axis):
+        return Struct(x.shape[1:] if axis == 0 else (), x.dtype)
+
+    call = numba_function(reduced, shape, static_argnames=("kind", "axis"))
+    x = jnp.arange(6.0).reshape(2, 3)
+    assert call(X, kind="dot") == 14
+    assert call(x, kind="sum") == 15
+    np.testing.assert_array_equal(call(x, kind="sum", axis=0, y=2), [6, 10, 14])
+
+
+@numba.njit
 def of_awkward_names(function, store, out=True):
     return function + store if out else function
 

@@ -15,10 +15,17 @@ from ffi_bridge.contents.callees import compiled_now
 from ffi_bridge.contents.fingerprint import compiled_parts, references
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.numba_cpu import hints, object_code
+from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.context import NativeContext
 from ffi_bridge.numba_cpu.emit import emit_handler
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
-from ffi_bridge.numba_cpu.internals import PARALLEL_FOR, Compiler, CompileResult, linked_functions
+from ffi_bridge.numba_cpu.internals import (
+    PARALLEL_FOR,
+    Compiler,
+    CompileResult,
+    linked_functions,
+    pipeline_of,
+)
 from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
 from ffi_bridge.numba_cpu.stores import always_raises, never_stored
 from ffi_bridge.numba_cpu.threads import start_threads
@@ -64,10 +71,11 @@ def _compile(
     _refuse_imports(kernel, dispatcher.py_func.__code__)
     _refuse_object_mode(dispatcher)
     context = NativeContext.of(dispatcher.targetctx, kernel, slot)
+    pipeline = with_constants(pipeline_of(dispatcher))
 
     def compile_for(candidate: Sequence[types.Type]) -> CompileResult | Exception:
         try:
-            return Compiler(dispatcher, context, noalias).compile(tuple(candidate), None)
+            return Compiler(dispatcher, context, noalias, pipeline).compile(tuple(candidate), None)
         except Warning:
             raise
         except Exception as error:  # Numba has errors of its own, and lets others through

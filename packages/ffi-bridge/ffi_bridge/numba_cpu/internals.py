@@ -27,6 +27,7 @@ with inner_names("numba", numba.__version__, TESTED):
     from numba.core.callconv import CPUCallConv
     from numba.core.compiler import CompileResult, Flags, compile_extra, run_frontend
     from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.compiler_machinery import FunctionPass, register_pass
     from numba.core.cpu import CPUContext
     from numba.core.dispatcher import (
         Dispatcher,
@@ -39,6 +40,7 @@ with inner_names("numba", numba.__version__, TESTED):
     from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
     from numba.core.ssa import reconstruct_ssa
     from numba.core.typing.templates import Signature, builtin_registry
+    from numba.core.untyped_passes import IRProcessing
     from numba.np.numpy_support import as_dtype as _as_dtype
     from numba.np.ufunc.dufunc import DUFunc
     from numba.np.ufunc.gufunc import GUFunc
@@ -59,6 +61,8 @@ __all__ = [
     "CompileResult",
     "Dispatcher",
     "Environment",
+    "FunctionPass",
+    "IRProcessing",
     "NumbaError",
     "PythonAPI",
     "Signature",
@@ -68,6 +72,7 @@ __all__ = [
     "lookup_environment",
     "numba_ir",
     "reconstruct_ssa",
+    "register_pass",
     "run_frontend",
 ]
 
@@ -94,13 +99,19 @@ def as_dtype(kind: Any) -> np.dtype[Any]:
 class Compiler(_FunctionCompiler):
     """Compiles a dispatcher for a target, with the user's options, and makes no wrapper for Python."""
 
-    def __init__(self, dispatcher: Any, context: CPUContext, noalias: bool) -> None:
+    def __init__(
+        self,
+        dispatcher: Any,
+        context: CPUContext,
+        noalias: bool,
+        pipeline_class: type[Any],
+    ) -> None:
         super().__init__(
             dispatcher.py_func,
             dispatcher.targetdescr,
             dispatcher.targetoptions,
             dispatcher.locals,
-            dispatcher._compiler.pipeline_class,
+            pipeline_class,
         )
         self._noalias = noalias
         self._context = context
@@ -128,6 +139,18 @@ class Compiler(_FunctionCompiler):
         flags.enable_pyobject = False
         flags.noalias = self._noalias
         return flags
+
+
+def pipeline_of(dispatcher: Any) -> type[Any]:
+    """Return the class that defines the passes of a dispatcher's compiler."""
+    return dispatcher._compiler.pipeline_class
+
+
+def redefine(function: Any, assignment: Any, value: Any) -> None:
+    """Assign another value in the intermediate representation of a function."""
+    definitions = function._definitions[assignment.target.name]
+    definitions[definitions.index(assignment.value)] = value
+    assignment.value = value
 
 
 class UFunc(NamedTuple):

@@ -47,7 +47,8 @@ def numba_kernel(
             each input, without the axes of jax.vmap, and of the static arguments by name.
         static_argnames: parameters that are constants when the kernel is compiled: numbers, bools, strings,
             tuples, members of enums, dtypes, None. A call gives them by name, or leaves them to their
-            defaults; they are known while tracing. Each value compiles the kernel anew.
+            defaults; they are known while tracing. Each value compiles the kernel anew, and of an `if` that
+            compares one with a constant, or takes it as true or false, only the branch that is taken.
         scalar_argnames: inputs without dimensions that the kernel takes as numbers: `x`, not `x[()]`.
         has_side_effect: run the kernel even where nothing reads what it writes, as often as it is called; a
             call without is left out where its results are not needed, and two that are the same may be one.

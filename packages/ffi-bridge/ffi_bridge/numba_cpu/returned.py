@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import overload
 
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.numba_cpu.constants import specialised
 from ffi_bridge.numba_cpu.internals import as_dtype
 
 
@@ -21,11 +22,13 @@ def storing(function: Any, inputs: Sequence[str], constants: Mapping[str, Any], 
     The parameters `inputs` are the kernel's own; the others are constants of it.
     """
     plain = getattr(function, "py_func", function)
+    with_them = functools.partial if plain is function else specialised
+    called = with_them(function, **constants) if constants else function
     outs = [f"out_{i}" for i in range(num_outs)]
     # Written out, since a kernel has a parameter for each buffer.
-    call = f"_called_({', '.join(inspect.signature(plain).parameters)})"
+    call = f"_called_({', '.join(f'{name}={name}' for name in inputs)})"
     text = f"def {plain.__name__}({', '.join([*inputs, *outs])}): _store_({call}, ({', '.join(outs)},))"
-    scope = {**constants, "_called_": function, "_store_": store}
+    scope = {"_called_": called, "_store_": store}
     exec(compile(text, f"<what {plain.__name__} returns>", "exec"), scope)
     kernel: Any = scope[plain.__name__]
     return kernel if plain is function else numba.njit(kernel)
