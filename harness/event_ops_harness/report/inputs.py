@@ -14,6 +14,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     MATRIX: "nox -s matrix",
     "catalog": "nox -s bench -- catalog",
     "call": "nox -s bench -- call",
+    "forms": "nox -s bench -- forms",
     "cuba": "nox -s bench -- cuba",
     "coba": "nox -s bench -- coba",
     "microcircuit": "nox -s bench -- microcircuit",

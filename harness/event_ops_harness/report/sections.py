@@ -28,6 +28,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "What one call costs",
         "A kernel that adds eight floats, behind every way into JAX, beside XLA's own addition.",
     ),
+    "forms": (
+        "Forms of a kernel",
+        "Shapes that follow, numbers, universal functions and returned arrays, beside the plain kernel.",
+    ),
     "cuba": (
         "A whole network",
         "The CUBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",

@@ -1,0 +1,135 @@
+"""Time the forms that a Numba kernel may have beside the plain one, and a universal function beside NumPy.
+
+A step of `lax.fori_loop` that adds 8 floats: a kernel with `outs` as they are, with a function of shapes, and
+with a constant and a number; universal functions; a function that returns its array, which is copied. Then a
+large array that is returned, and a universal function over a batch of 1000, both called from Python.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+import pytest
+
+from event_ops_harness.bench.timing import Steps
+from event_ops_harness.results import installed
+from ffi_bridge import numba_function, numba_kernel
+
+OUT = jax.ShapeDtypeStruct((8,), jnp.float32)
+PLAIN = "numba_kernel"
+FORMS = ("shapes that follow", PLAIN, "constant and number", "vectorize", "guvectorize", "array returned")
+RETURNED = ("numba_function", PLAIN, "Numba, and a copy")
+BATCHED = ("vmap", "NumPy")
+FLOATS, BATCH, WIDTH = 1_000_000, 1000, 100
+
+
+@numba.njit
+def add(x, y, out):
+    for i in range(out.size):
+        out[i] = x[i] + y[i]
+
+
+@numba.njit
+def add_scaled(x, y, scale, out, sign=1):
+    for i in range(out.size):
+        out[i] = x[i] + sign * scale * y[i]
+
+
+@numba.vectorize(["float32(float32, float32)"])
+def add_each(x, y):
+    return x + y
+
+
+@numba.guvectorize(["void(float32[:], float32[:], float32[:])"], "(n),(n)->(n)")
+def add_rows(x, y, out):
+    for i in range(x.size):
+        out[i] = x[i] + y[i]
+
+
+@numba.njit
+def added(x, y):
+    out = np.empty_like(x)
+    for i in range(x.size):
+        out[i] = x[i] + y[i]
+    return out
+
+
+@numba.guvectorize(["void(float32[:], float32[:])"], "(n)->(n)")
+def running_mean(x, out):
+    total = np.float32(0)
+    for i in range(x.size):
+        total += x[i]
+        out[i] = total / (i + 1)
+
+
+def like(x, *_, **__):
+    return x
+
+
+@functools.cache
+def steps():
+    """Return the members of the first group."""
+    x = jnp.arange(8, dtype=jnp.float32)
+    scaled = numba_kernel(add_scaled, like, static_argnames="sign", scalar_argnames="scale")
+    sums = (
+        numba_kernel(add, like),
+        numba_kernel(add, OUT),
+        lambda x, y: scaled(x, y, jnp.float32(1), sign=1),
+        numba_function(add_each),
+        numba_function(add_rows),
+        numba_function(added, like),
+    )
+    return {name: looped(operation, x) for name, operation in zip(FORMS, sums, strict=True)}
+
+
+def looped(operation, x):
+    run = jax.jit(lambda a, n: jax.lax.fori_loop(0, n, lambda _, c: operation(c, a), a))
+    return Steps(lambda steps: jax.block_until_ready(run(x, steps)))
+
+
+@functools.cache
+def returned():
+    """Return the members of the second group."""
+    host = np.random.default_rng(0).random(FLOATS, np.float32)
+    x = jnp.asarray(host)
+    function, kernel = numba_function(added, like), numba_kernel(add, like)
+    calls = (
+        lambda: jax.block_until_ready(function(x, x)),
+        lambda: jax.block_until_ready(kernel(x, x)),
+        lambda: added(host, host).copy(),
+    )
+    return dict(zip(RETURNED, calls, strict=True))
+
+
+@functools.cache
+def batched():
+    """Return the members of the third group."""
+    host = np.random.default_rng(0).random((BATCH, WIDTH), np.float32)
+    x = jnp.asarray(host)
+    call = jax.jit(jax.vmap(numba_function(running_mean)))
+    calls = lambda: jax.block_until_ready(call(x)), lambda: running_mean(host)
+    return dict(zip(BATCHED, calls, strict=True))
+
+
+def info():
+    return {"versions": installed("jax", "numba", "numpy")}
+
+
+@pytest.mark.parametrize("member", FORMS)
+def test_steps(in_turns, benchmark, member):
+    benchmark.group = "step in fori_loop, 8 floats"
+    in_turns(steps(), member, rivals={PLAIN}, info=info())
+
+
+@pytest.mark.parametrize("member", RETURNED)
+def test_returned(in_turns, benchmark, member):
+    benchmark.group = f"{FLOATS} floats returned"
+    in_turns(returned(), member, rivals={RETURNED[-1]}, info=info())
+
+
+@pytest.mark.parametrize("member", BATCHED)
+def test_batched(in_turns, benchmark, member):
+    benchmark.group = f"guvectorize over {BATCH} x {WIDTH} floats"
+    in_turns(batched(), member, info=info())
