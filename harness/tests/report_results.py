@@ -181,6 +181,7 @@ def write_all(folder: Path) -> Path:
         folder,
         matrix=MATRIX,
         call=CALL,
+        forms=benchmark(ours("a step", "vectorize", 0.1), entry("a step", "NumPy", 0.2)),
         catalog=benchmark(*many),
         cuba=benchmark(*network(4000), *network(40000)),
         cuba_400000=benchmark(*network(400000)),
