@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "ci" / "constraints"
 DISTRIBUTIONS = ("packages/ptx-on-cpu", "packages/ffi-bridge", "ops", "harness")
+OURS = ("ptx-on-cpu", "ffi-bridge", "event-ops")  # what others of the workspace depend on
 HEADER = "# Written by `nox -s constraints`. {what}.\n"
 
 
@@ -19,7 +20,7 @@ def compile_command(python: str, extras: tuple[str, ...], *options: str) -> list
     return [
         *("uv", "pip", "compile", "--quiet", "--no-annotate", "--no-header"),
         *("--python-version", python, "--python-platform", "x86_64-manylinux_2_28"),
-        *("--no-emit-package", "ffi-bridge", "--no-emit-package", "event-ops"),
+        *(word for name in OURS for word in ("--no-emit-package", name)),
         *(word for extra in extras for word in ("--extra", extra)),
         *options,
         *(f"{folder}/pyproject.toml" for folder in DISTRIBUTIONS),
