@@ -242,7 +242,7 @@ def types(session: nox.Session) -> None:
 @nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """Build the site into build/docs, its tutorials executed, and look at it; warnings are errors."""
-    install(session, *workspace("numba", "warp", "test"), *group("docs"))
+    install(session, *workspace("numba", "warp", "test"), *group("docs"), *group("guides"))
     site, doctrees = ROOT / "build" / "docs", ROOT / "build" / "doctrees"
     shutil.rmtree(site, ignore_errors=True)
     kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
