@@ -15,6 +15,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "catalog": "nox -s bench -- catalog",
     "call": "nox -s bench -- call",
     "forms": "nox -s bench -- forms",
+    "sampling": "nox -s bench -- sampling",
     "cuba": "nox -s bench -- cuba",
     "coba": "nox -s bench -- coba",
     "microcircuit": "nox -s bench -- microcircuit",

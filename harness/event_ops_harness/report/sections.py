@@ -32,6 +32,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Forms of a kernel",
         "Shapes that follow, numbers, universal functions and returned arrays, beside the plain kernel.",
     ),
+    "sampling": (
+        "A log-density and its gradient",
+        "Written in Numba: an evaluation, and 100 draws of NUTS by BlackJAX, beside callbacks and nutpie.",
+    ),
     "cuba": (
         "A whole network",
         "The CUBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",
