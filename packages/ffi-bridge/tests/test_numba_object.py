@@ -1,43 +1,13 @@
 """A second process reads the machine code of a kernel that a first one compiled, and it does the same."""
 
-import subprocess
-import sys
-
 import numba
 import pytest
+from kernels_elsewhere import run
 
 from ffi_bridge import kernel_cache
 from ffi_bridge.numba_cpu import object_code
 
 pytestmark = pytest.mark.promise(6)
-
-PROGRAM = """
-import sys
-import jax
-import jax.numpy as jnp
-from ffi_bridge import numba_kernel
-from ffi_bridge.numba_cpu import compile as compiler
-compile_kernel, compiled = compiler._compile, []
-
-def counted(*arguments):
-    compiled.append(1)
-    return compile_kernel(*arguments)
-
-compiler._compile = counted
-batched, *sources = sys.argv[1:]
-for source in sources:
-    names = {}
-    exec("import numba\\nimport numpy as np\\nfrom numba.extending import overload\\n" + source, names)
-    call = numba_kernel(names["kernel"], jax.ShapeDtypeStruct((4,), jnp.float32))
-    for x in jnp.arange(4, dtype=jnp.float32), jnp.full(4, -1, jnp.float32):
-        try:
-            print(call(x))
-        except Exception as error:
-            print(str(error).splitlines()[0])
-    if batched:
-        print(jax.jit(jax.vmap(call))(jnp.ones((2, 4), jnp.float32)))
-print("compiled", len(compiled), file=sys.stderr)
-"""
 
 SERIAL = """
 @numba.njit
@@ -104,14 +74,6 @@ def kernel(x, y):
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path))
     return tmp_path
-
-
-def run(*kernels, batched=""):
-    """What a process prints, and how often it compiled."""
-    command = [sys.executable, "-c", PROGRAM, batched, *kernels]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout, int(done.stderr.split()[-1])
 
 
 @pytest.mark.parametrize(
