@@ -88,8 +88,9 @@ def _find(name: str, toolchain: str) -> Target:
                 return found
         raise MissingTargetError(
             f"the program calls {name!r}, which is neither compiled in this process nor in its kernel cache "
-            f"(ffi_bridge.kernel_cache.folder()); first call the kernel {name.partition('.')[0]!r} here with "
-            "the same types and options, or export again with these versions on this machine"
+            "(ffi_bridge.kernel_cache.folder()), or a C library that it calls is gone or was built anew; "
+            f"first call the kernel {name.partition('.')[0]!r} here with the same types and options, or "
+            "export again with these versions on this machine"
         )
 
     return ensure_target(name, build, platform="cpu")

@@ -6,11 +6,13 @@ import jax
 import jax.numpy as jnp
 import numba
 import numpy as np
+import pytest
 import scipy.special
 from jax import enable_x64
 from numba.extending import get_cython_function_address
 
 from ffi_bridge import numba_function, numba_kernel
+from ffi_bridge.errors import KernelTypeError
 
 DOUBLE, POINTER = ctypes.c_double, ctypes.c_void_p
 gammaln = ctypes.CFUNCTYPE(DOUBLE, DOUBLE)(
@@ -76,3 +78,28 @@ def test_functions_of_a_library():
 def test_cfuncs_of_numba():
     call = numba_function(sum_of_squares, jax.ShapeDtypeStruct((), "float32"))
     np.testing.assert_array_equal(jax.vmap(call)(jnp.arange(6.0).reshape(2, 3)), [5, 50])
+
+
+def test_functions_that_need_the_gil_are_refused():
+    has_error = ctypes.pythonapi["PyErr_Occurred"]
+    has_error.restype, has_error.argtypes = POINTER, []
+
+    @numba.njit
+    def asks(x):
+        return x[0] if has_error() else x[1]
+
+    with pytest.raises(KernelTypeError, match=r"kernel '.*' calls has_error, in asks, .* expects the GIL"):
+        numba_function(asks, jax.ShapeDtypeStruct((), "float32"))(jnp.arange(2.0))
+
+
+def test_a_python_function_behind_a_pointer_takes_the_gil():
+    seen = []
+    double = ctypes.CFUNCTYPE(DOUBLE, DOUBLE)(lambda x: (seen.append(x), 2 * x)[1])
+
+    @numba.njit
+    def doubled(x, y):
+        for i in range(x.size):
+            y[i] = double(x[i])
+
+    np.testing.assert_array_equal(numba_kernel(doubled, lambda x: x)(jnp.arange(3.0)), [0, 2, 4])
+    assert seen == [0, 1, 2]

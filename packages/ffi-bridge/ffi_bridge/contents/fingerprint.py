@@ -2,7 +2,8 @@
 
 That is bytecode, closure cells, globals, attributes of modules, the functions that it calls, and compile
 options. Kernels with equal fingerprints are interchangeable. A fingerprint is computed before anything is
-compiled, and is the same in every process unless the kernel refers to an object by its address.
+compiled, and is the same in every process unless the kernel refers to an object by its address. A C function
+that its library exports is known by name.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from ffi_bridge.contents import internals
+from ffi_bridge.contents.c_functions import name_callback, name_of
 
 # `operator.mul` and the like have `_operator` as their module.
 _LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
@@ -105,7 +107,9 @@ class _Walk:
 
     def _named(self, value: object) -> Iterator[str | bytes]:
         """Yield the contents of functions, dispatchers, modules and types; the identity of other objects."""
-        if is_library_name(value):
+        if (callback := internals.callback_of(value)) is not None:
+            yield self._callback(value, callback)
+        elif is_library_name(value):
             yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
         elif isinstance(value, types.FunctionType):
             yield from self._function(value)
@@ -126,6 +130,7 @@ class _Walk:
         elif _is_numba_type(value):
             self.portable &= _ADDRESS not in str(value)
             yield str(value)
+            yield str(internals.signature_of(value))
         elif isinstance(value, np.ufunc):
             yield value.__name__
         elif isinstance(value, type) and (definition := _definition(value)) is not None:
@@ -136,7 +141,24 @@ class _Walk:
             for part in internals.parts_inside(value):
                 yield from self.tokens(part)
         else:
+            yield from self._c_function(value)
+
+    def _c_function(self, value: object) -> Iterator[str]:
+        """Yield library, symbol and signature of a C function; the identity of one that has no name."""
+        pointer = internals.pointer_of(value)
+        name = None if pointer is None else name_of(pointer.address, getattr(value, "__name__", None))
+        if pointer is None or name is None:
             yield self._identity(value)
+        else:
+            yield from (*name, pointer.signature)
+
+    def _callback(self, value: object, callback: internals.Callback) -> str:
+        """Return the contents of a callback of Numba's; the identity of one that differs from a namesake."""
+        found = fingerprint(callback.contents)
+        if not found.portable or not name_callback(found.digest, callback.parts):
+            return self._identity(value)
+        _kept_alive[id(value)] = value
+        return found.digest
 
     def _identity(self, value: object) -> str:
         self.portable = False

@@ -1,4 +1,6 @@
-"""Inner names of dispatchers, overloads and intrinsics: those of Numba, and of its two branches for CUDA.
+"""Inner names of what kernels refer to, of Numba and of its two branches for CUDA.
+
+That is dispatchers, overloads, intrinsics, callbacks, and C functions.
 
 This module imports none of them, since Warp kernels have fingerprints where Numba is not installed: whoever
 has such an object has loaded its package. `numba_cpu.internals`, `numba_cuda.by_llvm` and
@@ -7,16 +9,20 @@ has such an object has loaded its package. `numba_cpu.internals`, `numba_cuda.by
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import types
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 # Each of the three has its own table of the overloads that are declared.
 _TEMPLATES: Final = tuple(
     f"{package}.typing.templates" for package in ("numba.core", "numba.cuda", "numba_cuda_mlir.numba_cuda")
 )
+
+# What the flags of a function of `ctypes.PyDLL` have that those of other C functions lack.
+_PYTHON_API: Final = ctypes.PYFUNCTYPE(None)._flags_ & ~ctypes.CFUNCTYPE(None)._flags_
 
 
 def is_dispatcher(value: object) -> bool:
@@ -56,6 +62,49 @@ def parts_inside(value: Any) -> tuple[object, object]:
     """Return the dispatcher inside a `vectorize`d function and the methods of a `jitclass`, or None."""
     methods = getattr(getattr(value, "class_type", None), "jit_methods", None)
     return getattr(value, "_dispatcher", None), methods
+
+
+class Pointer(NamedTuple):
+    """A C function as Numba takes it: where it is, and the types that were declared."""
+
+    address: int
+    signature: str
+    needs_gil: bool  # and Numba does not take it
+
+
+def pointer_of(value: Any) -> Pointer | None:
+    """Return the C function behind an object of ctypes or CFFI; None for anything else."""
+    numba = sys.modules.get("numba")
+    if numba is None or not callable(value):
+        return None
+    try:
+        kind = numba.typeof(value)
+    except Exception:  # Numba refuses objects with errors of several kinds
+        return None
+    if not hasattr(kind, "get_pointer"):
+        return None
+    needs_gil = getattr(value, "_flags_", 0) & _PYTHON_API and not kind.requires_gil
+    return Pointer(kind.get_pointer(value), f"{signature_of(kind)} {kind.cconv}", bool(needs_gil))
+
+
+class Callback(NamedTuple):
+    """A function of `@numba.cfunc`: what it is compiled from, and the addresses that kernels hold of it."""
+
+    contents: object
+    parts: dict[str, int]
+
+
+def callback_of(value: Any) -> Callback | None:
+    """Return what is known of a callback that Numba compiled; None for anything else."""
+    if not hasattr(value, "native_name"):
+        return None
+    contents = (value.__wrapped__, str(value._sig), value._compiler.targetoptions)
+    return Callback(contents, {"function": value.address, "object": id(value)})
+
+
+def signature_of(kind: Any) -> object:
+    """Return the signature in Numba's type of a C function; None for any other type."""
+    return getattr(kind, "sig", None)
 
 
 def results_of(part: Any) -> list[object]:

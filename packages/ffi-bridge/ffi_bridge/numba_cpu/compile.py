@@ -11,6 +11,7 @@ from typing import Any
 import numba
 from numba import types
 
+from ffi_bridge.contents import internals
 from ffi_bridge.contents.callees import compiled_now
 from ffi_bridge.contents.fingerprint import compiled_parts, references
 from ffi_bridge.errors import KernelTypeError
@@ -69,7 +70,7 @@ def _compile(
     """Compile the kernel for these arguments, or, with the error, for inputs that it may write to."""
     kernel = dispatcher.__name__
     _refuse_imports(kernel, dispatcher.py_func.__code__)
-    _refuse_object_mode(dispatcher)
+    _refuse_python(dispatcher)
     context = NativeContext.of(dispatcher.targetctx, kernel, slot)
     pipeline = with_constants(pipeline_of(dispatcher))
 
@@ -133,15 +134,23 @@ def _refuse_imports(kernel: str, code: CodeType) -> None:
             )
 
 
-def _refuse_object_mode(dispatcher: Any) -> None:
+def _refuse_python(dispatcher: Any) -> None:
+    """Raise KernelTypeError for object mode, and for C functions that expect the GIL to be held."""
     callees = (getattr(part, "py_func", None) for part in compiled_parts(dispatcher.py_func))
     for function in (dispatcher.py_func, *filter(None, callees)):
-        if any(value is numba.objmode for _, value in references(function, function.__code__)):
-            raise KernelTypeError(
-                f"kernel '{dispatcher.__name__}' enters Python by numba.objmode, in {function.__name__}; a "
-                "native call has no Python; to print, or to look with a debugger, start the process with "
-                "NUMBA_DISABLE_JIT=1"
-            )
+        for name, value in references(function, function.__code__):
+            if value is numba.objmode:
+                raise KernelTypeError(
+                    f"kernel '{dispatcher.__name__}' enters Python by numba.objmode, in {function.__name__}; "
+                    "a native call has no Python; to print, or to look with a debugger, start the process "
+                    "with NUMBA_DISABLE_JIT=1"
+                )
+            if (pointer := internals.pointer_of(value)) is not None and pointer.needs_gil:
+                raise KernelTypeError(
+                    f"kernel '{dispatcher.__name__}' calls {name}, in {function.__name__}, a function of "
+                    "ctypes.PyDLL, which expects the GIL; a native call does not hold it; if the function "
+                    "needs no Python, load its library by ctypes.CDLL"
+                )
 
 
 def _threading(compiled: CompileResult, slot: ExceptionSlot, num_threads: int | None) -> Threading | None:

@@ -87,6 +87,8 @@ SET_NUM_THREADS: Final = "set_num_threads"
 THREAD_ID: Final = "get_thread_id"
 # How the name of a variable begins that holds the environment of a function.
 ENVIRONMENT: Final = "_ZN08NumbaEnv"
+# How the name of a variable begins that holds an address of this process; its digits follow.
+ADDRESS: Final = "numba.dynamic.globals."
 # The fields of an array, in order; meminfo and parent are NULL where Numba does not own the memory.
 ARRAY_FIELDS: Final = ("meminfo", "parent", "nitems", "itemsize", "data", "shape", "strides")
 
@@ -211,6 +213,12 @@ def object_of(compiled: CompileResult) -> bytes:
     """Return the object file of a finished library, which `enable_object_caching` told to keep it."""
     library: Any = compiled.library
     return library._get_compiled_object()
+
+
+def address_in(variable: str) -> int:
+    """Return the address that a variable holds whose name begins with `ADDRESS`."""
+    digits = variable.removeprefix(ADDRESS).partition(".")[0]  # the second one of a module has a suffix
+    return int(digits, 16)
 
 
 def data_argument(parameter: str) -> str:

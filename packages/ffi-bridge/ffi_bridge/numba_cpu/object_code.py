@@ -1,15 +1,16 @@
 """A compiled Numba kernel with its handler as an object file, and back: what runs, and what is kept.
 
-An object file refers by name to what lies outside: C functions, Numba's runtime, an exception slot. A kernel
-that refers to something by address runs in this process, and stays out of the cache: pointers that Numba took
-from ctypes, large arrays, Python objects in the kernel's exceptions.
+An object file refers by name to what lies outside: C functions, Numba's runtime, an exception slot. For what
+Numba takes by address, such as a function from ctypes, there is a variable, which gets the address that the
+function has in the process that loads it. A kernel that refers to something without a name runs in this
+process, and stays out of the cache: static functions, large arrays, Python objects in its exceptions.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,14 +21,17 @@ from llvmlite import binding as llvm
 
 from ffi_bridge import kernel_cache
 from ffi_bridge.contents import internals
+from ffi_bridge.contents.c_functions import CFunction, known_at
 from ffi_bridge.contents.fingerprint import fingerprint, is_library_name
 from ffi_bridge.handler.interruption import watch_signals
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
 from ffi_bridge.numba_cpu.internals import (
+    ADDRESS,
     ENVIRONMENT,
     CompileResult,
     Environment,
+    address_in,
     builtin_registry,
     config,
     finished_module,
@@ -76,9 +80,11 @@ def key_of(name: str) -> str | None:
 
 
 def is_portable(compiled: CompileResult, entry: Entry) -> bool:
-    """Return whether another process can run the library's code."""
+    """Return whether another process can run the library's code: all addresses in it are known, and named."""
     library: Any = compiled.library
-    return not (library.has_dynamic_globals or any(map(_constants_of, entry.facts["environments"])))
+    addresses = entry.facts["addresses"]
+    named = bool(addresses) == library.has_dynamic_globals and None not in addresses.values()
+    return named and not any(map(_constants_of, entry.facts["environments"]))
 
 
 def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
@@ -89,6 +95,7 @@ def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
     outside = [x.name for x in (*module.functions, *module.global_variables) if x.is_declaration]
     facts = {
         "symbols": [name for name in outside if not name.startswith(_INTRINSIC)],
+        "addresses": {x.name: known_at(address_in(x.name)) for x in variables if x.name.startswith(ADDRESS)},
         "environments": environments,
         "slot": None if threading is None else threading.slot,
     }
@@ -103,12 +110,15 @@ def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
         start_threads()
         slot = ExceptionSlot(facts["slot"])
     watch_signals()
-    if not _has(facts["symbols"]):
+    addresses = _addresses(facts["addresses"])
+    if addresses is None or not _has(facts["symbols"]):
         return None
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, config.USE_LLVMLITE_MEMORY_MANAGER)
     engine.add_object_file(llvm.ObjectFileRef.from_data(entry.code))
     engine.finalize_object()
+    for variable, address in addresses.items():
+        _set_pointer(engine, variable, address)
     environments = tuple(_provide(engine, environment) for environment in facts["environments"])
     return engine.get_function_address(name), Loaded(engine, slot, environments)
 
@@ -127,6 +137,18 @@ def _name_runtime() -> None:
         llvm.add_symbol(name, address)
 
 
+def _addresses(named: Mapping[str, Sequence[str] | None]) -> dict[str, int] | None:
+    """Return what variables must hold here, save those without a name; None if a C function is not here."""
+    found = {variable: CFunction(*name).address() for variable, name in named.items() if name is not None}
+    known = {variable: address for variable, address in found.items() if address is not None}
+    return known if len(known) == len(found) else None
+
+
+def _set_pointer(engine: Any, variable: str, address: int) -> None:
+    if place := engine.get_global_value_address(variable):  # none, where nothing refers to it
+        ctypes.c_void_p.from_address(place).value = address
+
+
 def _constants_of(environment: str) -> list[object]:
     found = lookup_environment(environment)
     return [] if found is None else found.consts
@@ -135,8 +157,7 @@ def _constants_of(environment: str) -> list[object]:
 def _provide(engine: Any, name: str) -> Environment:
     """Give machine code the environment that it looks at before it raises; empty if of another process."""
     environment = lookup_environment(name) or Environment({})
-    if place := engine.get_global_value_address(name):  # none, where nothing refers to it
-        ctypes.c_void_p.from_address(place).value = id(environment)
+    _set_pointer(engine, name, id(environment))
     return environment
 
 
