@@ -15,6 +15,7 @@ from ffi_bridge.operators.lookup import use_backend as use_backend
 
 if TYPE_CHECKING:
     from ffi_bridge import emulated as emulated
+    from ffi_bridge.native.handler_kernel import handler_kernel as handler_kernel
     from ffi_bridge.numba_cpu.function import numba_function as numba_function
     from ffi_bridge.numba_cpu.kernel import numba_kernel as numba_kernel
     from ffi_bridge.numba_cuda.kernel import numba_cuda_callable as numba_cuda_callable
@@ -34,6 +35,7 @@ __all__ = [
     "get_operator",
     "get_operators",
     "graph_options",
+    "handler_kernel",
     "jaxinfo_to_warpinfo",
     "jaxtype_to_warptype",
     "kernel_cache",
@@ -46,10 +48,11 @@ __all__ = [
     "warp_kernel",
 ]
 
-# Names that need an optional package, loaded at first use: `import ffi_bridge` loads neither Numba
-# nor Warp. A name is an attribute of its module, or that module itself.
+# Names that are loaded at first use, with the extra that they need: `import ffi_bridge` loads neither
+# Numba nor Warp, nor a wrapper. A name is an attribute of its module, or that module itself.
 _LAZY = {
     "emulated": ("ffi_bridge.emulated", "emulated"),
+    "handler_kernel": ("ffi_bridge.native.handler_kernel", ""),
     "numba_function": ("ffi_bridge.numba_cpu.function", "numba"),
     "numba_kernel": ("ffi_bridge.numba_cpu.kernel", "numba"),
     "numba_cuda_callable": ("ffi_bridge.numba_cuda.kernel", "cuda12"),

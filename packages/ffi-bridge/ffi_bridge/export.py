@@ -16,7 +16,9 @@ import jax
 from ffi_bridge.errors import MissingTargetError
 from ffi_bridge.native.target import Target, ensure_target, targets
 
-_TARGET: Final = re.compile(r'@"?([^"@\s]+\.(numba_cpu|numba_cuda|numba_cuda_python|warp)\.[0-9a-f]{32})"?')
+_TARGET: Final = re.compile(
+    r'@"?([^"@\s]+\.(numba_cpu|numba_cuda|numba_cuda_python|warp|handler)\.[0-9a-f]{32})"?'
+)
 
 # Toolchain -> a function that finds (address, owner) of one of its targets by name, or None.
 _FINDERS: Final = {"numba_cpu": "ffi_bridge.numba_cpu.object_code:find"}

@@ -114,10 +114,11 @@ _dladdr: Final[Any] = getattr(ctypes.pythonapi, "dladdr", None)  # not on Window
 if _dladdr is not None:
     _dladdr.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 
-_capsule_name: Final = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
+# The name of a capsule, None where it has none, and its pointer, for that name.
+capsule_name: Final = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
     ("PyCapsule_GetName", ctypes.pythonapi)
 )
-_capsule_pointer: Final = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+capsule_pointer: Final = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
 
@@ -132,8 +133,8 @@ def _modules_in(library: str) -> list[tuple[str, Any]]:
 def _listed_by(module: Any) -> dict[tuple[str, str], int]:
     """Return the functions that a Cython module offers to others: symbol and signature -> address."""
     table: dict[str, Any] = getattr(module, "__pyx_capi__", {})
-    named = [(symbol, capsule, _capsule_name(capsule)) for symbol, capsule in table.items()]
-    return {(symbol, name.decode()): _capsule_pointer(capsule, name) for symbol, capsule, name in named}
+    named = [(symbol, capsule, capsule_name(capsule)) for symbol, capsule in table.items()]
+    return {(symbol, name.decode()): capsule_pointer(capsule, name) for symbol, capsule, name in named}
 
 
 def _contents_of(library: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final
 
 import numpy as np
 
@@ -13,10 +12,7 @@ from ffi_bridge.cuda.emit import CudaLaunch, CudaProgram, emit_handler
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.handler.launch import Slot
 from ffi_bridge.native.buffers import BufferSpec
-from ffi_bridge.native.target import ensure_target
-
-# JAX's platform -> the name that XLA registers it under.
-REGISTERED_AS: Final = {"cuda": "CUDA", "cpu": "cpu"}
+from ffi_bridge.native.target import REGISTERED_AS, ensure_target
 
 
 class ProgramBuilder:

@@ -71,6 +71,10 @@ class NativeKernel(ABC):
     ) -> str:
         """Compile and register the handler of this call, unless that was done before; return its name."""
 
+    def attributes(self, call: NativeCall) -> Mapping[str, Any]:
+        """Return the attributes of the call, which its handler reads."""
+        return {}
+
     def with_batch_axis(
         self, ins: Sequence[Any], call: NativeCall, size: int
     ) -> tuple[Sequence[Any], NativeCall]:

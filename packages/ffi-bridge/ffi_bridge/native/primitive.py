@@ -109,7 +109,7 @@ def _lower(
         name = kernel.ensure_target(ctx.avals_in, call, names, platform)
     aliases = dict(kernel.aliases)
     rule = jax.ffi.ffi_lowering(name, operand_output_aliases=aliases, has_side_effect=kernel.has_side_effect)
-    return rule(ctx, *operands)
+    return rule(ctx, *operands, **kernel.attributes(call))
 
 
 def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:

@@ -16,6 +16,9 @@ import jax
 
 from ffi_bridge.abi import check_platform
 
+# JAX's platform -> the name that XLA registers it under.
+REGISTERED_AS: Final = {"cuda": "CUDA", "cpu": "cpu"}
+
 
 @dataclass(frozen=True)
 class Target:

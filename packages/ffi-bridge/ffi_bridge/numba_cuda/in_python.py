@@ -12,11 +12,10 @@ import numpy as np
 
 from ffi_bridge.contents.fingerprint import fingerprint, references
 from ffi_bridge.cuda.driver import cuda_driver
-from ffi_bridge.cuda.program import REGISTERED_AS
 from ffi_bridge.native.buffers import buffers_of
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.python_handler import FrameReader, elements, python_handler
-from ffi_bridge.native.target import ensure_target
+from ffi_bridge.native.target import REGISTERED_AS, ensure_target
 from ffi_bridge.numba_cuda.call import FunctionKernel
 from ffi_bridge.numba_cuda.compile import compiler_of, compilers, is_dispatcher
 
