@@ -95,6 +95,14 @@ def test_attributes_of_every_kind_and_outputs_in_a_structure(built):
     assert sums(x, add=5, what="plus", weights=weights)["sum"] == 205
 
 
+def test_a_program_is_compiled_once_for_equal_attributes(built):
+    traced = []
+    scale = handler_kernel(built.Scale, lambda x, factor: (traced.append(factor), x)[1])
+    for factor in (2, 2, np.nan, np.nan, 0.0, -0.0, 0.0):
+        scale(jnp.ones(3), factor=np.float32(factor))
+    assert len(traced) == 4
+
+
 def test_a_static_handler_has_one_name_of_this_process(built):
     made = [handler_kernel(capsule(built.sums_handler()), jax.ShapeDtypeStruct((), "float32")) for _ in "ab"]
     for sums in made:

@@ -41,7 +41,7 @@ class CFunction(NamedTuple):
                 return None
             if self.module:
                 return _listed_by(importlib.import_module(self.module)).get((self.symbol, self.signature))
-            return ctypes.cast(ctypes.CDLL(self.library)[self.symbol], ctypes.c_void_p).value
+            return ctypes.cast(_opened(self.library, self.contents)[self.symbol], ctypes.c_void_p).value
         except (OSError, AttributeError, ImportError):
             return None
 
@@ -85,7 +85,7 @@ def _candidates(address: int, called: str | None) -> Iterator[CFunction]:
     place = _Place()
     if _dladdr is None or not _dladdr(address, ctypes.byref(place)):
         return
-    library = os.path.abspath(os.fsdecode(place.library))
+    library = os.path.abspath(place.library.decode(errors="replace"))
     try:
         contents = _contents_of(library)
     except OSError:
@@ -130,11 +130,17 @@ def _modules_in(library: str) -> list[tuple[str, Any]]:
     return [(name, module) for name, module in named if getattr(module, "__file__", None) == library]
 
 
+@functools.cache
 def _listed_by(module: Any) -> dict[tuple[str, str], int]:
     """Return the functions that a Cython module offers to others: symbol and signature -> address."""
     table: dict[str, Any] = getattr(module, "__pyx_capi__", {})
     named = [(symbol, capsule, capsule_name(capsule)) for symbol, capsule in table.items()]
     return {(symbol, name.decode()): capsule_pointer(capsule, name) for symbol, capsule, name in named}
+
+
+@functools.lru_cache(256)
+def _opened(library: str, _contents: str) -> ctypes.CDLL:
+    return ctypes.CDLL(library)
 
 
 def _contents_of(library: str) -> str:

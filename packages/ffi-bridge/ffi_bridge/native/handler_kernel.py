@@ -136,16 +136,25 @@ _CFUNCTION: Final = ctypes.CFUNCTYPE(None).__mro__[1]
 
 @dataclass(frozen=True)
 class _Attributes:
-    """The attributes of a call; equal where their contents are."""
+    """The attributes of a call, which are equal where their contents are."""
 
-    digest: str
+    contents: Any
     values: dict[str, Any] = field(compare=False)
 
     @classmethod
     def of(cls, kernel: str, given: Mapping[str, Any]) -> _Attributes:
         """Copy the attributes; raise KernelTypeError for one that no handler can read."""
         values = {name: _copied(kernel, name, x) for name, x in given.items()}
-        return cls(fingerprint(values).digest, values)
+        return cls(_contents(values), values)
+
+
+def _contents(x: Any) -> Any:
+    """Return what can be hashed, and is the same for equal attributes of one type."""
+    if isinstance(x, dict):
+        return tuple(sorted((name, _contents(value)) for name, value in x.items()))
+    if isinstance(x, np.ndarray):
+        return x.dtype.str, x.shape, x.tobytes()
+    return type(x), repr(x)  # which tells 0.0 from -0.0, and not NaN from NaN
 
 
 def _copied(kernel: str, name: str, x: Any) -> Any:
