@@ -17,11 +17,11 @@ from ffi_bridge import debug
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
+from ffi_bridge.native.parameters import Constants, Parameters
 from ffi_bridge.native.target import ensure_target
 from ffi_bridge.numba_cpu import object_code
 from ffi_bridge.numba_cpu.internals import global_compiler_lock
 from ffi_bridge.numba_cpu.layout import Layout, array_type, parameter_names
-from ffi_bridge.numba_cpu.parameters import Constants, Parameters
 
 _VERSIONS: Final = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
 # Imported when something is compiled: that, with what it needs of Numba, takes as long as a cached call.

@@ -13,13 +13,13 @@ from jax.typing import ArrayLike
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.parameters import Constants, Parameters
 from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
 from ffi_bridge.numba_cpu.in_python import NumbaPython
 from ffi_bridge.numba_cpu.internals import config, ufunc_of
 from ffi_bridge.numba_cpu.kernel import njit_function, on_all_threads
-from ffi_bridge.numba_cpu.parameters import Constants, Parameters
 from ffi_bridge.numba_cpu.returned import storing
 from ffi_bridge.numba_cpu.ufunc import ufunc_call
 

@@ -13,12 +13,12 @@ from jax.typing import ArrayLike
 
 from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
 from ffi_bridge.numba_cpu.in_python import NumbaPython
 from ffi_bridge.numba_cpu.internals import Dispatcher, config
-from ffi_bridge.numba_cpu.parameters import Parameters
 
 
 @picklable
