@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import jax
 import numpy as np
 from jax import export
 
 from ffi_bridge.errors import KernelDefinitionError
+
+T = TypeVar("T")
 
 _CONFIG: Any = jax.config  # its attributes are not declared
 _ADDRESSES: Final = 2**63  # XLA counts bytes in 64 bits, with a sign
@@ -36,26 +38,9 @@ class Outs:
         return cls(tuple(_struct(leaf) for leaf in leaves), tree)
 
     @classmethod
-    def for_call(cls, outs: Any, kernel: str, ins: Sequence[Any], static: Mapping[str, Any]) -> Outs:
-        """Flatten `outs`, or what it returns for the shapes and dtypes of inputs if it is a function."""
-        if not callable(outs):
-            return cls.of(outs)
-        given = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in ins]
-        name = getattr(outs, "__qualname__", repr(outs))
-        try:
-            found = outs(*given, **static)
-        except Exception as error:
-            texts = [f"{x.dtype}{list(x.shape)}" for x in given] + [f"{k}={v!r}" for k, v in static.items()]
-            raise KernelDefinitionError(
-                f"kernel '{kernel}': its outs, the function {name}, raised {type(error).__name__} for "
-                f"({', '.join(texts)}): {error}"
-            ) from error
-        try:
-            return cls.of(found)
-        except KernelDefinitionError as error:
-            raise KernelDefinitionError(
-                f"kernel '{kernel}': its outs, the function {name}, returned {found!r}: {error}"
-            ) from None
+    def for_call(cls, outs: Any, subject: str, ins: Sequence[Any], static: Mapping[str, Any]) -> Outs:
+        """Return `outs` for a call: itself, or what a function returns for the shapes of the inputs."""
+        return outs if isinstance(outs, Outs) else option_for_call("outs", outs, cls.of, subject, ins, static)
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -65,6 +50,39 @@ class Outs:
     def restore(self, flat: Sequence[Any]) -> Any:
         """Return the arrays `flat` in the structure of `outs`."""
         return jax.tree.unflatten(self.tree, flat)
+
+
+def option_for_call(
+    option: str,
+    given: Any,
+    checked: Callable[[Any], T],
+    subject: str,
+    ins: Sequence[Any],
+    static: Mapping[str, Any],
+) -> T:
+    """Return `checked(given)`, or, where `given` is a function, of what that returns for a call.
+
+    It gets a shape and dtype for each input, and the static arguments by name. Raises KernelDefinitionError
+    that names the function where it raises, or where what it returns does not pass the check.
+    """
+    if not callable(given):
+        return checked(given)
+    structs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in ins]
+    name = getattr(given, "__qualname__", repr(given))
+    try:
+        found = given(*structs, **static)
+    except Exception as error:
+        texts = [f"{x.dtype}{list(x.shape)}" for x in structs] + [f"{k}={v!r}" for k, v in static.items()]
+        raise KernelDefinitionError(
+            f"{subject}: its {option}, the function {name}, raised {type(error).__name__} for "
+            f"({', '.join(texts)}): {error}"
+        ) from error
+    try:
+        return checked(found)
+    except KernelDefinitionError as error:
+        raise KernelDefinitionError(
+            f"{subject}: its {option}, the function {name}, returned {found!r}: {error}"
+        ) from None
 
 
 def _check_order(outs: Any) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.primitive import as_array
+from ffi_bridge.native.wrapped_kernel import describe_as
 
 Constants = tuple[tuple[str, Any], ...]  # static parameters and their values, in the order of the signature
 
@@ -53,16 +58,66 @@ class Parameters:
             )
         return tuple((x.name, given.get(x.name, x.default)) for x in self.constant)
 
-    def inputs(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """Return the inputs of a call in order; raise KernelTypeError for a name that is no further input."""
-        names = [x.name for x in self.buffers]
-        following = names[len(args) : len(args) + len(named)]
-        if set(following) != set(named):
+    def of_call(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[jax.Array], Constants]:
+        """Return the inputs of a call in order, as arrays, and the value of every static parameter."""
+        kernel, names = self.function.__name__, [x.name for x in self.buffers]
+        by_name = {name: x for name, x in named.items() if name not in self.static}
+        ins = in_order(f"kernel '{kernel}'", names, args, by_name)
+        names += [f"input {i}" for i in range(len(names), len(ins))]
+        return [as_array(kernel, *x) for x in zip(names, ins, strict=False)], self.constants(named)
+
+    def arguments(self, buffers: Iterable[Any], constants: Constants) -> list[Any]:
+        """Return what the function takes, in its order: buffers, and constants between them."""
+        every, values = list(buffers), dict(constants)
+        for place, name in enumerate(inspect.signature(self.function).parameters):
+            if name in values:
+                every.insert(place, values[name])
+        return every
+
+    def check_number(self, name: str, ndim: int, is_written: bool) -> None:
+        """Raise KernelTypeError where a kernel cannot take a buffer as a number."""
+        subject = f"kernel '{self.function.__name__}': '{name}' is in scalar_argnames"
+        if is_written:
             raise KernelTypeError(
-                f"kernel '{self.function.__name__}' got {len(args)} inputs by position and "
-                f"{', '.join(named)} by name; expected its first parameters, each once, of {', '.join(names)}"
+                f"{subject}, and the kernel writes to it; expected an input that is not aliased with an "
+                "output"
             )
-        return [*args, *(named[name] for name in following)]
+        if ndim:
+            raise KernelTypeError(
+                f"{subject} and has {ndim} dimensions; expected a number, or under jax.vmap one for each "
+                "element of the batch"
+            )
+
+    def describe(self, outs: Any, others: int = 0) -> Callable[[Any], Any]:
+        """Return the decorator that gives a call the function's signature without outputs.
+
+        `outs`: the outputs, or the function that returns them, whose own parameters tell how many inputs
+        there are; `others`: parameters behind the outputs.
+        """
+        if isinstance(outs, Outs):
+            return describe_as(self.function, len(outs.flat) + others, self.constant)
+        inputs = count_inputs(outs, self.static)
+        surplus = None if inputs is None else len(self.buffers) - inputs
+        return describe_as(self.function, surplus, self.constant)
+
+
+def in_order(subject: str, names: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    """Return the inputs of a call in order; raise KernelTypeError for a name that is no further input."""
+    following = names[len(args) : len(args) + len(named)]
+    if set(following) != set(named):
+        raise KernelTypeError(
+            f"{subject} got {len(args)} inputs by position and {', '.join(named)} by name; expected its "
+            f"first parameters, each once, of {', '.join(names)}"
+        )
+    return [*args, *(named[name] for name in following)]
+
+
+def count_inputs(outs: Callable[..., Any], static: Sequence[str]) -> int | None:
+    """Return how many inputs a function of their shapes takes; None where it takes any number."""
+    inputs = [x for x in inspect.signature(outs).parameters.values() if x.name not in static]
+    if any(x.kind is x.VAR_POSITIONAL for x in inputs):
+        return None
+    return sum(x.kind is not x.VAR_KEYWORD for x in inputs)
 
 
 def _names(option: str, given: Any, function: Any) -> tuple[str, ...]:

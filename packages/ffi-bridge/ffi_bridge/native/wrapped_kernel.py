@@ -12,16 +12,20 @@ P = ParamSpec("P")
 
 
 def describe_as(
-    kernel: Callable[..., Any], surplus: int, static: Sequence[inspect.Parameter] | None = None
+    kernel: Callable[..., Any], surplus: int | None, static: Sequence[inspect.Parameter] | None = None
 ) -> Callable[[F], F]:
     """Do as `functools.wraps`, but leave the last `surplus` parameters, the outputs, out of the signature.
 
-    The function's keyword-only options stay. With `static`, parameters that become such options, inputs may
-    be given by name; without, they are positional-only. JAX binds arguments to this signature, in
+    None for `surplus`: how many they are depends on the call, which takes any number of inputs. The
+    function's keyword-only options stay. With `static`, parameters that become such options, inputs may be
+    given by name; without, they are positional-only. JAX binds arguments to this signature, in
     `jax.custom_vjp` for example.
     """
     parameters = [x for x in inspect.signature(kernel).parameters.values() if x not in (static or ())]
-    inputs = parameters[: max(0, len(parameters) - surplus)]
+    if surplus is None:
+        inputs = [inspect.Parameter("ins", inspect.Parameter.VAR_POSITIONAL)]
+    else:
+        inputs = parameters[: max(0, len(parameters) - surplus)]
     if static is None:
         inputs = [_by_position(x) for x in inputs]
     constants = [x.replace(kind=x.KEYWORD_ONLY) for x in static or ()]

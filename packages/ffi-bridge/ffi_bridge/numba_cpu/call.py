@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -15,7 +14,6 @@ from numba import types
 
 from ffi_bridge import debug
 from ffi_bridge.contents.fingerprint import fingerprint
-from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.native.parameters import Constants, Parameters
 from ffi_bridge.native.target import ensure_target
@@ -69,7 +67,9 @@ class NumbaKernel(NativeKernel):
     ) -> str:
         arrays = self.buffer_types(ins, call, names)
         chosen: Options = call.options
-        arguments = self._arguments(dict(zip(names, arrays, strict=True)), dict(chosen.constants))
+        # To Numba a constant is a default that a call leaves out.
+        constants = tuple((name, types.Omitted(x)) for name, x in chosen.constants)
+        arguments = self.parameters.arguments(arrays, constants)
         batched, results = call.batched(len(ins)), tuple(len(ins) + i for i in self.results(call))
         layout = Layout(self.name, names, len(ins), batched, results, debug.is_on())
         options = {"noalias": not self.aliases, "num_threads": chosen.num_threads}
@@ -85,11 +85,6 @@ class NumbaKernel(NativeKernel):
 
         with global_compiler_lock:
             return ensure_target(name, build, platform="cpu").name
-
-    def _arguments(self, buffers: Mapping[str, types.Type], constants: Mapping[str, Any]) -> list[types.Type]:
-        """Return Numba's types of all parameters; to it a constant is a default that a call leaves out."""
-        every = inspect.signature(self.function).parameters
-        return [types.Omitted(constants[x]) if x in constants else buffers[x] for x in every]
 
     def buffer_types(self, ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[types.Type]:
         """Return Numba's types of the parameters that are buffers, a number's for one in `scalars`.
@@ -110,14 +105,5 @@ class NumbaKernel(NativeKernel):
 
     def _number(self, name: str, array: types.Array) -> types.Type:
         """Return the type of a number, in place of an input without dimensions."""
-        if array.mutable:
-            raise KernelTypeError(
-                f"kernel '{self.name}': '{name}' is in scalar_argnames, and the kernel writes to it; "
-                "expected an input that is not aliased with an output"
-            )
-        if array.ndim:
-            raise KernelTypeError(
-                f"kernel '{self.name}': '{name}' is in scalar_argnames and has {array.ndim} dimensions; "
-                "expected a number, or under jax.vmap one for each element of the batch"
-            )
+        self.parameters.check_number(name, array.ndim, array.mutable)
         return array.dtype

@@ -100,7 +100,7 @@ def numba_function(
             given, constants = _told_apart(plain, parameters.static, args, named)
             ins = {name: as_array(plain.__name__, name, x) for name, x in given.items()}
             static = {name: x for name, x in constants if name in parameters.static}
-            found = Outs.for_call(outs, plain.__name__, list(ins.values()), static)
+            found = Outs.for_call(outs, f"kernel '{plain.__name__}'", list(ins.values()), static)
             numbers = tuple(name for name, x in ins.items() if x.ndim == 0)
             kernel = kernel_for(tuple(ins), numbers, constants, len(found.flat))
             kernel.check(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -39,15 +38,13 @@ class NumbaPython(NumbaKernel):
         buffers = buffers_of(ins, call, names)
         sizes = call.sizes
         kinds = self.buffer_types(ins, call, names)
-        constants = dict(call.options.constants)
-        order = list(inspect.signature(self.function).parameters)
+        constants = call.options.constants
 
         def work(frame: FrameReader) -> None:
             for places in elements(frame, buffers, sizes):
-                buffers_of_element = map(_argument, places, kinds)
-                given = dict(zip(names, buffers_of_element, strict=True)) | constants
+                arguments = self.parameters.arguments(map(_argument, places, kinds), constants)
                 with np.errstate(all="ignore"):  # machine code warns of nothing either
-                    self.function(*[given[name] for name in order])
+                    self.function(*arguments)
 
         contents = fingerprint(self.function, repr((self.aliases, buffers, sizes, constants, kinds)))
         name = f"{self.name}.numba_python.{contents.digest}"

@@ -14,8 +14,8 @@ from jax.typing import ArrayLike
 from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
-from ffi_bridge.native.primitive import as_array, call_kernel
-from ffi_bridge.native.wrapped_kernel import describe_as, picklable
+from ffi_bridge.native.primitive import call_kernel
+from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
 from ffi_bridge.numba_cpu.in_python import NumbaPython
 from ffi_bridge.numba_cpu.internals import Dispatcher, config
@@ -107,7 +107,7 @@ def numba_kernel(
         outs = Outs.of(outs)
         spec.check(outs)
     calls = functools.partial(_jitted, spec, outs)
-    return on_all_threads(calls, _described(spec, outs)) if spec.is_parallel else calls(None)
+    return on_all_threads(calls, parameters.describe(outs)) if spec.is_parallel else calls(None)
 
 
 def njit_function(kernel: Any, needed_by: str) -> Any:
@@ -129,30 +129,14 @@ def _jitted(
     parameters = spec.parameters
 
     @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
-    @_described(spec, outs)
+    @parameters.describe(outs)
     def call(*args: ArrayLike, **named: Any) -> Any:
-        static = {name: named.pop(name) for name in parameters.static if name in named}
-        ins, constants = parameters.inputs(args, named), parameters.constants(static)
-        if isinstance(outs, Outs):
-            found = outs
-        else:
-            names = [x.name for x in parameters.buffers]
-            ins = [as_array(spec.name, *named) for named in zip(names, ins, strict=False)]
-            found = Outs.for_call(outs, spec.name, ins, dict(constants))
-            spec.check(found)
-        options = Options(num_threads, constants)
-        return found.restore(call_kernel(spec, NativeCall(found.flat, options), ins))
+        ins, constants = parameters.of_call(args, named)
+        found = Outs.for_call(outs, f"kernel '{spec.name}'", ins, dict(constants))
+        spec.check(found)
+        return found.restore(call_kernel(spec, NativeCall(found.flat, Options(num_threads, constants)), ins))
 
     return call
-
-
-def _described(spec: NumbaKernel, outs: Outs | Callable[..., Any]) -> Callable[[Any], Any]:
-    """Return the decorator that gives a call the kernel's signature without outputs."""
-    static = spec.parameters.constant
-    if isinstance(outs, Outs):
-        return describe_as(spec.function, len(outs.flat), static)
-    inputs = [x for x in inspect.signature(outs).parameters if x not in spec.parameters.static]
-    return describe_as(spec.function, len(spec.parameters.buffers) - len(inputs), static)
 
 
 def on_all_threads(
