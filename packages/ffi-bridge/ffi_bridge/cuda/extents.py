@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ffi_bridge.errors import KernelDefinitionError
+from ffi_bridge.native.outs import option_for_call
 
 Extents = tuple[int, int, int]
 
@@ -38,11 +39,7 @@ class LaunchExtents:
         shared_mem: int,
     ) -> LaunchExtents:
         """Take `grid` and `block`, or `launch_dims`; raise KernelDefinitionError for anything else."""
-        if (grid is None) != (block is None) or (grid is None) == (launch_dims is None):
-            raise KernelDefinitionError(
-                f"grid={grid!r}, block={block!r}, launch_dims={launch_dims!r}: give either grid and block, "
-                "or launch_dims"
-            )
+        _check_given(grid, block, launch_dims)
         (shared,) = integers("shared_mem", shared_mem, "a number of bytes", 0, most=1)
         if launch_dims is None:
             return cls(_filled(_dims("grid", grid, 0)), _filled(_dims("block", block, 1)), shared)
@@ -61,6 +58,43 @@ class LaunchExtents:
             )
         if any(map(operator.gt, self.grid, MAX_GRID)):
             raise KernelDefinitionError(f"a grid of {self.grid} blocks; CUDA allows {MAX_GRID}")
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """What a user gives for the extents of a launch: values, or functions of a call as `outs` may be."""
+
+    grid: Any
+    block: Any
+    launch_dims: Any
+    threads_per_block: int
+    shared_mem: Any
+
+    def __post_init__(self) -> None:
+        """Raise KernelDefinitionError for what no call can have."""
+        if any(map(callable, vars(self).values())):
+            _check_given(self.grid, self.block, self.launch_dims)
+        else:
+            LaunchExtents.of(**vars(self))
+
+    def for_call(self, subject: str, ins: Sequence[Any], static: Mapping[str, Any]) -> LaunchExtents:
+        """Return the extents for these inputs; raise KernelDefinitionError for those of no launch."""
+        given = {
+            name: option_for_call(name, value, lambda found: found, subject, ins, static)
+            for name, value in vars(self).items()
+        }
+        try:
+            return LaunchExtents.of(**given)
+        except KernelDefinitionError as error:
+            raise KernelDefinitionError(f"{subject}: {error}") from None
+
+
+def _check_given(grid: Any, block: Any, launch_dims: Any) -> None:
+    if (grid is None) != (block is None) or (grid is None) == (launch_dims is None):
+        raise KernelDefinitionError(
+            f"grid={grid!r}, block={block!r}, launch_dims={launch_dims!r}: give either grid and block, "
+            "or launch_dims"
+        )
 
 
 def integers(name: str, given: Any, expected: str, least: int, most: int) -> tuple[int, ...]:

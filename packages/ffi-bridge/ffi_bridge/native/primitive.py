@@ -26,7 +26,7 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
     names = kernel.buffer_names(len(ins), len(call.outs))
     arrays = align_varying([as_array(kernel.name, *named) for named in zip(names, ins, strict=False)])
     if kernel.for_sizes:
-        _refuse_symbolic(kernel, names, [*[x.shape for x in arrays], *[out.shape for out in call.outs]])
+        refuse_symbolic(kernel, names, [*[x.shape for x in arrays], *[out.shape for out in call.outs]])
     for source, out in kernel.aliases:
         _check_alias(kernel, names, arrays, call, source, out)
     platform = kernel.likely_platform()
@@ -51,8 +51,9 @@ def as_array(kernel: str, name: str, x: Any) -> jax.Array:
     return array
 
 
-def _refuse_symbolic(kernel: NativeKernel, names: Sequence[str], shapes: Sequence[Any]) -> None:
-    for name, shape in zip(names, shapes, strict=True):
+def refuse_symbolic(kernel: NativeKernel, names: Sequence[str], shapes: Sequence[Any]) -> None:
+    """Raise KernelTypeError for a shape that is not known, for a kernel that is compiled for its sizes."""
+    for name, shape in zip(names, shapes, strict=False):
         if any(map(export.is_symbolic_dim, shape)):
             raise KernelTypeError(
                 f"kernel '{kernel.name}': '{name}' has the symbolic shape {shape}, and a {kernel.toolchain} "

@@ -47,14 +47,9 @@ class Threading:
     num_threads: int | None
 
 
-def parameter_names(
-    function: Any, given: int, num_outs: int, static: Sequence[str] | None = None
-) -> tuple[str, ...]:
-    """Return the names of parameters that are not static; raise KernelTypeError unless each is a buffer.
-
-    `static`: None for a kernel that cannot have static parameters.
-    """
-    parameters = [x for x in inspect.signature(function).parameters.values() if x.name not in (static or ())]
+def parameter_names(function: Any, given: int, num_outs: int, static: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of parameters that are not static; raise KernelTypeError unless each is a buffer."""
+    parameters = [x for x in inspect.signature(function).parameters.values() if x.name not in static]
     name = function.__name__
     for parameter in parameters:
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
@@ -67,11 +62,7 @@ def parameter_names(
             f"kernel '{name}' takes {len(parameters)} arguments "
             f"({', '.join(p.name for p in parameters)}), but the call has {given} inputs and {num_outs} "
             f"outputs = {given + num_outs}; give {len(parameters) - num_outs} inputs, or change outs; "
-            + (
-                "a constant is not an argument: define the kernel where it can read the constant"
-                if static is None
-                else "name what is a constant in static_argnames"
-            )
+            "name what is a constant in static_argnames"
         )
     return tuple(p.name for p in parameters)
 

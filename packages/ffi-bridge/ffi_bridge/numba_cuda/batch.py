@@ -11,6 +11,7 @@ from typing import Any
 from ffi_bridge.contents.fingerprint import references
 from ffi_bridge.cuda.extents import MAX_GRID
 from ffi_bridge.numba_cuda.compile import compiler_of
+from ffi_bridge.numba_cuda.entry import generated
 
 
 def batch_blocks(sizes: Sequence[int]) -> int:
@@ -58,12 +59,10 @@ def batched_kernel(
     lines += [f"        kernel({', '.join(arguments)})"]
     if count > MAX_GRID[2]:  # a block takes several elements, in the same shared memory
         lines += ["        cuda.syncthreads()"]
-    # Numba compiles only functions of a fixed number of arguments, so that this one is made from text.
     compiler = compiler_of(kernel)
     inner = compiler.device_function(kernel)
     names: dict[str, Any] = {"cuda": compiler.cuda, "kernel": inner, "element_of": compiler.element}
-    exec("\n".join(lines), names)
-    return compiler.like(kernel, names[kernel.__name__])
+    return compiler.like(kernel, generated(kernel, lines, names))
 
 
 def _argument(parameter: str, steps: tuple[int | None, ...], rank: int) -> str:

@@ -83,7 +83,8 @@ class NumbaCuda:
         def compiled(**more: Any) -> Any:
             return dispatcher._Kernel(kernel.py_func, types, **(kernel.targetoptions | more))
 
-        with _for_device(capability):
+        with _for_device(capability), warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
             found = compiled()
             if found.cooperative:
                 return Compiled(b"", found.entry_name, True)
@@ -95,24 +96,30 @@ class NumbaCuda:
         """Return PTX with line numbers, or with functions that are linked, such as those of float16."""
         is_linked = bool(found._codelibrary._linking_files)  # nvJitLink does not link with line numbers
         options = {"lto": True} if is_linked else {} if found.debug else {"lineinfo": True}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that code for a batch has no file
-            again = compiled(**options)
+        again = compiled(**options)
         library = again._codelibrary
         ptx = library.get_lto_ptx(capability) if is_linked else library.get_asm_str(capability)
         return ptx.replace(again.entry_name, found.entry_name)
 
     def device_function(self, kernel: Any) -> Any:
-        """Return the body as a function, without the options of an entry point."""
+        """Return the body as a function, without the options of an entry point.
+
+        It has line numbers, which reach PTX where the entry point has some, too, and no machine code.
+        """
         options = {
             name: kernel.targetoptions[name] for name in _DEVICE_OPTIONS if name in kernel.targetoptions
         }
+        options["lineinfo"] = not options.get("debug")
         return cuda.jit(device=True, **options)(kernel.py_func)
 
     def like(self, kernel: Any, function: Callable[..., None]) -> Any:
         """Decorate `function` with the options of `kernel`."""
         options = {name: value for name, value in kernel.targetoptions.items() if name != "device"}
         return cuda.jit(**options)(function)
+
+    def takes_constant(self, value: Any) -> bool:
+        """Return True: what it does not know, its type checker names."""
+        return True
 
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
         """Return memory info, parent, size, size of an element, address."""

@@ -9,11 +9,13 @@ Imported once a process has kernels of it: no other module names the package.
 from __future__ import annotations
 
 import contextlib
+import enum
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final
 
 import numba_cuda_mlir
+import numpy as np
 
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.inner_names import inner_names, look_up
@@ -97,7 +99,7 @@ class NumbaCudaMlir:
             options["lineinfo"] = True
         dispatcher: Any = MLIRDispatcher(kernel.py_func, options)
         with _for_device(capability), warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that code for a batch has no file
+            warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
             result = dispatcher.compile(tuple(map(_numba_type, arguments)))
             ptx = get_ptx(result).encode() if with_ptx else b""
         found = result.metadata
@@ -118,6 +120,13 @@ class NumbaCudaMlir:
     def like(self, kernel: Any, function: Callable[..., None]) -> Any:
         """Give `function` the options of `kernel`, which were checked when its decorator ran."""
         return MLIRDispatcher(function, dict(kernel.targetoptions))
+
+    def takes_constant(self, value: Any) -> bool:
+        """Return whether it is no dtype and no member of an enum, at which numba-cuda-mlir 0.6 fails."""
+        if isinstance(value, tuple):
+            return all(map(self.takes_constant, value))
+        known = bool | int | float | complex | str | np.number | np.bool_ | None
+        return isinstance(value, known) and not isinstance(value, enum.Enum)
 
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
         """Return the head of MLIR's memref: address of its memory, address of its elements, offset."""

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.cuda.driver import cuda_driver
-from ffi_bridge.cuda.extents import LaunchExtents
+from ffi_bridge.cuda.extents import LaunchExtents, LaunchOptions
 from ffi_bridge.cuda.program import ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.buffers import BufferSpec, buffers_of
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
+from ffi_bridge.native.parameters import Constants, Parameters
+from ffi_bridge.native.primitive import refuse_symbolic
 from ffi_bridge.numba_cpu.hints import unwritten_output
 from ffi_bridge.numba_cpu.layout import parameter_names
 from ffi_bridge.numba_cpu.stores import unused_parameters
 from ffi_bridge.numba_cuda.compile import compiler_of
+from ffi_bridge.numba_cuda.entry import entry_of
 from ffi_bridge.numba_cuda.program import KernelLaunch, View, program_of
 
 
@@ -36,13 +39,13 @@ class CudaKernel(NativeKernel):
 class FunctionKernel(CudaKernel):
     """A Python function of all arrays and a stream."""
 
-    function: Any
+    parameters: Parameters
 
     vmap_methods: ClassVar[tuple[str | None, ...]] = BY_ELEMENT
 
     @property
     def name(self) -> str:
-        return str(self.function.__name__)
+        return str(self.parameters.function.__name__)
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
         return tuple(f"in{i}" for i in range(num_inputs)) + tuple(f"out{i}" for i in range(num_outs))
@@ -78,12 +81,21 @@ class LaunchedKernel(CudaKernel):
         )
 
 
+@dataclass(frozen=True)
+class Options:
+    """Options of a call: the extents of its launch, and the values of static parameters."""
+
+    extents: LaunchExtents
+    constants: Constants
+
+
 @dataclass(frozen=True, eq=False)
 class NumbaCudaKernel(LaunchedKernel):
-    """One dispatcher, launched once."""
+    """One dispatcher, launched once; a call's options are its `Options`."""
 
     dispatcher: Any
-    extents: LaunchExtents
+    parameters: Parameters
+    launch: LaunchOptions
 
     vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, *IN_KERNEL)
 
@@ -92,15 +104,32 @@ class NumbaCudaKernel(LaunchedKernel):
         return self.dispatcher.__name__
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        return parameter_names(self.dispatcher.py_func, num_inputs, num_outs)
+        return parameter_names(self.dispatcher.py_func, num_inputs, num_outs, self.parameters.static)
+
+    def options(self, ins: Sequence[Any], constants: Constants) -> Options:
+        """Return the options of a call; raise KernelTypeError for sizes that no launch can have."""
+        refuse_symbolic(self, [x.name for x in self.parameters.buffers], [x.shape for x in ins])
+        return Options(self.launch.for_call(f"kernel '{self.name}'", ins, dict(constants)), constants)
+
+    def with_batch_axis(
+        self, ins: Sequence[Any], call: NativeCall, size: int
+    ) -> tuple[Sequence[Any], NativeCall]:
+        given, batched = super().with_batch_axis(ins, call, size)
+        return given, replace(batched, options=self.options(given, call.options.constants))
 
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
         unused = unused_parameters(self.dispatcher.py_func)
         for spec in (buffers[i - len(call.outs)] for i in self.results(call)):
             if spec.name in unused:
                 raise KernelTypeError(unwritten_output(self.name, spec.name, len(spec.shape)))
+        written = {*range(len(buffers) - len(call.outs), len(buffers)), *dict(self.aliases)}
+        for i, spec in enumerate(buffers):
+            if spec.name in self.parameters.scalars:
+                self.parameters.check_number(spec.name, len(spec.shape), i in written)
+        chosen: Options = call.options
+        kernel = entry_of(self.dispatcher, self.parameters, chosen.constants)
         views = tuple(View.whole(i, spec) for i, spec in enumerate(buffers))
-        return (KernelLaunch(self.dispatcher, self.extents, views),)
+        return (KernelLaunch(kernel, chosen.extents, views),)
 
 
 class NumbaCudaCallable(FunctionKernel, LaunchedKernel):

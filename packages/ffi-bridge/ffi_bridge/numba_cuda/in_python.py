@@ -50,7 +50,10 @@ class NumbaHost:
 
 @dataclass(frozen=True, eq=False)
 class NumbaCudaPython(FunctionKernel):
-    """A function that is run at every call; for a batch, once for every element."""
+    """A function that is run at every call; for a batch, once for every element.
+
+    The options of a call are the values of its static parameters.
+    """
 
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
@@ -58,15 +61,17 @@ class NumbaCudaPython(FunctionKernel):
         driver = cuda_driver()
         buffers = buffers_of(ins, call, names)
         sizes = call.sizes
-        host = driver.python_host() or NumbaHost.of(self.function)
+        function = self.parameters.function
+        host = driver.python_host() or NumbaHost.of(function)
 
         def work(frame: FrameReader) -> None:
             stream = host.stream(frame.stream())
             with host.session():
                 for places in elements(frame, buffers, sizes):
-                    self.function(*(host.array(*place) for place in places), stream)
+                    arrays = (host.array(*place) for place in places)
+                    function(*self.parameters.arguments([*arrays, stream], call.options))
 
-        contents = fingerprint(self.function, repr((self.aliases, buffers, sizes)))
+        contents = fingerprint(function, repr((self.aliases, buffers, sizes)), call.options)
         name = f"{self.name}.numba_cuda_python.{contents.digest}"
         return ensure_target(
             name, lambda: python_handler(work, f"'{self.name}'"), platform=REGISTERED_AS[driver.platform]

@@ -10,16 +10,19 @@ from typing import Any, Final
 import jax
 from jax.typing import ArrayLike
 
-from ffi_bridge.cuda.extents import LaunchExtents
+from ffi_bridge.cuda.extents import LaunchOptions
 from ffi_bridge.errors import PythonFallbackWarning
 from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
-from ffi_bridge.native.wrapped_kernel import describe_as, picklable
+from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.numba_cuda.call import NumbaCudaCallable, NumbaCudaKernel
 from ffi_bridge.numba_cuda.compile import is_dispatcher
 from ffi_bridge.numba_cuda.in_python import NumbaCudaPython
 from ffi_bridge.numba_cuda.record import NotRecordableError, record
+
+Extents = int | Sequence[int]
 
 _AT_EVERY_CALL: Final = "it is run in Python at every call, which costs more and keeps it out of CUDA graphs"
 
@@ -29,11 +32,14 @@ def numba_cuda_kernel(
     kernel: Any,
     outs: Any,
     *,
-    grid: int | Sequence[int] | None = None,
-    block: int | Sequence[int] | None = None,
-    launch_dims: int | Sequence[int] | None = None,
+    grid: Extents | Callable[..., Extents] | None = None,
+    block: Extents | Callable[..., Extents] | None = None,
+    launch_dims: Extents | Callable[..., Extents] | None = None,
     threads_per_block: int = 256,
-    shared_mem: int = 0,
+    shared_mem: int | Callable[..., int] = 0,
+    static_argnames: str | Sequence[str] = (),
+    scalar_argnames: str | Sequence[str] = (),
+    has_side_effect: bool = False,
     vmap_method: str | None = None,
     input_output_aliases: Mapping[int, int] | None = None,
 ) -> Callable[..., Any]:
@@ -48,32 +54,44 @@ def numba_cuda_kernel(
             then compiles it; takes one array per input, then one per output, all C-contiguous; returns
             nothing. Inputs are read-only. A number arrives as a 0-d array, `x[()]`.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. What the
-            kernel leaves unwritten is undefined.
-        grid, block: blocks in the grid and threads in a block, in one to three dimensions.
-        launch_dims: or the extents of `cuda.grid`; blocks are (threads_per_block,), (16, 16) or (8, 8, 4),
-            each at most the extent, and as many as cover it: the kernel checks its bounds.
+            kernel leaves unwritten is undefined. Or a function that returns it, of a `jax.ShapeDtypeStruct`
+            for each input, without the axes of jax.vmap, and of the static arguments by name.
+        grid, block: blocks in the grid and threads in a block, in one to three dimensions; or a function that
+            returns it, like `outs`, where one wrapper serves all shapes.
+        launch_dims: or the extents of `cuda.grid`, or such a function: `lambda x: x.shape`; blocks are
+            (threads_per_block,), (16, 16) or (8, 8, 4), each at most the extent, and as many as cover it: the
+            kernel checks its bounds.
         threads_per_block: of a one-dimensional launch by launch_dims.
-        shared_mem: bytes of dynamic shared memory; above 48 KB it is enabled for the kernel.
+        shared_mem: bytes of dynamic shared memory, or such a function; above 48 KB it is enabled for the
+            kernel.
+        static_argnames: parameters that are constants when the kernel is compiled: numbers, bools, strings,
+            tuples, None, and with numba-cuda members of enums and dtypes. A call gives them by name, or
+            leaves them to their defaults; they are known while tracing. Each value compiles the kernel anew.
+        scalar_argnames: inputs without dimensions that the kernel takes as numbers: `x`, not `x[()]`. They
+            stay in the GPU's memory, where each thread loads them.
+        has_side_effect: run the kernel even where nothing reads what it writes, as for `numba_kernel`.
         vmap_method: what `jax.vmap` does. None (default): one launch for the whole batch, its elements along
             the third axis of the grid, for nested vmaps too; a kernel that uses that axis itself is launched
             once per element. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls,
             and "sequential_unrolled", a call each; "expand_dims", "broadcast_all", "legacy_vectorized", one
             call with a leading batch axis on every buffer, which is of size 1, repeated, or left out where
-            an input has none.
+            an input has none; functions for the launch then see it, too.
         input_output_aliases: input index -> output index of the same shape and dtype: the kernel's two
             arguments are the same memory, updated in place where XLA may overwrite the input.
 
     Returns:
-        A function of arrays, compiled by `jax.jit`, that can be pickled. A launch without threads writes
-        nothing.
+        A function of arrays, by position or by the names of the kernel's parameters, compiled by `jax.jit`,
+        that can be pickled if `outs` and the launch can be. A launch without threads writes nothing.
 
     Raises:
         TypeError: `kernel` is not a `@cuda.jit` kernel.
         ValueError: neither or both of grid with block and launch_dims; extents that no GPU can launch; `outs`
-            is empty or has a dtype that is not available; an alias is out of range.
+            is empty or has a dtype that is not available; a function for one of them raises; an alias is out
+            of range; a name that is no parameter.
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
-        KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a kernel that
-            does not compile, writes into an input, never uses an output, or synchronises its whole grid.
+        KernelTypeError: when traced: wrong number of arguments, a dtype or a constant the kernel cannot have,
+            a kernel that does not compile, writes into an input, never uses an output, or synchronises its
+            whole grid.
         jax.errors.JaxRuntimeError: when run: a launch failed; the text has the CUDA error's name.
 
     Source: https://nvidia.github.io/numba-cuda/ for what a kernel may contain.
@@ -83,16 +101,22 @@ def numba_cuda_kernel(
             f"numba_cuda_kernel needs a CUDA kernel, got {kernel!r}: decorate the function with "
             "@numba.cuda.jit or @numba_cuda_mlir.cuda.jit, without device=True"
         )
-    extents = LaunchExtents.of(grid, block, launch_dims, threads_per_block, shared_mem)
+    launch = LaunchOptions(grid, block, launch_dims, threads_per_block, shared_mem)
     aliases = alias_pairs(input_output_aliases)
-    spec = NumbaCudaKernel(vmap_method, aliases, kernel, extents)
-    structure = Outs.of(outs)
-    spec.check(structure)
+    parameters = Parameters.of(kernel.py_func, static_argnames, scalar_argnames)
+    spec = NumbaCudaKernel(vmap_method, aliases, kernel, parameters, launch, has_side_effect=has_side_effect)
+    if not callable(outs):
+        outs = Outs.of(outs)
+        spec.check(outs)
 
-    @functools.partial(jax.jit, inline=True)
-    @describe_as(kernel.py_func, len(structure.flat))
-    def call(*ins: ArrayLike) -> Any:
-        return structure.restore(call_kernel(spec, NativeCall(structure.flat, None), ins))
+    @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
+    @parameters.describe(outs)
+    def call(*args: ArrayLike, **named: Any) -> Any:
+        ins, constants = parameters.of_call(args, named)
+        found = Outs.for_call(outs, f"kernel '{spec.name}'", ins, dict(constants))
+        spec.check(found)
+        options = spec.options(ins, constants)
+        return found.restore(call_kernel(spec, NativeCall(found.flat, options), ins))
 
     return call
 
@@ -102,21 +126,28 @@ def numba_cuda_callable(
     func: Callable[..., Any],
     outs: Any,
     *,
+    static_argnames: str | Sequence[str] = (),
+    has_side_effect: bool = False,
     vmap_method: str | None = None,
     input_output_aliases: Mapping[int, int] | None = None,
 ) -> Callable[..., Any]:
     """`f(*ins) = outs` where `func(*ins, *outs, stream)` launches CUDA kernels; no Python at call time.
 
-    The function is run once for every set of input types, when traced, on stand-ins for arrays and stream:
-    its launches are noted and replayed by one native handler on XLA's stream, and what it allocates is
-    memory of XLA's. A function that does more than that, reads a device array, say, or copies from the host,
-    is run in Python at every call, with a warning: that costs microseconds, and no CUDA graph records it.
+    The function is run once for every set of input types and static arguments, when traced, on stand-ins
+    for arrays and stream: its launches are noted and replayed by one native handler on XLA's stream, and what
+    it allocates is memory of XLA's. A function that does more than that, reads a device array, say, or copies
+    from the host, is run in Python at every call, with a warning: that costs microseconds, and no CUDA graph
+    records it.
 
     Args:
         func: a Python function that launches `@cuda.jit` kernels, `kernel[grid, block, stream](...)`, on
             its arguments, on parts of them (`x[2:]`, `x[:, 0]`, `x.reshape(...)`) and on temporaries
             (`cuda.device_array`), with numbers between. What it does beside launching happens once.
-        outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure.
+        outs: a `jax.ShapeDtypeStruct`, a pytree of them, or a function that returns it: as for
+            `numba_cuda_kernel`; the result has the same structure.
+        static_argnames: parameters that are values of Python, hashable, known while tracing: the function
+            runs once for each. A call gives them by name, or leaves them to their defaults.
+        has_side_effect: launch the kernels even where nothing reads what they write, as for `numba_kernel`.
         vmap_method: what `jax.vmap` does. None (default): every launch takes the whole batch along the third
             axis of its grid, for nested vmaps too, and temporaries are as many as elements; if a kernel uses
             that axis itself, all launches are repeated for each element. "sequential": a `jax.lax.scan`;
@@ -124,11 +155,13 @@ def numba_cuda_callable(
         input_output_aliases: input index -> output index of the same shape and dtype, the same memory.
 
     Returns:
-        A function of arrays, compiled by `jax.jit`, that can be pickled where `func` can.
+        A function of arrays, by position or by the names of the parameters, compiled by `jax.jit`, that can
+        be pickled where `func` can.
 
     Raises:
         TypeError: `func` is a kernel, or not a function.
-        ValueError: `outs` is empty or has a dtype that is not available; an alias is out of range.
+        ValueError: `outs` is empty or has a dtype that is not available, or is a function that raises; an
+            alias is out of range; a name that is no parameter.
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
         KernelTypeError: when traced: a kernel does not compile.
         jax.errors.JaxRuntimeError: when run: a launch failed, the text has the CUDA error's name; or the
@@ -143,21 +176,28 @@ def numba_cuda_callable(
             + ("; a single kernel needs numba_cuda_kernel" if is_dispatcher(func) else "")
         )
     aliases = alias_pairs(input_output_aliases)
-    spec, in_python = (kind(vmap_method, aliases, func) for kind in (NumbaCudaCallable, NumbaCudaPython))
-    structure = Outs.of(outs)
-    spec.check(structure)
+    parameters = Parameters.of(func, static_argnames, ())
+    spec, in_python = (
+        kind(vmap_method, aliases, parameters, has_side_effect=has_side_effect)
+        for kind in (NumbaCudaCallable, NumbaCudaPython)
+    )
+    if not callable(outs):
+        outs = Outs.of(outs)
+        spec.check(outs)
 
-    @functools.partial(jax.jit, inline=True)
-    @describe_as(func, len(structure.flat) + 1)  # the stream, too
-    def call(*ins: ArrayLike) -> Any:
-        arrays = [jax.numpy.asarray(x) for x in ins]
+    @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
+    @parameters.describe(outs, 1)  # the stream is behind the outputs
+    def call(*args: ArrayLike, **named: Any) -> Any:
+        ins, constants = parameters.of_call(args, named)
+        found = Outs.for_call(outs, f"function '{spec.name}'", ins, dict(constants))
+        spec.check(found)
         try:
-            recorded = record(func, arrays, structure.flat)
+            recorded = record(parameters, constants, ins, found.flat)
         except NotRecordableError as obstacle:
             warnings.warn(f"{obstacle}; {_AT_EVERY_CALL}", PythonFallbackWarning, stacklevel=2)
-            return structure.restore(call_kernel(in_python, NativeCall(structure.flat, None), arrays))
-        every = (*structure.flat, *recorded.temporaries)
-        results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
-        return structure.restore(results[: len(structure.flat)])
+            return found.restore(call_kernel(in_python, NativeCall(found.flat, constants), ins))
+        every = (*found.flat, *recorded.temporaries)
+        results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), ins)
+        return found.restore(results[: len(found.flat)])
 
     return call

@@ -18,6 +18,7 @@ import numpy as np
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.buffers import contiguous
+from ffi_bridge.native.parameters import Constants, Parameters
 from ffi_bridge.numba_cuda.host import redirected
 from ffi_bridge.numba_cuda.program import KernelLaunch, View
 
@@ -165,16 +166,16 @@ class RecordedStream:
 
 
 def record(
-    function: Callable[..., Any], ins: Sequence[Any], outs: Sequence[jax.ShapeDtypeStruct]
+    parameters: Parameters, constants: Constants, ins: Sequence[Any], outs: Sequence[jax.ShapeDtypeStruct]
 ) -> Recorder:
-    """Run `function(*ins, *outs, stream)` on stand-ins; raises NotRecordableError."""
-    recorder = Recorder(function.__name__, len(ins) + len(outs))
+    """Run a function of inputs, outputs and stream on stand-ins; raises NotRecordableError."""
+    recorder = Recorder(parameters.function.__name__, len(ins) + len(outs))
     arrays = [
         RecordedArray(recorder, View(i, x.shape, contiguous(x.shape, x.dtype.itemsize)), np.dtype(x.dtype))
         for i, x in enumerate([*ins, *outs])
     ]
     with redirected(recorder):
-        function(*arrays, RecordedStream())
+        parameters.function(*parameters.arguments([*arrays, RecordedStream()], constants))
     if not recorder.launches:
         recorder.refuse("it launches no kernel")
     return recorder

@@ -70,6 +70,10 @@ class Compiler(Protocol):
         """Return a kernel of another function, with the options of this one."""
         ...
 
+    def takes_constant(self, value: Any) -> bool:
+        """Return whether a kernel can have `value` as a constant, of those that a user may give it."""
+        ...
+
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
         """Return an array's parameters in front of shape and strides, with None for its address."""
         ...
