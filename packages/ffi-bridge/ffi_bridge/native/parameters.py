@@ -60,11 +60,11 @@ class Parameters:
 
     def of_call(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[jax.Array], Constants]:
         """Return the inputs of a call in order, as arrays, and the value of every static parameter."""
-        kernel, names = self.function.__name__, [x.name for x in self.buffers]
+        subject, names = f"kernel '{self.function.__name__}'", [x.name for x in self.buffers]
         by_name = {name: x for name, x in named.items() if name not in self.static}
-        ins = in_order(f"kernel '{kernel}'", names, args, by_name)
+        ins = in_order(subject, names, args, by_name)
         names += [f"input {i}" for i in range(len(names), len(ins))]
-        return [as_array(kernel, *x) for x in zip(names, ins, strict=False)], self.constants(named)
+        return [as_array(subject, *x) for x in zip(names, ins, strict=False)], self.constants(named)
 
     def arguments(self, buffers: Iterable[Any], constants: Constants) -> list[Any]:
         """Return what the function takes, in its order: buffers, and constants between them."""

@@ -24,7 +24,8 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
     Inputs have their batch axes in front, in the order of the levels.
     """
     names = kernel.buffer_names(len(ins), len(call.outs))
-    arrays = align_varying([as_array(kernel.name, *named) for named in zip(names, ins, strict=False)])
+    subject = f"kernel '{kernel.name}'"
+    arrays = align_varying([as_array(subject, *named) for named in zip(names, ins, strict=False)])
     if kernel.for_sizes:
         refuse_symbolic(kernel, names, [*[x.shape for x in arrays], *[out.shape for out in call.outs]])
     for source, out in kernel.aliases:
@@ -34,18 +35,18 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
     return native_call_p.bind(*arrays, kernel=kernel, call=call, target=(platform, target))
 
 
-def as_array(kernel: str, name: str, x: Any) -> jax.Array:
+def as_array(subject: str, name: str, x: Any) -> jax.Array:
     """Return the array that `jax.jit` makes of a number, a NumPy array or a list of numbers."""
     is_tree = isinstance(x, (list, tuple)) and any(map(np.ndim, jax.tree.leaves(x)))
     if is_tree or x is None or isinstance(x, (dict, str)):
         raise KernelTypeError(
-            f"kernel '{kernel}': input '{name}' is a {type(x).__name__}; expected an array or a number: "
+            f"{subject}: input '{name}' is a {type(x).__name__}; expected an array or a number: "
             "pass each array as an input of its own"
         )
     array = jax.numpy.asarray(x)
     if jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):
         raise KernelTypeError(
-            f"kernel '{kernel}': input '{name}' is a key, {array.dtype}; expected numbers: pass "
+            f"{subject}: input '{name}' is a key, {array.dtype}; expected numbers: pass "
             "jax.random.key_data(key)"
         )
     return array

@@ -80,6 +80,7 @@ def numba_function(
     in_python = config.DISABLE_JIT and inspect.isfunction(function)
     dispatcher: Any = function if in_python else njit_function(function, "numba_function")
     plain: Any = getattr(dispatcher, "py_func", dispatcher)
+    subject = f"kernel '{plain.__name__}'"
     parameters = Parameters.of(plain, static_argnames, ())
 
     @functools.cache
@@ -98,9 +99,9 @@ def numba_function(
         @describe
         def call(*args: ArrayLike, **named: Any) -> Any:
             given, constants = _told_apart(plain, parameters.static, args, named)
-            ins = {name: as_array(plain.__name__, name, x) for name, x in given.items()}
+            ins = {name: as_array(subject, name, x) for name, x in given.items()}
             static = {name: x for name, x in constants if name in parameters.static}
-            found = Outs.for_call(outs, f"kernel '{plain.__name__}'", list(ins.values()), static)
+            found = Outs.for_call(outs, subject, list(ins.values()), static)
             numbers = tuple(name for name, x in ins.items() if x.ndim == 0)
             kernel = kernel_for(tuple(ins), numbers, constants, len(found.flat))
             kernel.check(found)

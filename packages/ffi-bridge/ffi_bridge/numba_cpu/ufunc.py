@@ -34,7 +34,7 @@ def ufunc_call(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
         if len(ins) != num_inputs:
             expected = ", ".join(parameters[:num_inputs])
             raise KernelTypeError(f"kernel '{name}' got {len(ins)} inputs; expected {num_inputs}: {expected}")
-        return core(*[as_array(name, *named) for named in zip(parameters, ins, strict=False)])
+        return core(*[as_array(f"kernel '{name}'", *named) for named in zip(parameters, ins, strict=False)])
 
     return call
 

@@ -15,9 +15,9 @@ from jax.typing import ArrayLike
 
 from ffi_bridge.errors import KernelDefinitionError
 from ffi_bridge.native.call import NativeCall
-from ffi_bridge.native.outs import Outs
-from ffi_bridge.native.primitive import call_kernel
-from ffi_bridge.native.wrapped_kernel import describe_as, picklable
+from ffi_bridge.native.outs import Outs, option_for_call
+from ffi_bridge.native.primitive import call_kernel, refuse_symbolic
+from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.warp.adjoint import differentiable_call
 from ffi_bridge.warp.call import ForwardKernel, Launch, WarpFunction
 from ffi_bridge.warp.internals import parameters_of
@@ -25,7 +25,7 @@ from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
 from ffi_bridge.warp.parameters import annotations_of, parameter_of
 from ffi_bridge.warp.record import record
-from ffi_bridge.warp.signature import Signature
+from ffi_bridge.warp.signature import Definition
 
 
 @picklable
@@ -33,9 +33,10 @@ def warp_kernel(
     kernel: Any,
     outs: Any,
     *,
-    launch_dims: int | Sequence[int] | None = None,
+    launch_dims: int | Sequence[int] | Callable[..., int | Sequence[int]] | None = None,
     in_out_argnames: Sequence[str] | None = None,
     block_dim: int | None = None,
+    has_side_effect: bool = False,
     vmap_method: str | None = None,
     differentiable: bool = False,
 ) -> Callable[..., Any]:
@@ -52,12 +53,16 @@ def warp_kernel(
             shape (1,). Parameters that are numbers, vectors, matrices, or structs of those are static, known
             when traced. Generic ones (`Any`) take the types of the call.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them: the in-out arrays in the order of the
-            parameters, then the outputs; the result has the same structure.
-        launch_dims: the extents of `wp.tid()`; default: the shape of the first output. One call may have
-            others, and other outputs: `f(*ins, launch_dims=..., outs=...)`.
+            parameters, then the outputs; the result has the same structure. Or a function that returns it, of
+            a `jax.ShapeDtypeStruct` for each input, without the axes of jax.vmap, and of the static
+            parameters by name: one wrapper then serves all shapes.
+        launch_dims: the extents of `wp.tid()`, or such a function: `lambda x: x.shape`; default: the shape of
+            the first output. One call may have others, and other outputs:
+            `f(*ins, launch_dims=..., outs=...)`.
         in_out_argnames: names of inputs that the kernel updates in place, for example to accumulate; the
             array that was given stays as it is, unless it is donated.
         block_dim: threads per block on a GPU, at most 1024, default 256; the CPU runs blocks of one.
+        has_side_effect: run the kernel even where nothing reads what it writes, as for `numba_kernel`.
         vmap_method: what `jax.vmap` does. None (default): on a GPU one launch takes the whole batch, or, if
             the kernel assigns to the name of an array parameter, a launch each element; on the CPU the
             handler loops over the batch in machine code. "sequential": a `jax.lax.scan` of calls;
@@ -70,14 +75,15 @@ def warp_kernel(
             overwritten has no right adjoint; static parameters have none. No forward mode.
 
     Returns:
-        A function of arrays and static values, in the order of the kernel's parameters, compiled by
-        `jax.jit`, that can be pickled where the kernel can be imported. Its keyword arguments
+        A function of arrays and static values, in the order of the kernel's parameters or by their names,
+        compiled by `jax.jit`, that can be pickled where the kernel can be imported. Its keyword arguments
         `launch_dims` and `outs` are static, and for that call alone.
 
     Raises:
         TypeError: `kernel` is not a Warp kernel.
-        ValueError: `outs`, `launch_dims`, `in_out_argnames` or `block_dim` do not fit the kernel; a
-            parameter is of a kind that JAX lacks: an indexed array, a texture, a struct with arrays in it.
+        ValueError: `outs`, `launch_dims`, `in_out_argnames` or `block_dim` do not fit the kernel; a function
+            for one of them raises; a parameter is of a kind that JAX lacks: an indexed array, a texture, a
+            struct with arrays in it.
         KernelTypeError: when traced: wrong number of arguments, wrong dtype or rank, a traced value for a
             static parameter, more threads along an axis than `wp.tid()` counts, 2^31, a kernel that does not
             compile.
@@ -93,14 +99,46 @@ def warp_kernel(
             'differentiable=True and vmap_method="expand_dims": all elements of a batch would add to one '
             'adjoint of what they share; choose "broadcast_all", or another method'
         )
-    structure = Outs.of(outs)
-    subject = f"kernel '{kernel.key}'"
-    parameters = [parameter_of(subject, *annotated) for annotated in parameters_of(kernel)]
-    signature = Signature.of(subject, parameters, structure, tuple(in_out_argnames or ()))
-    spec = ForwardKernel(vmap_method, signature.aliases, signature, kernel)
-    spec.check(structure)
-    dims = None if launch_dims is None else launch_dims_of("launch_dims", launch_dims)
-    return _callable(spec, structure, dims, threads_of_block(block_dim), differentiable)
+    outs = outs if callable(outs) else Outs.of(outs)
+    dims = launch_dims if callable(launch_dims) or launch_dims is None else _dims(launch_dims)
+    subject, threads = f"kernel '{kernel.key}'", threads_of_block(block_dim)
+    parameters = tuple(parameter_of(subject, *annotated) for annotated in parameters_of(kernel))
+    definition = Definition(subject, parameters, tuple(in_out_argnames or ()), outs)
+    apply = differentiable_call if differentiable else call_kernel
+
+    @functools.cache
+    def for_outs(num_outs: int) -> tuple[ForwardKernel, Callable[..., Any]]:
+        signature = definition.signature(num_outs)
+        spec = ForwardKernel(
+            vmap_method, signature.aliases, signature, kernel, has_side_effect=has_side_effect
+        )
+
+        @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, *(2 + i for i in signature.static)))
+        def run(outs: Outs | Callable[..., Any], dims: Any, *values: Any) -> Any:
+            arrays, statics = signature.arrays_of(values), signature.statics_of(values)
+            found = signature.outs_of(outs, arrays, statics)
+            spec.check(found)
+            if callable(dims):
+                names = [parameters[i].name for i in signature.inputs]
+                refuse_symbolic(spec, names, [x.shape for x in arrays])
+                dims = option_for_call("launch_dims", dims, _dims, subject, arrays, statics)
+            given = tuple((i, values[i]) for i in signature.static)
+            launch = Launch(dims or spec.default_dims(found), given, threads)
+            return found.restore(apply(spec, NativeCall(found.flat, launch), arrays))
+
+        return spec, run
+
+    if isinstance(outs, Outs):
+        for_outs(len(outs.flat))[0].check(outs)
+
+    @definition.describe(kernel.func)
+    def call(*args: ArrayLike, outs: Any = None, launch_dims: Any = None, **named: Any) -> Any:
+        structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
+        spec, run = for_outs(num_outs)
+        of_call = dims if launch_dims is None else _dims(launch_dims)
+        return run(structure, of_call, *spec.signature.values(args, named))
+
+    return call
 
 
 @picklable
@@ -109,6 +147,7 @@ def warp_callable(
     outs: Any,
     *,
     in_out_argnames: Sequence[str] | None = None,
+    has_side_effect: bool = False,
     vmap_method: str | None = None,
 ) -> Callable[..., Any]:
     """`f(*ins) = outs` where the function `func(*ins, *outs)` launches Warp kernels; no Python at call time.
@@ -124,17 +163,18 @@ def warp_callable(
             does beside that happens once. Its last parameters are outputs, as in `warp_kernel`; they and its
             temporaries begin with any contents.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them: the in-out arrays in the order of the
-            parameters, then the outputs; the result has the same structure. One call may have others:
-            `f(*ins, outs=...)`.
+            parameters, then the outputs; the result has the same structure. Or a function that returns it, as
+            for `warp_kernel`. One call may have others: `f(*ins, outs=...)`.
         in_out_argnames: names of inputs that the function updates in place.
+        has_side_effect: launch the kernels even where nothing reads what they write, as for `numba_kernel`.
         vmap_method: what `jax.vmap` does. None (default): on a GPU each launch takes the whole batch, or, if
             a kernel assigns to the name of an array parameter, all launches are repeated for each element; on
             the CPU the handler loops over the batch. Temporaries are as many as elements. "sequential": a
             `jax.lax.scan` of calls; "sequential_unrolled": a call each.
 
     Returns:
-        A function of arrays and static values, in the order of the parameters, compiled by `jax.jit`, that
-        can be pickled where `func` can.
+        A function of arrays and static values, in the order of the parameters or by their names, compiled by
+        `jax.jit`, that can be pickled where `func` can.
 
     Raises:
         TypeError: `func` is a kernel, or not a function.
@@ -150,51 +190,45 @@ def warp_callable(
             f"warp_callable needs a Python function that launches kernels, got {func!r}"
             + ("; a single kernel needs warp_kernel" if isinstance(func, wp.Kernel) else "")
         )
-    structure = Outs.of(outs)
+    outs = outs if callable(outs) else Outs.of(outs)
     subject = f"function '{func.__name__}'"
-    parameters = [parameter_of(subject, *annotated) for annotated in annotations_of(subject, func)]
-    signature = Signature.of(subject, parameters, structure, tuple(in_out_argnames or ()))
-    spec = WarpFunction(vmap_method, signature.aliases, signature, func)
-    spec.check(structure)
-    default_outs = structure
+    parameters = tuple(parameter_of(subject, *annotated) for annotated in annotations_of(subject, func))
+    definition = Definition(subject, parameters, tuple(in_out_argnames or ()), outs)
 
-    @functools.partial(jax.jit, inline=True, static_argnums=(0, *(1 + i for i in signature.static)))
-    def jitted(outs: Outs, *ins: Any) -> Any:
-        arrays = [jax.numpy.asarray(ins[i]) for i in signature.inputs]
-        recorded = record(func, signature, {i: ins[i] for i in signature.static}, [*arrays, *outs.flat])
-        every = (*outs.flat, *recorded.temporaries)
-        results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
-        return outs.restore(results[: len(outs.flat)])
+    @functools.cache
+    def for_outs(num_outs: int) -> tuple[WarpFunction, Callable[..., Any]]:
+        signature = definition.signature(num_outs)
+        spec = WarpFunction(vmap_method, signature.aliases, signature, func, has_side_effect=has_side_effect)
 
-    @describe_as(func, len(signature.parameters) - len(signature.given))
-    def call(*ins: ArrayLike, outs: Any = None) -> Any:
-        structure = default_outs if outs is None else signature.outs_of_call(outs)
-        return jitted(structure, *signature.values(ins))
+        @functools.partial(jax.jit, inline=True, static_argnums=(0, *(1 + i for i in signature.static)))
+        def run(outs: Outs | Callable[..., Any], *values: Any) -> Any:
+            arrays = signature.arrays_of(values)
+            found = signature.outs_of(outs, arrays, signature.statics_of(values))
+            spec.check(found)
+            statics = {i: values[i] for i in signature.static}
+            recorded = record(func, signature, statics, [*arrays, *found.flat])
+            every = (*found.flat, *recorded.temporaries)
+            results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
+            return found.restore(results[: len(found.flat)])
 
-    return call
+        return spec, run
 
+    if isinstance(outs, Outs):
+        for_outs(len(outs.flat))[0].check(outs)
 
-def _callable(
-    spec: ForwardKernel, outs: Outs, dims: tuple[int, ...] | None, block_dim: int, differentiable: bool
-) -> Callable[..., Any]:
-    signature, static = spec.signature, spec.signature.static
-    function = differentiable_call if differentiable else call_kernel
-    default_outs, default_dims = outs, dims
-
-    @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, *(2 + i for i in static)))
-    def jitted(outs: Outs, dims: tuple[int, ...], *ins: Any) -> Any:
-        launch = Launch(dims, tuple((i, ins[i]) for i in static), block_dim)
-        arrays = [ins[i] for i in signature.inputs]
-        return outs.restore(function(spec, NativeCall(outs.flat, launch), arrays))
-
-    @describe_as(spec.kernel.func, len(signature.parameters) - len(signature.given))
-    def call(*ins: ArrayLike, outs: Any = None, launch_dims: int | Sequence[int] | None = None) -> Any:
-        values = signature.values(ins)
-        structure = default_outs if outs is None else signature.outs_of_call(outs)
-        dims = default_dims if launch_dims is None else launch_dims_of("launch_dims", launch_dims)
-        return jitted(structure, dims or spec.default_dims(structure), *values)
+    @definition.describe(func)
+    def call(*args: ArrayLike, outs: Any = None, **named: Any) -> Any:
+        structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
+        spec, run = for_outs(num_outs)
+        return run(structure, *spec.signature.values(args, named))
 
     return call
+
+
+def _dims(given: Any) -> tuple[int, ...]:
+    """Return launch dimensions; those of an array without dimensions are of one thread."""
+    is_single = isinstance(given, tuple) and not given
+    return launch_dims_of("launch_dims", 1 if is_single else given)
 
 
 def _by_name(module: str, name: str) -> Any:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import jax
+
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.outs import Outs
-from ffi_bridge.warp.parameters import Parameter, static_value
+from ffi_bridge.native.parameters import count_inputs, in_order
+from ffi_bridge.native.primitive import as_array
+from ffi_bridge.native.wrapped_kernel import describe_as
+from ffi_bridge.warp.parameters import Parameter, python_value, static_value
 
 
 @dataclass(frozen=True)
@@ -27,16 +32,16 @@ class Signature:
 
     @classmethod
     def of(
-        cls, subject: str, parameters: Sequence[Parameter], outs: Outs, in_out: Sequence[str]
+        cls, subject: str, parameters: Sequence[Parameter], num_outs: int, in_out: Sequence[str]
     ) -> Signature:
-        """Take the last parameters for outputs; raise KernelDefinitionError where `outs` do not fit."""
+        """Take the last parameters for outputs; raise KernelDefinitionError where they are not so many."""
         names = [p.name for p in parameters]
-        inputs = len(parameters) - len(outs.flat) + len(in_out)
+        inputs = len(parameters) - num_outs + len(in_out)
         known = [name for name in in_out if name in names[: max(0, inputs)]]
-        if len(set(known)) < len(in_out) or not len(in_out) <= len(outs.flat) <= len(parameters):
+        if len(set(known)) < len(in_out) or not len(in_out) <= num_outs <= len(parameters):
             raise KernelDefinitionError(
                 f"{subject} has the parameters {', '.join(names)}; in_out_argnames={list(in_out)} and "
-                f"{len(outs.flat)} outs do not fit it: an in-out name is an input, named once, and outs has "
+                f"{num_outs} outs do not fit it: an in-out name is an input, named once, and outs has "
                 "one entry for each in-out input, then one for each output"
             )
         updated = tuple(i for i in range(inputs) if names[i] in in_out)
@@ -71,9 +76,9 @@ class Signature:
         """Return pairs: an input array, and the output that it is updated to."""
         return tuple((self.inputs.index(p), out) for out, p in enumerate(self.in_out))
 
-    def outs_of_call(self, outs: Any) -> Outs:
-        """Return the outputs of one call; raise KernelDefinitionError for another number of them."""
-        found = Outs.of(outs)
+    def outs_of(self, outs: Any, arrays: Sequence[Any], statics: Mapping[str, Any]) -> Outs:
+        """Return the outs of a call; raise KernelDefinitionError for another number of them."""
+        found = Outs.for_call(outs, self.subject, arrays, statics)
         if len(found.flat) != len(self.outputs):
             names = ", ".join(self.parameters[i].name for i in self.outputs)
             raise KernelDefinitionError(
@@ -82,8 +87,18 @@ class Signature:
             )
         return found
 
-    def values(self, ins: Sequence[Any]) -> list[Any]:
+    def arrays_of(self, values: Sequence[Any]) -> list[jax.Array]:
+        """Return the inputs among what a caller gave."""
+        named = [(self.parameters[i].name, values[i]) for i in self.inputs]
+        return [as_array(self.subject, name, x) for name, x in named]
+
+    def statics_of(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Return the static values among what a caller gave, by name, as a function of Python sees them."""
+        return {(p := self.parameters[i]).name: python_value(p, values[i]) for i in self.static}
+
+    def values(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Return what a caller gave, static values hashable; raise KernelTypeError where they do not fit."""
+        ins = in_order(self.subject, [p.name for p in self.parameters], args, named) if named else args
         if len(ins) != len(self.given):
             names = ", ".join(self.parameters[i].name for i in self.given)
             raise KernelTypeError(
@@ -94,3 +109,49 @@ class Signature:
         for i in self.static:
             values[i] = static_value(self.subject, self.parameters[i], ins[i])
         return values
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What is wrapped: its parameters, the names of in-out ones, and outs, or the function that gives them.
+
+    With a function the inputs of a call are as many as it has, and the parameters behind them are outputs.
+    """
+
+    subject: str
+    parameters: tuple[Parameter, ...]
+    in_out: tuple[str, ...]
+    outs: Outs | Callable[..., Any]
+
+    def signature(self, num_outs: int) -> Signature:
+        """Return the signature with so many outputs, in-out ones among them."""
+        return Signature.of(self.subject, self.parameters, num_outs, self.in_out)
+
+    def outs_of_call(self, given: Any, num_inputs: int) -> tuple[Outs | Callable[..., Any], int]:
+        """Return the outs of a call, `given` or the default, and their number.
+
+        Raises KernelTypeError where a call has too many inputs.
+        """
+        outs = self.outs if given is None else Outs.of(given)
+        known = next((x for x in (self.outs, outs) if isinstance(x, Outs)), None)
+        if known is not None:
+            return outs, len(known.flat)
+        count = len(self.parameters) - num_inputs + len(self.in_out)
+        if count < max(1, len(self.in_out)):
+            raise KernelTypeError(
+                f"{self.subject} takes {', '.join(p.name for p in self.parameters)}, the last of which are "
+                f"outputs, but the call has {num_inputs} inputs; outputs are not passed"
+            )
+        return outs, count
+
+    def describe(self, function: Callable[..., Any]) -> Callable[[Any], Any]:
+        """Return the decorator that gives a call the signature of `function` without outputs."""
+        arrays = [i for i, p in enumerate(self.parameters) if p.is_array]
+        if isinstance(self.outs, Outs):
+            inputs = len(self.signature(len(self.outs.flat)).given)
+        else:
+            static = [p.name for p in self.parameters if not p.is_array]
+            count = count_inputs(self.outs, static)
+            # Numbers behind the last input are given, too.
+            inputs = None if count is None else (*arrays, len(self.parameters))[min(count, len(arrays))]
+        return describe_as(function, None if inputs is None else len(self.parameters) - inputs, ())
