@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ffi_bridge.numba_cpu.kernel import numba_kernel as numba_kernel
     from ffi_bridge.numba_cuda.kernel import numba_cuda_callable as numba_cuda_callable
     from ffi_bridge.numba_cuda.kernel import numba_cuda_kernel as numba_cuda_kernel
-    from ffi_bridge.warp.kernel import warp_callable as warp_callable
+    from ffi_bridge.warp.callable import warp_callable as warp_callable
     from ffi_bridge.warp.kernel import warp_kernel as warp_kernel
     from ffi_bridge.warp.types import jaxinfo_to_warpinfo as jaxinfo_to_warpinfo
     from ffi_bridge.warp.types import jaxtype_to_warptype as jaxtype_to_warptype
@@ -57,7 +57,7 @@ _LAZY = {
     "numba_kernel": ("ffi_bridge.numba_cpu.kernel", "numba"),
     "numba_cuda_callable": ("ffi_bridge.numba_cuda.kernel", "cuda12"),
     "numba_cuda_kernel": ("ffi_bridge.numba_cuda.kernel", "cuda12"),
-    "warp_callable": ("ffi_bridge.warp.kernel", "warp"),
+    "warp_callable": ("ffi_bridge.warp.callable", "warp"),
     "warp_kernel": ("ffi_bridge.warp.kernel", "warp"),
     "jaxinfo_to_warpinfo": ("ffi_bridge.warp.types", "warp"),
     "jaxtype_to_warptype": ("ffi_bridge.warp.types", "warp"),
