@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final, cast
 
 import jax
@@ -13,6 +13,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import KernelTypeError, MissingRuleError
+from ffi_bridge.native import effects
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
 from ffi_bridge.native.levels import Level, add_level
 from ffi_bridge.native.sharding import align_varying, check_whole, output_type
@@ -84,15 +85,7 @@ def _check_alias(
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
     check_whole(kernel.name, ins)
     outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
-    return outs, _effects() if kernel.has_side_effect else set()
-
-
-@cache
-def _effects() -> Any:
-    """Return the effects of a foreign call with side effects, for which JAX keeps it if nobody reads it."""
-    nothing = jax.ShapeDtypeStruct((), np.float32)
-    call = jax.ffi.ffi_call("with_side_effects", nothing, has_side_effect=True)
-    return jax.make_jaxpr(call)().effects
+    return outs, effects.of_a_call() if kernel.has_side_effect else set()
 
 
 def _lower(
