@@ -70,6 +70,7 @@ CODES: Final[dict[str, int]] = {
     "XLA_FFI_ExecutionStage_EXECUTE": 3,
     "XLA_FFI_Error_Code_INVALID_ARGUMENT": 3,
     "XLA_FFI_Error_Code_INTERNAL": 13,
+    "XLA_FFI_DataType_TOKEN": 17,
     "XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE": 1,
 }
 

@@ -11,7 +11,7 @@ FFIBridgeError
 ├── MissingRuleError (NotImplementedError)  differentiation that an operator does not declare
 ├── RuleError (TypeError)                   a rule of the wrong arity, or with a wrong result
 ├── MissingTargetError (RuntimeError)       an exported program without its machine code
-├── ShardedInputError (ValueError)          an input split over explicit axes outside shard_map
+├── ShardedInputError (ValueError)          inputs on several devices, on which a call cannot be right
 └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
 UserWarning
@@ -92,7 +92,7 @@ class UntestedVersionWarning(UserWarning):
 
 
 class ShardedInputError(FFIBridgeError, ValueError):
-    """An input is split over explicit mesh axes where only whole arrays are known to be right."""
+    """Inputs are on several devices in a way for which a call is not known to be right."""
 
 
 class MissingTargetError(FFIBridgeError, RuntimeError):

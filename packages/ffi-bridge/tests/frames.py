@@ -14,7 +14,7 @@ from ffi_bridge.native.target import targets
 UNKNOWN_EXTENSION = 77
 CONTEXT, STREAM = 0xC7, 0x57EA  # what a frame carries, and the stream that XLA answers for it
 
-
+Buffers = list[np.ndarray | None]
 _VERSION = OFFSETS["XLA_FFI_Api_Version"]
 
 
@@ -32,9 +32,12 @@ class Record:
 
 
 class Call:
-    """A frame over NumPy arrays; `run` calls a handler and returns its error text, or None."""
+    """A frame over NumPy arrays, and tokens, which are None.
 
-    def __init__(self, ins: list[np.ndarray], outs: list[np.ndarray], stage: int | None = None) -> None:
+    `run` calls a handler and returns its error text, or None.
+    """
+
+    def __init__(self, ins: Buffers, outs: Buffers, stage: int | None = None) -> None:
         self.frame = Record("XLA_FFI_CallFrame")
         execute = CODES["XLA_FFI_ExecutionStage_EXECUTE"]
         self.frame.put("stage", execute if stage is None else stage, ctypes.c_int32)
@@ -49,7 +52,7 @@ class Call:
         self.frame.put("api", api.address)
         self.frame.kept += [api, self._list("args", ins), self._list("rets", outs)]
 
-    def _list(self, side: str, arrays: list[np.ndarray]) -> list[Any]:
+    def _list(self, side: str, arrays: Buffers) -> list[Any]:
         buffers = [_buffer(array) for array in arrays]
         table = (ctypes.c_void_p * max(1, len(buffers)))(*[b.address for b in buffers])
         base = self.frame.address + OFFSETS["XLA_FFI_CallFrame"][side]
@@ -111,8 +114,11 @@ def metadata_of(handler: int, chain: tuple[str, ...] = ("metadata",)) -> tuple[t
     return (major, minor), traits
 
 
-def _buffer(array: np.ndarray) -> Record:
+def _buffer(array: np.ndarray | None) -> Record:
     record = Record("XLA_FFI_Buffer")
+    if array is None:
+        record.put("dtype", CODES["XLA_FFI_DataType_TOKEN"], ctypes.c_int32)
+        return record
     record.put("dtype", DTYPES[array.dtype][1], ctypes.c_int32)
     record.put("data", array.ctypes.data)
     record.put("rank", array.ndim)

@@ -11,7 +11,7 @@ from ffi_bridge import numba_function, numba_kernel
 
 X = jnp.arange(3.0)
 THREE = jax.ShapeDtypeStruct((3,), jnp.float32)
-seen = []
+seen, notes = [], []
 
 
 @numba.njit
@@ -68,6 +68,12 @@ def ordered(x, turn=True):
     return np.sort(x)[::-1] if turn else np.sort(x), x.size
 
 
+@numba.njit
+def noted(x, y):
+    notes.append(float(x[0]))
+    y[:] = x
+
+
 def text_of(call):
     try:
         jax.block_until_ready(call())
@@ -87,7 +93,10 @@ in_place = numba_kernel(moved, THREE, input_output_aliases={0: 0})
 options = {"static_argnames": ("n", "shift"), "scalar_argnames": "a"}
 sort = numba_function(ordered, lambda x: (x, jax.ShapeDtypeStruct((), jnp.int32)))
 empty = jax.ShapeDtypeStruct((0,), jnp.float32)
+in_order = numba_kernel(noted, THREE, ordered=True)
+jax.block_until_ready(jax.jit(lambda x: [in_order(x + i) for i in range(4)])(X))
 found = {
+    "ordered": notes[:],
     "eager": numbers(both(X)),
     "jit": numbers(jax.jit(both)(X)),
     "scan": numbers(jax.lax.scan(lambda c, _: (both(c)[0], None), X, None, length=3)[0]),

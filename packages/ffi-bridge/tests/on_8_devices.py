@@ -15,6 +15,7 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from ffi_bridge.errors import ShardedInputError
+from ffi_bridge.native.sharding import ORDERED_ON_SEVERAL
 from ffi_bridge.operators.kernel import XLACustomKernel
 
 N = 16
@@ -177,6 +178,62 @@ def test_explicitly_split_inputs_are_refused_outside_shard_map() -> None:
                 call(x)
         whole = jax.sharding.reshard(x, P(None))
         np.testing.assert_array_equal(operator(whole, whole, outs=like), np.ones(N))
+
+
+@pytest.fixture(params=["ordered", "has_side_effect"])
+def put(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """A kernel that writes its number to a file, after a while if the number is even."""
+    pytest.importorskip("numba", reason="numba is not installed")
+    kernel, numba_kernel = (
+        getattr(importlib.import_module(module), name)
+        for module, name in (("written", "put"), ("ffi_bridge", "numba_kernel"))
+    )
+    return numba_kernel(kernel, lambda number, x: x, scalar_argnames="number", **{request.param: True})
+
+
+OLD = jax.__version_info__ < ORDERED_ON_SEVERAL
+
+
+@pytest.mark.skipif(OLD, reason="this jax cannot have ordered calls on several devices")
+@pytest.mark.parametrize("put", ["ordered"], indirect=True)
+def test_each_device_has_its_own_order(put: Callable[..., Any], mesh: Any) -> None:
+    written = importlib.import_module("written").written
+
+    def body(first: Any, x: Any) -> Any:
+        first = first.reshape(())
+        outs = [put(first + i, jnp.sin(x + i)) for i in range(9)]
+        later = jnp.arange(9, 12)
+        return sum(outs), jax.lax.scan(lambda c, i: (put(first + i, c), None), x, later)[0]
+
+    program = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
+    args = sharded(mesh, jnp.arange(8) * 100), sharded(mesh, jnp.ones(400_000))
+    found = written(lambda: (program(*args), program(*args)))
+    for device in range(8):
+        own = [number % 100 for number in found if number // 100 == device]
+        assert own == 2 * list(range(12))
+
+
+@pytest.mark.skipif(not OLD, reason="this jax can have ordered calls on several devices")
+@pytest.mark.parametrize("put", ["ordered"], indirect=True)
+def test_an_old_jax_is_told_of(put: Callable[..., Any], mesh: Any) -> None:
+    mapped = jax.shard_map(lambda x: put(0, x), mesh=mesh, in_specs=P("i"), out_specs=P("i"))
+    with pytest.raises(ShardedInputError, match=r"is ordered, and its program runs on 8 .* jax 0\.11"):
+        mapped(sharded(mesh, jnp.ones(N)))
+
+
+def test_a_program_that_xla_splits_has_no_side_effects(put: Callable[..., Any], mesh: Any) -> None:
+    x = jax.device_put(jnp.ones(N), NamedSharding(mesh, P()))
+    with pytest.raises(ShardedInputError, match=r"kernel 'put' has side effects.*inside jax\.shard_map"):
+        jax.jit(lambda x: put(0, x))(x)
+
+
+def test_side_effects_need_all_axes_to_be_manual(put: Callable[..., Any]) -> None:
+    mesh = jax.make_mesh((4, 2), ("i", "j"), axis_types=(AxisType.Auto,) * 2)
+    mapped = jax.shard_map(
+        lambda x: put(0, x), mesh=mesh, in_specs=P("i"), out_specs=P("i"), axis_names={"i"}
+    )
+    with pytest.raises(ShardedInputError, match="over all axes of the mesh"):
+        jax.jit(mapped)(jnp.ones(8))
 
 
 def test_inputs_split_over_auto_axes_work_outside_shard_map() -> None:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
+from written import put, written
 
 import ffi_bridge
 from ffi_bridge import numba_kernel
@@ -39,7 +40,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def power(exponent):
+def power(exponent, **options):
     """A kernel of its own for every exponent: what this process has compiled it does not store again."""
 
     @numba.njit(parallel=True)
@@ -47,7 +48,7 @@ def power(exponent):
         for i in numba.prange(x.size):
             y[i] = x[i] ** exponent
 
-    call = numba_kernel(powers, jax.ShapeDtypeStruct((4,), jnp.float32))
+    call = numba_kernel(powers, jax.ShapeDtypeStruct((4,), jnp.float32), **options)
     return jax.jit(lambda x: call(x) + 1)
 
 
@@ -55,12 +56,15 @@ def call_elsewhere(path):
     return subprocess.run([sys.executable, "-c", CALL, str(path)], capture_output=True, text=True)
 
 
-def test_another_process_calls_it_and_compiles_no_kernel(folder):
+@pytest.mark.parametrize(
+    ("exponent", "options"), [(3, {}), (6, {"has_side_effect": True}), (7, {"ordered": True})]
+)
+def test_another_process_calls_it_and_compiles_no_kernel(folder, exponent, options):
     program = folder / "program"
-    program.write_bytes(ffi_bridge.export.export(power(3))(jnp.ones(4)).serialize())
+    program.write_bytes(ffi_bridge.export.export(power(exponent, **options))(jnp.ones(4)).serialize())
     called = call_elsewhere(program)
     assert called.returncode == 0, called.stderr
-    assert called.stdout.split("\n")[0] == "[ 1.  2.  9. 28.]"
+    assert called.stdout.split("\n")[0] == str(np.arange(4.0) ** exponent + 1)
     assert called.stdout.split()[-1] == "False"
 
 
@@ -79,6 +83,15 @@ def test_in_the_process_that_exported_nothing_is_looked_for():
     ffi_bridge.kernel_cache.clear()
     again = ffi_bridge.export.deserialize(content)
     np.testing.assert_array_equal(again.call(jnp.full(4, 2.0)), 33)
+
+
+def test_calls_of_exported_programs_are_in_order():
+    f = numba_kernel(put, lambda number, x: x, scalar_argnames="number", ordered=True)
+    program = jax.jit(lambda x: [f(i, jnp.sin(x + i)) for i in range(12)])
+    exported = ffi_bridge.export.export(program)(jnp.ones(100_000))
+    again = ffi_bridge.export.deserialize(exported.serialize())
+    both = jax.jit(lambda x: (f(40, x), again.call(x), f(50, x)))
+    assert written(both, jnp.ones(100_000)) == [40, *range(12), 50]
 
 
 def test_a_kernel_of_another_toolchain_is_named():

@@ -25,6 +25,11 @@ def test_addresses_of_operands_come_before_those_of_results(ins, outs):
     assert found == [array.ctypes.data for array in (*operands, *results)]
 
 
+def test_tokens_have_no_address():
+    x, y = (np.zeros(2, np.float32) for _ in range(2))
+    assert reader(Call([x, None], [None, y, None])).addresses() == [x.ctypes.data, y.ctypes.data]
+
+
 @pytest.mark.parametrize("stage", range(5))
 def test_only_one_stage_is_execution(stage):
     execute = CODES["XLA_FFI_ExecutionStage_EXECUTE"]

@@ -52,6 +52,20 @@ def test_a_right_frame_runs(address):
 
 
 @pytest.mark.promise(1)
+def test_an_ordered_handler_has_a_token_on_either_side():
+    @numba.njit
+    def framed_copy(x, out):
+        out[:] = x
+
+    numba_kernel(framed_copy, jax.ShapeDtypeStruct((4,), jnp.float32), ordered=True)(jnp.ones(4))
+    address, out = last_address(framed_copy), np.zeros(4, np.float32)
+    assert Call([vector(), None], [out, None]).run(address) is None
+    np.testing.assert_array_equal(out, 1)
+    assert "expected 2 buffers in args" in (Call([vector()], [out, None]).run(address) or "")
+    assert "expected 2 buffers in rets" in (Call([vector(), None], [out]).run(address) or "")
+
+
+@pytest.mark.promise(1)
 @pytest.mark.parametrize(
     ("ins", "outs", "message"),
     [

@@ -35,6 +35,7 @@ def found():
         ("options", [[1, 7, 13]]),
         ("returned", [[[2, 1, 0], [5, 4, 3]], [3, 3]]),
         ("goes on", [[0, 1, 2]]),
+        ("ordered", [0, 1, 2, 3]),
     ],
 )
 def test_it_gives_what_machine_code_gives(found, way, expected):

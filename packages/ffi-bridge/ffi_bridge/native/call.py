@@ -45,6 +45,7 @@ class NativeKernel(ABC):
     vmap_method: str | None
     aliases: tuple[tuple[int, int], ...]
     has_side_effect: bool = field(default=False, kw_only=True)
+    ordered: bool = field(default=False, kw_only=True)  # implies has_side_effect
 
     toolchain: ClassVar[str]
     derivative_hint: ClassVar[str] = ""

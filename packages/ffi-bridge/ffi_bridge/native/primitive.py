@@ -16,7 +16,7 @@ from ffi_bridge.errors import KernelTypeError, MissingRuleError
 from ffi_bridge.native import effects
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
 from ffi_bridge.native.levels import Level, add_level
-from ffi_bridge.native.sharding import align_varying, check_whole, output_type
+from ffi_bridge.native.sharding import align_varying, check_side_effects, check_whole, output_type
 
 
 def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> list[Any]:
@@ -85,7 +85,7 @@ def _check_alias(
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
     check_whole(kernel.name, ins)
     outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
-    return outs, effects.of_a_call() if kernel.has_side_effect else set()
+    return outs, effects.of_a_call(kernel.ordered) if kernel.has_side_effect else set()
 
 
 def _lower(
@@ -103,8 +103,11 @@ def _lower(
         names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
         name = kernel.ensure_target(ctx.avals_in, call, names, platform)
     aliases = dict(kernel.aliases)
+    if kernel.has_side_effect:
+        check_side_effects(kernel.name, kernel.ordered, ctx.module_context.axis_context)
     rule = jax.ffi.ffi_lowering(name, operand_output_aliases=aliases, has_side_effect=kernel.has_side_effect)
-    return rule(ctx, *operands, **kernel.attributes(call))
+    rule = partial(rule, **kernel.attributes(call))
+    return effects.lower_in_order(rule, ctx, operands) if kernel.ordered else rule(ctx, *operands)
 
 
 def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:

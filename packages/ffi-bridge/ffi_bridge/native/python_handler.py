@@ -46,14 +46,19 @@ class FrameReader:
         return stage == CODES["XLA_FFI_ExecutionStage_EXECUTE"]
 
     def addresses(self) -> list[int]:
-        """Return the addresses of the data of all operands, then of all results."""
+        """Return the addresses of the data of all operands, then of all results; tokens have none."""
         found: list[int] = []
+        token = CODES["XLA_FFI_DataType_TOKEN"]
         for side, struct, member in (("args", "XLA_FFI_Args", "args"), ("rets", "XLA_FFI_Rets", "rets")):
             base = self.address + OFFSETS["XLA_FFI_CallFrame"][side]
             size = ctypes.c_int64.from_address(base + OFFSETS[struct]["size"]).value
             table = self._pointer(base, struct, member)
             buffers = (ctypes.c_void_p * size).from_address(table) if size else ()
-            found += [self._pointer(buffer or 0, "XLA_FFI_Buffer", "data") for buffer in buffers]
+            found += [
+                self._pointer(buffer or 0, "XLA_FFI_Buffer", "data")
+                for buffer in buffers
+                if self._int32(buffer or 0, "XLA_FFI_Buffer", "dtype").value != token
+            ]
         return found
 
     def stream(self) -> int:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import jax
 from jax.core import ShapedArray
+from jax.interpreters import mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 from ffi_bridge.errors import ShardedInputError
+
+ORDERED_ON_SEVERAL: Final = (0, 11)  # jax; see check_side_effects
 
 
 def align_varying(ins: Sequence[Any]) -> list[Any]:
@@ -48,6 +51,31 @@ def check_whole(operator: str, inputs: Sequence[Any]) -> None:
                 "axes, and the operator is defined on whole arrays; call it inside jax.shard_map "
                 "on each device's part, or gather the input first with jax.sharding.reshard"
             )
+
+
+def check_side_effects(kernel: str, ordered: bool, context: Any) -> None:
+    """Raise ShardedInputError for a call with side effects that several devices cannot make once each.
+
+    XLA would otherwise stop with an error of its own. jaxlib before 0.11 ends the process when it stores a
+    program of several devices in JAX's compilation cache in which calls are ordered.
+    """
+    if isinstance(context, mlir.SPMDAxisContext):
+        count, each = context.mesh.size, context.manual_axes == frozenset(context.mesh.axis_names)
+    else:
+        count, each = getattr(context, "num_devices", 1), False
+    if count > 1 and not each:
+        raise ShardedInputError(
+            f"kernel '{kernel}' has side effects, and its program leaves to XLA which of several devices run "
+            "it; call it inside jax.shard_map over all axes of the mesh, where each device runs it, or put "
+            "its inputs on one device"
+        )
+    if count > 1 and ordered and jax.__version_info__ < ORDERED_ON_SEVERAL:
+        newer = ".".join(map(str, ORDERED_ON_SEVERAL))
+        raise ShardedInputError(
+            f"kernel '{kernel}' is ordered, and its program runs on {count} devices, for which jax "
+            f"{jax.__version__} is too old; install jax {newer}, take has_side_effect=True, or put "
+            "its inputs on one device"
+        )
 
 
 def _mesh(inputs: Sequence[Any]) -> Any:

@@ -71,7 +71,7 @@ class NumbaKernel(NativeKernel):
         constants = tuple((name, types.Omitted(x)) for name, x in chosen.constants)
         arguments = self.parameters.arguments(arrays, constants)
         batched, results = call.batched(len(ins)), tuple(len(ins) + i for i in self.results(call))
-        layout = Layout(self.name, names, len(ins), batched, results, debug.is_on())
+        layout = Layout(self.name, names, len(ins), batched, results, debug.is_on(), self.ordered)
         options = {"noalias": not self.aliases, "num_threads": chosen.num_threads}
         around = (tuple(map(str, arguments)), repr(layout), *options.values(), _VERSIONS)
         found = fingerprint(self.dispatcher, *around)

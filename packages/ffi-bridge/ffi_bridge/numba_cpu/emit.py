@@ -77,11 +77,17 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
 
 def _checked_buffers(frame: Frame, kinds: Sequence[types.Type], layout: Layout) -> list[Buffer]:
     """Emit checks of every buffer's rank, dtype and batch extents; return the buffers, inputs first."""
-    count, known = layout.num_inputs, DTYPES | HALF_DTYPES
-    pointers = frame.buffers("args", count) + frame.buffers("rets", len(layout.names) - count)
+    known, counts = DTYPES | HALF_DTYPES, (layout.num_inputs, len(layout.names) - layout.num_inputs)
+    tokens = int(layout.ordered)
+    operands, results = (
+        frame.buffers(side, count + tokens)[:count]
+        for side, count in zip(("args", "rets"), counts, strict=True)
+    )
     buffers = [
         frame.buffer(pointer, _ndim(kind) + sum(batched), known[_dtype(kind)], name)
-        for pointer, kind, batched, name in zip(pointers, kinds, layout.batched, layout.names, strict=True)
+        for pointer, kind, batched, name in zip(
+            operands + results, kinds, layout.batched, layout.names, strict=True
+        )
     ]
     sizes = buffers[-1].dims[: layout.levels]
     for buffer, batched, name in zip(buffers, layout.batched, layout.names, strict=True):

@@ -29,6 +29,7 @@ def numba_kernel(
     static_argnames: str | Sequence[str] = (),
     scalar_argnames: str | Sequence[str] = (),
     has_side_effect: bool = False,
+    ordered: bool = False,
     vmap_method: str | None = None,
     input_output_aliases: Mapping[int, int] | None = None,
 ) -> Callable[..., Any]:
@@ -53,6 +54,10 @@ def numba_kernel(
         has_side_effect: run the kernel even where nothing reads what it writes, as often as it is called; a
             call without is left out where its results are not needed, and two that are the same may be one.
             The order of two calls is open, unless one takes a result of the other.
+        ordered: as has_side_effect, and in the order of the program: calls of all ordered kernels that a
+            thread makes run one after the other, and in turn with those of `io_callback(ordered=True)`. Under
+            `jax.vmap` a call runs for each element of the batch in turn, before the next call does. On
+            several devices, inside `jax.shard_map`, each has an order of its own; this needs jax 0.11.
         vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
             machine code, for nested vmaps too, and the kernel always sees the ranks it was written
             for. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls, and
@@ -78,6 +83,8 @@ def numba_kernel(
         KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a
             kernel that does not compile, writes into an input, never stores to an output, or returns a
             value.
+        ShardedInputError: when compiled: side effects in a program of several devices outside
+            `jax.shard_map`.
         jax.errors.JaxRuntimeError: when run: the kernel raised; the text has its name and the
             exception. Inside a parallel region: every call of the kernel that was under way then
             fails, in whichever thread.
@@ -96,13 +103,14 @@ def numba_kernel(
         Array([0., 1., 3., 6.], dtype=float32)
     """
     aliases = alias_pairs(input_output_aliases)
+    effects = {"has_side_effect": has_side_effect or ordered, "ordered": ordered}
     if config.DISABLE_JIT and inspect.isfunction(kernel):
         parameters = Parameters.of(kernel, static_argnames, scalar_argnames)
-        spec = NumbaPython(vmap_method, aliases, kernel, parameters, has_side_effect=has_side_effect)
+        spec = NumbaPython(vmap_method, aliases, kernel, parameters, **effects)
     else:
         dispatcher = njit_function(kernel, "numba_kernel")
         parameters = Parameters.of(dispatcher.py_func, static_argnames, scalar_argnames)
-        spec = NumbaKernel(vmap_method, aliases, dispatcher, parameters, has_side_effect=has_side_effect)
+        spec = NumbaKernel(vmap_method, aliases, dispatcher, parameters, **effects)
     if not callable(outs):
         outs = Outs.of(outs)
         spec.check(outs)

@@ -21,7 +21,8 @@ class Layout:
 
     `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without
     one is given to every element of that level. `guarded`: outputs lie between canaries. `results`:
-    arguments whose elements come from the kernel alone.
+    arguments whose elements come from the kernel alone. `ordered`: a token follows the inputs, and another
+    the outputs.
     """
 
     kernel: str
@@ -30,6 +31,7 @@ class Layout:
     batched: tuple[tuple[bool, ...], ...]
     results: tuple[int, ...]
     guarded: bool = False
+    ordered: bool = False
 
     @property
     def levels(self) -> int:
