@@ -109,7 +109,7 @@ def batched():
     host = np.random.default_rng(0).random((BATCH, WIDTH), np.float32)
     x = jnp.asarray(host)
     call = jax.jit(jax.vmap(numba_function(running_mean)))
-    calls = lambda: jax.block_until_ready(call(x)), lambda: running_mean(host)
+    calls = lambda: jax.block_until_ready(call(x)), lambda: running_mean(host)  # pyright: ignore[reportCallIssue]
     return dict(zip(BATCHED, calls, strict=True))
 
 
