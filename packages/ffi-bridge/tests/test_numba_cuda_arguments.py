@@ -160,6 +160,14 @@ def test_numbers_of_every_kind(package, dtype):
     np.testing.assert_array_equal(batch, np.asarray([[0, 0], [1, 1], [1, 1]], dtype))
 
 
+def test_float16_for_which_other_code_is_linked(package):
+    x, factor = jnp.arange(3).astype("float16"), jnp.float16(2)
+    call = combined(package)
+    np.testing.assert_array_equal(call(x, factor, n=1), 2 * x + 1)
+    batch = jax.vmap(lambda x: call(x, factor, n=1))(jnp.stack([x, x + 1]))
+    np.testing.assert_array_equal(batch[1], 2 * x + 3)
+
+
 def test_a_batch_of_numbers_is_one_launch(package, gpu):
     call, factors = combined(package), jnp.array([2.0, 3.0])
     rows, before = jnp.stack([X, X + 1, X * 4]), len(gpu.launches)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Generator, Sequence
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, Final
+from weakref import WeakSet
 
 import numba_cuda
 import numpy as np
@@ -42,6 +43,9 @@ dispatcher: Any = _dispatcher
 
 # Options of a kernel that a device function with its body has, too.
 _DEVICE_OPTIONS: Final = ("debug", "lineinfo", "opt", "fastmath", "lto", "link")
+
+# Functions with the bodies of kernels, which generated code calls.
+_inner: Final[WeakSet[Any]] = WeakSet()
 
 
 @intrinsic
@@ -80,8 +84,8 @@ class NumbaCuda:
         """Compile by parts of `kernel.compile`, which as a whole would ask for the current device."""
         types = tuple(map(_numba_type, arguments))
 
-        def compiled(**more: Any) -> Any:
-            return dispatcher._Kernel(kernel.py_func, types, **(kernel.targetoptions | more))
+        def compiled(function: Any = kernel.py_func, **more: Any) -> Any:
+            return dispatcher._Kernel(function, types, **(kernel.targetoptions | more))
 
         with _for_device(capability), warnings.catch_warnings():
             warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
@@ -89,28 +93,28 @@ class NumbaCuda:
             if found.cooperative:
                 return Compiled(b"", found.entry_name, True)
             code = bytes(found._codelibrary.get_cubin(capability).code)
-            ptx = self._ptx(found, compiled, capability) if with_ptx else ""
+            ptx = self._ptx(kernel.py_func, found, compiled, capability) if with_ptx else ""
         return Compiled(code, found.entry_name, False, ptx.encode())
 
-    def _ptx(self, found: Any, compiled: Callable[..., Any], capability: Capability) -> str:
+    def _ptx(self, function: Any, found: Any, compiled: Callable[..., Any], capability: Capability) -> str:
         """Return PTX with line numbers, or with functions that are linked, such as those of float16."""
         is_linked = bool(found._codelibrary._linking_files)  # nvJitLink does not link with line numbers
-        options = {"lto": True} if is_linked else {} if found.debug else {"lineinfo": True}
-        again = compiled(**options)
+        if is_linked:
+            again = compiled(lto=True)
+        else:
+            again = compiled() if found.debug else compiled(_with_lines(function), lineinfo=True)
         library = again._codelibrary
         ptx = library.get_lto_ptx(capability) if is_linked else library.get_asm_str(capability)
         return ptx.replace(again.entry_name, found.entry_name)
 
     def device_function(self, kernel: Any) -> Any:
-        """Return the body as a function, without the options of an entry point.
-
-        It has line numbers, which reach PTX where the entry point has some, too, and no machine code.
-        """
+        """Return the body as a function, without the options of an entry point."""
         options = {
             name: kernel.targetoptions[name] for name in _DEVICE_OPTIONS if name in kernel.targetoptions
         }
-        options["lineinfo"] = not options.get("debug")
-        return cuda.jit(device=True, **options)(kernel.py_func)
+        inner = cuda.jit(device=True, **options)(kernel.py_func)
+        _inner.add(inner)
+        return inner
 
     def like(self, kernel: Any, function: Callable[..., None]) -> Any:
         """Decorate `function` with the options of `kernel`."""
@@ -133,6 +137,19 @@ class NumbaCuda:
     def stride_unit(self, itemsize: int) -> int:
         """Return 1: strides are in bytes."""
         return 1
+
+
+def _with_lines(function: FunctionType) -> FunctionType:
+    """Return generated code that calls a kernel, with lines in that; any other function as it is."""
+    names = function.__globals__
+    inner = {name: x for name, x in names.items() if isinstance(x, NumbaCuda.dispatcher) and x in _inner}
+    if not inner:
+        return function
+    lined = {
+        name: cuda.jit(**(x.targetoptions | {"lineinfo": True}))(_with_lines(x.py_func))
+        for name, x in inner.items()
+    }
+    return FunctionType(function.__code__, {**names, **lined}, function.__name__)
 
 
 def _numba_type(argument: ArgumentType) -> types.Type:
