@@ -99,7 +99,11 @@ def warp_kernel(
             'adjoint of what they share; choose "broadcast_all", or another method'
         )
     outs = outs if callable(outs) else Outs.of(outs)
-    dims = launch_dims if callable(launch_dims) or launch_dims is None else _dims(launch_dims)
+    dims = (
+        launch_dims
+        if callable(launch_dims) or launch_dims is None
+        else launch_dims_of("launch_dims", launch_dims)
+    )
     subject, threads = f"kernel '{kernel.key}'", threads_of_block(block_dim)
     parameters = tuple(parameter_of(subject, *annotated) for annotated in parameters_of(kernel))
     definition = Definition(subject, parameters, tuple(in_out_argnames or ()), outs)
@@ -134,14 +138,14 @@ def warp_kernel(
     def call(*args: ArrayLike, outs: Any = None, launch_dims: Any = None, **named: Any) -> Any:
         structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
         spec, run = for_outs(num_outs)
-        of_call = dims if launch_dims is None else _dims(launch_dims)
+        of_call = dims if launch_dims is None else launch_dims_of("launch_dims", launch_dims)
         return run(structure, of_call, *spec.signature.values(args, named))
 
     return call
 
 
 def _dims(given: Any) -> tuple[int, ...]:
-    """Return launch dimensions; those of an array without dimensions are of one thread."""
+    """Return what a function gave as launch dimensions; an array without dimensions is one thread's."""
     is_single = isinstance(given, tuple) and not given
     return launch_dims_of("launch_dims", 1 if is_single else given)
 

@@ -186,7 +186,8 @@ def python_value(parameter: Parameter, value: Any) -> Any:
     """Return a static value as Python functions see it: a number, or a vector, matrix or struct of Warp."""
     if isinstance(value, StructValue):
         return StructValue.of(parameter.type, value.instance).instance
-    return parameter.type(*value) if isinstance(value, tuple) else value
+    is_vector = hasattr(parameter.type, "_shape_")  # a number has none, whatever was given for it
+    return parameter.type(*value) if is_vector and isinstance(value, tuple) else value
 
 
 def scalar_type(subject: str, parameter: Parameter, value: Any) -> Any:
