@@ -210,6 +210,13 @@ def test_exported_programs_name_it(scale):
     np.testing.assert_array_equal(exported.call(jnp.ones(3)), 7)
 
 
+def test_errors_name_the_handler(built, scale):
+    with pytest.raises(KernelDefinitionError, match=r"^kernel 'Scale': its outs, the function .* IndexError"):
+        handler_kernel(built.Scale, lambda x: x.shape[7])(jnp.ones(2))
+    with pytest.raises(KernelTypeError, match="^kernel 'Scale': input 'in0' is a NoneType"):
+        scale(None, factor=np.float32(1))
+
+
 def test_errors_of_a_handler_arrive(scale):
     with pytest.raises(jax.errors.JaxRuntimeError, match="factor < 0"):
         scale(jnp.ones(2), factor=np.float32(-1)).block_until_ready()

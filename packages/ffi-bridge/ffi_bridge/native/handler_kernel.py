@@ -64,17 +64,16 @@ def handler_kernel(
     aliases = alias_pairs(input_output_aliases)
     own = _Handler.of(handler)
     spec = HandlerKernel(vmap_method, aliases, own, platform, has_side_effect=has_side_effect)
+    subject = f"kernel '{spec.name}'"
     if not callable(outs):
         outs = Outs.of(outs)
         spec.check(outs)
 
     @functools.partial(jax.jit, inline=True, static_argnums=0)
     def jitted(attributes: _Attributes, *args: ArrayLike) -> Any:
-        ins = [as_array(spec.name, f"in{i}", x) for i, x in enumerate(args)]
-        found = outs
-        if not isinstance(found, Outs):
-            found = Outs.for_call(outs, spec.name, ins, attributes.values)
-            spec.check(found)
+        ins = [as_array(subject, f"in{i}", x) for i, x in enumerate(args)]
+        found = Outs.for_call(outs, subject, ins, attributes.values)
+        spec.check(found)
         return found.restore(call_kernel(spec, NativeCall(found.flat, attributes), ins))
 
     def call(*ins: ArrayLike, **attributes: Any) -> Any:
