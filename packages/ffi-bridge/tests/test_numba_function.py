@@ -138,6 +138,16 @@ def test_a_default_is_no_matter_of_outs_and_names_do_not_collide():
     np.testing.assert_array_equal(numba_function(of_awkward_names, lambda x, y: x)(X, X), 2 * X)
 
 
+@numba.njit
+def of_positions(x, y, scale=2, /):
+    return scale * x + y
+
+
+def test_parameters_by_position_only():
+    np.testing.assert_array_equal(numba_function(of_positions, lambda x, *_: x)(X, X, 1.0), 2 * X)
+    np.testing.assert_array_equal(numba_function(of_positions, lambda x, y: x)(X, X), 3 * X)
+
+
 def test_what_is_returned_is_a_copy():
     call = numba_function(itself, like)
     np.testing.assert_array_equal(call(X), X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -110,6 +111,18 @@ def in_order(subject: str, names: Sequence[str], args: Sequence[Any], named: Map
             f"first parameters, each once, of {', '.join(names)}"
         )
     return [*args, *(named[name] for name in following)]
+
+
+def with_defaults(function: FunctionType, constants: Mapping[str, Any]) -> FunctionType:
+    """Return the function with constants as defaults, which Numba compiles as such where a call omits them.
+
+    Every parameter behind the first of them has a default, too, and a call gives it by name.
+    """
+    every = list(inspect.signature(function).parameters)
+    first = next((i for i, name in enumerate(every) if name in constants), len(every))
+    defaults = tuple(constants.get(name) for name in every[first:])
+    code = function.__code__.replace(co_posonlyargcount=0)
+    return FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
 
 
 def count_inputs(outs: Callable[..., Any], static: Sequence[str]) -> int | None:

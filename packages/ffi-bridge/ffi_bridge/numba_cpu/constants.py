@@ -10,13 +10,13 @@ import contextlib
 import enum
 import functools
 from collections.abc import Sequence
-from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 from numba import types
 
+from ffi_bridge.native.parameters import with_defaults
 from ffi_bridge.numba_cpu.internals import (
     FunctionPass,
     IRProcessing,
@@ -77,10 +77,7 @@ def with_constants(pipeline: type[Any]) -> type[Any]:
 
 def specialised(dispatcher: Any, /, **constants: Any) -> Any:
     """Return a dispatcher for calls that leave out the parameters `constants`, which have these values."""
-    plain = dispatcher.py_func
-    parameters = plain.__code__.co_varnames[: plain.__code__.co_argcount]
-    defaults = tuple(constants.get(name) for name in parameters)  # never read for one that calls give
-    function = FunctionType(plain.__code__, plain.__globals__, plain.__name__, defaults, plain.__closure__)
     options: dict[str, Any] = dispatcher.targetoptions
+    function = with_defaults(dispatcher.py_func, constants)
     pipeline = with_constants(pipeline_of(dispatcher))
     return numba.jit(**options, locals=dispatcher.locals, pipeline_class=pipeline)(function)

@@ -22,11 +22,13 @@ def storing(function: Any, inputs: Sequence[str], constants: Mapping[str, Any], 
     The parameters `inputs` are the kernel's own; the others are constants of it.
     """
     plain = getattr(function, "py_func", function)
-    with_them = functools.partial if plain is function else specialised
-    called = with_them(function, **constants) if constants else function
+    called, given = function, list(inputs)
+    if constants:  # which may stand between the inputs
+        called = (functools.partial if plain is function else specialised)(function, **constants)
+        given = [f"{name}={name}" for name in inputs]
     outs = [f"out_{i}" for i in range(num_outs)]
     # Written out, since a kernel has a parameter for each buffer.
-    call = f"_called_({', '.join(f'{name}={name}' for name in inputs)})"
+    call = f"_called_({', '.join(given)})"
     text = f"def {plain.__name__}({', '.join([*inputs, *outs])}): _store_({call}, ({', '.join(outs)},))"
     scope = {"_called_": called, "_store_": store}
     exec(compile(text, f"<what {plain.__name__} returns>", "exec"), scope)

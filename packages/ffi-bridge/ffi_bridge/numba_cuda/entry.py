@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from types import FunctionType
 from typing import Any
 
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.native.parameters import Constants, Parameters
+from ffi_bridge.native.parameters import Constants, Parameters, with_defaults
 from ffi_bridge.numba_cuda.compile import compiler_of
 
 
@@ -34,25 +33,13 @@ def entry_of(kernel: Any, parameters: Parameters, constants: Constants) -> Any:
 @functools.cache
 def _entry(kernel: Any, parameters: Parameters, constants: Constants, _: str) -> Any:
     compiler = compiler_of(kernel)
-    with_constants = compiler.like(kernel, _with_defaults(kernel.py_func, dict(constants)))
+    with_constants = compiler.like(kernel, with_defaults(kernel.py_func, dict(constants)))
     names = [x.name for x in parameters.buffers]
     given = (f"{name}={name}[()]" if name in parameters.scalars else f"{name}={name}" for name in names)
     inner = "_".join(["kernel", *names])  # longer than any of them
     lines = [f"def {kernel.__name__}({', '.join(names)}):", f"    {inner}({', '.join(given)})"]
     function = generated(kernel, lines, {inner: compiler.device_function(with_constants)})
     return compiler.like(kernel, function)
-
-
-def _with_defaults(function: FunctionType, constants: dict[str, Any]) -> FunctionType:
-    """Return the function with constants as defaults, which Numba compiles as such where a call omits them.
-
-    Every parameter behind the first of them has a default, too, and a call gives it by name.
-    """
-    every = list(inspect.signature(function).parameters)
-    first = next((i for i, name in enumerate(every) if name in constants), len(every))
-    defaults = tuple(constants.get(name) for name in every[first:])
-    code = function.__code__.replace(co_posonlyargcount=0)
-    return FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
 
 
 def generated(kernel: Any, lines: list[str], names: dict[str, Any]) -> FunctionType:
