@@ -15,7 +15,7 @@ STEPS = 200
 
 @pytest.fixture(scope="module")
 def page() -> dict[str, Any]:
-    """What the page's cells define."""
+    """Run the cells of the page, and return what they define."""
     pytest.importorskip("numba", reason="Numba is not installed")
     cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     namespace: dict[str, Any] = {"__name__": "keep_state"}

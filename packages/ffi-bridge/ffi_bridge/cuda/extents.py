@@ -62,7 +62,7 @@ class LaunchExtents:
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """What a user gives for the extents of a launch: values, or functions of a call as `outs` may be."""
+    """Options of a wrapper for the extents of a launch: values, or functions of a call as `outs` may be."""
 
     grid: Any
     block: Any

@@ -113,7 +113,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Definition:
-    """What is wrapped: its parameters, the names of in-out ones, and outs, or the function that gives them.
+    """A wrapped kernel or function: its parameters, names of in-out ones, outs or the function of them.
 
     With a function the inputs of a call are as many as it has, and the parameters behind them are outputs.
     """
