@@ -45,7 +45,7 @@ class NativeKernel(ABC):
     vmap_method: str | None
     aliases: tuple[tuple[int, int], ...]
     has_side_effect: bool = field(default=False, kw_only=True)
-    ordered: bool = field(default=False, kw_only=True)  # implies has_side_effect
+    ordered: bool = field(default=False, kw_only=True)
 
     toolchain: ClassVar[str]
     derivative_hint: ClassVar[str] = ""
@@ -61,6 +61,11 @@ class NativeKernel(ABC):
     def platforms(self) -> tuple[str, ...]:
         """Return JAX's names of the platforms that the kernel runs on."""
         return ("cpu",)
+
+    @property
+    def is_kept(self) -> bool:
+        """Return whether each call runs, though nobody may read what it writes."""
+        return self.has_side_effect or self.ordered
 
     @abstractmethod
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:

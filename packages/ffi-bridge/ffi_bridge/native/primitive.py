@@ -85,7 +85,7 @@ def _check_alias(
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
     check_whole(kernel.name, ins)
     outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
-    return outs, effects.of_a_call(kernel.ordered) if kernel.has_side_effect else set()
+    return outs, effects.of_a_call(kernel.ordered) if kernel.is_kept else set()
 
 
 def _lower(
@@ -103,9 +103,9 @@ def _lower(
         names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
         name = kernel.ensure_target(ctx.avals_in, call, names, platform)
     aliases = dict(kernel.aliases)
-    if kernel.has_side_effect:
+    if kernel.is_kept:
         check_side_effects(kernel.name, kernel.ordered, ctx.module_context.axis_context)
-    rule = jax.ffi.ffi_lowering(name, operand_output_aliases=aliases, has_side_effect=kernel.has_side_effect)
+    rule = jax.ffi.ffi_lowering(name, operand_output_aliases=aliases, has_side_effect=kernel.is_kept)
     rule = partial(rule, **kernel.attributes(call))
     return effects.lower_in_order(rule, ctx, operands) if kernel.ordered else rule(ctx, *operands)
 

@@ -91,8 +91,7 @@ def numba_function(
         kernel = storing(dispatcher, inputs, dict(constants), num_outs)
         of_kernel = Parameters(getattr(kernel, "py_func", kernel), (), numbers)
         kind = NumbaPython if in_python else NumbaKernel
-        effects = {"has_side_effect": has_side_effect or ordered, "ordered": ordered}
-        return kind(vmap_method, (), kernel, of_kernel, **effects)
+        return kind(vmap_method, (), kernel, of_kernel, has_side_effect=has_side_effect, ordered=ordered)
 
     describe = describe_as(plain, 0, parameters.constant)
 

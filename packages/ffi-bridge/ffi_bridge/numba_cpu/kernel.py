@@ -103,7 +103,7 @@ def numba_kernel(
         Array([0., 1., 3., 6.], dtype=float32)
     """
     aliases = alias_pairs(input_output_aliases)
-    effects = {"has_side_effect": has_side_effect or ordered, "ordered": ordered}
+    effects = {"has_side_effect": has_side_effect, "ordered": ordered}
     if config.DISABLE_JIT and inspect.isfunction(kernel):
         parameters = Parameters.of(kernel, static_argnames, scalar_argnames)
         spec = NumbaPython(vmap_method, aliases, kernel, parameters, **effects)
