@@ -1,4 +1,4 @@
-"""Run kernels, given as source, in a process of their own that counts how often it compiles."""
+"""Run kernels in a process of their own: given as source, which counts how often it compiles, or exported."""
 
 import subprocess
 import sys
@@ -33,8 +33,26 @@ print("compiled", len(compiled), file=sys.stderr)
 
 
 def run(*kernels, batched=""):
-    """What a process prints, and how often it compiled."""
+    """Return what a process prints, and how often it compiled."""
     command = [sys.executable, "-c", PROGRAM, batched, *kernels]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout, int(done.stderr.split()[-1])
+
+
+EXPORTED = """
+import sys
+import jax.numpy as jnp
+from ffi_bridge import export
+try:
+    program = export.deserialize(open(sys.argv[1], "rb").read())
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+print(program.call(jnp.arange(4.0)))
+"""
+
+
+def call_exported(path, then=""):
+    """Read the program at `path`, call it, go on with `then`, and return the process."""
+    command = [sys.executable, "-c", EXPORTED + then, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,14 +1,13 @@
 """A program that calls native kernels is exported by one process, and called by another."""
 
 import importlib
-import subprocess
-import sys
 
 import jax
 import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
+from kernels_elsewhere import call_exported
 from written import put, written
 
 import ffi_bridge
@@ -19,19 +18,7 @@ pytest.importorskip("flatbuffers", reason="jax.export needs flatbuffers to seria
 
 pytestmark = pytest.mark.promise(9)
 
-CALL = """
-import sys
-import jax
-import jax.numpy as jnp
-from ffi_bridge import export
-try:
-    program = export.deserialize(open(sys.argv[1], "rb").read())
-except Exception as error:
-    sys.exit(f"{type(error).__name__}: {error}")
-print(program.call(jnp.arange(4.0)))
-
-print("ffi_bridge.numba_cpu.compile" in sys.modules)
-"""
+COMPILED = 'print("ffi_bridge.numba_cpu.compile" in sys.modules)'
 
 
 @pytest.fixture(autouse=True)
@@ -52,17 +39,13 @@ def power(exponent, **options):
     return jax.jit(lambda x: call(x) + 1)
 
 
-def call_elsewhere(path):
-    return subprocess.run([sys.executable, "-c", CALL, str(path)], capture_output=True, text=True)
-
-
 @pytest.mark.parametrize(
     ("exponent", "options"), [(3, {}), (6, {"has_side_effect": True}), (7, {"ordered": True})]
 )
 def test_another_process_calls_it_and_compiles_no_kernel(folder, exponent, options):
     program = folder / "program"
     program.write_bytes(ffi_bridge.export.export(power(exponent, **options))(jnp.ones(4)).serialize())
-    called = call_elsewhere(program)
+    called = call_exported(program, COMPILED)
     assert called.returncode == 0, called.stderr
     assert called.stdout.split("\n")[0] == str(np.arange(4.0) ** exponent + 1)
     assert called.stdout.split()[-1] == "False"
@@ -72,7 +55,7 @@ def test_without_the_kernel_cache_it_says_what_is_missing(folder):
     program = folder / "program"
     program.write_bytes(ffi_bridge.export.export(power(4))(jnp.ones(4)).serialize())
     ffi_bridge.kernel_cache.clear()
-    called = call_elsewhere(program)
+    called = call_exported(program, COMPILED)
     assert called.returncode == 1
     assert called.stderr.startswith("MissingTargetError: the program calls 'powers.numba_cpu.")
     assert "first call the kernel 'powers' here" in called.stderr

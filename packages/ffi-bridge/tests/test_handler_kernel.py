@@ -213,7 +213,7 @@ def test_exported_programs_name_it(scale):
 def test_errors_name_the_handler(built, scale):
     with pytest.raises(KernelDefinitionError, match=r"^kernel 'Scale': its outs, the function .* IndexError"):
         handler_kernel(built.Scale, lambda x: x.shape[7])(jnp.ones(2))
-    with pytest.raises(KernelTypeError, match="^kernel 'Scale': input 'in0' is a NoneType"):
+    with pytest.raises(KernelTypeError, match=r"^kernel 'Scale': input 'in0' is a NoneType"):
         scale(None, factor=np.float32(1))
 
 

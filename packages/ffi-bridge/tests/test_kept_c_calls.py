@@ -1,8 +1,6 @@
 """Kernels that call C are kept on disk: by the names of the functions, which each process finds by itself."""
 
 import ctypes
-import subprocess
-import sys
 import threading
 
 import jax
@@ -11,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 from c_libraries import library, needs_compiler
-from kernels_elsewhere import run
+from kernels_elsewhere import call_exported, run
 from numba.extending import get_cython_function_address
 
 import ffi_bridge
@@ -235,27 +233,14 @@ def test_threads_that_meet_a_function_at_once(folder, monkeypatch):
     assert not wrong and len(compiled) == 1
 
 
-CALL = """
-import sys
-import jax.numpy as jnp
-from ffi_bridge import export
-try:
-    program = export.deserialize(open(sys.argv[1], "rb").read())
-except Exception as error:
-    sys.exit(f"{type(error).__name__}: {error}")
-print(program.call(jnp.arange(4.0)))
-"""
-
-
 def test_an_exported_program_opens_the_library_and_no_other_one(folder):
     pytest.importorskip("flatbuffers", reason="jax.export needs flatbuffers to serialise")
     path, program = times(folder, 9), folder / "program"
     call = jax.jit(call_of(function_of(path)))
     program.write_bytes(ffi_bridge.export.export(call)(jnp.ones(4)).serialize())
-    command = [sys.executable, "-c", CALL, str(program)]
-    assert subprocess.run(command, capture_output=True, text=True).stdout == "[ 0.  9. 18. 27.]\n"
+    assert call_exported(program).stdout == "[ 0.  9. 18. 27.]\n"
     times(folder, 1)
-    refused = subprocess.run(command, capture_output=True, text=True)
+    refused = call_exported(program)
     assert "MissingTargetError" in refused.stderr and "a C library that it calls" in refused.stderr
 
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
+import wrong_arguments
 from jax import export
 
 from ffi_bridge import XLACustomKernel, numba_kernel
@@ -189,32 +190,13 @@ def test_arguments_by_name():
     np.testing.assert_array_equal(jax.grad(lambda x: differentiable(x).sum())(X), [2, 2, 2])
 
 
-@pytest.mark.parametrize(
-    ("args", "named", "text"),
-    [
-        ((X, 1.0), {}, "the call has no n, which is in static_argnames and has no default"),
-        ((X, X), {"n": 1}, "'factor' is in scalar_argnames and has 1 dimensions"),
-        ((X,), {"n": 1, "wrong": X}, "got 1 inputs by position and wrong by name; expected its first"),
-        ((X, 1.0), {"n": 1, "x": X}, "got 2 inputs by position and x by name"),
-        ((X, 1.0, 2.0), {"n": 1}, "takes 3 arguments .*, but the call has 3 inputs"),
-    ],
-)
+@wrong_arguments.each_call
 def test_wrong_calls(args, named, text):
     with pytest.raises(KernelTypeError, match=text):
         combined(*args, **named)
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (
-            {"static_argnames": "k"},
-            "static_argnames has 'k'; expected parameters of kernel 'combine': x, factor",
-        ),
-        ({"scalar_argnames": ["k"]}, "scalar_argnames has 'k'"),
-        ({"static_argnames": "n", "scalar_argnames": "n"}, "n is in static_argnames and in scalar_argnames"),
-    ],
-)
+@wrong_arguments.each_definition
 def test_wrong_definitions(options, text):
     with pytest.raises(KernelDefinitionError, match=text):
         numba_kernel(combine, like, **options)
