@@ -1,6 +1,7 @@
 """Operators whose kernels have the forms that people write: `pytest --operators kernel_forms`."""
 
 import ctypes
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -89,8 +90,8 @@ OPERATORS = (
     operator(
         "options",
         lambda x, scale: scale * x**3,
-        lambda x, scale: numba_kernel(power_of_row, like, static_argnames="power", scalar_argnames="scale")(
-            x, scale, power=3
+        functools.partial(
+            numba_kernel(power_of_row, like, static_argnames="power", scalar_argnames="scale"), power=3
         ),
         numbers=1,
     ),

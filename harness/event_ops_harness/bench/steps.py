@@ -103,6 +103,12 @@ def called(function: Callable[..., Any], args: tuple[Any, ...], **how: Any) -> S
     return Steps(repeated(lambda: jax.block_until_ready(compiled(*args))), **how)
 
 
+def fed_back(operation: Callable[[Any, Any], Any], x: Any) -> Steps:
+    """Return steps of a loop in machine code, `y = operation(y, x)`, that begins with y = x."""
+    run: Any = jax.jit(lambda a, n: jax.lax.fori_loop(0, n, lambda _, y: operation(y, a), a))
+    return Steps(lambda steps: jax.block_until_ready(run(x, steps)))
+
+
 def _looped(problem: Problem, function: Callable[..., Any]) -> Steps:
     replaced = {*problem.carried, problem.varying}
     fixed = [None if i in replaced else x for i, x in enumerate(problem.on_device)]

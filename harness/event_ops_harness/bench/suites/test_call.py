@@ -16,7 +16,7 @@ import pytest
 import warp as wp
 
 from event_ops_harness.bench.python_handler import register_python_handler
-from event_ops_harness.bench.timing import Steps
+from event_ops_harness.bench.steps import fed_back
 from event_ops_harness.results import installed
 from ffi_bridge import numba_kernel, warp_kernel
 
@@ -66,13 +66,8 @@ def operations():
 @functools.lru_cache(maxsize=1)
 def members_of(way):
     x = jnp.arange(8, dtype=jnp.float32)
-    made = {WAYS[0]: looped, WAYS[1]: lambda f, x: called(jax.jit(f), x), WAYS[2]: called}[way]
+    made = {WAYS[0]: fed_back, WAYS[1]: lambda f, x: called(jax.jit(f), x), WAYS[2]: called}[way]
     return {name: made(operation, x) for name, operation in operations().items()}
-
-
-def looped(operation, x):
-    run = jax.jit(lambda a, n: jax.lax.fori_loop(0, n, lambda _, c: operation(c, a), a))
-    return Steps(lambda steps: jax.block_until_ready(run(x, steps)))
 
 
 def called(operation, x):

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from event_ops_harness.bench.timing import Steps
+from event_ops_harness.bench.steps import fed_back
 from event_ops_harness.results import installed
 from ffi_bridge import numba_function, numba_kernel
 
@@ -81,12 +81,7 @@ def steps():
         numba_function(add_rows),
         numba_function(added, like),
     )
-    return {name: looped(operation, x) for name, operation in zip(FORMS, sums, strict=True)}
-
-
-def looped(operation, x):
-    run = jax.jit(lambda a, n: jax.lax.fori_loop(0, n, lambda _, c: operation(c, a), a))
-    return Steps(lambda steps: jax.block_until_ready(run(x, steps)))
+    return {name: fed_back(operation, x) for name, operation in zip(FORMS, sums, strict=True)}
 
 
 @functools.cache

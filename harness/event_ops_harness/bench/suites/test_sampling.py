@@ -36,15 +36,9 @@ WAYS = {"numba_kernel": through_kernel, "pure_callback": through_callback, "JAX"
 OURS = "numba_kernel"
 NUTPIE = "nutpie"
 DRAWS = 100
-WITH_NUTPIE = [
-    *WAYS,
-    pytest.param(
-        NUTPIE,
-        marks=pytest.mark.skipif(
-            find_spec("nutpie") is None or find_spec("pymc") is None, reason="nutpie or PyMC is not installed"
-        ),
-    ),
-]
+HAS_NUTPIE = all(map(find_spec, (NUTPIE, "pymc")))
+needs_nutpie = pytest.mark.skipif(not HAS_NUTPIE, reason="nutpie or PyMC is not installed")
+WITH_NUTPIE = [*WAYS, pytest.param(NUTPIE, marks=needs_nutpie)]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -59,7 +53,7 @@ def climbing(name):
     """Return member -> Steps along the gradient."""
     density = LOG_DENSITIES[name]
     found = {way: Steps(ascent(density, make(density))) for way, make in WAYS.items()}
-    if find_spec("nutpie") and find_spec("pymc"):
+    if HAS_NUTPIE:
         rival = importlib.import_module("event_ops_harness.bench.nutpie_densities")
         found[NUTPIE] = Steps(rival.climbing(name))
     return found
