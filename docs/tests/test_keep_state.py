@@ -1,5 +1,6 @@
 """The environment of the page "Keep state from call to call" is the published one, however it is run."""
 
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ STEPS = 200
 
 @pytest.fixture(scope="module")
 def page() -> dict[str, Any]:
-    """Run the cells of the page, and return what they define."""
+    """Run the cells of the page but the last, which only takes times; return what they define."""
     pytest.importorskip("numba", reason="Numba is not installed")
-    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    *cells, _ = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     namespace: dict[str, Any] = {"__name__": "keep_state"}
     exec("\n".join(cells), namespace)
     return namespace
@@ -44,9 +45,10 @@ def in_jax(state: jax.Array, action: jax.Array) -> tuple[jax.Array, ...]:
     return jnp.append(moved, steps + 1), moved, jnp.ones(()), fails | (steps + 1 >= 500)
 
 
-def test_a_step_is_that_of_the_equations(page, states):
+@pytest.mark.parametrize("step", ["step", "cart_pole_in_jax"])
+def test_a_step_is_that_of_the_equations(page, states, step):
     for action in (0, 1):
-        found = jax.vmap(page["step"], (0, None))(states, action)
+        found = jax.vmap(page[step], (0, None))(states, action)
         expected = jax.vmap(in_jax, (0, None))(states, action)
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=2e-6)
@@ -70,7 +72,7 @@ def test_a_step_is_that_of_gymnasium(page, states):
 def test_a_batch_in_a_scan_is_each_environment_alone_step_by_step(page):
     keys = jax.random.split(jax.random.key(2), 3)
     agent = page["random_agent"]
-    batch = jax.jit(jax.vmap(lambda key: page["run"](key, agent, STEPS)))(keys)
+    batch = jax.jit(jax.vmap(functools.partial(page["run"], page["step"], agent, STEPS)))(keys)
     assert batch[2].any(axis=1).all()
     for i, key in enumerate(keys):
         begin, *others = jax.random.split(key, STEPS + 1)
@@ -85,12 +87,12 @@ def test_a_batch_in_a_scan_is_each_environment_alone_step_by_step(page):
                 state = page["reset"](beginning)
 
 
-def test_the_whole_run_is_that_of_a_step_in_jax(page, monkeypatch):
+def test_the_whole_run_is_that_of_a_step_in_jax(page):
     # The states differ by rounding, which the pole magnifies until an episode ends.
-    run, agent, keys = page["run"], page["careful_agent"], jax.random.split(jax.random.key(3), 4)
-    runs = []
-    for step in (page["step"], in_jax):
-        monkeypatch.setitem(page, "step", step)
-        runs.append(jax.jit(jax.vmap(lambda key: run(key, agent, 40)))(keys))
+    agent, keys = page["careful_agent"], jax.random.split(jax.random.key(3), 4)
+    runs = [
+        jax.jit(jax.vmap(functools.partial(page["run"], step, agent, 40)))(keys)
+        for step in (page["step"], in_jax)
+    ]
     for ours, theirs in zip(*runs, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-4)
