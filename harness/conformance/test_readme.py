@@ -50,14 +50,19 @@ def test_what_is_wrong_is_shown_as_the_operators_readme_says(tmp_path):
     assert run(program, tmp_path).startswith(said)
 
 
+def test_the_function_of_the_bridge_readme_runs(tmp_path):
+    program, *_ = programs(ROOT / "packages/ffi-bridge/README.md")
+    assert run(program, tmp_path) == "[[1. 2.]\n [0. 4.]]\n"
+
+
 def test_the_warp_kernel_of_the_bridge_readme_runs(tmp_path):
-    program, _ = programs(ROOT / "packages/ffi-bridge/README.md")
+    _, program, _ = programs(ROOT / "packages/ffi-bridge/README.md")
     assert run(program, tmp_path).endswith("[ 2. -2. -4.]\n")
 
 
 def test_the_cuda_kernel_of_the_bridge_readme_runs_without_a_gpu(tmp_path):
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
-    _, program = programs(ROOT / "packages/ffi-bridge/README.md")
+    *_, program = programs(ROOT / "packages/ffi-bridge/README.md")
     # numba-cuda 0.30 with NumPy 2.5 warns as it is imported.
     shown = run(program, tmp_path, "-W", "ignore:The 'generic' unit:DeprecationWarning")
     assert shown == "[ 56. 184. 312.]\n[('add', (1, 1, 3), (8, 1, 1))]\n"
