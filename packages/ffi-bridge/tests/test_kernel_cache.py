@@ -146,8 +146,7 @@ def test_nobody_is_told_to_make_tmp_private(folder):
 @pytest.mark.parametrize("whose", ["file", "folder"])
 def test_what_somebody_else_wrote_is_not_read(folder, give_away, whose):
     kernel_cache.store("k", ENTRY)
-    given = the_file(folder) if whose == "file" else folder
-    give_away(given)
+    give_away(the_file(folder) if whose == "file" else folder)
     with passed_over(f"belongs to user .*, and this process runs as {os.geteuid()}"):
         assert kernel_cache.load("k") is None
 
@@ -186,15 +185,14 @@ def test_who_may_read_the_folder_may_read_its_files(folder, mode, of_files):
     assert the_file(folder).stat().st_mode & 0o777 == of_files
 
 
-@pytest.mark.parametrize("kind", ["FIFO", "device"])
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["FIFO", "device"]
+)
 @pytest.mark.usefixtures("in_time")
-def test_what_is_no_file_is_not_opened(folder, kind):
+def test_what_is_no_file_is_not_opened(folder, make):
     folder.mkdir(mode=0o700)
     path = folder / "k.kernel"
-    if kind == "FIFO":
-        os.mkfifo(path)
-    else:
-        path.symlink_to("/dev/zero")
+    make(path)
     with passed_over(f"{path} is not a regular file"):
         assert kernel_cache.load("k") is None
     kernel_cache.store("k", ENTRY)
@@ -261,7 +259,7 @@ def test_a_full_disk_leaves_nothing_behind(folder, monkeypatch):
 def test_readers_see_whole_files_while_others_write():
     entries = [Entry({"number": i}, bytes([i]) * 100_000) for i in range(4)]
     kernel_cache.store("k", entries[0])
-    done, wrong = threading.Event(), []
+    done = threading.Event()
 
     def write(entry):
         while not done.is_set():
@@ -270,9 +268,7 @@ def test_readers_see_whole_files_while_others_write():
     writers = [threading.Thread(target=write, args=(entry,)) for entry in entries]
     for writer in writers:
         writer.start()
-    for _ in range(300):
-        if (found := kernel_cache.load("k")) not in entries:
-            wrong.append(found)
+    wrong = [found for _ in range(300) if (found := kernel_cache.load("k")) not in entries]
     done.set()
     for writer in writers:
         writer.join()
