@@ -185,9 +185,7 @@ def test_who_may_read_the_folder_may_read_its_files(folder, mode, of_files):
     assert the_file(folder).stat().st_mode & 0o777 == of_files
 
 
-@pytest.mark.parametrize(
-    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["FIFO", "device"]
-)
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
 @pytest.mark.usefixtures("in_time")
 def test_what_is_no_file_is_not_opened(folder, make):
     folder.mkdir(mode=0o700)
