@@ -5,7 +5,6 @@ that the distributions allow, and `newest`, which takes the newest. What follows
 program that the session runs.
 """
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -17,15 +16,16 @@ from environments import (
     CONSTRAINTS,
     DISTRIBUTIONS,
     ROOT,
-    RUNNING,
     SUPPORTED,
     group,
     here,
     install,
     install_with_jax,
     marked,
+    prepare,
     pytest,
-    select_pyenv_versions,
+    run_module,
+    shared_libraries,
     workspace,
 )
 from matrix import rows
@@ -34,14 +34,10 @@ nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
-nox.options.error_on_missing_interpreters = False  # skipped by name; RUNNING is never missing
+nox.options.error_on_missing_interpreters = False  # skipped by name; nox runs on one
 nox.options.sessions = ["lint", "types", "tests"]
-os.environ["UV_PYTHON_DOWNLOADS"] = "never"
-os.environ["UV_COMPILE_BYTECODE"] = "1"  # tests start a hundred processes, which import JAX each
-
-
-select_pyenv_versions()
-HERE = here()
+prepare()
+HERE = here()  # first the one that nox runs on
 QUICK = "not slow and not promise"
 NVIDIA = Path("/proc/driver/nvidia/version")  # of the driver
 EMULATED = "emulated-sm90"  # the platform of rows in ci/matrix.toml
@@ -50,15 +46,13 @@ EMULATED = "emulated-sm90"  # the platform of rows in ci/matrix.toml
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Simulate the CUBA network of 4000 spiking neurons; `-- --help` shows its options."""
-    install(session, *workspace("numba"))
-    session.run("python", "-m", "event_ops_harness.networks.cuba", *session.posargs)
+    run_module(session, "event_ops_harness.networks.cuba", "numba")
 
 
 @nox.session(default=False)
 def microcircuit(session: nox.Session) -> None:
     """Simulate the Potjans-Diesmann microcircuit at scale 0.1; `-- --help` shows its options."""
-    install(session, *workspace("numba"))
-    session.run("python", "-m", "event_ops_harness.networks.microcircuit", *session.posargs)
+    run_module(session, "event_ops_harness.networks.microcircuit", "numba")
 
 
 @nox.session
@@ -113,21 +107,17 @@ def mutation(session: nox.Session) -> None:
 def reliability(session: nox.Session) -> None:
     """Run what keeps the promises of SECURITY.md, and print what was tried and what failed."""
     install(session, *workspace("numba", "warp", "test"), *group("layers"))
-    library = Path(session.virtualenv.location).resolve() / "lib"  # where pip puts TBB, and nobody looks
-    pytest(
-        session,
-        *("-p", "event_ops_harness.reliability", "-m", "promise"),
-        env={"LD_LIBRARY_PATH": str(library), "NUMBA_THREADING_LAYER_PRIORITY": "omp workqueue tbb"},
-    )
+    layers, libraries = "omp workqueue tbb", shared_libraries(session)
+    env = {"LD_LIBRARY_PATH": libraries, "NUMBA_THREADING_LAYER_PRIORITY": layers}
+    pytest(session, "-p", "event_ops_harness.reliability", "-m", "promise", env=env)
 
 
 @nox.session(default=False)
 def audit(session: nox.Session) -> None:
     """Look up each pinned version in the database of known vulnerabilities; needs a network."""
     install(session, *group("audit"))
-    strictly = ("--strict", "--no-deps", "--disable-pip")  # what cannot be looked up is a failure
-    for pinned in sorted(CONSTRAINTS.glob("py*.txt")):
-        session.run("pip-audit", *strictly, "-r", str(pinned), *session.posargs)
+    for pinned in sorted(map(str, CONSTRAINTS.glob("py*.txt"))):  # what cannot be looked up is a failure
+        session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", pinned, *session.posargs)
 
 
 WITHOUT_GPU = {r["name"].removesuffix("-linux"): r for r in rows() if r["platform"] != "linux-gpu"}
@@ -162,7 +152,7 @@ def matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
     named = ("lint", "types", "tests", "docs", "slow", "reliability", "coverage", "minimums")
-    others = (f"python-{version}" for version in HERE if version != RUNNING)
+    others = (f"python-{version}" for version in HERE[1:])
     for name in (*named, "build", "seeds", "triton", "gpu", *others):
         session.notify(name)
     session.notify("matrix", ["--profile", "full"])
@@ -187,10 +177,9 @@ def newest(session: nox.Session) -> None:
 def gpu(session: nox.Session) -> None:
     """Test and measure on an NVIDIA GPU, by `ci/gpu.sh`; check the catalog on an emulated one without it."""
     if not NVIDIA.exists():
-        able = [
-            name for name, row in WITHOUT_GPU.items() if row["platform"] == EMULATED and row["python"] in HERE
-        ]
-        session.notify(f"conformance({able[0]})", session.posargs)
+        emulated = (name for name, row in WITHOUT_GPU.items() if row["platform"] == EMULATED)
+        able = next(name for name in emulated if WITHOUT_GPU[name]["python"] in HERE)
+        session.notify(f"conformance({able})", session.posargs)
         return
     install(session, *workspace("cuda13", "warp", "test"))
     python = str(Path(session.bin).resolve() / "python")
@@ -224,7 +213,7 @@ def lint(session: nox.Session) -> None:
     install(session, *group("lint"))
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    paths = os.pathsep.join(str(ROOT / d) for d in DISTRIBUTIONS)
+    paths = ":".join(str(ROOT / d) for d in DISTRIBUTIONS)
     session.run("lint-imports", "--no-cache", env={"PYTHONPATH": paths})
     workflows = map(str, sorted((ROOT / ".github" / "workflows").glob("*.yml")))
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
@@ -279,25 +268,22 @@ def seeds(session: nox.Session) -> None:
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Time beside rivals: `-- NAME` (catalog) and pytest's options; `-- --compare BASE`: two revisions."""
-    install(session, *workspace("numba", "warp", "bench"))
     # sparse_dot_mkl looks for MKL in the system, not in the environment that pip put it into.
-    library = Path(session.virtualenv.location).resolve() / "lib"
-    mkl = {"MKL_RT": str(library / "libmkl_rt.so.3"), "LD_LIBRARY_PATH": str(library)}
-    session.run("python", "-m", "event_ops_harness.bench", *session.posargs, env=mkl)
+    library = shared_libraries(session)
+    mkl = {"MKL_RT": f"{library}/libmkl_rt.so.3", "LD_LIBRARY_PATH": library}
+    run_module(session, "event_ops_harness.bench", "numba", "warp", "bench", env=mkl)
 
 
 @nox.session(default=False)
 def tune(session: nox.Session) -> None:
     """Measure which backend is the fastest for which calls, and write this device's tuning table."""
-    install(session, *workspace("numba", "warp"))
-    session.run("python", "-m", "event_ops_harness.bench.tune", *session.posargs)
+    run_module(session, "event_ops_harness.bench.tune", "numba", "warp")
 
 
 @nox.session(default=False)
 def report(session: nox.Session) -> None:
     """Write `harness/results/report.html` from what `matrix`, `bench` and `gpu` found; `-- --help`."""
-    install(session, *workspace())
-    session.run("python", "-m", "event_ops_harness.report", *session.posargs)
+    run_module(session, "event_ops_harness.report")
 
 
 @nox.session(default=False)

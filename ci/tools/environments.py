@@ -17,6 +17,13 @@ SUPPORTED = ("3.11", "3.12", "3.13")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
+def prepare() -> None:
+    """Set the variables that uv and pyenv read, for all sessions."""
+    os.environ["UV_PYTHON_DOWNLOADS"] = "never"
+    os.environ["UV_COMPILE_BYTECODE"] = "1"  # tests start a hundred processes, which import JAX each
+    select_pyenv_versions()
+
+
 def select_pyenv_versions() -> None:
     """pyenv's shims answer only for selected versions: select each supported one it has."""
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
@@ -76,6 +83,17 @@ def pytest(session: nox.Session, *args: str, under: tuple[str, ...] = (), **opti
     """Run pytest on two to four processes, `under` a program; posargs come last and so win."""
     parallel = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
     session.run("python", *under, "-m", "pytest", *parallel, *args, *session.posargs, **options)
+
+
+def run_module(session: nox.Session, name: str, *extras: str, **options: Any) -> None:
+    """Install the distributions with `extras`, and run a module of theirs with what follows `--`."""
+    install(session, *workspace(*extras))
+    session.run("python", "-m", name, *session.posargs, **options)
+
+
+def shared_libraries(session: nox.Session) -> str:
+    """Where pip puts libraries, such as TBB, which others look for in the system alone."""
+    return str(Path(session.virtualenv.location).resolve() / "lib")
 
 
 def marked(session: nox.Session, mark: str) -> None:
