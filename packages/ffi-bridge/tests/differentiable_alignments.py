@@ -206,7 +206,7 @@ KERNELS = [
         number,
         smith_waterman_in_jax,
         scalars=("gap",),
-        large=200,
+        large=100,
     ),
     Differentiable(
         edit_distance,

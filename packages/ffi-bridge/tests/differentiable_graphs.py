@@ -131,13 +131,13 @@ def graph(rng, n):
 
 
 def tree(rng, n):
-    """A tree of n leaves, joined two by two at random, and 12 sites."""
+    """A tree of n leaves, joined two by two at random, and 4 n sites."""
     roots, children = list(range(n)), []
     for node in range(n, 2 * n - 1):
         children.append([roots.pop(rng.integers(len(roots))) for _ in range(2)])
         roots.append(node)
     frequencies = rng.uniform(0.5, 1.0, 4)
-    lengths, leaves = rng.uniform(0.1, 1.0, 2 * n - 2), rng.integers(0, 4, (n, 12))
+    lengths, leaves = rng.uniform(0.1, 1.0, 2 * n - 2), rng.integers(0, 4, (n, 4 * n))
     return np.array(children), lengths, frequencies / frequencies.sum(), leaves
 
 

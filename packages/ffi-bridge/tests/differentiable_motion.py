@@ -262,7 +262,7 @@ KERNELS = [
         rows_of_times(3),
         lorenz_in_jax,
         size=12,
-        large=200,
+        large=200,  # it is chaotic
     ),
     Differentiable(
         double_pendulum,
@@ -280,7 +280,7 @@ KERNELS = [
         van_der_pol_in_jax,
         scalars=("mu",),
         size=20,
-        large=2000,
+        large=5000,
     ),
     Differentiable(
         boris_push,

@@ -199,7 +199,7 @@ KERNELS = [
         lambda x, *_: x,
         integrate_and_fire_in_jax,
         scalars=("leak", "threshold"),
-        large=128,
+        large=200,
     ),
     Differentiable(
         lotka_volterra,
@@ -214,6 +214,6 @@ KERNELS = [
         lotka_volterra_in_jax,
         scalars=("volatility", "dt"),
         size=40,
-        large=20_000,
+        large=5000,
     ),
 ]

@@ -192,7 +192,7 @@ KERNELS = [
         lambda x, *_: x,
         smoothing_in_jax,
         size=30,
-        large=20_000,
+        large=50_000,
     ),
     Differentiable(
         american_put,

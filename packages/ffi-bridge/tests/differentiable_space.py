@@ -1,6 +1,6 @@
 """Particles and rays: sums over pairs, a deposit to a grid, marching through a volume, tracing of a surface.
 
-`n_body`: leapfrog, with softened gravity. `deposit_and_gather`: clouds in cells, as in particle-in-cell codes.
+`n_body`: leapfrog, with softened gravity. `deposit_and_gather`: clouds in cells, of particle-in-cell codes.
 `ray_march`: emission and absorption, N. Max, IEEE TVCG 1 (1995) 99-108. `sphere_trace`: J. Hart, The Visual
 Computer 12 (1996) 527-545.
 """
