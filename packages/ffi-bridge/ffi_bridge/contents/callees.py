@@ -39,6 +39,22 @@ def compiled_now(kernel: Any) -> Generator[None]:
             _current.update((part, (digest, internals.results_of(part))) for part, digest in parts.items())
 
 
+@contextlib.contextmanager
+def compiled_apart(kernel: Any) -> Generator[None]:
+    """Compile all that a kernel calls anew within the block, and once more when it is needed after it.
+
+    The caller holds the compiler's lock.
+    """
+    parts = compiled_parts(kernel.py_func)
+    with contextlib.ExitStack() as stack:
+        for part in parts:
+            stack.enter_context(internals.without_files(part))
+            _forget(part)
+        yield
+    for part in parts:
+        _forget(part)
+
+
 def _contents(part: Any) -> object:
     return internals.overload_of(part) or part
 

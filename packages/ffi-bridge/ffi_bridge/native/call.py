@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 import jax
 
-from ffi_bridge.errors import KernelDefinitionError
+from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.native.levels import Levels, sizes_of
 from ffi_bridge.native.outs import Outs
 
@@ -87,6 +87,18 @@ class NativeKernel(ABC):
         """Return inputs and call for a kernel that itself sees the batch axis in front of every input."""
         outs = tuple(jax.ShapeDtypeStruct((size, *out.shape), out.dtype) for out in call.outs)
         return ins, NativeCall(outs, call.options)
+
+    def jvp(self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall) -> list[Any]:
+        """Return the tangents of the outputs; raise MissingRuleError unless the kernel has derivatives."""
+        raise MissingRuleError(
+            f"kernel '{self.name}' has no derivative of its own; give one with "
+            "jax.custom_jvp or jax.custom_vjp, or give it an XLACustomKernel with a jvp rule or a reference"
+            + self.derivative_hint
+        )
+
+    def transpose(self, cotangents: Sequence[Any], ins: Sequence[Any], call: NativeCall) -> list[Any]:
+        """Return the cotangent of each undefined input, and None for the others; of a linear kernel alone."""
+        raise MissingRuleError(f"kernel '{self.name}' is not known to be linear, and cannot be transposed")
 
     def likely_platform(self) -> str:
         """Return the platform to compile for while tracing, when no program has named its own yet."""

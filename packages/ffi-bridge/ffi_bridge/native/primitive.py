@@ -12,7 +12,7 @@ from jax import export
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
-from ffi_bridge.errors import KernelTypeError, MissingRuleError
+from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native import effects
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
 from ffi_bridge.native.levels import Level, add_level
@@ -171,12 +171,13 @@ def _batch_in_kernel(
     return [y.reshape(size, *out.shape) for y, out in zip(results, call.outs, strict=True)]
 
 
-def _no_jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, **_: Any) -> Any:
-    raise MissingRuleError(
-        f"kernel '{kernel.name}' has no derivative of its own; give one with "
-        "jax.custom_jvp or jax.custom_vjp, or give it an XLACustomKernel with a jvp rule or a reference"
-        + kernel.derivative_hint
-    )
+def _jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, call: NativeCall, **params: Any) -> Any:
+    dots = kernel.jvp(primals, tangents, call)
+    return native_call_p.bind(*primals, kernel=kernel, call=call, **params), dots
+
+
+def _transpose(cotangents: Any, *ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> Any:
+    return kernel.transpose(cotangents, ins, call)
 
 
 native_call_p: Final = Primitive("native_kernel")
@@ -187,4 +188,5 @@ mlir.register_lowering(native_call_p, _refuse_platform)
 for _platform in ("cpu", "cuda"):
     mlir.register_lowering(native_call_p, partial(_lower, platform=_platform), platform=_platform)
 batching.primitive_batchers[native_call_p] = _batch
-ad.primitive_jvps[native_call_p] = _no_jvp
+ad.primitive_jvps[native_call_p] = _jvp
+ad.primitive_transposes[native_call_p] = _transpose

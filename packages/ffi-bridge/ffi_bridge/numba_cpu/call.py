@@ -59,6 +59,15 @@ class NumbaKernel(NativeKernel):
         """Return whether the kernel may have parallel regions."""
         return bool(self.dispatcher.targetoptions.get("parallel"))
 
+    @property
+    def contents(self) -> object:
+        """Return what tells the kernel from others."""
+        return self.dispatcher
+
+    def to_compile(self, arguments: Sequence[types.Type]) -> Any:
+        """Return the dispatcher to compile for arguments of these types."""
+        return self.dispatcher
+
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
         return parameter_names(self.function, num_inputs, num_outs, self.parameters.static)
 
@@ -74,14 +83,15 @@ class NumbaKernel(NativeKernel):
         layout = Layout(self.name, names, len(ins), batched, results, debug.is_on(), self.ordered)
         options = {"noalias": not self.aliases, "num_threads": chosen.num_threads}
         around = (tuple(map(str, arguments)), repr(layout), *options.values(), _VERSIONS)
-        found = fingerprint(self.dispatcher, *around)
+        found = fingerprint(self.contents, *around)
         name = f"{self.name}.numba_cpu.{found.digest}"
 
         def build() -> tuple[int, object]:
             if found.portable and (kept := object_code.find(name)):
                 return kept
             compile_handler = importlib.import_module(_COMPILER).compile_handler
-            return compile_handler(self.dispatcher, arguments, layout, name, keep=found.portable, **options)
+            kernel = self.to_compile(arguments)
+            return compile_handler(kernel, arguments, layout, name, keep=found.portable, **options)
 
         with global_compiler_lock:
             return ensure_target(name, build, platform="cpu").name

@@ -8,11 +8,13 @@ names of dispatchers, overloads and intrinsics, `context` the methods that it ov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import numba
 import numpy as np
+from llvmlite import binding as llvm
 from llvmlite import ir as llvm_ir
 from numba import types
 
@@ -254,3 +256,40 @@ def runtime_functions() -> Mapping[str, int]:
     """Return the addresses of Numba's runtime by the names that machine code has for them."""
     helpers: Mapping[str, int] = _nrt_python.c_helpers
     return {(name if name.startswith("_") else f"NRT_{name}"): place for name, place in helpers.items()}
+
+
+@contextmanager
+def unoptimised() -> Generator[None]:
+    """Emit the code of functions that are compiled within the block as it is, without vectors."""
+    before = {name: getattr(config, name) for name in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")}
+    vars(config).update(OPT=type(before["OPT"])(0), LOOP_VECTORIZE=0, SLP_VECTORIZE=0)
+    try:
+        yield
+    finally:
+        vars(config).update(before)
+
+
+def argument_type(kind: types.Type) -> str:
+    """Return LLVM's type of a number that a function takes by value."""
+    return str(target_context().get_argument_type(kind))
+
+
+def text_of(compiled: CompileResult) -> tuple[str, str]:
+    """Return LLVM's text of a kernel and all that it calls, and the name of its own function."""
+    library: Any = compiled.library
+    library.finalize()
+    return library.get_llvm_str(), compiled.fndesc.llvm_func_name
+
+
+def link_text(context: Any, name: str, text: str) -> None:
+    """Link the library that is being compiled with a module that is given as LLVM's text."""
+    library: Any = context.codegen().create_library(name)
+    library.add_llvm_module(llvm.parse_assembly(text))
+    library.finalize()
+    context.add_linking_libs([library])
+
+
+def array_parts(context: Any, builder: Any, kind: types.Array, value: Any) -> tuple[Any, list[Any]]:
+    """Emit the address of an array's elements, and its extents."""
+    array = context.make_array(kind)(context, builder, value)
+    return array.data, [builder.extract_value(array.shape, axis) for axis in range(kind.ndim)]

@@ -17,6 +17,7 @@ from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
+from ffi_bridge.numba_cpu.derivatives.calls import DifferentiableKernel
 from ffi_bridge.numba_cpu.in_python import NumbaPython
 from ffi_bridge.numba_cpu.internals import Dispatcher, config
 
@@ -30,6 +31,7 @@ def numba_kernel(
     scalar_argnames: str | Sequence[str] = (),
     has_side_effect: bool = False,
     ordered: bool = False,
+    differentiable: bool = False,
     vmap_method: str | None = None,
     input_output_aliases: Mapping[int, int] | None = None,
 ) -> Callable[..., Any]:
@@ -110,7 +112,8 @@ def numba_kernel(
     else:
         dispatcher = njit_function(kernel, "numba_kernel")
         parameters = Parameters.of(dispatcher.py_func, static_argnames, scalar_argnames)
-        spec = NumbaKernel(vmap_method, aliases, dispatcher, parameters, **effects)
+        kind = DifferentiableKernel if differentiable else NumbaKernel
+        spec = kind(vmap_method, aliases, dispatcher, parameters, **effects)
     if not callable(outs):
         outs = Outs.of(outs)
         spec.check(outs)

@@ -1,0 +1,1 @@
+"""Derivatives of Numba kernels: Enzyme makes them of the code that Numba makes."""

@@ -1,0 +1,118 @@
+"""A Numba kernel with derivatives, and its derivatives, as kernels of the native primitive."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+from jax.interpreters import ad
+from numba import types
+
+from ffi_bridge.errors import MissingRuleError
+from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.parameters import Constants, Parameters
+from ffi_bridge.numba_cpu.call import NumbaKernel
+from ffi_bridge.numba_cpu.constants import specialised
+from ffi_bridge.numba_cpu.derivatives.compile import to_compile
+from ffi_bridge.numba_cpu.derivatives.entry import FLOATS
+from ffi_bridge.numba_cpu.derivatives.kernels import Buffer, placeholder
+from ffi_bridge.numba_cpu.derivatives.mode import PRIMAL, Mode
+from ffi_bridge.numba_cpu.derivatives.rules import Form
+
+
+@dataclass(frozen=True, eq=False)
+class DifferentiableKernel(NumbaKernel):
+    """A Numba kernel, whose derivatives Enzyme makes where they are asked for."""
+
+    _known: dict[object, Derivative] = field(default_factory=dict, init=False, repr=False)
+
+    def jvp(self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall) -> list[Any]:
+        self._check(ins, tangents, call)
+        counts = len(ins), len(call.outs)
+        dots = iter(Form.of(self, PRIMAL, ins, call, counts, call.options.constants).jvp(tangents))
+        return [_tangent(out, call, next(dots, None) if out.dtype in FLOATS else None) for out in call.outs]
+
+    def derivative(
+        self, mode: Mode, ins: Sequence[Any], outs: Sequence[Any], constants: Constants
+    ) -> Derivative:
+        """Return the kernel of a derivative, for inputs and outputs of these dtypes."""
+        # True equals 1, and is another constant.
+        key = (mode, tuple(ins), tuple(outs), tuple((name, type(x), x) for name, x in constants))
+        if key not in self._known:
+            buffers = self._buffers(ins, outs)
+            kernel = placeholder(f"{self.name}_{mode.symbol}", buffers, mode)
+            parameters = Parameters(kernel.py_func, (), ())
+            self._known[key] = Derivative(None, (), kernel, parameters, self, mode, buffers, constants)
+        return self._known[key]
+
+    def _buffers(self, ins: Sequence[Any], outs: Sequence[Any]) -> tuple[Buffer, ...]:
+        names, count = self.buffer_names(len(ins), len(outs)), len(ins)
+        begun = {count + out: names[source] for source, out in self.aliases}
+        return tuple(
+            Buffer(name, i >= count, dtype in FLOATS, name in self.parameters.scalars, begun.get(i))
+            for i, (name, dtype) in enumerate(zip(names, (*ins, *outs), strict=True))
+        )
+
+    def _check(self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall) -> None:
+        """Raise MissingRuleError for a derivative in numbers that Enzyme does not know."""
+        names = self.buffer_names(len(ins), len(call.outs))
+        moving = [not isinstance(x, ad.Zero) for x in tangents] + [True] * len(call.outs)
+        for name, x, moves in zip(names, (*ins, *call.outs), moving, strict=True):
+            if moves and x.dtype not in FLOATS and jax.numpy.issubdtype(x.dtype, np.inexact):
+                raise MissingRuleError(
+                    f"kernel '{self.name}': '{name}' is {x.dtype}, and derivatives are of float32 and float64; "
+                    "cast it before and after the call, or give complex numbers as real and imaginary parts"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Derivative(NumbaKernel):
+    """A derivative of `primal`, whose inputs and outputs are the first of its own."""
+
+    primal: DifferentiableKernel
+    mode: Mode
+    buffers: tuple[Buffer, ...]
+    constants: Constants
+
+    @property
+    def contents(self) -> object:
+        return self.primal.dispatcher, self.mode, self.buffers, self.constants
+
+    def to_compile(self, arguments: Sequence[types.Type]) -> Any:
+        given = dict(zip(inspect.signature(self.function).parameters, arguments, strict=True))
+        kinds = [self._in_primal(buffer, given[buffer.name]) for buffer in self.buffers]
+        constants = tuple((name, types.Omitted(x)) for name, x in self.constants)
+        whole = self.primal.parameters.arguments(kinds, constants)
+        primal = specialised(self.primal.dispatcher, **dict(self.constants))
+        return to_compile(self.dispatcher, primal, self.buffers, self.mode, kinds, whole)
+
+    def jvp(self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall) -> list[Any]:
+        form = self._form(ins, call)
+        dots = iter(form.jvp(tangents))
+        count = len(form.outs)
+        return [_tangent(x, call, None if i < count else next(dots, None)) for i, x in enumerate(call.outs)]
+
+    def transpose(self, cotangents: Sequence[Any], ins: Sequence[Any], call: NativeCall) -> list[Any]:
+        return self._form(ins, call).transpose(cotangents, ins)
+
+    def _form(self, ins: Sequence[Any], call: NativeCall) -> Form:
+        num_outs = sum(x.is_output for x in self.buffers)
+        counts = len(self.buffers) - num_outs, num_outs
+        return Form.of(self.primal, self.mode, ins, call, counts, self.constants)
+
+    def _in_primal(self, buffer: Buffer, kind: types.Array) -> types.Type:
+        """Return Numba's type of a buffer as the kernel itself takes it."""
+        if buffer.is_number:
+            return kind.dtype
+        is_shared = any(x.begins == buffer.name for x in self.buffers)
+        return kind.copy(readonly=False) if is_shared else kind
+
+
+def _tangent(out: jax.ShapeDtypeStruct, call: NativeCall, dot: Any) -> Any:
+    """Return the tangent of an output; a zero one where it has none."""
+    whole = jax.core.ShapedArray(call.sizes + tuple(out.shape), out.dtype)
+    return ad.Zero(whole.to_tangent_aval()) if dot is None else dot

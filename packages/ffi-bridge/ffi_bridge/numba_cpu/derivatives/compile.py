@@ -1,0 +1,115 @@
+"""Make the machine code of a derivative: from Numba's text by Enzyme's to a kernel that calls it."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numba
+import numpy as np
+from numba import types
+
+from ffi_bridge.contents.callees import compiled_apart
+from ffi_bridge.errors import MissingRuleError
+from ffi_bridge.numba_cpu.constants import specialised, with_constants
+from ffi_bridge.numba_cpu.derivatives import enzyme
+from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
+from ffi_bridge.numba_cpu.derivatives.kernels import Buffer, calling
+from ffi_bridge.numba_cpu.derivatives.memory import released_at_the_end
+from ffi_bridge.numba_cpu.derivatives.mode import Mode
+from ffi_bridge.numba_cpu.derivatives.text import declared_in, for_enzyme, from_enzyme
+from ffi_bridge.numba_cpu.internals import (
+    ADDRESS,
+    Compiler,
+    argument_type,
+    as_dtype,
+    pipeline_of,
+    text_of,
+    unoptimised,
+)
+
+# What Enzyme knows of C's mathematics; also for numbers of 32 bits.
+_MATHEMATICS: Final = re.compile(
+    r"(a?(sin|cos|tan)h?|atan2|exp2?|expm1|log(2|10|1p)?|sqrt|cbrt|pow|hypot|erfc?|[lt]gamma|fabs|floor|ceil|"
+    r"trunc|f?round|rint|nearbyint|fmod|fmin|fmax|fma|copysign|ldexp|frexp)f?|malloc|free|memcpy|memset|memmove|"
+    "ffi_bridge_(index|keep)"
+)
+_REFUSED: Final = re.compile(r"llvm\.(masked|vp)\..*")
+_HINTS: Final = {
+    r"numba_(xx|ez|cblas|raw_r)": "write products of matrices and linear algebra as loops",
+    r"numba_(parallel_for|doscheduling)|get_num_threads": "call functions without parallel=True",
+    r"NRT_|numba_(list|dict)|Py[A-Z]|unicode": "use arrays and numbers in place of lists, dicts and strings",
+    r"numba_(rnd|get_np_random|.*random)": "pass random numbers as an input",
+    r"by its address": "write it as an @njit function, or pass the array as an input",
+}
+
+
+def to_compile(
+    kernel: Any,
+    primal: Any,
+    buffers: Sequence[Buffer],
+    mode: Mode,
+    kinds: Sequence[types.Type],
+    arguments: Sequence[types.Type],
+) -> Any:
+    """Return the dispatcher of a derivative, whose code Enzyme makes here.
+
+    `kernel`: the derivative's placeholder; `primal`: the dispatcher that is differentiated; `kinds`: Numba's
+    types of its buffers; `arguments`: those of all its parameters, constants too. The caller holds the lock.
+    """
+    name = primal.__name__
+    text, function = _text(primal, arguments)
+    prepared = for_enzyme(text, function)
+    _refuse(name, [x for x in declared_in(prepared) if not _is_known(x)])
+    slots = [_slot(kind, buffer, buffers) for kind, buffer in zip(kinds, buffers, strict=True)]
+    try:
+        found = enzyme.differentiated(prepared + entry_text(function, slots, mode, False), name)
+    except enzyme.NotDecided:
+        found = enzyme.differentiated(prepared + entry_text(function, slots, mode, True), name)
+    if ADDRESS in found:  # of the texts of exceptions, there are none by now
+        _refuse(name, ["a C function or a large array by its address"])
+    called = f"{kernel.__name__}.{hashlib.blake2b(found.encode(), digest_size=8).hexdigest()}"
+    return calling(kernel, released_at_the_end(from_enzyme(found), called), called, primal)
+
+
+def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:
+    """Return LLVM's text of the kernel without parallel regions, and the name of its function."""
+    serial = primal
+    if primal.targetoptions.get("parallel"):
+        options = {**primal.targetoptions, "parallel": False}
+        serial = numba.jit(**options, locals=primal.locals, pipeline_class=pipeline_of(primal))(
+            primal.py_func
+        )
+    pipeline = with_constants(pipeline_of(serial))
+    with compiled_apart(serial), unoptimised():
+        compiled = Compiler(serial, serial.targetctx, False, pipeline).compile(tuple(arguments), None)
+        return text_of(compiled)
+
+
+def _slot(kind: types.Type, buffer: Buffer, buffers: Sequence[Buffer]) -> Slot:
+    begins = next((i for i, x in enumerate(buffers) if x.name == buffer.begins), None)
+    passed = "" if isinstance(kind, types.Array) else argument_type(kind)
+    dtype = np.dtype(as_dtype(kind.dtype if isinstance(kind, types.Array) else kind))
+    return Slot(kind, dtype, buffer.is_output, passed, begins)
+
+
+def _is_known(function: str) -> bool:
+    if function.startswith("llvm."):
+        return not _REFUSED.fullmatch(function)
+    return bool(_MATHEMATICS.fullmatch(function))
+
+
+def _refuse(kernel: str, unknown: Sequence[str]) -> None:
+    """Raise MissingRuleError for what a kernel calls and Enzyme does not follow."""
+    if not unknown:
+        return
+    hint = next(
+        (hint for pattern, hint in _HINTS.items() if re.search(pattern, " ".join(unknown))), "leave it out"
+    )
+    raise MissingRuleError(
+        f"kernel '{kernel}' has no derivative by Enzyme: it calls {', '.join(unknown)}; {hint}, or give the "
+        "kernel a rule: jax.custom_jvp, jax.custom_vjp, or an XLACustomKernel with a reference"
+    )

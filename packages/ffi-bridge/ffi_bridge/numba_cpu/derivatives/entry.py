@@ -1,0 +1,211 @@
+"""The functions of LLVM's text around a kernel from which Enzyme makes a derivative.
+
+`entry(table)` is what a Numba kernel calls. The table holds, for each buffer, the address of its elements and
+those of its tangents, then all extents: one derivative serves all shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numba import types
+
+from ffi_bridge.numba_cpu.derivatives.mode import Mode
+
+NAME: Final = "f"  # as the call of the compiler in `child` says
+_FLAGS: Final = ("enzyme_const", "enzyme_dup", "enzyme_runtime_activity")
+_DECLARED: Final = """
+declare noalias ptr @malloc(i64)
+declare void @free(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @__enzyme_fwddiff.first(...)
+declare void @__enzyme_fwddiff.second(...)
+declare void @__enzyme_autodiff.first(...)
+"""
+FLOATS: Final = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+
+
+class Slot(NamedTuple):
+    """A buffer of the kernel.
+
+    `kind`: Numba's type of it; `dtype`: of its elements; `passed`: LLVM's type of a number that is passed by
+    value; `begins`: the input whose memory an output shares.
+    """
+
+    kind: types.Type
+    dtype: np.dtype[Any]
+    is_output: bool
+    passed: str = ""
+    begins: int | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Return whether the buffer has derivatives."""
+        return self.dtype in FLOATS
+
+    @property
+    def ndim(self) -> int:
+        return self.kind.ndim if isinstance(self.kind, types.Array) else 0
+
+    @property
+    def pointees(self) -> str:
+        """Return what Enzyme is to take the elements for."""
+        return f"Float@{FLOATS[self.dtype]}" if self.is_active else "Integer"
+
+
+def shadows(mode: Mode) -> int:
+    """Return how many buffers the table has for an active one."""
+    return 2**mode.order
+
+
+def entry_text(kernel: str, slots: Sequence[Slot], mode: Mode, at_run_time: bool) -> str:
+    """Return the functions as text; `kernel` is the name of the kernel's function.
+
+    `at_run_time`: whether a pointer leads to what has derivatives is decided when it is used, which costs a
+    comparison; Enzyme says where it cannot know before.
+    """
+    activity = ["i32 %runtime_activity"] if at_run_time else []
+    parts = [_primal(kernel, slots), *_first(slots, mode, activity), _entry(slots, mode, activity)]
+    return "\n".join([_DECLARED, *_flags(), *parts])
+
+
+def _flags() -> list[str]:
+    return [f"@{flag} = external global i32" for flag in _FLAGS]
+
+
+def _extents(slots: Sequence[Slot]) -> list[str]:
+    return [f"%n{i}_{axis}" for i, slot in enumerate(slots) for axis in range(slot.ndim)]
+
+
+def _primal(kernel: str, slots: Sequence[Slot]) -> str:
+    """Return the kernel as a function of addresses and extents.
+
+    Its outputs are buffers of its own, copied at the end: the reverse mode of a kernel that reads what it
+    wrote is wrong where callers see that memory.
+    """
+    parameters = ["ptr %status"]
+    parameters += [
+        f'ptr noalias noundef "enzyme_type"="{{[-1]:Pointer, [-1,-1]:{x.pointees}}}" %b{i}'
+        for i, x in enumerate(slots)
+    ]
+    parameters += [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
+    before, after, given = [], [], ["ptr %ret", "ptr %exc"]
+    shared = {slot.begins: i for i, slot in enumerate(slots) if slot.begins is not None}
+    for i, slot in enumerate(slots):
+        before += _size(i, slot)
+        if slot.is_output:
+            before.append(f"  %own{i} = call ptr @malloc(i64 %bytes{i})")
+            if slot.begins is not None:
+                before.append(_copy(f"%own{i}", f"%b{slot.begins}", f"%bytes{i}"))
+            after += [_copy(f"%b{i}", f"%own{i}", f"%bytes{i}"), f"  call void @free(ptr %own{i})"]
+    for i, slot in enumerate(slots):
+        own = i if slot.is_output else shared.get(i)
+        data = f"%b{i}" if own is None else f"%own{own}"
+        if slot.passed:
+            before.append(f"  %value{i} = load {slot.passed}, ptr {data}")
+            given.append(f"{slot.passed} %value{i}")
+        else:
+            shape, strides = ([f"i64 %{x}{i}_{axis}" for axis in range(slot.ndim)] for x in "ns")
+            item = f"i64 {slot.dtype.itemsize}"
+            given += ["ptr null", "ptr null", f"i64 %size{i}", item, f"ptr {data}", *shape, *strides]
+    return "\n".join(
+        [
+            f"define internal void @primal({', '.join(parameters)}) {{",
+            "  %ret = alloca ptr",
+            "  %exc = alloca ptr",
+            *before,
+            f'  %found = call i32 @"{kernel}"({", ".join(given)})',
+            "  store i32 %found, ptr %status",
+            *after,
+            "  ret void",
+            "}",
+        ]
+    )
+
+
+def _size(i: int, slot: Slot) -> list[str]:
+    """Return what computes the strides of a buffer, its number of elements and its bytes."""
+    lines, items, stride = [], "1", str(slot.dtype.itemsize)
+    for axis in reversed(range(slot.ndim)):
+        lines.append(f"  %s{i}_{axis} = add i64 {stride}, 0")
+        lines.append(f"  %p{i}_{axis} = mul i64 {items}, %n{i}_{axis}")
+        lines.append(f"  %q{i}_{axis} = mul i64 {stride}, %n{i}_{axis}")
+        items, stride = f"%p{i}_{axis}", f"%q{i}_{axis}"
+    return [*lines, f"  %size{i} = add i64 {items}, 0", f"  %bytes{i} = add i64 {stride}, 0"]
+
+
+def _copy(target: str, source: str, size: str) -> str:
+    return f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
+
+
+def _first(slots: Sequence[Slot], mode: Mode, activity: Sequence[str]) -> list[str]:
+    """Return the first derivative as a function, of which a second one is made; nothing otherwise."""
+    if mode.order == 1:
+        return []
+    parameters = ["ptr %status"]
+    for i, slot in enumerate(slots):
+        kind = f'"enzyme_type"="{{[-1]:Pointer, [-1,-1]:{slot.pointees}}}"'
+        parameters += [f"ptr noalias {kind} %b{i}", *([f"ptr noalias {kind} %d{i}"] if slot.is_active else [])]
+    parameters += [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
+    return [
+        f"define internal void @first({', '.join(parameters)}) {{",
+        *_differentiate(mode, slots, activity),
+        "  ret void",
+        "}",
+    ]
+
+
+def _differentiate(mode: Mode, slots: Sequence[Slot], activity: Sequence[str]) -> list[str]:
+    """Return the call by which Enzyme makes the first derivative of `primal`."""
+    kind = "fwddiff" if mode.opens == "out" else "autodiff"
+    given = [*activity, "i32 %const", "ptr %status"]
+    for i, slot in enumerate(slots):
+        given += ["i32 %dup", f"ptr %b{i}", f"ptr %d{i}"] if slot.is_active else ["i32 %const", f"ptr %b{i}"]
+    given += chain.from_iterable(("i32 %const", f"i64 {x}") for x in _extents(slots))
+    return [*_loaded(), f"  call void (...) @__enzyme_{kind}.first(ptr @primal, {', '.join(given)})"]
+
+
+def _loaded() -> list[str]:
+    return [f"  %{flag.removeprefix('enzyme_')} = load i32, ptr @{flag}" for flag in _FLAGS]
+
+
+def _entry(slots: Sequence[Slot], mode: Mode, activity: Sequence[str]) -> str:
+    """Return the function that reads the table, and calls the derivative."""
+    lines, place = [], 0
+
+    def read(name: str, kind: str) -> None:
+        nonlocal place
+        lines.append(f"  {name}.at = getelementptr i64, ptr %table, i64 {place}")
+        lines.append(f"  {name} = load {kind}, ptr {name}.at")
+        place += 1
+
+    read("%status", "ptr")
+    for i, slot in enumerate(slots):
+        for name in ("b", "d", "b.t", "d.t")[: shadows(mode) if slot.is_active else 1]:
+            read(f"%{name}{i}", "ptr")
+    for x in _extents(slots):
+        read(x, "i64")
+    if mode.order == 1:
+        lines += _differentiate(mode, slots, activity)
+    else:
+        given = [*activity, "i32 %const", "ptr %status"]
+        for i, slot in enumerate(slots):
+            if slot.is_active:
+                given += [f"i32 %dup, ptr %{x}{i}, ptr %{x}.t{i}" for x in "bd"]
+            else:
+                given += [f"i32 %const, ptr %b{i}"]
+        given += [f"i32 %const, i64 {x}" for x in _extents(slots)]
+        lines += [*_loaded(), f"  call void (...) @__enzyme_fwddiff.second(ptr @first, {', '.join(given)})"]
+    unused = "ptr %results, ptr %options, ptr %parameters"
+    return "\n".join(
+        [
+            f"define void @{NAME}({unused}, ptr %buffers, ptr %reserved, ptr %counters) {{",
+            "  %table = load ptr, ptr %buffers",
+            *lines,
+            "  ret void",
+            "}",
+        ]
+    )

@@ -1,0 +1,117 @@
+"""The Numba kernel of a derivative: it sets buffers of tangents up, and calls what Enzyme made.
+
+It is compiled, called in batches, guarded and kept on disk as any other kernel. Where the kernel itself raises,
+so does its derivative: it calls the kernel, which says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ffi_bridge.handler.c_code import call_c, member, variable
+from ffi_bridge.handler.frame import I32, I64, POINTER
+from ffi_bridge.numba_cpu.derivatives.mode import Mode
+from ffi_bridge.numba_cpu.internals import array_parts, link_text
+
+
+class Buffer(NamedTuple):
+    """A parameter of the kernel that is differentiated; `begins`: the input whose memory an output shares."""
+
+    name: str
+    is_output: bool
+    is_active: bool
+    is_number: bool
+    begins: str | None
+
+
+def source(name: str, buffers: Sequence[Buffer], mode: Mode) -> str:
+    """Return the kernel `name(*inputs, *seeds, *outputs, *results)` as text.
+
+    Each seed, and the result, is a buffer for every active input, or output, as the mode says. The outputs are
+    those of the kernel itself, which runs in its derivative.
+    """
+    inputs, outputs = ([x for x in buffers if x.is_output == side] for side in (False, True))
+    active = {"in": [x.name for x in inputs if x.is_active], "out": [x.name for x in outputs if x.is_active]}
+    seeds = [f"seed{k}__{x}" for k, side in enumerate(mode.seeds) for x in active[side]]
+    results = [f"result__{x}" for x in active[mode.opens]]
+    parameters = [*(x.name for x in inputs), *seeds, *(x.name for x in outputs), *results]
+    table = [f"({x.name}, {', '.join(_tangents(x, mode) if x.is_active else ())})" for x in buffers]
+    shared = {x.begins: x.name for x in outputs}
+    again = [f"{x.name}={f'{x.name}[()]' if x.is_number else shared.get(x.name, x.name)}" for x in buffers]
+    lines = [
+        *(f"{x}[...] = 0" for x in results),
+        f"if _derivative_(({', '.join(table)},)):",
+        *(f"    {x.name}[...] = {x.begins}" for x in outputs if x.begins),
+        f"    _kernel_({', '.join(again)})",
+        "    raise RuntimeError('its derivative failed where it did not')",
+    ]
+    return f"def {name}({', '.join(parameters)}):\n    " + "\n    ".join(lines)
+
+
+def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
+    """Return what holds the tangents of an active buffer, in the order of the table.
+
+    Of order 1: its derivative. Of order 2: that, and the tangents of the buffer and of its derivative.
+    """
+    side = "out" if buffer.is_output else "in"
+    given = [f"seed{k}__{buffer.name}" for k, of in enumerate(mode.seeds) if of == side]
+    if side == "out":  # Enzyme's reverse mode takes the covector apart
+        given = [f"{x}.copy()" for x in given]
+    result = [f"result__{buffer.name}"] if mode.opens == side else []
+    nothing = f"np.zeros_like({buffer.name})"
+    if mode.order == 1:
+        return (*given, *result)
+    if mode.opens == "out":
+        return (nothing, nothing, *result) if side == "out" else (*given, nothing)
+    return (*given, nothing, nothing) if side == "out" else (nothing, *given, *result)
+
+
+def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode) -> Any:
+    """Return the dispatcher of a derivative, by which it is known until `calling` says what it calls."""
+    scope: dict[str, Any] = {}
+    exec(compile(source(name, buffers, mode), f"<{name}>", "exec"), scope)
+    return numba.njit(scope[name])
+
+
+def calling(kernel: Any, code: str, called: str, primal: Any) -> Any:
+    """Return the dispatcher of a placeholder that calls the function `called`, which `code` defines."""
+
+    @intrinsic
+    def _derivative(typing_context: Any, buffers: Any) -> tuple[Any, Callable[..., Any]]:
+        def emit(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+            link_text(context, called, code)
+            return _call(context, builder, called, signature.args[0], values[0])
+
+        return types.int32(buffers), emit
+
+    scope = {"_derivative_": _derivative, "_kernel_": primal, "np": np}
+    function = kernel.py_func
+    return numba.njit(FunctionType(function.__code__, scope, function.__name__))
+
+
+def _call(context: Any, builder: Any, called: str, kinds: types.BaseTuple, values: Any) -> Any:
+    """Emit the table of addresses and extents, and the call; return the kernel's status, 0 for success."""
+    status = variable(builder, ir.Constant(I32, 0), "status")
+    addresses, extents = [status], []
+    for i, group in enumerate(kinds):
+        inside = builder.extract_value(values, i)
+        parts = [
+            array_parts(context, builder, kind, builder.extract_value(inside, k))
+            for k, kind in enumerate(group)
+        ]
+        addresses += [data for data, _ in parts]
+        extents += parts[0][1]
+    entries = [*(builder.ptrtoint(x, I64) for x in addresses), *extents]
+    table = variable(builder, ir.Constant(ir.ArrayType(I64, len(entries)), None), "table")
+    for i, entry in enumerate(entries):
+        builder.store(entry, member(builder, table, i))
+    call_c(builder, called, ir.VoidType(), [builder.bitcast(table, POINTER)])
+    return builder.load(status)

@@ -1,0 +1,238 @@
+"""The memory of a kernel and of its derivatives, as functions of LLVM's text.
+
+Numba counts the references to an array. Enzyme follows that where the counts are plain loads and stores of
+memory from `malloc`. In the reverse mode it lets go of some arrays, and keeps others until they are needed,
+without a last `free`. So all that a derivative allocates is in a list, and what is left in it at the end is
+released, also if the kernel raised.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Numba's runtime, and its function that gives an array another shape: of contiguous ones alone, others fail.
+# Reference count and address of an array's elements are where Numba has them. The elements
+# are a block of their own, so that all of it has one type; marks as C's say that a count is an integer. No null
+# pointer is stored, which has no shadow.
+RUNTIME: Final = """
+declare noalias ptr @malloc(i64)
+declare void @free(ptr)
+declare void @ffi_bridge_keep(ptr "enzyme_type"="{[-1]:Pointer}") nofree nosync nounwind willreturn \
+memory(inaccessiblemem: readwrite) "enzyme_inactive"
+define internal ptr @NRT_Allocate(i64 %size) alwaysinline {
+  %block = call ptr @malloc(i64 %size)
+  call void @ffi_bridge_keep(ptr %block)
+  ret ptr %block
+}
+define internal void @NRT_Free(ptr %block) alwaysinline {
+  call void @free(ptr %block)
+  ret void
+}
+define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) alwaysinline {
+  %info = call ptr @malloc(i64 32)
+  store i64 1, ptr %info, !tbaa !1000
+  %start = call ptr @malloc(i64 %size)
+  call void @ffi_bridge_keep(ptr %start)
+  %address = getelementptr i8, ptr %info, i64 24
+  store ptr %start, ptr %address
+  ret ptr %info
+}
+define internal ptr @NRT_MemInfo_data_fast(ptr %info) alwaysinline {
+  %address = getelementptr i8, ptr %info, i64 24
+  %start = load ptr, ptr %address
+  ret ptr %start
+}
+define internal void @NRT_incref(ptr %info) alwaysinline {
+  %none = icmp eq ptr %info, null
+  br i1 %none, label %end, label %count
+count:
+  %before = load i64, ptr %info, !tbaa !1000
+  %after = add i64 %before, 1
+  store i64 %after, ptr %info, !tbaa !1000
+  br label %end
+end:
+  ret void
+}
+define internal void @NRT_decref(ptr %info) alwaysinline {
+  %none = icmp eq ptr %info, null
+  br i1 %none, label %end, label %count
+count:
+  %before = load i64, ptr %info, !tbaa !1000
+  %after = sub i64 %before, 1
+  store i64 %after, ptr %info, !tbaa !1000
+  %last = icmp eq i64 %after, 0
+  br i1 %last, label %release, label %end
+release:
+  %start = call ptr @NRT_MemInfo_data_fast(ptr %info)
+  call void @free(ptr %start)
+  call void @free(ptr %info)
+  br label %end
+end:
+  ret void
+}
+define internal i32 @numba_attempt_nocopy_reshape(i64 %nd, ptr %dims, ptr %strides, i64 %newnd, ptr %newdims, \
+ptr %newstrides, i64 %itemsize, i32 %fortran) alwaysinline {
+  %other = icmp ne i32 %fortran, 0
+  br i1 %other, label %no, label %axis
+axis:
+  %i = phi i64 [ %nd, %0 ], [ %j, %next ]
+  %expected = phi i64 [ %itemsize, %0 ], [ %following, %next ]
+  %seen = icmp eq i64 %i, 0
+  br i1 %seen, label %newaxis, label %look
+look:
+  %j = sub i64 %i, 1
+  %dim.at = getelementptr i64, ptr %dims, i64 %j
+  %dim = load i64, ptr %dim.at
+  %stride.at = getelementptr i64, ptr %strides, i64 %j
+  %stride = load i64, ptr %stride.at
+  %same = icmp eq i64 %stride, %expected
+  %one = icmp eq i64 %dim, 1
+  %fits = or i1 %same, %one
+  br i1 %fits, label %next, label %no
+next:
+  %following = mul i64 %expected, %dim
+  br label %axis
+newaxis:
+  %k = phi i64 [ %newnd, %axis ], [ %m, %set ]
+  %newstride = phi i64 [ %itemsize, %axis ], [ %newfollowing, %set ]
+  %all = icmp eq i64 %k, 0
+  br i1 %all, label %yes, label %set
+set:
+  %m = sub i64 %k, 1
+  %newstride.at = getelementptr i64, ptr %newstrides, i64 %m
+  store i64 %newstride, ptr %newstride.at, !tbaa !1000
+  %newdim.at = getelementptr i64, ptr %newdims, i64 %m
+  %newdim = load i64, ptr %newdim.at
+  %newfollowing = mul i64 %newstride, %newdim
+  br label %newaxis
+yes:
+  ret i32 1
+no:
+  ret i32 0
+}
+!1000 = !{!1001, !1001, i64 0}
+!1001 = !{!"long", !1002, i64 0}
+!1002 = !{!"omnipotent char", !1003, i64 0}
+!1003 = !{!"Simple C++ TBAA"}
+"""
+IN_RUNTIME: Final = re.compile(
+    r"numba_attempt_nocopy_reshape|NRT_(Allocate|Free|MemInfo_alloc_aligned|MemInfo_data_fast|incref|decref)|malloc|free"
+)
+
+# A block begins with the address of the next block and with that of the pointer to itself.
+_LIST: Final = """
+declare ptr @malloc(i64)
+declare ptr @realloc(ptr, i64)
+declare void @free(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define internal void @enter(ptr %list, ptr %block) {
+  %next = load ptr, ptr %list
+  store ptr %next, ptr %block
+  store ptr %block, ptr %list
+  %back = getelementptr i8, ptr %block, i64 8
+  store ptr %list, ptr %back
+  %last = icmp eq ptr %next, null
+  br i1 %last, label %end, label %link
+link:
+  %behind = getelementptr i8, ptr %next, i64 8
+  store ptr %block, ptr %behind
+  br label %end
+end:
+  ret void
+}
+define internal void @leave(ptr %block) {
+  %next = load ptr, ptr %block
+  %back = getelementptr i8, ptr %block, i64 8
+  %place = load ptr, ptr %back
+  store ptr %next, ptr %place
+  %last = icmp eq ptr %next, null
+  br i1 %last, label %end, label %link
+link:
+  %behind = getelementptr i8, ptr %next, i64 8
+  store ptr %place, ptr %behind
+  br label %end
+end:
+  ret void
+}
+define internal ptr @listed_malloc(ptr %list, i64 %size) {
+  %total = add i64 %size, 16
+  %block = call ptr @malloc(i64 %total)
+  call void @enter(ptr %list, ptr %block)
+  %start = getelementptr i8, ptr %block, i64 16
+  ret ptr %start
+}
+define internal ptr @listed_calloc(ptr %list, i64 %count, i64 %size) {
+  %bytes = mul i64 %count, %size
+  %start = call ptr @listed_malloc(ptr %list, i64 %bytes)
+  call void @llvm.memset.p0.i64(ptr %start, i8 0, i64 %bytes, i1 false)
+  ret ptr %start
+}
+define internal void @listed_free(ptr %list, ptr %start) {
+  %none = icmp eq ptr %start, null
+  br i1 %none, label %end, label %release
+release:
+  %block = getelementptr i8, ptr %start, i64 -16
+  call void @leave(ptr %block)
+  call void @free(ptr %block)
+  br label %end
+end:
+  ret void
+}
+define internal ptr @listed_realloc(ptr %list, ptr %start, i64 %size) {
+  %none = icmp eq ptr %start, null
+  br i1 %none, label %new, label %old
+new:
+  %first = call ptr @listed_malloc(ptr %list, i64 %size)
+  ret ptr %first
+old:
+  %block = getelementptr i8, ptr %start, i64 -16
+  call void @leave(ptr %block)
+  %total = add i64 %size, 16
+  %moved = call ptr @realloc(ptr %block, i64 %total)
+  call void @enter(ptr %list, ptr %moved)
+  %again = getelementptr i8, ptr %moved, i64 16
+  ret ptr %again
+}
+"""
+# The head of the list is where Enzyme's function expects the addresses of its inputs, of which it has none.
+_CALLED: Final = """
+define void @"{name}"(ptr %table) {{
+  %outs = alloca ptr
+  store ptr %table, ptr %outs
+  %list = alloca ptr
+  store ptr null, ptr %list
+  call void @entry(ptr %outs, ptr %list)
+  br label %next
+next:
+  %block = load ptr, ptr %list
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %end, label %release
+release:
+  %following = load ptr, ptr %block
+  store ptr %following, ptr %list
+  call void @free(ptr %block)
+  br label %next
+end:
+  ret void
+}}
+"""
+_ALLOCATES: Final = re.compile(r"@(malloc|calloc|realloc|free)\(")
+_DECLARED: Final = re.compile(
+    r"^declare [^\n]*@(malloc|calloc|realloc|free|llvm\.memset\.p0\.i64)\(.*\n", re.M
+)
+_DEFINED: Final = re.compile(r"^define [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\(", re.M)
+_ENTRY: Final = re.compile(r"^define [^\n]*@entry\([^\n]*\{$", re.M)
+
+
+def released_at_the_end(text: str, name: str) -> str:
+    """Return a module with the function `name(table)` that calls `entry`, and leaves nothing allocated.
+
+    Each function of the module gets the list of blocks as its first argument.
+    """
+    own = {found[1] for found in _DEFINED.finditer(text)} - {"entry"}
+    text = _ENTRY.sub("define internal void @entry(ptr %outs, ptr %list) {", _DECLARED.sub("", text))
+    text = _ALLOCATES.sub(r"@listed_\1(", text)
+    for called in [*map(re.escape, own), r"listed_(?:malloc|calloc|realloc|free)"]:
+        text = re.sub(rf"(@{called}\()(?=(\)?))", lambda x: f"{x[1]}ptr %list{'' if x[2] else ', '}", text)
+    return text + _LIST + _CALLED.format(name=name)

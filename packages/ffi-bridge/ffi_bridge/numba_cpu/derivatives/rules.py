@@ -1,0 +1,147 @@
+"""Differentiate and transpose a call of a kernel, or of a derivative of one: both are multilinear forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Final, NamedTuple, Protocol
+
+import jax
+import numpy as np
+from jax.interpreters import ad
+
+from ffi_bridge.errors import MissingRuleError
+from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.levels import Level
+from ffi_bridge.native.parameters import Constants
+from ffi_bridge.native.primitive import call_kernel
+from ffi_bridge.numba_cpu.call import Options
+from ffi_bridge.numba_cpu.derivatives.entry import FLOATS
+from ffi_bridge.numba_cpu.derivatives.mode import HIGHEST, Mode, Side
+
+OPTIONS: Final = Options(None, ())
+
+
+class Operand(NamedTuple):
+    """An array, and the batch levels that it has an axis for."""
+
+    array: Any
+    mapped: tuple[bool, ...]
+
+    @property
+    def struct(self) -> jax.ShapeDtypeStruct:
+        """Return the shape without batch axes, and the dtype."""
+        whole = self.array.aval if ad.is_undefined_primal(self.array) else self.array
+        return jax.ShapeDtypeStruct(whole.shape[sum(self.mapped) :], whole.dtype)
+
+
+class Differentiable(Protocol):
+    """The part of a kernel with derivatives that the rules need."""
+
+    @property
+    def name(self) -> str:
+        """Return the kernel's own name."""
+        ...
+
+    def derivative(self, mode: Mode, ins: Sequence[Any], outs: Sequence[Any], constants: Constants) -> Any:
+        """Return the kernel that computes a derivative, for inputs and outputs like these."""
+        ...
+
+
+@dataclass(frozen=True)
+class Form:
+    """A derivative of `kernel` at the inputs, applied to its seeds: for each, one operand per active buffer."""
+
+    kernel: Differentiable
+    mode: Mode
+    inputs: tuple[Operand, ...]
+    seeds: tuple[tuple[Operand, ...], ...]
+    outs: tuple[jax.ShapeDtypeStruct, ...]
+    constants: Constants
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Differentiable,
+        mode: Mode,
+        ins: Sequence[Any],
+        call: NativeCall,
+        counts: tuple[int, int],
+        constants: Constants,
+    ) -> Form:
+        """Return what a call computes; `counts`: the inputs and outputs that the kernel itself has."""
+        patterns = [tuple(level.mapped[i] for level in call.levels) for i in range(len(ins))]
+        operands = [Operand(*x) for x in zip(ins, patterns, strict=True)]
+        inputs, rest = tuple(operands[: counts[0]]), iter(operands[counts[0] :])
+        form = cls(kernel, mode, inputs, (), call.outs[: counts[1]], constants, call.sizes)
+        return replace(form, seeds=form.grouped(rest))
+
+    def active(self, side: Side) -> list[int]:
+        """Return which inputs, or outputs, have derivatives."""
+        structs = [x.struct for x in self.inputs] if side == "in" else self.outs
+        return [i for i, x in enumerate(structs) if x.dtype in FLOATS]
+
+    def grouped(self, flat: Iterator[Any]) -> tuple[tuple[Any, ...], ...]:
+        """Return a sequence of what belongs to the seeds, seed by seed."""
+        return tuple(tuple(next(flat) for _ in self.active(side)) for side in self.mode.seeds)
+
+    def value(self) -> list[jax.Array]:
+        """Call the derivative; return one result for each active buffer of the side that is open."""
+        structs = {"in": [x.struct for x in self.inputs], "out": self.outs}
+        results = [structs[self.mode.opens][i] for i in self.active(self.mode.opens)]
+        kernel = self.kernel.derivative(
+            self.mode, [x.dtype for x in structs["in"]], [x.dtype for x in self.outs], self.constants
+        )
+        flat = [*self.inputs, *chain.from_iterable(self.seeds)]
+        levels = tuple(Level(size, tuple(x.mapped[i] for x in flat)) for i, size in enumerate(self.sizes))
+        call = NativeCall((*self.outs, *results), OPTIONS, levels)
+        return call_kernel(kernel, call, [x.array for x in flat])[len(self.outs) :]
+
+    def jvp(self, tangents: Sequence[Any]) -> list[Any]:
+        """Return the tangent of each result, by the product rule; None where all tangents are zero."""
+        count = len(self.inputs)
+        terms = [
+            replace(self, seeds=(*self.seeds[:k], moved, *self.seeds[k + 1 :])).value()
+            for k, dots in enumerate(self.grouped(iter(tangents[count:])))
+            if (moved := _moved(self.seeds[k], dots)) is not None
+        ]
+        active = self.active("in")
+        moved = _moved([self.inputs[i] for i in active], [tangents[i] for i in active])
+        if moved is not None:
+            if self.mode.order == HIGHEST:
+                raise MissingRuleError(
+                    f"kernel '{self.kernel.name}': its derivative of order {HIGHEST + 1} was asked for, and "
+                    f"orders up to {HIGHEST} exist; keep what is differentiated {HIGHEST + 1} times in JAX"
+                )
+            mode = Mode(self.mode.order + 1, self.mode.opens)
+            terms.append(replace(self, mode=mode, seeds=(*self.seeds, moved)).value())
+        return [sum(parts[1:], parts[0]) for parts in zip(*terms, strict=True)]
+
+    def transpose(self, cotangents: Sequence[Any], ins: Sequence[Any]) -> list[Any]:
+        """Return the cotangents of the one seed that is undefined, and None for all other operands."""
+        found = self.grouped(map(ad.is_undefined_primal, ins[len(self.inputs) :]))
+        (seed,) = (k for k, undefined in enumerate(found) if any(undefined))
+        everywhere = (True,) * len(self.sizes)
+        given = tuple(Operand(ad.instantiate_zeros(x), everywhere) for x in cotangents[len(self.outs) :])
+        mode, places = self.mode.transposed(seed)
+        seeds = tuple(given if place is None else self.seeds[place] for place in places)
+        values = replace(self, mode=mode, seeds=seeds).value()
+        whole = [
+            x.sum(tuple(i for i, has in enumerate(operand.mapped) if not has))
+            for x, operand in zip(values, self.seeds[seed], strict=True)
+        ]
+        result: list[Any] = [None] * len(self.inputs)
+        for k, undefined in enumerate(found):
+            result += [whole[i] if k == seed and is_one else None for i, is_one in enumerate(undefined)]
+        return result
+
+
+def _moved(operands: Sequence[Operand], tangents: Sequence[Any]) -> tuple[Operand, ...] | None:
+    """Return the tangents as operands; None where all of them are zero."""
+    if all(isinstance(x, ad.Zero) for x in tangents):
+        return None
+    return tuple(
+        Operand(ad.instantiate_zeros(dot), x.mapped) for x, dot in zip(operands, tangents, strict=True)
+    )

@@ -1,0 +1,169 @@
+"""LLVM's text of a kernel, made fit for Enzyme, and Enzyme's text made fit for the LLVM of Numba.
+
+Enzyme follows loads, stores, arithmetic, `malloc` and `free`. Of what Numba emits around a kernel's own
+arithmetic it cannot follow the runtime, which counts references by atomic operations, nor the functions that
+put the texts of exceptions together.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any, Final
+
+from llvmlite import binding as llvm
+
+from ffi_bridge.numba_cpu.derivatives.memory import IN_RUNTIME, RUNTIME
+
+# Functions that put together what an exception says: the kernel itself says it, see `kernels`.
+_OF_ERRORS: Final = re.compile(r"unicode|raise_with_shape_context|ol_str_generic")
+_PYTHON: Final = re.compile(r"__excinfo_unwrap_args.*|Py[A-Z]\w+")
+
+_DEFINITION: Final = re.compile(r"^define [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\([^\n]*\{\n.*?^\}\n", re.M | re.S)
+_DECLARATION: Final = re.compile(r"^declare [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\([^\n]*\n", re.M)
+_OPAQUE: Final = "ffi_bridge_index"
+_INTEGER: Final = '"enzyme_type"="{[-1]:Integer}"'
+_OPAQUE_DECLARED: Final = f"""
+declare {_INTEGER} i64 @{_OPAQUE}(i64 {_INTEGER}) nofree nosync nounwind willreturn memory(none) \
+"enzyme_inactive" "enzyme_shouldrecompute"
+"""
+_OPAQUE_DEFINED: Final = f"""
+define internal i64 @{_OPAQUE}(i64 %x) alwaysinline {{
+  ret i64 %x
+}}
+define internal void @ffi_bridge_keep(ptr %x) alwaysinline {{
+  ret void
+}}
+"""
+_ADDRESS: Final = re.compile(r"^ *%\S+ = getelementptr [^\n]*\n", re.M)
+_VARIABLE_INDEX: Final = re.compile(r", i64 (%[^\s,]+)")
+# What the functions around the kernel declare, see `entry`.
+_DECLARED_LATER: Final = re.compile(r"^declare [^\n]*@(malloc|free|llvm\.memcpy\.p0\.p0\.i64)\(.*\n", re.M)
+# Numbers that a newer LLVM writes by name.
+_NOT_FINITE: Final = re.compile(r"(?<=[ (<])[+-](?:inf|qnan)(?=[ ,)>\n])")
+_HEXADECIMAL: Final = {
+    "+inf": "0x7FF0000000000000",
+    "-inf": "0xFFF0000000000000",
+    "+qnan": "0x7FF8000000000000",
+    "-qnan": "0xFFF8000000000000",
+}
+# Numba's LLVM ends the process where it makes vectors of calls that return a pair.
+_SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.(\w+)\(.*\n", re.M)
+
+
+def for_enzyme(text: str, kernel: str) -> str:
+    """Return the module `text` with what the function `kernel` reaches alone, in terms that Enzyme follows."""
+    text = _DECLARATION.sub(_declared, _DEFINITION.sub(_defined, text))
+    module = llvm.parse_assembly(text + RUNTIME)
+    for function in module.functions:
+        if not function.is_declaration:
+            function.linkage = "external" if function.name == kernel else "internal"
+    _remove_unreached(module)
+    return _with_opaque_indices(_DECLARED_LATER.sub("", _without_marks(str(module))))
+
+
+def _with_opaque_indices(text: str) -> str:
+    """Hide from Enzyme how indices in a loop are related.
+
+    Enzyme asks LLVM whether a store may overwrite what a load has read, and takes the answer, which is of one
+    turn of a loop, for all turns: after `v[i] = f(v[i + 1])` its reverse mode reads `v[i + 1]` again, as it is
+    after the next turn. Of indices that come from a function nothing is known, and the load is kept.
+    """
+    count = itertools.count()
+
+    def opaque(line: re.Match[str]) -> str:
+        calls: list[str] = []
+
+        def hidden(index: re.Match[str]) -> str:
+            name = f"%hidden{next(count)}"
+            calls.append(f"  {name} = call i64 @{_OPAQUE}(i64 {index[1]})\n")
+            return f", i64 {name}"
+
+        changed = _VARIABLE_INDEX.sub(hidden, line[0])
+        return "".join(calls) + changed
+
+    return _ADDRESS.sub(opaque, text) + _OPAQUE_DECLARED
+
+
+def declared_in(text: str) -> list[str]:
+    """Return the names of functions that a module declares, and does not define."""
+    return [found[1].strip('"') for found in _DECLARATION.finditer(text)]
+
+
+def from_enzyme(text: str) -> str:
+    """Return the text of a newer LLVM in the terms of Numba's."""
+    text = re.sub(r"^(attributes #[0-9]+ = |!).*\n", "", _without_marks(text), flags=re.M)
+    text = re.sub(r", !tbaa ![0-9]+", "", text)
+    text = re.sub(r" #[0-9]+", "", text)
+    added = "".join(map(_sincos, _SINCOS.findall(text)))
+    added += _OPAQUE_DEFINED
+    text = _SINCOS.sub("", text).replace("@llvm.sincos.", "@sincos.")
+    text = re.sub(rf"^declare [^\n]*@({_OPAQUE}|ffi_bridge_keep)\(.*\n", "", text, flags=re.M)
+    newer = r" (nofree|allocptr|dead_on_return|initializes\(\([^)]*\)\)|nocreateundeforpoison)(?=[ ,)])"
+    text = _NOT_FINITE.sub(lambda found: _HEXADECIMAL[found[0]], re.sub(newer, "", text))
+    return _declared_once(re.sub(r"\bf0x", "0x", text) + added)
+
+
+def _declared_once(text: str) -> str:
+    """Leave one declaration of each function."""
+    seen: set[str] = set()
+
+    def once(found: re.Match[str]) -> str:
+        known = found[1] in seen
+        seen.add(found[1])
+        return "" if known else found[0]
+
+    return _DECLARATION.sub(once, text)
+
+
+def _sincos(kind: str) -> str:
+    """Return the definition of a function that returns sine and cosine, of numbers or vectors."""
+    count, bits = re.fullmatch(r"(?:v(\d+))?f(\d+)", kind).groups()
+    number = {"32": "float", "64": "double"}[bits]
+    of = f"<{count} x {number}>" if count else number
+    return f"""
+declare {of} @llvm.sin.{kind}({of})
+declare {of} @llvm.cos.{kind}({of})
+define internal {{ {of}, {of} }} @sincos.{kind}({of} %x) alwaysinline {{
+  %sine = call {of} @llvm.sin.{kind}({of} %x)
+  %cosine = call {of} @llvm.cos.{kind}({of} %x)
+  %first = insertvalue {{ {of}, {of} }} poison, {of} %sine, 0
+  %both = insertvalue {{ {of}, {of} }} %first, {of} %cosine, 1
+  ret {{ {of}, {of} }} %both
+}}
+"""
+
+
+def _defined(found: re.Match[str]) -> str:
+    name = found[1].strip('"')
+    if IN_RUNTIME.fullmatch(name) or name.startswith("nrt_atomic"):
+        return ""
+    head = found[0].partition("\n")[0]
+    if _PYTHON.fullmatch(name):
+        return f"{head}\n  ret ptr null\n}}\n"
+    if _OF_ERRORS.search(name):
+        return f"{head}\n  ret {'void' if ' void @' in head else 'i32 1'}\n}}\n"
+    return found[0]
+
+
+def _declared(found: re.Match[str]) -> str:
+    name = found[1].strip('"')
+    if name == "PyErr_SetString":  # without the GIL
+        return "define internal void @PyErr_SetString(ptr %kind, ptr %text) {\n  ret void\n}\n"
+    return "" if IN_RUNTIME.fullmatch(name) else found[0]
+
+
+def _remove_unreached(module: Any) -> None:
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_strip_dead_prototype_pass()
+    passes.run(module, builder)
+
+
+def _without_marks(text: str) -> str:
+    """Return a module without marks, whose forms differ between versions of LLVM, but for those of types."""
+    text = re.sub(r", !(?!tbaa )[A-Za-z_.]+ ![0-9]+", "", text)
+    text = re.sub(r"^.*@llvm\.experimental\.noalias\.scope\.decl.*\n", "", text, flags=re.M)
+    return re.sub(r" captures\([^)]*\)", "", text)
