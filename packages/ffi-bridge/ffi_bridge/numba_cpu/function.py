@@ -19,7 +19,7 @@ from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
 from ffi_bridge.numba_cpu.in_python import NumbaPython
 from ffi_bridge.numba_cpu.internals import config, ufunc_of
-from ffi_bridge.numba_cpu.kernel import njit_function, on_all_threads
+from ffi_bridge.numba_cpu.kernel import kernel_class, njit_function, on_all_threads
 from ffi_bridge.numba_cpu.returned import storing
 from ffi_bridge.numba_cpu.ufunc import ufunc_call
 
@@ -32,6 +32,7 @@ def numba_function(
     static_argnames: str | Sequence[str] = (),
     has_side_effect: bool = False,
     ordered: bool = False,
+    differentiable: bool = False,
     vmap_method: str | None = None,
 ) -> Callable[..., Any]:
     """`f(*ins) = function(*ins)` for a Numba function that returns arrays or numbers; no Python, no GIL.
@@ -47,7 +48,7 @@ def numba_function(
             that returns it: as for `numba_kernel`. Arrays have these dtypes; numbers, which are of 64 bits to
             Numba, are cast to a dtype of their kind.
         static_argnames: as for `numba_kernel`. A parameter that is left to its default is a constant, too.
-        has_side_effect, ordered: as for `numba_kernel`; not for universal functions.
+        has_side_effect, ordered, differentiable: as for `numba_kernel`; not for universal functions.
         vmap_method: as for `numba_kernel`.
 
     Returns:
@@ -72,10 +73,10 @@ def numba_function(
         Array([1., 2., 3.], dtype=float32)
     """
     if (ufunc := ufunc_of(function)) is not None:
-        if outs is not None or static_argnames or has_side_effect or ordered:
+        if outs is not None or static_argnames or has_side_effect or ordered or differentiable:
             raise KernelDefinitionError(
                 f"{ufunc.function.__name__} is a universal function, whose outputs follow its signatures; "
-                "expected no outs, no static_argnames and no side effects"
+                "expected no outs, no static_argnames, no side effects and no derivatives"
             )
         return ufunc_call(ufunc, vmap_method)
     in_python = config.DISABLE_JIT and inspect.isfunction(function)
@@ -90,7 +91,7 @@ def numba_function(
     ) -> NumbaKernel:
         kernel = storing(dispatcher, inputs, dict(constants), num_outs)
         of_kernel = Parameters(getattr(kernel, "py_func", kernel), (), numbers)
-        kind = NumbaPython if in_python else NumbaKernel
+        kind = NumbaPython if in_python else kernel_class(differentiable)
         return kind(vmap_method, (), kernel, of_kernel, has_side_effect=has_side_effect, ordered=ordered)
 
     describe = describe_as(plain, 0, parameters.constant)

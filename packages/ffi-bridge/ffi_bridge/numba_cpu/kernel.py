@@ -60,6 +60,10 @@ def numba_kernel(
             thread makes run one after the other, and in turn with those of `io_callback(ordered=True)`. Under
             `jax.vmap` a call runs for each element of the batch in turn, before the next call does. On
             several devices, inside `jax.shard_map`, each has an order of its own; this needs jax 0.11.
+        differentiable: let Enzyme make derivatives where JAX asks for them, forward, reverse and of second
+            order, with the batch as one call; of what is float32 or float64. The kernel itself runs as
+            without. Needs the package enzyme-ad, of Python 3.12 on Linux. The derivative at a branch is that
+            of the branch taken; reverse keeps in memory all that the kernel overwrites.
         vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
             machine code, for nested vmaps too, and the kernel always sees the ranks it was written
             for. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls, and
@@ -85,6 +89,8 @@ def numba_kernel(
         KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a
             kernel that does not compile, writes into an input, never stores to an output, or returns a
             value.
+        MissingRuleError: when a derivative is traced: there is no enzyme-ad, the kernel calls what Enzyme
+            cannot follow (linear algebra, lists, random numbers, C functions), or the order is above 2.
         ShardedInputError: when compiled: side effects in a program of several devices outside
             `jax.shard_map`.
         jax.errors.JaxRuntimeError: when run: the kernel raised; the text has its name and the
@@ -112,13 +118,17 @@ def numba_kernel(
     else:
         dispatcher = njit_function(kernel, "numba_kernel")
         parameters = Parameters.of(dispatcher.py_func, static_argnames, scalar_argnames)
-        kind = DifferentiableKernel if differentiable else NumbaKernel
-        spec = kind(vmap_method, aliases, dispatcher, parameters, **effects)
+        spec = kernel_class(differentiable)(vmap_method, aliases, dispatcher, parameters, **effects)
     if not callable(outs):
         outs = Outs.of(outs)
         spec.check(outs)
     calls = functools.partial(_jitted, spec, outs)
     return on_all_threads(calls, parameters.describe(outs)) if spec.is_parallel else calls(None)
+
+
+def kernel_class(differentiable: bool) -> type[NumbaKernel]:
+    """Return the class of a kernel with or without derivatives."""
+    return DifferentiableKernel if differentiable else NumbaKernel
 
 
 def njit_function(kernel: Any, needed_by: str) -> Any:

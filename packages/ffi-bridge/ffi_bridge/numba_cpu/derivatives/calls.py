@@ -12,14 +12,17 @@ import numpy as np
 from jax.interpreters import ad
 from numba import types
 
-from ffi_bridge.errors import MissingRuleError
+from ffi_bridge import debug
+from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Constants, Parameters
 from ffi_bridge.numba_cpu.call import NumbaKernel
 from ffi_bridge.numba_cpu.constants import specialised
+from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
 from ffi_bridge.numba_cpu.derivatives.compile import to_compile
 from ffi_bridge.numba_cpu.derivatives.entry import FLOATS
-from ffi_bridge.numba_cpu.derivatives.kernels import Buffer, placeholder
+from ffi_bridge.numba_cpu.derivatives.kernels import placeholder
 from ffi_bridge.numba_cpu.derivatives.mode import PRIMAL, Mode
 from ffi_bridge.numba_cpu.derivatives.rules import Form
 
@@ -36,15 +39,24 @@ class DifferentiableKernel(NumbaKernel):
         dots = iter(Form.of(self, PRIMAL, ins, call, counts, call.options.constants).jvp(tangents))
         return [_tangent(out, call, next(dots, None) if out.dtype in FLOATS else None) for out in call.outs]
 
+    def check(self, outs: Outs) -> None:
+        super().check(outs)
+        if self.is_kept:
+            raise KernelDefinitionError(
+                f"kernel '{self.name}' is differentiable and has side effects, which its derivatives would "
+                "have, too; expected one of them: give a kernel with side effects a rule, by jax.custom_jvp"
+            )
+
     def derivative(
         self, mode: Mode, ins: Sequence[Any], outs: Sequence[Any], constants: Constants
     ) -> Derivative:
         """Return the kernel of a derivative, for inputs and outputs of these dtypes."""
         # True equals 1, and is another constant.
-        key = (mode, tuple(ins), tuple(outs), tuple((name, type(x), x) for name, x in constants))
+        given = tuple((name, type(x), x) for name, x in constants)
+        key = (mode, tuple(ins), tuple(outs), given, compared := debug.is_on())
         if key not in self._known:
             buffers = self._buffers(ins, outs)
-            kernel = placeholder(f"{self.name}_{mode.symbol}", buffers, mode)
+            kernel = placeholder(f"{self.name}_{mode.symbol}", buffers, mode, compared)
             parameters = Parameters(kernel.py_func, (), ())
             self._known[key] = Derivative(None, (), kernel, parameters, self, mode, buffers, constants)
         return self._known[key]
@@ -64,8 +76,8 @@ class DifferentiableKernel(NumbaKernel):
         for name, x, moves in zip(names, (*ins, *call.outs), moving, strict=True):
             if moves and x.dtype not in FLOATS and jax.numpy.issubdtype(x.dtype, np.inexact):
                 raise MissingRuleError(
-                    f"kernel '{self.name}': '{name}' is {x.dtype}, and derivatives are of float32 and float64; "
-                    "cast it before and after the call, or give complex numbers as real and imaginary parts"
+                    f"kernel '{self.name}': '{name}' is {x.dtype}, and derivatives are of float32 and "
+                    "float64; cast it before and after the call, or give a complex number as its parts"
                 )
 
 
@@ -80,7 +92,8 @@ class Derivative(NumbaKernel):
 
     @property
     def contents(self) -> object:
-        return self.primal.dispatcher, self.mode, self.buffers, self.constants
+        # The placeholder's name and code say which derivative it is, and whether it is compared.
+        return self.primal.dispatcher, self.dispatcher, self.buffers, self.constants
 
     def to_compile(self, arguments: Sequence[types.Type]) -> Any:
         given = dict(zip(inspect.signature(self.function).parameters, arguments, strict=True))

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numba
 import numpy as np
+from llvmlite import binding as llvm
 from numba import types
 
 from ffi_bridge.contents.callees import compiled_apart
 from ffi_bridge.errors import MissingRuleError
-from ffi_bridge.numba_cpu.constants import specialised, with_constants
+from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
+from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
-from ffi_bridge.numba_cpu.derivatives.kernels import Buffer, calling
+from ffi_bridge.numba_cpu.derivatives.kernels import calling
 from ffi_bridge.numba_cpu.derivatives.memory import released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.mode import Mode
 from ffi_bridge.numba_cpu.derivatives.text import declared_in, for_enzyme, from_enzyme
@@ -33,16 +34,17 @@ from ffi_bridge.numba_cpu.internals import (
 
 # What Enzyme knows of C's mathematics; also for numbers of 32 bits.
 _MATHEMATICS: Final = re.compile(
-    r"(a?(sin|cos|tan)h?|atan2|exp2?|expm1|log(2|10|1p)?|sqrt|cbrt|pow|hypot|erfc?|[lt]gamma|fabs|floor|ceil|"
-    r"trunc|f?round|rint|nearbyint|fmod|fmin|fmax|fma|copysign|ldexp|frexp)f?|malloc|free|memcpy|memset|memmove|"
+    r"(a?(sin|cos|tan)h?|atan2|exp2?|expm1|log(2|10|1p)?|sqrt|cbrt|pow|hypot|erfc?|fabs|floor|ceil|"
+    r"trunc|f?round|rint|nearbyint|fmod|fmin|fmax|fma|copysign)f?|malloc|free|memcpy|memset|memmove|"
     "ffi_bridge_(index|keep)"
 )
 _REFUSED: Final = re.compile(r"llvm\.(masked|vp)\..*")
 _HINTS: Final = {
     r"numba_(xx|ez|cblas|raw_r)": "write products of matrices and linear algebra as loops",
     r"numba_(parallel_for|doscheduling)|get_num_threads": "call functions without parallel=True",
-    r"NRT_|numba_(list|dict)|Py[A-Z]|unicode": "use arrays and numbers in place of lists, dicts and strings",
-    r"numba_(rnd|get_np_random|.*random)": "pass random numbers as an input",
+    r"NRT_|numba_(list|dict)|Py[A-Z]|unicode": "write loops over arrays in place of lists, dicts, strings, "
+    "np.where and sorting",
+    r"rnd|random": "pass random numbers as an input",
     r"by its address": "write it as an @njit function, or pass the array as an input",
 }
 
@@ -71,8 +73,10 @@ def to_compile(
         found = enzyme.differentiated(prepared + entry_text(function, slots, mode, True), name)
     if ADDRESS in found:  # of the texts of exceptions, there are none by now
         _refuse(name, ["a C function or a large array by its address"])
+    found = from_enzyme(found)
+    _parse(name, found)
     called = f"{kernel.__name__}.{hashlib.blake2b(found.encode(), digest_size=8).hexdigest()}"
-    return calling(kernel, released_at_the_end(from_enzyme(found), called), called, primal)
+    return calling(kernel, released_at_the_end(found, called), called, primal)
 
 
 def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:
@@ -96,6 +100,17 @@ def _slot(kind: types.Type, buffer: Buffer, buffers: Sequence[Buffer]) -> Slot:
     return Slot(kind, dtype, buffer.is_output, passed, begins)
 
 
+def _parse(kernel: str, text: str) -> None:
+    """Raise MissingRuleError for text of Enzyme's LLVM that Numba's does not know."""
+    try:
+        llvm.parse_assembly(text)
+    except RuntimeError as error:
+        raise MissingRuleError(
+            f"kernel '{kernel}': the LLVM of Numba {numba.__version__} cannot read what Enzyme made: {error}; "
+            "install the newest Numba and ffi-bridge"
+        ) from error
+
+
 def _is_known(function: str) -> bool:
     if function.startswith("llvm."):
         return not _REFUSED.fullmatch(function)
@@ -107,7 +122,8 @@ def _refuse(kernel: str, unknown: Sequence[str]) -> None:
     if not unknown:
         return
     hint = next(
-        (hint for pattern, hint in _HINTS.items() if re.search(pattern, " ".join(unknown))), "leave it out"
+        (hint for pattern, hint in _HINTS.items() if re.search(pattern, " ".join(unknown))),
+        "write it with functions that have derivatives",
     )
     raise MissingRuleError(
         f"kernel '{kernel}' has no derivative by Enzyme: it calls {', '.join(unknown)}; {hint}, or give the "

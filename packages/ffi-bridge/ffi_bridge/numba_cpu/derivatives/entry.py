@@ -16,7 +16,7 @@ from numba import types
 from ffi_bridge.numba_cpu.derivatives.mode import Mode
 
 NAME: Final = "f"  # as the call of the compiler in `child` says
-_FLAGS: Final = ("enzyme_const", "enzyme_dup", "enzyme_runtime_activity")
+_FLAGS: Final = ("enzyme_const", "enzyme_dup", "enzyme_runtime_activity", "enzyme_strong_zero")
 _DECLARED: Final = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
@@ -67,8 +67,9 @@ def entry_text(kernel: str, slots: Sequence[Slot], mode: Mode, at_run_time: bool
     `at_run_time`: whether a pointer leads to what has derivatives is decided when it is used, which costs a
     comparison; Enzyme says where it cannot know before.
     """
-    activity = ["i32 %runtime_activity"] if at_run_time else []
-    parts = [_primal(kernel, slots), *_first(slots, mode, activity), _entry(slots, mode, activity)]
+    # What is not taken in a branch may have an infinite derivative, and 0 times that is to be 0.
+    options = ["i32 %strong_zero", *(["i32 %runtime_activity"] if at_run_time else [])]
+    parts = [_primal(kernel, slots), *_first(slots, mode, options), _entry(slots, mode, options)]
     return "\n".join([_DECLARED, *_flags(), *parts])
 
 
@@ -141,27 +142,30 @@ def _copy(target: str, source: str, size: str) -> str:
     return f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
 
 
-def _first(slots: Sequence[Slot], mode: Mode, activity: Sequence[str]) -> list[str]:
+def _first(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> list[str]:
     """Return the first derivative as a function, of which a second one is made; nothing otherwise."""
     if mode.order == 1:
         return []
     parameters = ["ptr %status"]
     for i, slot in enumerate(slots):
         kind = f'"enzyme_type"="{{[-1]:Pointer, [-1,-1]:{slot.pointees}}}"'
-        parameters += [f"ptr noalias {kind} %b{i}", *([f"ptr noalias {kind} %d{i}"] if slot.is_active else [])]
+        parameters += [
+            f"ptr noalias {kind} %b{i}",
+            *([f"ptr noalias {kind} %d{i}"] if slot.is_active else []),
+        ]
     parameters += [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
     return [
         f"define internal void @first({', '.join(parameters)}) {{",
-        *_differentiate(mode, slots, activity),
+        *_differentiate(mode, slots, options),
         "  ret void",
         "}",
     ]
 
 
-def _differentiate(mode: Mode, slots: Sequence[Slot], activity: Sequence[str]) -> list[str]:
+def _differentiate(mode: Mode, slots: Sequence[Slot], options: Sequence[str]) -> list[str]:
     """Return the call by which Enzyme makes the first derivative of `primal`."""
     kind = "fwddiff" if mode.opens == "out" else "autodiff"
-    given = [*activity, "i32 %const", "ptr %status"]
+    given = [*options, "i32 %const", "ptr %status"]
     for i, slot in enumerate(slots):
         given += ["i32 %dup", f"ptr %b{i}", f"ptr %d{i}"] if slot.is_active else ["i32 %const", f"ptr %b{i}"]
     given += chain.from_iterable(("i32 %const", f"i64 {x}") for x in _extents(slots))
@@ -172,7 +176,7 @@ def _loaded() -> list[str]:
     return [f"  %{flag.removeprefix('enzyme_')} = load i32, ptr @{flag}" for flag in _FLAGS]
 
 
-def _entry(slots: Sequence[Slot], mode: Mode, activity: Sequence[str]) -> str:
+def _entry(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> str:
     """Return the function that reads the table, and calls the derivative."""
     lines, place = [], 0
 
@@ -189,9 +193,9 @@ def _entry(slots: Sequence[Slot], mode: Mode, activity: Sequence[str]) -> str:
     for x in _extents(slots):
         read(x, "i64")
     if mode.order == 1:
-        lines += _differentiate(mode, slots, activity)
+        lines += _differentiate(mode, slots, options)
     else:
-        given = [*activity, "i32 %const", "ptr %status"]
+        given = [*options, "i32 %const", "ptr %status"]
         for i, slot in enumerate(slots):
             if slot.is_active:
                 given += [f"i32 %dup, ptr %{x}{i}, ptr %{x}.t{i}" for x in "bd"]

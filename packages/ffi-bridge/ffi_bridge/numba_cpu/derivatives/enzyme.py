@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import os
 import re
@@ -17,8 +16,8 @@ from ffi_bridge.errors import MissingRuleError
 VARIABLE: Final = "FFI_BRIDGE_ENZYME_PYTHON"
 _CHILD: Final = Path(__file__).with_name("child.py")
 _MISMATCH: Final = "Mismatched activity"
-_PROBLEM: Final = re.compile(r"(?:error|warning): [^\n]*Enzyme: ?([^\n]*)")
-_ASSERTION: Final = re.compile(r"^(?:.*(?:Assertion|LLVM ERROR|cannot|Illegal|failed)[^\n]*)$", re.M)
+_PROBLEM: Final = re.compile(r"(?:error|warning): [^\n]*Enzyme: ?([^;\n][^\n]*)")
+_OTHER: Final = re.compile(r"^(?:.*(?:Assertion|LLVM ERROR|cannot|Illegal|failed|Enzyme:)[^\n]*)$", re.M)
 
 
 class NotDecided(Exception):
@@ -30,22 +29,30 @@ def differentiated(text: str, kernel: str) -> str:
     with tempfile.TemporaryDirectory(prefix="ffi_bridge_") as folder:
         file = Path(folder) / "kernel.ll"
         file.write_text(text)
-        run = subprocess.run(
-            [python(), "-I", str(_CHILD), str(file)], capture_output=True, text=True, check=False
-        )
+        run = _run(file)
         found = file.read_text()
     if _MISMATCH in run.stderr:
         raise NotDecided
-    if run.returncode or _PROBLEM.search(run.stderr):
+    if run.returncode or "Enzyme: " in run.stderr:
         raise MissingRuleError(
-            f"kernel '{kernel}': Enzyme cannot differentiate it: {_reason(run.stderr) or run.returncode}; "
+            f"kernel '{kernel}': Enzyme cannot differentiate it: {_reason(run)}; "
             "write the kernel without that, or give it a rule: jax.custom_jvp, jax.custom_vjp, or an "
             "XLACustomKernel with a reference"
         )
     return found
 
 
-@functools.cache
+def _run(file: Path) -> subprocess.CompletedProcess[str]:
+    command = [python(), "-I", str(_CHILD), str(file)]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise MissingRuleError(
+            f"{VARIABLE} is {command[0]!r}, which does not run: {error.strerror}; expected the python of an "
+            "environment of Python 3.12 with the package enzyme-ad"
+        ) from error
+
+
 def python() -> str:
     """Return the Python whose enzyme-ad is used; raise MissingRuleError if there is none."""
     if named := os.environ.get(VARIABLE):
@@ -60,6 +67,10 @@ def python() -> str:
     return sys.executable
 
 
-def _reason(messages: str) -> str:
-    found = _PROBLEM.search(messages) or _ASSERTION.search(messages)
-    return "" if found is None else found[found.lastindex or 0].strip()[:300]
+def _reason(run: subprocess.CompletedProcess[str]) -> str:
+    found = _PROBLEM.search(run.stderr) or _OTHER.search(run.stderr)
+    if found is not None:
+        return found[found.lastindex or 0].strip()[:300]
+    return (
+        f"it ended with signal {-run.returncode}" if run.returncode < 0 else f"it ended with {run.returncode}"
+    )

@@ -1,14 +1,14 @@
 """The Numba kernel of a derivative: it sets buffers of tangents up, and calls what Enzyme made.
 
-It is compiled, called in batches, guarded and kept on disk as any other kernel. Where the kernel itself raises,
-so does its derivative: it calls the kernel, which says what is wrong.
+It is compiled, called in batches, guarded and kept on disk as any other kernel. Where the kernel itself
+raises, so does its derivative: it calls the kernel, which says what is wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -18,25 +18,17 @@ from numba.extending import intrinsic
 
 from ffi_bridge.handler.c_code import call_c, member, variable
 from ffi_bridge.handler.frame import I32, I64, POINTER
+from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
+from ffi_bridge.numba_cpu.derivatives.compare import SCOPE, comparison
 from ffi_bridge.numba_cpu.derivatives.mode import Mode
 from ffi_bridge.numba_cpu.internals import array_parts, link_text
 
 
-class Buffer(NamedTuple):
-    """A parameter of the kernel that is differentiated; `begins`: the input whose memory an output shares."""
-
-    name: str
-    is_output: bool
-    is_active: bool
-    is_number: bool
-    begins: str | None
-
-
-def source(name: str, buffers: Sequence[Buffer], mode: Mode) -> str:
+def source(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> str:
     """Return the kernel `name(*inputs, *seeds, *outputs, *results)` as text.
 
-    Each seed, and the result, is a buffer for every active input, or output, as the mode says. The outputs are
-    those of the kernel itself, which runs in its derivative.
+    Each seed, and the result, is a buffer for every active input, or output, as the mode says. The outputs
+    are those of the kernel itself, which runs in its derivative. `compared`: with differences, if of order 1.
     """
     inputs, outputs = ([x for x in buffers if x.is_output == side] for side in (False, True))
     active = {"in": [x.name for x in inputs if x.is_active], "out": [x.name for x in outputs if x.is_active]}
@@ -52,6 +44,7 @@ def source(name: str, buffers: Sequence[Buffer], mode: Mode) -> str:
         *(f"    {x.name}[...] = {x.begins}" for x in outputs if x.begins),
         f"    _kernel_({', '.join(again)})",
         "    raise RuntimeError('its derivative failed where it did not')",
+        *(comparison(buffers, mode) if compared and mode.order == 1 else ()),
     ]
     return f"def {name}({', '.join(parameters)}):\n    " + "\n    ".join(lines)
 
@@ -74,10 +67,10 @@ def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
     return (*given, nothing, nothing) if side == "out" else (nothing, *given, *result)
 
 
-def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode) -> Any:
+def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> Any:
     """Return the dispatcher of a derivative, by which it is known until `calling` says what it calls."""
     scope: dict[str, Any] = {}
-    exec(compile(source(name, buffers, mode), f"<{name}>", "exec"), scope)
+    exec(compile(source(name, buffers, mode, compared), f"<{name}>", "exec"), scope)
     return numba.njit(scope[name])
 
 
@@ -92,7 +85,7 @@ def calling(kernel: Any, code: str, called: str, primal: Any) -> Any:
 
         return types.int32(buffers), emit
 
-    scope = {"_derivative_": _derivative, "_kernel_": primal, "np": np}
+    scope = {"_derivative_": _derivative, "_kernel_": primal, "np": np, **SCOPE}
     function = kernel.py_func
     return numba.njit(FunctionType(function.__code__, scope, function.__name__))
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Numba's runtime, and its function that gives an array another shape: of contiguous ones alone, others fail.
-# Reference count and address of an array's elements are where Numba has them. The elements
-# are a block of their own, so that all of it has one type; marks as C's say that a count is an integer. No null
-# pointer is stored, which has no shadow.
+# Numba's runtime, and its function that gives an array another shape: a contiguous one, others fail. The count
+# of references and the address of an array's elements are where Numba has them. The elements are a block of
+# their own, so that all of it has one type; marks as C's say that a count is an integer. Null pointers have no
+# shadow, and are not stored. Enzyme does not make anew, in its reverse mode, what `ffi_bridge_keep` was told of:
+# the tangents of an array that takes the place of another would be lost.
 RUNTIME: Final = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
@@ -36,6 +37,10 @@ define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) alwaysinli
   call void @ffi_bridge_keep(ptr %start)
   %address = getelementptr i8, ptr %info, i64 24
   store ptr %start, ptr %address
+  ret ptr %info
+}
+define internal ptr @NRT_MemInfo_alloc(i64 %size) alwaysinline {
+  %info = call ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 0)
   ret ptr %info
 }
 define internal ptr @NRT_MemInfo_data_fast(ptr %info) alwaysinline {
@@ -117,7 +122,7 @@ no:
 !1003 = !{!"Simple C++ TBAA"}
 """
 IN_RUNTIME: Final = re.compile(
-    r"numba_attempt_nocopy_reshape|NRT_(Allocate|Free|MemInfo_alloc_aligned|MemInfo_data_fast|incref|decref)|malloc|free"
+    r"numba_attempt_nocopy_reshape|NRT_(Allocate|Free|MemInfo_alloc|MemInfo_alloc_aligned|MemInfo_data_fast|incref|decref)|malloc|free"
 )
 
 # A block begins with the address of the next block and with that of the pointer to itself.

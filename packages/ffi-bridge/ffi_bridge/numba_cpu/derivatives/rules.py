@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol
 
 import jax
-import numpy as np
 from jax.interpreters import ad
 
 from ffi_bridge.errors import MissingRuleError

@@ -1,0 +1,162 @@
+"""Compare a derivative with differences of its kernel, as the debug mode does at every call.
+
+What is not finite is not compared, nor what raises beside the inputs that were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numba
+import numpy as np
+
+from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
+from ffi_bridge.numba_cpu.derivatives.mode import Mode
+
+# How far differences may be off, relative to the derivative: more than they are, and less than an error is.
+TOLERANCE: Final = 1e-3
+
+
+def comparison(buffers: Sequence[Buffer], mode: Mode) -> list[str]:
+    """Return lines of a kernel of order 1: they raise where the derivative is not that of the kernel."""
+    inputs = [x.name for x in buffers if x.is_active and not x.is_output]
+    outputs = [x.name for x in buffers if x.is_active and x.is_output]
+    ways = {x: f"seed0__{x}" if mode.opens == "out" else f"_direction_({x})" for x in inputs}
+    if mode.opens == "out":
+        checks = [f"_compare_each_(result__{x}, ahead__{x}, behind__{x}, step, epsilon)" for x in outputs]
+    else:
+        sums = [
+            ("result__", "way__", inputs),
+            ("seed0__", "ahead__", outputs),
+            ("seed0__", "behind__", outputs),
+        ]
+        given = (" + ".join(f"_product_({a}{x}, {b}{x})" for x in names) for a, b, names in sums)
+        checks = [f"_compare_sums_({', '.join(given)}, step, epsilon)"]
+    return [
+        *(f"way__{x} = {way}" for x, way in ways.items()),
+        f"epsilon = {_largest('_epsilon_', [*inputs, *outputs])}",
+        f"scale = {_largest('_size_', inputs)} / {_largest('_size_', [f'way__{x}' for x in inputs])}",
+        "step = epsilon ** (1 / 3) * max(scale, 1e-3)",
+        *(line for x in buffers if x.is_output for line in _beside(x, inputs)),
+        "known = True",
+        "try:",
+        *(f"    {_call(buffers, inputs, side)}" for side in ("ahead", "behind")),
+        "except Exception:",
+        "    known = False",
+        "if known:",
+        *(f"    {check}" for check in checks),
+    ]
+
+
+def _largest(function: str, names: Sequence[str]) -> str:
+    return f"max({', '.join(f'{function}({x})' for x in names)}, 0.0)"
+
+
+def _beside(output: Buffer, moved: Sequence[str]) -> list[str]:
+    begun = {"ahead": "step", "behind": "-step"}
+    return [
+        f"{side}__{output.name} = "
+        + (
+            f"_moved_({output.begins}, way__{output.begins}, {step})"
+            if output.begins in moved
+            else f"np.copy({output.begins or output.name})"
+        )
+        for side, step in begun.items()
+    ]
+
+
+def _call(buffers: Sequence[Buffer], moved: Sequence[str], side: str) -> str:
+    step = {"ahead": "step", "behind": "-step"}[side]
+    shared = {x.begins: x.name for x in buffers if x.begins}
+    given = []
+    for x in buffers:
+        value = x.name
+        if x.is_output or x.name in shared:
+            value = f"{side}__{shared.get(x.name, x.name)}"
+        elif x.name in moved:
+            value = f"_moved_({x.name}, way__{x.name}, {step})"
+        given.append(f"{x.name}={value}{'[()]' if x.is_number else ''}")
+    return f"_kernel_({', '.join(given)})"
+
+
+@numba.njit
+def _direction(x: Any) -> Any:
+    """Return a direction without zeros, the same at every call."""
+    found = np.empty_like(x)
+    flat = found.reshape(x.size)
+    for i in range(x.size):
+        flat[i] = 1 + 0.5 * np.sin(7.0 * i)
+    return found
+
+
+@numba.njit
+def _moved(x: Any, way: Any, step: Any) -> Any:
+    """Return x + step * way."""
+    found = np.empty_like(x)
+    flat, start, along = found.reshape(x.size), x.reshape(x.size), way.reshape(x.size)
+    for i in range(x.size):
+        flat[i] = start[i] + step * along[i]
+    return found
+
+
+@numba.njit
+def _size(x: Any) -> float:
+    """Return the largest magnitude of an element."""
+    found, flat = 0.0, x.reshape(x.size)
+    for i in range(x.size):
+        found = max(found, abs(np.float64(flat[i])))
+    return found
+
+
+@numba.njit
+def _epsilon(x: Any) -> float:
+    """Return the precision of the elements."""
+    return np.float64(np.finfo(x.dtype).eps)
+
+
+@numba.njit
+def _product(x: Any, y: Any) -> Any:
+    """Return the sum of products of elements, and that of their magnitudes."""
+    found, size, a, b = 0.0, 0.0, x.reshape(x.size), y.reshape(x.size)
+    for i in range(x.size):
+        term = np.float64(a[i]) * np.float64(b[i])
+        found += term
+        size += abs(term)
+    return np.array([found, size])
+
+
+@numba.njit
+def _compare(found: float, expected: float, tolerance: float) -> None:
+    if np.isfinite(found) and np.isfinite(expected) and abs(found - expected) > tolerance:
+        raise AssertionError(
+            "its derivative is not what differences of it say, or these inputs are at a kink", found, expected
+        )
+
+
+@numba.njit
+def _compare_each(found: Any, ahead: Any, behind: Any, step: float, epsilon: float) -> None:
+    """Compare tangents with differences of outputs."""
+    dots, a, b = found.reshape(found.size), ahead.reshape(found.size), behind.reshape(found.size)
+    noise = 10 * epsilon * max(_size(ahead), _size(behind)) / step
+    allowed = noise + TOLERANCE * _size(found)
+    for i in range(found.size):
+        _compare(np.float64(dots[i]), (np.float64(a[i]) - np.float64(b[i])) / (2 * step), allowed)
+
+
+@numba.njit
+def _compare_sums(found: Any, ahead: Any, behind: Any, step: float, epsilon: float) -> None:
+    """Compare a cotangent along a direction with the difference of what the outputs weigh."""
+    noise = 10 * epsilon * max(ahead[1], behind[1]) / step
+    _compare(found[0], (ahead[0] - behind[0]) / (2 * step), noise + TOLERANCE * found[1])
+
+
+SCOPE: Final = {
+    "_direction_": _direction,
+    "_moved_": _moved,
+    "_size_": _size,
+    "_epsilon_": _epsilon,
+    "_product_": _product,
+    "_compare_each_": _compare_each,
+    "_compare_sums_": _compare_sums,
+}
