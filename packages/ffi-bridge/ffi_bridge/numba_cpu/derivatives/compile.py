@@ -83,7 +83,7 @@ def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:
     """Return LLVM's text of the kernel without parallel regions, and the name of its function."""
     serial = primal
     if primal.targetoptions.get("parallel"):
-        options = {**primal.targetoptions, "parallel": False}
+        options: dict[str, Any] = {**primal.targetoptions, "parallel": False}
         serial = numba.jit(**options, locals=primal.locals, pipeline_class=pipeline_of(primal))(
             primal.py_func
         )
@@ -106,8 +106,8 @@ def _parse(kernel: str, text: str) -> None:
         llvm.parse_assembly(text)
     except RuntimeError as error:
         raise MissingRuleError(
-            f"kernel '{kernel}': the LLVM of Numba {numba.__version__} cannot read what Enzyme made: {error}; "
-            "install the newest Numba and ffi-bridge"
+            f"kernel '{kernel}': the LLVM of Numba {numba.__version__} cannot read what Enzyme made: "
+            f"{error}; install the newest Numba and ffi-bridge"
         ) from error
 
 

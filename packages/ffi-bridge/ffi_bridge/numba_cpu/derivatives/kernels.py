@@ -90,7 +90,7 @@ def calling(kernel: Any, code: str, called: str, primal: Any) -> Any:
     return numba.njit(FunctionType(function.__code__, scope, function.__name__))
 
 
-def _call(context: Any, builder: Any, called: str, kinds: types.BaseTuple, values: Any) -> Any:
+def _call(context: Any, builder: Any, called: str, kinds: Any, values: Any) -> Any:
     """Emit the table of addresses and extents, and the call; return the kernel's status, 0 for success."""
     status = variable(builder, ir.Constant(I32, 0), "status")
     addresses, extents = [status], []

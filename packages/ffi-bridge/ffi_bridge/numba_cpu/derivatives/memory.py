@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Numba's runtime, and its function that gives an array another shape: a contiguous one, others fail. The count
-# of references and the address of an array's elements are where Numba has them. The elements are a block of
-# their own, so that all of it has one type; marks as C's say that a count is an integer. Null pointers have no
-# shadow, and are not stored. Enzyme does not make anew, in its reverse mode, what `ffi_bridge_keep` was told of:
-# the tangents of an array that takes the place of another would be lost.
+# Numba's runtime, and its function that gives an array another shape: a contiguous one, others fail. The
+# count of references and the address of an array's elements are where Numba has them. The elements are a
+# block of their own, so that all of it has one type; marks as C's say that a count is an integer. Null
+# pointers have no shadow, and are not stored. What `ffi_bridge_keep` was told of, Enzyme's reverse mode does
+# not make anew: the tangents of an array that takes the place of another would be lost.
 RUNTIME: Final = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
@@ -76,8 +76,8 @@ release:
 end:
   ret void
 }
-define internal i32 @numba_attempt_nocopy_reshape(i64 %nd, ptr %dims, ptr %strides, i64 %newnd, ptr %newdims, \
-ptr %newstrides, i64 %itemsize, i32 %fortran) alwaysinline {
+define internal i32 @numba_attempt_nocopy_reshape(i64 %nd, ptr %dims, ptr %strides, i64 %newnd, \
+ptr %newdims, ptr %newstrides, i64 %itemsize, i32 %fortran) alwaysinline {
   %other = icmp ne i32 %fortran, 0
   br i1 %other, label %no, label %axis
 axis:

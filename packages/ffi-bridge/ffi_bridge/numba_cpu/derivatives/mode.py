@@ -1,9 +1,9 @@
 """Derivatives as multilinear forms: which are known, and how one follows from another.
 
-The k-th derivative of `y = f(x)` is a form `<v, D^k f(x)[u_1, ..., u_k]>`, linear in a covector `v`, which has
-the shape of `y`, and in directions `u`, which have that of `x`. A derivative of a kernel computes the form
-with one of these left open. To transpose it is to leave another one open; to differentiate it in `x` is to
-add a direction.
+The k-th derivative of `y = f(x)` is a form `<v, D^k f(x)[u_1, ..., u_k]>`, linear in a covector `v`, which
+has the shape of `y`, and in directions `u`, which have that of `x`. A derivative of a kernel computes the
+form with one of these left open. To transpose it is to leave another one open; to differentiate it in `x` is
+to add a direction.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Mode(NamedTuple):
         """Return what is given, in order: the covector, then directions."""
         if self.opens == "out":
             return ("in",) * self.order
-        return ("out", *("in",) * (self.order - 1))
+        rest: tuple[Side, ...] = ("in",) * (self.order - 1)
+        return ("out", *rest)
 
     @property
     def symbol(self) -> str:

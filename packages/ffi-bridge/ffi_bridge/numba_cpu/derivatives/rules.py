@@ -50,7 +50,7 @@ class Differentiable(Protocol):
 
 @dataclass(frozen=True)
 class Form:
-    """A derivative of `kernel` at the inputs, applied to its seeds: for each, one operand per active buffer."""
+    """A derivative of `kernel` at the inputs, applied to its seeds: an operand per active buffer each."""
 
     kernel: Differentiable
     mode: Mode

@@ -48,11 +48,11 @@ _HEXADECIMAL: Final = {
     "-qnan": "0xFFF8000000000000",
 }
 # Numba's LLVM ends the process where it makes vectors of calls that return a pair.
-_SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.(\w+)\(.*\n", re.M)
+_SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.((?:v(\d+))?f(\d+))\(.*\n", re.M)
 
 
 def for_enzyme(text: str, kernel: str) -> str:
-    """Return the module `text` with what the function `kernel` reaches alone, in terms that Enzyme follows."""
+    """Return the module `text` with what the function `kernel` reaches, in terms that Enzyme follows."""
     text = _DECLARATION.sub(_declared, _DEFINITION.sub(_defined, text))
     module = llvm.parse_assembly(text + RUNTIME)
     for function in module.functions:
@@ -65,9 +65,9 @@ def for_enzyme(text: str, kernel: str) -> str:
 def _with_opaque_indices(text: str) -> str:
     """Hide from Enzyme how indices in a loop are related.
 
-    Enzyme asks LLVM whether a store may overwrite what a load has read, and takes the answer, which is of one
-    turn of a loop, for all turns: after `v[i] = f(v[i + 1])` its reverse mode reads `v[i + 1]` again, as it is
-    after the next turn. Of indices that come from a function nothing is known, and the load is kept.
+    Enzyme asks LLVM whether a store may overwrite what a load has read, and takes the answer, which is of
+    one turn of a loop, for all turns: after `v[i] = f(v[i + 1])` its reverse mode reads `v[i + 1]` again, as
+    it is after the next turn. Of indices that come from a function nothing is known, and the load is kept.
     """
     count = itertools.count()
 
@@ -95,7 +95,7 @@ def from_enzyme(text: str) -> str:
     text = re.sub(r"^(attributes #[0-9]+ = |!).*\n", "", _without_marks(text), flags=re.M)
     text = re.sub(r", !tbaa ![0-9]+", "", text)
     text = re.sub(r" #[0-9]+", "", text)
-    added = "".join(map(_sincos, _SINCOS.findall(text)))
+    added = "".join(_sincos(*found.groups()) for found in _SINCOS.finditer(text))
     added += _OPAQUE_DEFINED
     text = _SINCOS.sub("", text).replace("@llvm.sincos.", "@sincos.")
     text = re.sub(rf"^declare [^\n]*@({_OPAQUE}|ffi_bridge_keep)\(.*\n", "", text, flags=re.M)
@@ -116,9 +116,8 @@ def _declared_once(text: str) -> str:
     return _DECLARATION.sub(once, text)
 
 
-def _sincos(kind: str) -> str:
+def _sincos(kind: str, count: str | None, bits: str) -> str:
     """Return the definition of a function that returns sine and cosine, of numbers or vectors."""
-    count, bits = re.fullmatch(r"(?:v(\d+))?f(\d+)", kind).groups()
     number = {"32": "float", "64": "double"}[bits]
     of = f"<{count} x {number}>" if count else number
     return f"""
