@@ -67,6 +67,11 @@ class NativeKernel(ABC):
         """Return whether each call runs, though nobody may read what it writes."""
         return self.has_side_effect or self.ordered
 
+    @property
+    def is_compiled_late(self) -> bool:
+        """Return whether the kernel is compiled when a program that calls it is, not when it is traced."""
+        return False
+
     @abstractmethod
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
         """Return the names of the parameters that are buffers; raise KernelTypeError for another number."""

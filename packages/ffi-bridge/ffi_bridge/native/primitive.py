@@ -20,7 +20,7 @@ from ffi_bridge.native.sharding import align_varying, check_side_effects, check_
 
 
 def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> list[Any]:
-    """Compile and register the target, so that errors show when traced, and bind the primitive.
+    """Compile and register the target, mostly, so that errors show when traced, and bind the primitive.
 
     Inputs have their batch axes in front, in the order of the levels.
     """
@@ -32,7 +32,7 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
     for source, out in kernel.aliases:
         _check_alias(kernel, names, arrays, call, source, out)
     platform = kernel.likely_platform()
-    target = kernel.ensure_target(arrays, call, names, platform)
+    target = "" if kernel.is_compiled_late else kernel.ensure_target(arrays, call, names, platform)
     return native_call_p.bind(*arrays, kernel=kernel, call=call, target=(platform, target))
 
 
@@ -99,7 +99,7 @@ def _lower(
     if platform not in kernel.platforms:
         return _refuse_platform(ctx, kernel=kernel)
     compiled_for, name = target
-    if platform != compiled_for:
+    if platform != compiled_for or kernel.is_compiled_late:
         names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
         name = kernel.ensure_target(ctx.avals_in, call, names, platform)
     aliases = dict(kernel.aliases)

@@ -91,6 +91,11 @@ class Derivative(NumbaKernel):
     constants: Constants
 
     @property
+    def is_compiled_late(self) -> bool:
+        # In reverse mode JAX traces the forward one, and transposes it.
+        return self.mode.opens == "out"
+
+    @property
     def contents(self) -> object:
         # The placeholder's name and code say which derivative it is, and whether it is compared.
         return self.primal.dispatcher, self.dispatcher, self.buffers, self.constants

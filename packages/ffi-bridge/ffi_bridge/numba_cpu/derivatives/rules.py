@@ -31,7 +31,7 @@ class Operand(NamedTuple):
     @property
     def struct(self) -> jax.ShapeDtypeStruct:
         """Return the shape without batch axes, and the dtype."""
-        whole = self.array.aval if ad.is_undefined_primal(self.array) else self.array
+        whole = self.array.aval if ad.is_undefined_primal(self.array) else jax.typeof(self.array)
         return jax.ShapeDtypeStruct(whole.shape[sum(self.mapped) :], whole.dtype)
 
 
