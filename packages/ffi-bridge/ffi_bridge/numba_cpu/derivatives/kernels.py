@@ -43,8 +43,8 @@ def source(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> 
         f"if _derivative_(({', '.join(table)},)):",
         *(f"    {x.name}[...] = {x.begins}" for x in outputs if x.begins),
         f"    _kernel_({', '.join(again)})",
-        "    raise RuntimeError('its derivative failed where it did not: it follows no strings, nor reshapes '",
-        "        'of arrays that are not contiguous')",
+        "    raise RuntimeError('its derivative failed where it did not: it follows no strings, and it '",
+        "        'reshapes contiguous arrays alone')",
         *(comparison(buffers, mode) if compared and mode.order == 1 else ()),
     ]
     return f"def {name}({', '.join(parameters)}):\n    " + "\n    ".join(lines)
