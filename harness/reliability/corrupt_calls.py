@@ -76,6 +76,24 @@ def csr_event_matvec(d: Draw) -> Made:
     return {"data": d.weights(d.sizes.nse), **d.structure(), "events": events, **_permutation(d)}, static
 
 
+def _words(d: Draw) -> dict[str, np.ndarray]:
+    """Return words that hold any columns, and codes that add up without rounding."""
+    bits = max(d.shape[1] - 1, 0).bit_length()
+    few = [code % 2 ** (32 - bits) << bits | low for code in (0, 1, -1, 2) for low in range(1 << bits)]
+    scale = d.floats(d.shape[0]) if d.one_of(True, False) else d.floats()
+    words = d.filled(few, (d.sizes.nse,), np.uint32)
+    return {"entries": words, "indptr": d.structure()["indptr"], "scale": scale}
+
+
+def compact_matvec(d: Draw) -> Made:
+    return {**_words(d), "v": d.floats(d.operand)}, {"shape": d.shape, "transpose": d.transpose}
+
+
+def compact_event_matvec(d: Draw) -> Made:
+    arrays, static = csr_event_matvec(d)
+    return {**_words(d), "events": arrays["events"]}, static
+
+
 def csr_event_matmat(d: Draw) -> Made:
     events = d.events(d.operand, d.sizes.width)
     static = {"shape": d.shape, "transpose": d.transpose}

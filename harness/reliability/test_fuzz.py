@@ -20,7 +20,7 @@ CHECKS = {
 }
 
 # What says where memory is read or written.
-CORRUPTIBLE = {"indices", "indptr", "rows", "segment_ids", "events", "spikes_pre", "slot", "words"}
+CORRUPTIBLE = {"entries", "indices", "indptr", "rows", "segment_ids", "events", "spikes_pre", "slot", "words"}
 
 
 # One of each kind of structure; to compile all of them for their guarded outputs takes minutes.

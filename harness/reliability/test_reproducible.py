@@ -17,7 +17,8 @@ pytestmark = pytest.mark.promise(10)
 NAMES = [operator.name for operator in operators()]
 # Threads have sums of their own, which are added up at the end.
 SHARED_SUMS = {
-    *(f"{name} transposed" for name in ("csr_matmat", "csr_matvec", "ell_matvec", "procedural_matvec")),
+    *(f"{name} transposed" for name in ("compact_matvec", "csr_matmat", "csr_matvec", "ell_matvec")),
+    "procedural_matvec transposed",
     *("scatter_add", "scatter_mul", "segment_sum"),
 }
 

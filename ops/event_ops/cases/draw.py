@@ -9,7 +9,15 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec
 import numpy as np
 
 from event_ops.cases import Arguments
-from event_ops.cases.matrices import fixed_degree_csr, numbers, random_csr, random_ell, random_events, spread
+from event_ops.cases.matrices import (
+    fixed_degree_csr,
+    numbers,
+    random_csr,
+    random_ell,
+    random_events,
+    random_words,
+    spread,
+)
 
 P = ParamSpec("P")
 Make = Callable[[np.random.Generator, str, str], Arguments]  # that of a Case
@@ -30,6 +38,10 @@ class Draw(NamedTuple):
     def fixed_degree_csr(self, shape: Shape, per_row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return data, indices, indptr of a CSR matrix with as many entries in every row."""
         return fixed_degree_csr(self.rng, shape, per_row, self.dtype, self.index_dtype)
+
+    def words(self, shape: Shape, nse: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return words and indptr of a random CSR matrix whose entries are words."""
+        return random_words(self.rng, shape, nse, self.index_dtype)
 
     def ell(self, shape: Shape, per_row: int, padding: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return data, indices of a random ELLPACK matrix."""

@@ -12,6 +12,8 @@ STRUCTURE_2_4: dict[str, Any] = {"indices": np.zeros(3, np.int32), "indptr": np.
 MATRIX_2_4: dict[str, Any] = {"data": np.ones(3, np.float32)} | STRUCTURE_2_4
 ELL_2_4: dict[str, Any] = {"data": np.ones((2, 3), np.float32), "indices": np.zeros((2, 3), np.int32)}
 
+WORDS_2_4: dict[str, Any] = {"entries": np.zeros(3, np.uint32), "indptr": np.array([0, 1, 3], np.int32)}
+
 
 def random_csr(
     rng: np.random.Generator, shape: tuple[int, int], nse: int, dtype: str, index_dtype: str
@@ -22,6 +24,32 @@ def random_csr(
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(index_dtype)
     indices = rng.integers(0, max(columns, 1), nse).astype(index_dtype)
     return numbers(rng, nse, dtype), indices, indptr
+
+
+def random_words(
+    rng: np.random.Generator, shape: tuple[int, int], nse: int, index_dtype: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return words and indptr with `nse` entries in random places, of codes from -99 to 99 without 0.
+
+    Each word holds a column in its low bits, unsorted, with duplicates, and above it the code.
+    """
+    codes, indices, indptr = random_csr(rng, shape, nse, "int32", index_dtype)
+    codes = rng.integers(1, 100, nse) * np.where(codes < 0, -1, 1)
+    return packed(codes, indices, shape[1]), indptr
+
+
+def packed(codes: np.ndarray, indices: np.ndarray, columns: int) -> np.ndarray:
+    """Return words of these codes and indices, of which the low bits count."""
+    bits = max(columns - 1, 0).bit_length()
+    return ((codes.astype(np.int64) << bits) | (indices.astype(np.int64) & ((1 << bits) - 1))).astype(
+        np.uint32
+    )
+
+
+def unpacked(words: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes and the indices that words hold, as int32."""
+    bits = max(columns - 1, 0).bit_length()
+    return words.view(np.int32) >> bits, (words & np.uint32((1 << bits) - 1)).astype(np.int32)
 
 
 def lead_astray(indices: np.ndarray, size: int) -> None:

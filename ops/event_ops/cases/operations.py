@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases.bench import Call, Count, Outs, active_counts, inside, met
+from event_ops.cases.matrices import unpacked
 
 
 def sparse_product(call: Call, outs: Outs) -> int:
@@ -51,7 +52,9 @@ def spanned(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
 
 
 def _structure(call: Call) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices and indptr; those of an ELLPACK matrix, whose rows are equally long, as of a CSR one."""
+    """Return indices and indptr, of words and of an ELLPACK matrix, whose rows are equally long, too."""
+    if hasattr(call, "entries"):
+        return unpacked(call.entries, call.shape[1])[1], call.indptr
     if hasattr(call, "indptr"):
         return call.indices, call.indptr
     rows, per_row = call.indices.shape

@@ -10,6 +10,7 @@ import numpy as np
 
 from event_ops.checks.csr import matrix_shape
 from event_ops.checks.values import Declared, Rule
+from event_ops.checks.words import columns_in, index_bits
 
 # The largest mean of a Poisson number: with a larger one, a number could exceed 255, the last in the tables.
 MAX_MEAN: Final = 100.0
@@ -40,6 +41,16 @@ def ends_of(entries: str) -> Declared:
 def columns(given: Mapping[str, Any]) -> Rule:
     """Declare the column of every entry."""
     return _ids(matrix_shape(given["shape"])[1], "columns")
+
+
+def words(given: Mapping[str, Any]) -> Rule:
+    """Declare words of 32 bits whose low bits are the column of an entry."""
+    size = matrix_shape(given["shape"])[1]
+    return Rule(
+        lambda x, xp: columns_in(x, size) >= size,
+        f"words with {_range(size)} in their low {index_bits(size)} bits, for {size} columns",
+        "u",
+    )
 
 
 def rows(given: Mapping[str, Any]) -> Rule:

@@ -101,11 +101,11 @@ def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bo
     check_shape(name, x, (size, *x.shape[1:rank]), why=why)
 
 
-def check_events(name: str, events: jax.Array, data: jax.Array) -> None:
+def check_events(name: str, events: jax.Array, data: jax.Array, data_name: str = "data") -> None:
     """Raise TypeError unless `events` is bool or has the dtype of sums of the weights."""
     check_dtype(name, events, ("bool", *FLOATS))
     if events.dtype != bool:
-        check_factor_dtype(name, events, "data", data)
+        check_factor_dtype(name, events, data_name, data)
 
 
 def check_encoded(name: str, events: jax.Array, encoding: str) -> None:
@@ -128,7 +128,13 @@ def check_encoded(name: str, events: jax.Array, encoding: str) -> None:
 
 
 def check_event_vector(
-    name: str, events: jax.Array, data: jax.Array, shape: tuple[int, int], transpose: bool, encoding: str
+    name: str,
+    events: jax.Array,
+    data: jax.Array,
+    shape: tuple[int, int],
+    transpose: bool,
+    encoding: str,
+    data_name: str = "data",
 ) -> None:
     """Raise unless `events` has one element per row (or column), or is a vector of spike ids, or of bits."""
     size = shape[0 if transpose else 1]
@@ -141,7 +147,7 @@ def check_event_vector(
     else:
         check_operand(name, events, shape, transpose)
         if encoding == "flags":
-            check_events(name, events, data)
+            check_events(name, events, data, data_name)
 
 
 def readable(events: jax.Array, encoding: str, dtype: Any) -> jax.Array:

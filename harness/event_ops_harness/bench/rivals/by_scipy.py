@@ -7,19 +7,29 @@ from typing import Any, Final
 import numpy as np
 import scipy.sparse
 
+from event_ops.cases.matrices import unpacked
 from event_ops_harness.bench.steps import Problem
 from event_ops_harness.bench.timing import Steps, repeated
 
 DISTRIBUTIONS: Final = ("scipy",)
 PRODUCTS: Final = (
     *("csr_event_matmat", "csr_event_matvec", "csr_matmat", "csr_matvec"),
-    *("ell_event_matvec", "ell_matvec"),
+    *("ell_event_matvec", "ell_matvec", "compact_event_matvec", "compact_matvec"),
 )
+
+
+def csr_arguments(problem: Problem) -> tuple[Any, ...]:
+    """Return the arguments of a product, with weights and indices where the matrix is stored in words."""
+    if not problem.operator.name.startswith("compact_"):
+        return problem.args
+    words, indptr, scale, x = problem.args
+    codes, indices = unpacked(words, problem.kwargs["shape"][1])
+    return codes * scale, indices, indptr, x
 
 
 def operands(problem: Problem) -> tuple[Any, np.ndarray]:
     """Return the matrix as CSR, not transposed, and the vector or matrix that it multiplies."""
-    data, indices, *ends, x = problem.args
+    data, indices, *ends, x = csr_arguments(problem)
     weights, shape = np.broadcast_to(data, indices.shape), problem.kwargs["shape"]
     if not ends:  # ELLPACK: without the padding, which SciPy would read out of bounds for
         inside = (indices >= 0) & (indices < shape[1])

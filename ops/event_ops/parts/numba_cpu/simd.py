@@ -85,12 +85,12 @@ def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
         dtype, (total, weight, values) = signature.args[0].dtype, arguments
         if isinstance(dtype, types.Complex):
             weight = context.make_complex(builder, dtype, value=weight)
-            real, imaginary = _splat(builder, weight.real, values), _splat(builder, weight.imag, values)
+            real, imaginary = splat(builder, weight.real, values), splat(builder, weight.imag, values)
             signs = ir.Constant(values.type, [-1.0, 1.0] * (values.type.count // 2))
-            turned = _shuffled(builder, values, [lane ^ 1 for lane in range(values.type.count)])
+            turned = shuffled(builder, values, [lane ^ 1 for lane in range(values.type.count)])
             total = _add(builder, total, _multiply(builder, real, values))
             return _add(builder, total, _multiply(builder, _multiply(builder, imaginary, signs), turned))
-        return _add(builder, total, _multiply(builder, _splat(builder, weight, values), values))
+        return _add(builder, total, _multiply(builder, splat(builder, weight, values), values))
 
     return total(total, weight, values), emit
 
@@ -101,7 +101,7 @@ def add_weighted(context: Any, total: Any, weight: Any, events: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         total, weight, events = arguments
-        weights, silent = _splat(builder, weight, total), ir.Constant(events.type, None)
+        weights, silent = splat(builder, weight, total), ir.Constant(events.type, None)
         if isinstance(signature.args[2].dtype, types.Boolean):
             is_active, terms = builder.icmp_unsigned("!=", events, silent), weights
         else:
@@ -122,14 +122,15 @@ def _alignment(dtype: Any) -> int:
     return as_dtype(getattr(dtype, "underlying_float", dtype)).itemsize
 
 
-def _splat(builder: Any, scalar: Any, like: Any) -> Any:
+def splat(builder: Any, scalar: Any, like: Any) -> Any:
     """Return a vector as long as `like` with one value in every lane."""
     kind = ir.VectorType(scalar.type, like.type.count)
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.IntType(32)(0))
-    return _shuffled(builder, first, [0] * kind.count)
+    return shuffled(builder, first, [0] * kind.count)
 
 
-def _shuffled(builder: Any, vector: Any, order: list[int]) -> Any:
+def shuffled(builder: Any, vector: Any, order: list[int]) -> Any:
+    """Return the lanes of a vector in another order."""
     mask = ir.Constant(ir.VectorType(ir.IntType(32), len(order)), order)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 

@@ -25,3 +25,25 @@ def csr_entries(indices, indptr, shape):
         for k in range(int(indptr[i]), int(indptr[i + 1])):
             if 0 <= int(indices[k]) < shape[1]:
                 yield i, int(indices[k]), k
+
+
+def word_entries(words, indptr, scale, shape):
+    """Yield row, column and weight of every entry, a word of 32 bits, whose column is in range."""
+    base, scales = 1, np.broadcast_to(scale, shape[0])
+    while base < shape[1]:
+        base *= 2
+    for i in range(shape[0]):
+        for k in range(int(indptr[i]), int(indptr[i + 1])):
+            word = int(words[k])
+            code, j = divmod(word if word < 2**31 else word - 2**32, base)
+            if j < shape[1]:
+                yield i, j, code * float(scales[i])
+
+
+def flat_events(events, encoding, size):
+    """Return one flag or number for each of `size` neurons, of events in any encoding."""
+    if encoding == "ids":
+        return np.bincount([i for i in events if 0 <= i < size], minlength=size)
+    if encoding == "bits":
+        return [int(events[i // 32]) // 2 ** (i % 32) % 2 for i in range(size)]
+    return events

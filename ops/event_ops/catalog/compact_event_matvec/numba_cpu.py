@@ -1,0 +1,64 @@
+"""Event-driven product with a matrix of words on the CPU: rows of active events, or a gather of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
+from event_ops.parts.numba_cpu.events import ids_of
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
+from event_ops.parts.numba_cpu.words import add_rows_of_words
+from event_ops.parts.reference.entries import one_each
+from ffi_bridge import get_operator, numba_kernel
+
+
+@njit
+def deliver(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
+    clear(y)
+    add_rows_of_words(entries, indptr, scale, events, ids_of(events, indptr.size - 1), y)
+
+
+@njit(parallel=True)
+def deliver_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
+    clear(y)
+    ids = ids_of(events, indptr.size - 1)
+    ends = entries_up_to(indptr, ids)
+    work = ends[ids.size]
+    parts = parts_for(work, y.size)
+    if work < MIN_PARALLEL or parts == 1:
+        add_rows_of_words(entries, indptr, scale, events, ids, y)
+    else:
+        spare = np.empty((parts - 1, y.size), y.dtype)
+        for part in prange(parts):
+            low = np.searchsorted(ends, work * part // parts)
+            high = np.searchsorted(ends, work * (part + 1) // parts)
+            mine = private(y, spare, part)
+            if part > 0:
+                mine[:] = 0
+            last = ids.size if part + 1 == parts else high
+            add_rows_of_words(entries, indptr, scale, events, ids[low:last], mine)
+        add_up(spare, y)
+
+
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for one orientation: on one thread, or on all for many entries.
+
+    Codes are finite, so that in a gather an inactive event adds 0 as a number, too.
+    """
+
+    def gather(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
+        values = one_each(events, shape[1], outs.dtype).astype(outs.dtype)
+        static = {"shape": shape, "transpose": False, "backend": "numba_cpu"}
+        return get_operator("compact_matvec")(entries, indptr, scale, values, outs=outs, **static)
+
+    def scatter(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
+        kernel = deliver_parallel if reaches(entries.size, MIN_ENTRIES_PARALLEL) else deliver
+        return numba_kernel(kernel, outs)(entries, indptr, scale, events)
+
+    return scatter if transpose else gather

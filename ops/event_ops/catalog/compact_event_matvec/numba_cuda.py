@@ -1,0 +1,20 @@
+"""Event-driven product with a matrix of words on a GPU: rows whose event is silent end at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from event_ops.parts.numba_cuda.words import gather, scatter
+from event_ops.parts.reference.entries import one_each
+
+
+def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for one orientation."""
+    product = scatter(outs, shape) if transpose else gather(outs, shape)
+
+    def call(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
+        flat = one_each(events, shape[0 if transpose else 1], outs.dtype).astype(outs.dtype)
+        return product(entries, indptr, scale, flat)
+
+    return call

@@ -1,0 +1,74 @@
+"""The operator `compact_event_matvec`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.catalog import define_backends
+from event_ops.checks import contracts
+from event_ops.checks.arrays import as_array
+from event_ops.checks.csr import check_event_vector, matrix_shape, readable
+from event_ops.checks.values import contract
+from event_ops.checks.words import check_words, scale_of
+from event_ops.rules.linear_inputs import tangents_in
+from event_ops.rules.words import product_transpose
+from ffi_bridge import XLACustomKernel
+
+
+@contract(entries=contracts.words, indptr=contracts.ends_of("entries"), events=contracts.spike_ids)
+def compact_event_matvec(
+    entries: ArrayLike,
+    indptr: ArrayLike,
+    scale: ArrayLike,
+    events: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    transpose: bool = False,
+    encoding: str = "flags",
+    backend: str | None = None,
+) -> jax.Array:
+    """`y = A @ events`, or `y = A.T @ events`, for a CSR matrix A whose entries are 32-bit words.
+
+    The weight of entry k of row i is code[k] * scale[i], or code[k] * scale; `compact_matvec` says what a
+    word holds, and `csr_event_matvec` what is active. With transpose=True (rows are presynaptic neurons) the
+    cost follows the number of spikes, after one pass over events and y; without it every word is looked at.
+    Inactive events contribute exactly 0. A word whose column is not below `columns` contributes nothing.
+    Differentiable in scale and in float events, at inactive ones too.
+
+    Args:
+        entries: (nse,), uint32, the words.
+        indptr: (rows + 1,), non-decreasing: row i is the words from indptr[i] up to indptr[i + 1]; int32,
+            int64 or unsigned.
+        scale: (), or a number, of all weights; or (rows,), one for each row; float32 or float64, finite.
+        events: (columns,), or (rows,) with transpose=True; bool, or the dtype of scale. Or what `encoding`
+            says.
+        shape: (rows, columns) of A, static; not of the transpose; at most 2**31 columns.
+        transpose: multiply with A.T.
+        encoding: "flags", "counts", "ids" or "bits", as in `csr_event_matvec`.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        y: (rows,), or (columns,) with transpose=True; dtype of scale; the sum's order is open.
+
+    Raises:
+        TypeError: a dtype that is not taken, or float events of another dtype than scale.
+        ValueError: a shape that does not fit `shape`, too many columns, or an unknown encoding.
+
+    Source: the compressed sparse row format; weights in fixed point.
+    """
+    entries, indptr, events = map(as_array, (entries, indptr, events))
+    scale, shape = scale_of(scale, events.dtype), matrix_shape(shape)
+    check_words(entries, indptr, scale, shape)
+    check_event_vector("events", events, scale, shape, transpose, encoding, "scale")
+    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), scale.dtype)
+    events = readable(events, encoding, outs.dtype)
+    static = {"shape": shape, "transpose": bool(transpose)}
+    return kernel(entries, indptr, scale, events, outs=outs, backend=backend, **static)
+
+
+kernel = XLACustomKernel("compact_event_matvec")
+kernel.def_tags("sparse", "event-driven")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+kernel.def_jvp_rule(tangents_in(kernel, 2, 3))  # scale, events
+kernel.def_transpose_rule(product_transpose(kernel))

@@ -1,0 +1,128 @@
+"""Rows of a CSR matrix whose entries are words of 32 bits, by as many threads as suit their length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+from numba import cuda, from_dtype
+
+from event_ops.checks.words import index_bits
+from event_ops.parts.numba_cuda.access import at, is_active, is_inside
+from event_ops.parts.numba_cuda.by_length import begin_with, lanes_of, rows_with
+from event_ops.parts.numba_cuda.row_products import csr_row
+from event_ops.parts.numba_cuda.scatter import adding_callable
+from event_ops.parts.numba_cuda.threads import BLOCK, OCCUPIED, WARPS, blocks_of, clear, sum_over_team
+from event_ops.parts.reference.words import scaled
+from ffi_bridge import numba_cuda_callable
+
+
+@cuda.jit(device=True)
+def column_in(word: Any, bits: Any) -> Any:
+    """Return the column that a word holds in its lowest `bits`."""
+    return np.uint64(word) & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
+
+
+@cuda.jit(device=True)
+def code_in(word: Any, bits: Any) -> Any:
+    """Return the code of a word, with its sign."""
+    return np.int32(word) >> np.int32(bits)
+
+
+@cache
+def gather_words_with(lanes: int, dtype: Any) -> Any:
+    """Return the kernel `y[i] = scale[i] * (sum of code * x[column] over row i)`; mostly `lanes` threads."""
+    number, shared = dtype.type, from_dtype(dtype)
+
+    def take_with(lanes: int) -> Any:
+        total_of, begin = sum_over_team(lanes, 1, dtype.kind), begin_with(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            words, scale, x, bits, y, of_warp = operands
+            total = number(0)
+            if mine:
+                k = begin(low) + lane
+                while k - lane < high:
+                    if low <= k < high:
+                        word = words[np.uint64(k)]
+                        j = column_in(word, bits)
+                        if is_inside(j, x.size):
+                            total += number(code_in(word, bits)) * x[j]
+                    k += lanes
+            total = total_of(total, of_warp)
+            if mine and lane == 0:
+                y[np.uint64(i)] = at(scale, i) * total if is_active(total) else total
+
+        return take
+
+    take_rows = rows_with(1, lanes, csr_row, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def gather_words(words: Any, indptr: Any, scale: Any, x: Any, bits: Any, y: Any) -> None:
+        of_warp = cuda.shared.array(WARPS, shared)
+        take_rows((words, scale, x, bits, y, of_warp), indptr, words.size, y.size)
+
+    return gather_words
+
+
+@cache
+def scatter_words_with(lanes: int, dtype: Any) -> Any:
+    """Return the kernel `y[column] += code * x[i]` over every row i where x is not 0."""
+    number = dtype.type
+
+    def take_with(lanes: int) -> Any:
+        begin = begin_with(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            words, x, bits, y = operands
+            if mine and is_active(x[np.uint64(i)]):
+                value, k = x[np.uint64(i)], begin(low) + lane
+                while k - lane < high:
+                    if low <= k < high:
+                        word = words[np.uint64(k)]
+                        j = column_in(word, bits)
+                        if is_inside(j, y.size):
+                            cuda.atomic.add(y, j, number(code_in(word, bits)) * value)
+                    k += lanes
+
+        return take
+
+    take_rows = rows_with(1, lanes, csr_row, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def scatter_words(words: Any, indptr: Any, x: Any, bits: Any, y: Any) -> None:
+        take_rows((words, x, bits, y), indptr, words.size, x.size)
+
+    return scatter_words
+
+
+def gather(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, x)` for scale * (C @ x), C the matrix of codes."""
+    rows, bits = shape[0], np.int32(index_bits(shape[1]))
+
+    def launch(words: Any, indptr: Any, scale: Any, x: Any, y: Any, stream: Any) -> None:
+        lanes = lanes_of(words.size, rows)
+        kernel = gather_words_with(lanes, y.dtype)
+        kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, scale, x, bits, y)
+
+    run = numba_cuda_callable(launch, outs)
+    return lambda words, indptr, scale, x: run(words, indptr, scale.reshape(-1), x)
+
+
+def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, x)` for C.T @ (scale * x), C the matrix of codes."""
+    rows, bits = shape[0], np.int32(index_bits(shape[1]))
+
+    def launch(words: Any, indptr: Any, x: Any, y: Any, stream: Any) -> None:
+        clear(y, stream)
+        lanes = lanes_of(words.size, rows)
+        kernel = scatter_words_with(lanes, y.dtype)
+        kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, x, bits, y)
+
+    run = adding_callable(launch, outs)
+    return lambda words, indptr, scale, x: run(words, indptr, scaled(scale, x))

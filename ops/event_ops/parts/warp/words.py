@@ -1,0 +1,64 @@
+"""Rows of a CSR matrix whose entries are words of 32 bits: one thread per row."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import warp as wp
+
+from event_ops.checks.words import index_bits
+from event_ops.parts.reference.words import scaled
+from event_ops.parts.warp.access import Array, at, bounded, is_active, place
+from event_ops.parts.warp.scatter import sums_of
+from ffi_bridge import warp_kernel
+
+
+@wp.func
+def column_in(word: wp.uint32, bits: wp.int32) -> wp.int64:
+    """Return the column that a word holds in its lowest `bits`."""
+    return wp.int64(word) % (wp.int64(1) << wp.int64(bits))
+
+
+@wp.func
+def code_in(word: wp.uint32, bits: wp.int32) -> wp.int32:
+    """Return the code of a word, with its sign."""
+    return wp.int32(word) >> bits
+
+
+@wp.kernel(enable_backward=False)
+def gather_words(
+    words: wp.array(dtype=wp.uint32), indptr: Array, scale: Array, values: Array, bits: wp.int32, y: Array
+):
+    i = wp.tid()
+    nse = words.shape[0]
+    total = y.dtype(0)
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(column_in(words[k], bits), values.shape[0])
+        if j >= 0:
+            total += y.dtype(code_in(words[k], bits)) * values[j]
+    if is_active(total):
+        total *= at(scale, i)
+    y[i] = total
+
+
+@wp.kernel(enable_backward=False)
+def scatter_words(words: wp.array(dtype=wp.uint32), indptr: Array, values: Array, bits: wp.int32, y: Array):
+    i = wp.tid()
+    nse = words.shape[0]
+    if is_active(values[i]):  # codes are finite: times 0, they add nothing
+        for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+            j = place(column_in(words[k], bits), y.shape[0])
+            if j >= 0:
+                wp.atomic_add(y, j, y.dtype(code_in(words[k], bits)) * values[i])
+
+
+def gather(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, x)` for scale * (C @ x), C the matrix of codes."""
+    run, bits = warp_kernel(gather_words, outs), index_bits(shape[1])
+    return lambda words, indptr, scale, x: run(words, indptr, scale.reshape(-1), x, bits)
+
+
+def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, x)` for C.T @ (scale * x), C the matrix of codes."""
+    run, bits = sums_of(scatter_words, outs, shape[0]), index_bits(shape[1])
+    return lambda words, indptr, scale, x: run(words, indptr, scaled(scale, x), bits)

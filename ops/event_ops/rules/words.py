@@ -1,0 +1,54 @@
+"""The transpose rule of products with a matrix of words: linear in its scale and in their operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.interpreters import ad
+
+from event_ops.parts.reference.entries import one_each
+from event_ops.parts.reference.words import scaled
+from event_ops.rules.linear_inputs import of_one_weight
+from ffi_bridge import XLACustomKernel
+
+
+def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
+    """Return the transpose rule of `kernel(entries, indptr, scale, x)`.
+
+    The cotangent of x is the product the other way. With C for the matrix of codes, y = scale * (C @ x), or
+    y = C.T @ (scale * x): so that of a scale for each row is ct * (C @ x), or x * (C @ ct).
+    """
+
+    def rule(
+        ct: Any,
+        entries: Any,
+        indptr: Any,
+        scale: Any,
+        x: Any,
+        *,
+        outs: Any,
+        shape: tuple[int, int],
+        transpose: bool,
+        **params: Any,
+    ) -> list[Any]:
+        params["shape"] = shape
+        if ad.is_undefined_primal(x):
+            back = jax.ShapeDtypeStruct(x.aval.shape, x.aval.dtype)
+            ct_x = kernel(entries, indptr, scale, ct, outs=back, transpose=not transpose, **params)
+            return [None, None, None, ct_x]
+        one = jnp.ones((), ct.dtype)
+        if scale.aval.ndim == 0:
+            sums = kernel(entries, indptr, one, x, outs=outs, transpose=transpose, **params)
+            return [None, None, of_one_weight(ct, sums), None]
+        by_row = jax.ShapeDtypeStruct(scale.aval.shape, ct.dtype)
+        if transpose:
+            factors = one_each(x, shape[0], ct.dtype).astype(ct.dtype)
+            sums = kernel(entries, indptr, one, ct, outs=by_row, transpose=False, **params)
+            return [None, None, scaled(sums, factors), None]
+        sums = kernel(entries, indptr, one, x, outs=by_row, transpose=False, **params)
+        return [None, None, scaled(ct, sums), None]
+
+    return rule
