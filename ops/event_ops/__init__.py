@@ -53,6 +53,7 @@ from event_ops.catalog.unpack_events.op import unpack_events as unpack_events
 from event_ops.checks.values import validate as validate
 from event_ops.segments import segment_mean as segment_mean
 from event_ops.segments import segment_softmax as segment_softmax
+from event_ops.sparse.compact import CompactCSR as CompactCSR
 from event_ops.sparse.csr import CSR as CSR
 from event_ops.sparse.ell import ELL as ELL
 from event_ops.sparse.events import Events as Events

@@ -1,4 +1,4 @@
-"""`flax.serialization` saves and restores a `CSR` or `ELL`, inside of other states too."""
+"""`flax.serialization` saves and restores sparse matrices, inside of other states too."""
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,10 @@ serialization = pytest.importorskip("flax.serialization", reason="Flax is not in
 pytest.importorskip("event_ops.flax")
 
 OTHER = {"data": np.zeros(2, "f"), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2])}
+OTHERS = {
+    "ELL": ELL(0.0, np.zeros((2, 1), int), shape=(2, 3)),
+    "compact": CSR(**OTHER, shape=(2, 3)).compact(),
+}
 MATRICES = {
     "plain": small(),
     "planned": small().plan(),
@@ -19,6 +23,7 @@ MATRICES = {
     "one weight": small(data=2.0),
     "one weight, planned": small(data=2.0).plan(),
     "ELL": small_ell().plan(),
+    "compact": small().compact().plan(),
     "a stack": jax.tree.map(lambda x: jnp.stack([x, x]), small()),
 }
 
@@ -33,7 +38,7 @@ def same(A, B):
 @pytest.mark.parametrize("name", MATRICES)
 def test_a_matrix_comes_back_as_it_was(name):
     A = MATRICES[name]
-    other = ELL(0.0, np.zeros((2, 1), int), shape=(2, 3)) if name == "ELL" else CSR(**OTHER, shape=(2, 3))
+    other = OTHERS.get(name, CSR(**OTHER, shape=(2, 3)))
     target = other if A.shape == (2, 3) else other.T
     same(serialization.from_bytes(target, serialization.to_bytes(A)), A)
     same(serialization.from_state_dict(target, serialization.to_state_dict(A)), A)

@@ -79,7 +79,7 @@ BROKEN = {
     "a weight of none": ("csr_event_matvec", PERMUTED, "permutation", [2, 0, 3], r"\[2\] is 3.*0 to 2 once"),
     "a weight twice": ("csr_event_matmat", PERMUTED_X, "permutation", [1, 0, 1], r"\[2\] is 1.*0 to 2 once"),
     "an id of no neuron": ("csr_event_matvec", EVENTS, "events", [1, 4, 3], r"\[1\] is 4.*or 3 as padding"),
-    "a word's column": ("compact_matvec", WORDS, "entries", [0, 7, 6], r"\[1\] is 7, .*0 to 2 in their low 2 bits"),
+    "a word's column": ("compact_matvec", WORDS, "entries", [0, 7, 6], r"\[1\] is 7, .*their low 2 bits"),
     "no padding": ("ell_matvec", ELL, "indices", [[0, 1], [-2, 3]], r"\[1, 0\] is -2.*padding -1, 3 or"),
     "before the end": ("scatter_add", INTO, "indices", [-3, -4], r"\[1\] is -4.*-3 to 2, for 3 rows"),
     "many segments": ("segment_sum", SUMS, "segment_ids", [0, 1, 2], r"\[2\] is 2.*0 to 1, for 2 segments"),

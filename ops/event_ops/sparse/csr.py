@@ -17,6 +17,7 @@ from event_ops.checks.arrays import WEIGHTS
 from event_ops.checks.csr import check_csr, checkify_copy, checkify_structure
 from event_ops.sparse import (
     arithmetic,
+    compact,
     convert,
     coordinates,
     diagonals,
@@ -171,6 +172,25 @@ class CSR(Matrix):
     allclose = union.allclose
     matmul = spgemm.matmul
     solve = solvers.solve
+
+    def compact(self, *, rtol: float = 0.0, atol: float = 0.0) -> compact.CompactCSR:
+        """Return the matrix as a `CompactCSR`, 4 bytes an entry, with weights in fixed point.
+
+        Each weight w becomes a w' with `abs(w' - w) <= atol + rtol * abs(w)`; by default, w' == w. Columns
+        take `(columns - 1).bit_length()` of the 32 bits of an entry, codes of weights the others. One scale
+        is for all weights where the bound can be kept so, else one is for each row.
+
+        Args:
+            rtol: relative error allowed to each weight.
+            atol: absolute error allowed to each weight.
+
+        Raises:
+            TypeError: weights that are integers or complex.
+            ValueError: the bits that are left cannot keep the bound, and which one they can; weights that are
+                not finite; one weight for all, which takes 4 bytes an entry as it is; columns out of range;
+                or a matrix that is being traced.
+        """
+        return compact.compacted(self, rtol, atol)
 
     __array__ = arithmetic.no_array(
         "use A.todense() for a dense array, CSR(S) @ A for a product with a sparse matrix S, and A @ x for "

@@ -146,6 +146,8 @@ class Matrix:
         """Return the weights, one for each entry."""
         return self.data if self.data.ndim else jnp.broadcast_to(self.data, self.indices.shape)
 
+    _times_array = products.times_array
+    _times_events = products.times_events
     stdp_on_pre = plasticity.stdp_on_pre
     stdp_on_post = plasticity.stdp_on_post
 

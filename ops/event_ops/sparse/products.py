@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import jax
@@ -29,11 +28,12 @@ def before(x: Any, A: Any) -> jax.Array:
 
 def _product(A: Any, x: Any) -> jax.Array:
     if not isinstance(x, Events):
-        return _over_matrices(partial(_array_product, A), x)
-    return _over_matrices(lambda values: _events_product(A, Events(values, x.encoding)), x.values)
+        return _over_matrices(A._times_array, x)
+    return _over_matrices(lambda values: A._times_events(Events(values, x.encoding)), x.values)
 
 
-def _array_product(A: Any, x: jax.Array) -> jax.Array:
+def times_array(A: Any, x: jax.Array) -> jax.Array:
+    """Return A @ x for a vector or a matrix x and a format whose weights are its leaf `data`."""
     if A.dtype not in HALVES:
         return A._product(*promoted(A.data, x))
     dtype = promoted_dtype(A.data, x)
@@ -42,13 +42,14 @@ def _array_product(A: Any, x: jax.Array) -> jax.Array:
     return A._product(A.data.astype(dtype), x.astype(dtype))
 
 
-def _events_product(A: Any, events: Events) -> jax.Array:
+def times_events(A: Any, events: Events) -> jax.Array:
+    """Return A @ events for a vector of events or a matrix of them, and such a format."""
     if events.values.ndim == 2 and events.encoding != "flags":
         return _encoded_product(A, events.values, events.encoding)
     kind = events.values.dtype
     if kind != summed_in(A.data) and kind in FLOATS and not jnp.iscomplexobj(A.data):
         dtype = promoted_dtype(A.data, events.values)
-        return _events_product(A.astype(dtype), Events(events.values.astype(dtype)))
+        return times_events(A.astype(dtype), Events(events.values.astype(dtype)))
     plan = A.by_column
     if plan is None or A.transposed or (plan.weights is None and A.data.ndim):
         return A._event_product(events)
@@ -59,8 +60,13 @@ def _events_product(A: Any, events: Events) -> jax.Array:
 def _encoded_product(A: Any, values: jax.Array, encoding: str) -> jax.Array:
     """Return A @ events for a matrix of counts, or of ids or bits, whose columns are taken one by one."""
     if encoding == "counts":
-        return _events_product(A, Events(values.astype(A.dtype if A.dtype in FLOATS else float)))
-    return jax.vmap(lambda x: _events_product(A, Events(x, encoding)), -1, -1)(values)
+        return times_events(A, Events(values.astype(A.dtype if A.dtype in FLOATS else float)))
+    return one_by_one(A, values, encoding)
+
+
+def one_by_one(A: Any, values: jax.Array, encoding: str) -> jax.Array:
+    """Return A @ events for a matrix of events, whose columns are taken one by one."""
+    return jax.vmap(lambda x: A._times_events(Events(x, encoding)), -1, -1)(values)
 
 
 def _operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:

@@ -30,7 +30,7 @@ def compact_matvec(
     """`y = A @ v` for a CSR matrix A whose entries are 32-bit words, or `y = A.T @ v` with transpose=True.
 
     The low `bits = (columns - 1).bit_length()` bits of a word are its column, the others its code, signed:
-    the weight of entry k of row i is code[k] * scale[i], or code[k] * scale.
+    the weight of entry k of row i is code[k] * scale[i], or code[k] * scale. `CSR.compact` makes such words.
     Entries may be unsorted, and duplicates add up. A word whose column is not below `columns` contributes
     nothing; nor do words outside of what indptr spans. What is 0 before it is multiplied by a scale stays 0,
     even if that is NaN. Differentiable in scale and v.

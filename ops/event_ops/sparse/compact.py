@@ -1,0 +1,244 @@
+"""`CompactCSR`: a sparse matrix of which an entry, its column and its weight, is one word of 32 bits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+from jax.typing import ArrayLike
+
+from event_ops.catalog.compact_event_matvec.op import compact_event_matvec
+from event_ops.catalog.compact_matvec.op import compact_matvec
+from event_ops.catalog.csr_matmat.op import csr_matmat
+from event_ops.catalog.csr_tocsc.op import csr_tocsc
+from event_ops.catalog.csr_todense.op import csr_todense
+from event_ops.checks.arrays import FLOATS, as_array, is_known
+from event_ops.checks.csr import matrix_shape
+from event_ops.checks.words import check_words, columns_in, scale_of
+from event_ops.parts.reference.entries import rows_of, values_at
+from event_ops.parts.reference.words import codes_in, words_of
+from event_ops.sparse import arithmetic, compact_convert, products
+from event_ops.sparse.events import Events
+from event_ops.sparse.pytree import register
+
+LEAVES = ("entries", "indptr", "scale", "error", "by_column")
+
+
+class WordsByColumn(NamedTuple):
+    """The entries of the transpose, words with the same codes, row by row."""
+
+    entries: jax.Array
+    indptr: jax.Array
+
+
+export.register_namedtuple_serialization(WordsByColumn, serialized_name="event_ops.WordsByColumn")
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class CompactCSR:
+    """`A[i, column[k]] += code[k] * scale[i]` for the words k of row i: a CSR matrix of 4 bytes an entry.
+
+    `CSR.compact` makes one. A word holds the column in its low bits, and above it a signed code, as
+    `compact_matvec` says. A pytree, an argument or a result of any transformed function: entries, indptr,
+    scale and error are leaves. `A @ v`, `v @ A`, and the same with `Events`, read the words as they are; a
+    product with a dense matrix first writes out weights and columns, 8 bytes an entry. Differentiable in
+    scale and in operands. Codes do not change: weights that learn are those of a `CSR`.
+
+    Args:
+        entries: (nse,), uint32, the words.
+        indptr: (rows + 1,), non-decreasing: row i is the words from indptr[i] up to indptr[i + 1].
+        scale: (), of all weights, or (rows,), one for each row; float32 or float64.
+        error: the largest relative error of a weight, where it was made from others.
+        shape: (rows, columns), static.
+
+    Raises:
+        TypeError: a dtype that is not supported.
+        ValueError: sizes that do not fit `shape`.
+
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import CSR
+        >>> A = CSR.from_dense(np.array([[1, 0, 2], [0, -3, 0]], np.float32)).compact()
+        >>> A
+        CompactCSR(2 x 3, 3 entries (0.5 of all), float32, codes of 30 bits, one scale, exact)
+        >>> A @ np.ones(3, np.float32)
+        Array([ 3., -3.], dtype=float32)
+
+    Source: the compressed sparse row format; weights in fixed point.
+    """
+
+    entries: jax.Array
+    indptr: jax.Array
+    scale: jax.Array
+    error: jax.Array
+    by_column: WordsByColumn | None
+    stored_shape: tuple[int, int]
+    transposed: bool
+    ndim: ClassVar[int] = 2
+    """2, as of any matrix."""
+
+    def __init__(
+        self, entries: ArrayLike, indptr: ArrayLike, scale: ArrayLike, error: ArrayLike = 0.0, *, shape: Any
+    ) -> None:
+        entries, indptr = as_array(entries, "entries"), as_array(indptr, "indptr")
+        scale, size = scale_of(scale, float), matrix_shape(shape)
+        check_words(entries, indptr, scale, size)
+        vars(self).update(entries=entries, indptr=indptr, scale=scale, error=jnp.asarray(error, jnp.float32))
+        vars(self).update(by_column=None, stored_shape=size, transposed=False)
+
+    def _changed(self, **changes: Any) -> Self:
+        new = object.__new__(type(self))
+        vars(new).update(vars(self) | changes)
+        return new
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        rows, columns = self.stored_shape
+        return (columns, rows) if self.transposed else (rows, columns)
+
+    @property
+    def nse(self) -> int:
+        """The number of stored entries."""
+        return self.entries.shape[-1]
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the weights, that of scale."""
+        return self.scale.dtype
+
+    @property
+    def code_bits(self) -> int:
+        """How many bits of a word hold the code, its sign among them."""
+        return compact_convert.code_bits(self.stored_shape[1])
+
+    @property
+    def T(self) -> Self:
+        """The transpose: the same arrays, read with rows and columns swapped."""
+        return self._changed(transposed=not self.transposed)
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        full = f" ({self.nse / (rows * columns):.2g} of all)" if rows * columns else ""
+        scales = "one scale" if self.scale.ndim == 0 else "a scale per row"
+        error = (
+            "error not known" if not is_known(self.error) or self.error.ndim else _text_of(float(self.error))
+        )
+        notes = ", transposed" * self.transposed + ", planned" * (self.by_column is not None)
+        return (
+            f"CompactCSR({rows} x {columns}, {self.nse} entries{full}, {self.dtype}, codes of "
+            f"{self.code_bits} bits, {scales}, {error}{notes})"
+        )
+
+    def with_scale(self, scale: ArrayLike) -> Self:
+        """Return the matrix with another scale, a number for all weights or (rows,), as it is stored."""
+        given = scale_of(scale, self.dtype)
+        check_words(self.entries, self.indptr, given, self.stored_shape)
+        return self._changed(scale=given)
+
+    def plan(self) -> Self:
+        """Return the matrix with its words stored by column too, so that `A @ Events(x)` follows events.
+
+        A plan costs a sort and 4 more bytes an entry. Raise ValueError if the codes leave fewer bits than a
+        row needs, and for a matrix that is being traced.
+        """
+        rows, columns = self.stored_shape
+        compact_convert.check_known(self.entries, self.indptr)
+        ids = columns_in(self.entries, columns)
+        indices, indptr, places = csr_tocsc(ids, self.indptr, shape=self.stored_shape)
+        codes = np.asarray(codes_in(self.entries, columns))[np.asarray(places)]
+        compact_convert.check_room(codes, rows)
+        entries = jnp.asarray(words_of(np.asarray(indices), codes, rows))
+        return self._changed(by_column=WordsByColumn(entries, indptr))
+
+    def _as_csr(self) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Return (data, indices, indptr) of the same entries in the same order."""
+        codes = codes_in(self.entries, self.stored_shape[1]).astype(self.dtype)
+        by_entry = values_at(self.scale, rows_of(self.indptr, self.nse)) if self.scale.ndim else self.scale
+        return codes * by_entry, columns_in(self.entries, self.stored_shape[1]), self.indptr
+
+    def tocsr(self) -> Any:
+        """Return the matrix as a `CSR`, not read transposed; its weights are code * scale."""
+        data, indices, indptr = self._as_csr()
+        kind = import_module("event_ops.sparse.csr").CSR
+        wide = indices.astype(jnp.int32)  # columns are below 2**31
+        A = kind(data, wide, indptr, shape=self.stored_shape, validate=False)
+        return A.T.tocsr() if self.transposed else A
+
+    def todense(self) -> jax.Array:
+        """Return a dense array; duplicate entries add up."""
+        D = csr_todense(*self._as_csr(), shape=self.stored_shape)
+        return D.T if self.transposed else D
+
+    def _times_array(self, x: jax.Array) -> jax.Array:
+        scale, x = products.promoted(self.scale, x)
+        static: dict[str, Any] = {"shape": self.stored_shape, "transpose": self.transposed}
+        if x.ndim == 1:
+            return compact_matvec(self.entries, self.indptr, scale, x, **static)
+        return csr_matmat(*self._changed(scale=scale)._as_csr(), x, **static)
+
+    def _times_events(self, events: Events) -> jax.Array:
+        x, encoding = events.values, events.encoding
+        if x.ndim == 2:
+            return products.one_by_one(self, x, encoding)
+        if encoding == "flags" and x.dtype in FLOATS:
+            scale, x = products.promoted(self.scale, x)
+        else:
+            scale = self.scale
+        rows, columns = self.stored_shape
+        if self.by_column is None or self.transposed:
+            static: dict[str, Any] = {"shape": (rows, columns), "transpose": self.transposed}
+            return compact_event_matvec(self.entries, self.indptr, scale, x, encoding=encoding, **static)
+        static = {"shape": (columns, rows), "transpose": True}
+        one = jnp.ones((), scale.dtype)
+        return scale * compact_event_matvec(*self.by_column, one, x, encoding=encoding, **static)
+
+    def matvec(self, x: Any) -> jax.Array:
+        """Return A @ x, for functions of SciPy or JAX that take a matrix as its products."""
+        return self @ x
+
+    def rmatvec(self, x: Any) -> jax.Array:
+        """Return A.T @ x, as SciPy's `LinearOperator` does."""
+        return self.T @ x
+
+    # NumPy's arrays leave both products to the two methods.
+    __array_ufunc__ = None
+    __array__ = arithmetic.no_array("use A.todense() for a dense array, and A @ x for np.dot(A, x)")
+
+    def __matmul__(self, other: Any) -> jax.Array:
+        return products.times(self, other)
+
+    def __rmatmul__(self, other: Any) -> jax.Array:
+        return products.before(other, self)
+
+
+def compacted(A: Any, rtol: float, atol: float) -> CompactCSR:
+    """Return a `CSR` as a `CompactCSR`; raise as `CSR.compact` says."""
+    entries, indptr, scale, error = compact_convert.coded(A, rtol, atol)
+    B = CompactCSR(entries, indptr, scale, error, shape=A.stored_shape)
+    return B.T if A.transposed else B
+
+
+def _text_of(error: float) -> str:
+    return f"error {error:.2g}" if error else "exact"
+
+
+def _read(text: bytes) -> tuple[Any, ...]:
+    shape, transposed = json.loads(text)
+    return tuple(shape), transposed
+
+
+register(
+    CompactCSR,
+    LEAVES,
+    ("stored_shape", "transposed"),
+    "event_ops.CompactCSR",
+    write=lambda static: json.dumps(static).encode(),
+    read=_read,
+)

@@ -1,0 +1,171 @@
+"""Weights as integer codes times a scale: which scale keeps an error bound with the bits that there are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from event_ops.checks.arrays import FLOAT_WEIGHTS, check_dtype, is_known, summed_in
+from event_ops.checks.csr import MEND, check_in_range, check_indptr
+from event_ops.checks.words import WORD_BITS, index_bits
+from event_ops.parts.reference.words import words_of
+from event_ops.sparse.convert import Parts, spanned
+
+_EXACT_BITS: Final = {"float32": 25, "float64": 32}  # of signed codes that the dtype holds exactly
+
+
+class Coded(NamedTuple):
+    """The arrays of a `CompactCSR`, and its error."""
+
+    entries: Any
+    indptr: Any
+    scale: Any
+    error: float
+
+
+class _Fit(NamedTuple):
+    """A scale for each group of weights; for each weight its code, the value of that, and if it is wrong."""
+
+    scale: Any
+    codes: Any
+    values: Any
+    wrong: Any
+
+
+def code_bits(columns: int) -> int:
+    """Return how many bits of a word are left for a code, its sign among them."""
+    return WORD_BITS - index_bits(columns)
+
+
+def check_known(*arrays: Any) -> None:
+    """Raise ValueError while tracing."""
+    if not is_known(*arrays):
+        raise ValueError(
+            "the matrix is being traced, and its values are not known; convert it outside of jit, and hand "
+            "the result to the function"
+        )
+
+
+def check_room(codes: np.ndarray, columns: int) -> None:
+    """Raise ValueError unless the codes fit beside a column."""
+    needed = int(max(codes.max(initial=0), -1 - codes.min(initial=0))).bit_length() + 1
+    if needed > code_bits(columns):
+        raise ValueError(
+            f"the codes take {needed} bits, and {code_bits(columns)} are left beside one of {columns} rows; "
+            "expected no more; compact A.T.tocsr() for products with A.T, or keep A without a plan"
+        )
+
+
+def coded(A: Any, rtol: float, atol: float) -> Coded:
+    """Return the stored entries of a `CSR` as words whose weights keep the bound."""
+    check_known(A.data, A.indices, A.indptr)
+    check_dtype("data", A.data, FLOAT_WEIGHTS)
+    if A.data.ndim == 0:
+        raise ValueError(
+            "the matrix has one weight for all, and takes 4 bytes an entry as it is; keep the CSR"
+        )
+    _check_bound(rtol, atol)
+    data, indices, indptr, shape = spanned(Parts(A.data, A.indices, A.indptr, A.stored_shape))
+    indices, indptr = np.asarray(indices), np.asarray(indptr)
+    check_indptr(indptr, indices.size, MEND)
+    check_in_range("indices", indices, shape[1], "columns", MEND)
+    weights = np.asarray(data).astype(summed_in(data))
+    if not np.isfinite(weights).all():
+        bad = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise ValueError(f"data[{bad}] is {weights[bad]}, which has no code; expected finite weights")
+    fit = _fit(weights, indptr, shape, rtol, atol)
+    return Coded(words_of(indices, fit.codes, shape[1]), indptr, fit.scale, float(_relative(fit, weights)))
+
+
+def _check_bound(rtol: float, atol: float) -> None:
+    for name, bound in (("rtol", rtol), ("atol", atol)):
+        if not (0 <= bound < math.inf):
+            raise ValueError(f"{name} is {bound}; expected a number >= 0, the error allowed to a weight")
+
+
+def _fit(weights: Any, indptr: Any, shape: tuple[int, int], rtol: float, atol: float) -> _Fit:
+    """Return codes with one scale for all if they keep the bound, else with one for each row."""
+    bits = min(code_bits(shape[1]), _EXACT_BITS[str(weights.dtype)])
+    if bits < 2:
+        raise ValueError(
+            f"{shape[1]} columns leave {bits} bits for a weight; expected 2 or more; keep the CSR"
+        )
+    bound = atol + rtol * np.abs(weights.astype(float))
+    fit = _of_groups(weights, np.zeros(weights.size, int), 1, bits, bound)
+    if not fit.wrong.any():
+        return fit._replace(scale=fit.scale[0])
+    rows = np.repeat(np.arange(shape[0]), np.diff(indptr))
+    fit = _of_groups(weights, rows, shape[0], bits, bound)
+    if fit.wrong.any():
+        raise ValueError(_refusal(fit, weights, bound, bits, shape[1]))
+    return fit
+
+
+def _of_groups(weights: Any, group: Any, count: int, bits: int, bound: Any) -> _Fit:
+    """Fit each group by a unit of which its weights are multiples, or where there is none by a fine scale.
+
+    Such a unit may be the smallest of the weights, or a power of two.
+    """
+    wide, limit = np.abs(weights.astype(float)), 2 ** (bits - 1) - 1
+    largest = np.zeros(count)
+    np.maximum.at(largest, group, wide)
+    fit = _by_scale(weights, group, largest / limit, limit, bound)
+    for unit in (_power_of_two(wide), wide):
+        smallest, counts = np.full(count, np.inf), wide > 0
+        np.minimum.at(smallest, group[counts], unit[counts])
+        exact = _by_scale(weights, group, np.where(np.isfinite(smallest), smallest, 0), limit, 0)
+        serves = np.bincount(group[exact.wrong], minlength=count) == 0
+        fit = _Fit(
+            np.where(serves, exact.scale, fit.scale),
+            *(np.where(serves[group], x, y) for x, y in zip(exact[1:], fit[1:], strict=True)),
+        )
+    return fit
+
+
+def _by_scale(weights: Any, group: Any, scale: Any, limit: int, bound: Any) -> _Fit:
+    scale = scale.astype(weights.dtype)
+    each = scale[group]
+    quotients = np.divide(weights, each, out=np.zeros_like(weights), where=each > 0)
+    codes = np.clip(np.rint(quotients), -limit, limit)
+    values = codes * each
+    wrong = np.abs(values.astype(float) - weights) > bound
+    return _Fit(scale, codes.astype(np.int32), values, wrong)
+
+
+def _power_of_two(wide: Any) -> Any:
+    """Return the largest power of two of which each weight is a multiple; 0 for 0."""
+    mantissa, exponent = np.frexp(wide)
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    return np.ldexp((whole & -whole).astype(float), exponent - 53)
+
+
+def _relative(fit: _Fit, weights: Any) -> Any:
+    """Return the largest relative error of a weight."""
+    wide = np.abs(weights.astype(float))
+    errors = np.abs(fit.values.astype(float) - weights)
+    return np.divide(errors, wide, out=np.zeros_like(wide), where=wide > 0).max(initial=0)
+
+
+def _refusal(fit: _Fit, weights: Any, bound: Any, bits: int, columns: int) -> str:
+    """Return what is wrong with the worst weight, how many bits would do, and which bounds can be kept."""
+    errors = np.abs(fit.values.astype(float) - weights)
+    k = int(np.argmax(np.where(fit.wrong, errors - bound, -1)))
+    rtol, atol = _rounded_up(float(_relative(fit, weights))), _rounded_up(float(errors.max()))
+    needed = ""
+    if bound[fit.wrong].all():
+        steps = np.abs(fit.values.astype(float)).max() / (2 * bound[fit.wrong].min())
+        needed = f", {math.ceil(math.log2(steps + 1)) + 1} bits would do"
+    relative = f"rtol={rtol:g} or " if rtol < 1 else ""
+    return (
+        f"codes of {bits} bits, which {columns} columns leave, make {fit.values[k]} of data[{k}], which is "
+        f"{weights[k]}; expected an error of at most {bound[k]:.2g}{needed}; allow {relative}atol={atol:g}, "
+        "or keep the CSR, which is exact"
+    )
+
+
+def _rounded_up(x: float) -> float:
+    """Return x with two digits, not below it."""
+    digit = 10.0 ** (math.floor(math.log10(x)) - 1)
+    return float(f"{math.ceil(x / digit * (1 + 1e-9)) * digit:.6g}")
