@@ -26,12 +26,12 @@ def deliver(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
 
 @njit(parallel=True)
 def deliver_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
-    clear(y)
     ids = ids_of(events, indptr.size - 1)
     ends = entries_up_to(indptr, ids)
     work = ends[ids.size]
     parts = parts_for(work, y.size)
     if work < MIN_PARALLEL or parts == 1:
+        clear(y)
         add_rows_of_words(entries, indptr, scale, events, ids, y)
     else:
         spare = np.empty((parts - 1, y.size), y.dtype)
@@ -39,8 +39,7 @@ def deliver_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any)
             low = np.searchsorted(ends, work * part // parts)
             high = np.searchsorted(ends, work * (part + 1) // parts)
             mine = private(y, spare, part)
-            if part > 0:
-                mine[:] = 0
+            mine[:] = 0
             last = ids.size if part + 1 == parts else high
             add_rows_of_words(entries, indptr, scale, events, ids[low:last], mine)
         add_up(spare, y)
@@ -54,7 +53,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
 
     def gather(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
         values = one_each(events, shape[1], outs.dtype).astype(outs.dtype)
-        static = {"shape": shape, "transpose": False, "backend": "numba_cpu"}
+        static: dict[str, Any] = {"shape": shape, "transpose": False, "backend": "numba_cpu"}
         return get_operator("compact_matvec")(entries, indptr, scale, values, outs=outs, **static)
 
     def scatter(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
