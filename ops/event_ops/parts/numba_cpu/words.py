@@ -1,7 +1,7 @@
 """Rows of a CSR matrix whose entries are words of 32 bits, each a column and a signed code of its weight.
 
-WIDTH words are taken apart at once. What their columns point at is loaded one by one into a SIMD value, which
-takes less time than a gather instruction, and than as many sums of single numbers.
+WIDTH words are taken apart at once, and one comparison tells whether all their columns are in range. What
+columns point at is loaded one by one into a SIMD value: that takes less time than a gather instruction.
 """
 
 from __future__ import annotations
