@@ -82,6 +82,20 @@ def check_structure(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int
     check_shape("indptr", indptr, (rows + 1,), why=why)
 
 
+def check_transpose(
+    rows: jax.Array, indptr: jax.Array, permutation: jax.Array, shape: tuple[int, int]
+) -> None:
+    """Raise unless the three arrays can be the transpose's structure of a CSR matrix of `shape`."""
+    for name, x in (("rows", rows), ("indptr", indptr), ("permutation", permutation)):
+        check_dtype(name, x, INDICES)
+        check_rank(name, x, 1, "structure arrays are flat")
+    check_shape("permutation", permutation, rows.shape, why="one place in w per entry, as many as rows")
+    why = f"one more than the {shape[1]} columns of shape={shape}"
+    if indptr.shape == (shape[0] + 1,) != (shape[1] + 1,):
+        why += "; it fits the rows: is it the indptr of the matrix, not of its transpose?"
+    check_shape("indptr", indptr, (shape[1] + 1,), why=why)
+
+
 def check_flat(indices: jax.Array, indptr: jax.Array) -> None:
     """Raise unless the two arrays have the dtypes and the rank of a structure."""
     for name, x in (("indices", indices), ("indptr", indptr)):

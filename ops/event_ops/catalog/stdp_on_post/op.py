@@ -7,8 +7,8 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import INDICES, as_array, check_dtype, check_rank, check_shape
-from event_ops.checks.csr import matrix_shape
+from event_ops.checks.arrays import as_array
+from event_ops.checks.csr import check_transpose, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.parts.reference.plasticity import check_spikes, check_trace, check_weights, rate_and_bounds
 from ffi_bridge import XLACustomKernel
@@ -69,25 +69,12 @@ def stdp_on_post(
     spikes_post, x_pre = as_array(spikes_post), as_array(x_pre)
     shape = matrix_shape(shape)
     check_weights(w, "rows", rows)
-    _check_transpose(rows, indptr, permutation, shape)
+    check_transpose(rows, indptr, permutation, shape)
     check_spikes("spikes_post", spikes_post, w, shape[1], f"column of shape={shape}")
     check_trace("x_pre", x_pre, w, shape[0], f"row of shape={shape}")
     scalars = rate_and_bounds(w, "A_plus", A_plus, w_min, w_max)
     outs = jax.ShapeDtypeStruct(w.shape, w.dtype)
     return kernel(w, rows, indptr, permutation, spikes_post, x_pre, *scalars, outs=outs, backend=backend)
-
-
-def _check_transpose(
-    rows: jax.Array, indptr: jax.Array, permutation: jax.Array, shape: tuple[int, int]
-) -> None:
-    for name, x in (("rows", rows), ("indptr", indptr), ("permutation", permutation)):
-        check_dtype(name, x, INDICES)
-        check_rank(name, x, 1, "structure arrays are flat")
-    check_shape("permutation", permutation, rows.shape, why="one place in w per entry, as many as rows")
-    why = f"one more than the {shape[1]} columns of shape={shape}"
-    if indptr.shape == (shape[0] + 1,) != (shape[1] + 1,):
-        why += "; it fits the rows: is it the indptr of the matrix, not of its transpose?"
-    check_shape("indptr", indptr, (shape[1] + 1,), why=why)
 
 
 kernel = XLACustomKernel("stdp_on_post")
