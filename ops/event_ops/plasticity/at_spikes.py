@@ -1,0 +1,212 @@
+"""`on_pre` and `on_post`: a rule of one synapse, applied to the synapses of the neurons that spiked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+from event_ops.checks import contracts
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.csr import check_structure, check_transpose, matrix_shape
+from event_ops.checks.values import contract
+from event_ops.plasticity.rule import ALL, OTHER, SPIKING, SYNAPSE, Rule
+from ffi_bridge import XLACustomKernel
+
+Synapses = TypeVar("Synapses", bound=Any)
+
+
+@contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
+def on_pre(
+    rule: Callable[..., Any],
+    synapses: Synapses,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    spikes_pre: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    backend: str | None = None,
+    **variables: ArrayLike,
+) -> Synapses:
+    """`w[i, j] = rule(w[i, j], x_post=x_post[j], ...)` for every i that spikes: any rule, compiled.
+
+    The rule is a function of one synapse, in JAX: `rule(w, *, x_post, A_minus)`, where every argument is a
+    scalar. It is the definition, whose derivatives JAX takes; on the CPU its operations are compiled into a
+    kernel that visits the synapses of the neurons that spiked, in place where the old values are not needed
+    again, so that the cost follows the number of spikes. Of several synaptic variables, as in
+    `w, trace = on_pre(rule, (w, trace), ...)`, the rule returns as many: `return w, trace`.
+    All other variables are given by name, and their names say of what they are, as in Brian2: `x_pre` and all
+    names that end with `_pre` of presynaptic neurons, those that end with `_post` of postsynaptic ones, any
+    other of synapses; a number, or an array without dimensions, is one for all, whatever its name is, such as
+    tau_pre or the reward. A rule changes synaptic variables only: those of neurons change by operations on
+    their arrays, as by `trace_decay`, before or after.
+    Synapses of silent neurons stay as they are, bit for bit, as do entries whose column is not in
+    [0, columns). Differentiable in synapses and variables, by the derivatives of the rule; a silent synapse
+    hides what is NaN or infinite, a variable or a cotangent, from first derivatives. Each result depends on
+    one synapse alone, so that it is the same for any number of threads.
+
+    A rule is traced at each call: within `jax.jit` once, outside each time, which takes about as long as
+    tracing the rule by itself. Rules that compute the same share one kernel, whatever their names are; a
+    number that the rule finds in a closure is a constant of it.
+
+    Args:
+        rule: a function of scalars: of each synaptic variable by position, of all others by name; returns the
+            new value of each synaptic variable. It may use arithmetic, comparisons, `jnp.where`, `jnp.clip`,
+            `jnp.exp` and other functions of scalars, and what is made of them in JAX.
+        synapses: (nse,), the weights, or a tuple of such arrays; float32 or float64, all of one dtype.
+        indices: (nse,), the column of each synapse; int32, int64 or unsigned.
+        indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
+        spikes_pre: (rows,), bool.
+        shape: (rows, columns) of the matrix, static.
+        backend: run on this one or not at all; default: choose.
+        variables: what the rule takes by name: numbers, or arrays without dimensions; (rows,) for names that
+            end with _pre; (columns,) for those that end with _post; (nse,) for others. The dtype of synapses,
+            or bool.
+
+    Returns:
+        synapses: as they were given, an array or a tuple; shapes and dtypes as before.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that is not the one of synapses; a rule that does not take
+            what it is given, or that returns something else than numbers of the dtype.
+        ValueError: a shape that does not fit; a rule that returns another number of values, or that does what
+            kernels of rules lack: the error names the primitive of JAX, the line, and what to do.
+
+    Source: the form is that of Stimberg, Brette and Goodman (2019), eLife 8, e47314 (`on_pre` of Brian2).
+    """
+    indices, indptr, spikes_pre = map(as_array, (indices, indptr, spikes_pre))
+    shape = matrix_shape(shape)
+    check_structure(indices, indptr, shape)
+    structure = indices, indptr, _spikes("spikes_pre", spikes_pre, shape, 0)
+    return _changed(_along_rows, rule, synapses, structure, shape, 0, variables, backend)
+
+
+@contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation_of("rows"))
+def on_post(
+    rule: Callable[..., Any],
+    synapses: Synapses,
+    rows: ArrayLike,
+    indptr: ArrayLike,
+    permutation: ArrayLike,
+    spikes_post: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    backend: str | None = None,
+    **variables: ArrayLike,
+) -> Synapses:
+    """`w[i, j] = rule(w[i, j], x_pre=x_pre[i], ...)` for every j that spikes: any rule, compiled.
+
+    The same as `on_pre` for postsynaptic spikes, on the same synapses, in the same order. The columns are
+    found through the structure of the transpose, `rows, indptr, permutation` as `csr_tocsc` gives them,
+    without a copy of the synapses. Entries whose row or permutation is out of range are passed over.
+
+    Args:
+        rule: a function of scalars, as for `on_pre`.
+        synapses: (nse,), ordered by row, or a tuple of such arrays; float32 or float64, all of one dtype.
+        rows: (nse,), the row of each entry, ordered by column; int32, int64 or unsigned.
+        indptr: (columns + 1,), non-decreasing: column j is the entries from indptr[j] up to indptr[j + 1].
+        permutation: (nse,), where in synapses each of these entries is: each place once; an integer dtype.
+        spikes_post: (columns,), bool.
+        shape: (rows, columns) of the matrix, static; not of the transpose.
+        backend: run on this one or not at all; default: choose.
+        variables: what the rule takes by name, as for `on_pre`.
+
+    Returns:
+        synapses: as they were given, an array or a tuple; shapes and dtypes as before.
+
+    Raises:
+        TypeError: as `on_pre` does.
+        ValueError: as `on_pre` does.
+
+    Source: the form is that of Stimberg, Brette and Goodman (2019), eLife 8, e47314 (`on_post` of Brian2).
+    """
+    rows, indptr, permutation, spikes_post = map(as_array, (rows, indptr, permutation, spikes_post))
+    shape = matrix_shape(shape)
+    check_transpose(rows, indptr, permutation, shape)
+    structure = rows, indptr, permutation, _spikes("spikes_post", spikes_post, shape, 1)
+    return _changed(_along_columns, rule, synapses, structure, shape, 1, variables, backend)
+
+
+def _spikes(name: str, spikes: jax.Array, shape: tuple[int, int], axis: int) -> jax.Array:
+    check_dtype(name, spikes, ("bool",))
+    why = f"one per neuron, that is per {('row', 'column')[axis]} of shape={shape}"
+    check_shape(name, spikes, (shape[axis],), why=why)
+    return spikes
+
+
+def _changed(
+    kernel: XLACustomKernel,
+    function: Callable[..., Any],
+    synapses: Any,
+    structure: tuple[jax.Array, ...],
+    shape: tuple[int, int],
+    axis: int,
+    variables: dict[str, Any],
+    backend: str | None,
+) -> Any:
+    several = isinstance(synapses, tuple)
+    each: list[jax.Array] = list(map(as_array, synapses if several else (synapses,)))
+    _check_synapses(each, structure[0].shape)
+    given, places = [], [SYNAPSE] * len(each)
+    for name, value in variables.items():
+        array = _variable(name, value, each[0])
+        given.append(array)
+        places.append(_place(name, array, structure[0].shape, shape, axis))
+    dtypes = [x.dtype for x in (*each, *given)]
+    rule = Rule.of(function, dtypes, tuple(variables), places)
+    limit = jnp.asarray(shape[1 - axis], structure[0].dtype)
+    outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in each)
+    changed = kernel(*each, *structure, limit, *given, outs=outs, rule=rule, backend=backend)
+    return tuple(changed) if several else changed[0]
+
+
+def _check_synapses(each: list[jax.Array], shape: tuple[int, ...]) -> None:
+    if not each:
+        raise ValueError("synapses is (); expected the weights, or a tuple of synaptic variables")
+    for i, x in enumerate(each):
+        name = f"synapses[{i}]" if len(each) > 1 else "synapses"
+        check_dtype(name, x, FLOATS)
+        check_shape(name, x, shape, why="one value per entry of the matrix")
+        check_same_dtype(name, x, "synapses[0]", each[0])
+
+
+def _variable(name: str, value: Any, w: jax.Array) -> jax.Array:
+    """Return a variable as an array: a number in the dtype of the synapses, others in theirs."""
+    is_flag = isinstance(value, bool | np.bool_)
+    if isinstance(value, int | float | np.number) and not is_flag:
+        return jnp.asarray(value, w.dtype)
+    array = as_array(value, name)
+    if array.dtype != bool:
+        check_dtype(name, array, FLOATS)
+        check_same_dtype(name, array, "synapses", w)
+    return array
+
+
+def _place(name: str, array: jax.Array, nse: tuple[int, ...], shape: tuple[int, int], axis: int) -> str:
+    """Return where a variable is read, which its name says: at a neuron, at the synapse, or once for all."""
+    if not array.ndim:
+        return ALL
+    for suffix, side, kind in (("_pre", 0, "row"), ("_post", 1, "column")):
+        if name.endswith(suffix):
+            why = f"a number, or one value per neuron, that is per {kind} of shape={shape}"
+            check_shape(name, array, (shape[side],), why=why)
+            return SPIKING if side == axis else OTHER
+    why = "a number, or one value per synapse; names of variables of neurons end with _pre or _post"
+    check_shape(name, array, nse, why=why)
+    return SYNAPSE
+
+
+def _defined(name: str, function: str) -> XLACustomKernel:
+    kernel = XLACustomKernel(name)
+    kernel.def_tags("sparse", "event-driven", "plasticity")
+    kernel.def_reference(f"event_ops.plasticity.reference:{function}")
+    kernel.def_numba_kernel(f"event_ops.plasticity.numba_cpu:{function}")
+    return kernel
+
+
+_along_rows = _defined("plasticity_on_pre", "along_rows")
+_along_columns = _defined("plasticity_on_post", "along_columns")

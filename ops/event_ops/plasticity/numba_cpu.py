@@ -1,0 +1,128 @@
+"""A rule applied on the CPU to the synapses of the neurons that spiked, in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.access import hoist
+from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
+from event_ops.parts.numba_cpu.events import listed_ids
+from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.plasticity import entry, prefetch_entries
+from event_ops.parts.numba_cpu.split import MIN_PARALLEL
+from event_ops.plasticity.emit import kernel_source, update_source
+from event_ops.plasticity.rule import Rule
+from ffi_bridge import numba_kernel
+
+_KEPT = 1024  # rules
+
+
+@njit
+def is_stored(places: Any, k: Any, nse: Any) -> Any:
+    """Return whether synapse k is one of nse; those in the order of the entries are, wherever a row ends."""
+    if places is None:
+        return True
+    return k < nse
+
+
+def rows_with(update: Any) -> Any:
+    """Return the function that calls `update` for each entry of some rows."""
+
+    # Nothing is allocated: reference counts of the arrays would take longer than a short row.
+    @njit(_nrt=False)
+    def visit_rows(
+        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any
+    ) -> None:
+        nse, size = np.uintp(indices.size), np.uintp(limit)
+        for position in range(np.uintp(ids.size)):
+            for values in synapses:
+                prefetch_entries(values, indices, indptr, places, ids, position)
+            i = np.uintp(ids[position])
+            for p in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
+                j, k = np.uintp(indices[p]), entry(places, p)
+                if j < size and is_stored(places, k, nse):
+                    update(k, i, j, synapses, variables)
+
+    return visit_rows
+
+
+def one_thread(visit_rows: Any) -> Any:
+    """Return the function that visits the rows that spike, on one thread."""
+
+    @njit
+    def visit(
+        synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any, variables: Any
+    ) -> None:
+        visit_rows(synapses, indices, indptr, places, limit, variables, listed_ids(spikes))
+
+    return visit
+
+
+def all_threads(visit_rows: Any) -> Any:
+    """Return the same on all threads, if there are entries enough: no two rows share a synapse."""
+
+    # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
+    @njit(inline="always")
+    def visit(
+        synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any, variables: Any
+    ) -> None:
+        ids = listed_ids(spikes)
+        ends = entries_up_to(indptr, ids)
+        work = ends[ids.size]
+        if work < MIN_PARALLEL:
+            visit_rows(synapses, indices, indptr, places, limit, variables, ids)
+        else:
+            parts = num_threads()
+            for part in prange(parts):
+                low = np.searchsorted(ends, work * part // parts)
+                high = np.searchsorted(ends, work * (part + 1) // parts)
+                mine = ids[low : ids.size if part + 1 == parts else high]
+                visit_rows(synapses, indices, indptr, places, limit, variables, mine)
+
+    return visit
+
+
+@lru_cache(_KEPT)
+def kernel(rule: Rule, name: str, structure: tuple[str, ...], large: bool) -> Any:
+    """Return the kernel of a rule for one thread, or for all threads.
+
+    Its outputs are the memory of the synaptic variables; XLA copies those first that are needed again.
+    """
+    update = njit(error_model="numpy", _nrt=False)(_defined(update_source(rule), "update", math=math, np=np))
+    visit = (all_threads if large else one_thread)(rows_with(update))
+    source = kernel_source(rule, name, structure)
+    return njit(parallel=large)(_defined(source, name, visit=visit, hoist=hoist))
+
+
+def _defined(source: str, name: str, **outside: Any) -> Any:
+    namespace = {"__name__": __name__, **outside}
+    exec(source, namespace)
+    return namespace[name]
+
+
+def _build(rule: Rule, outs: Any, name: str, structure: tuple[str, ...]) -> Callable[..., Any]:
+    aliases = {i: i for i in range(rule.count)}
+
+    def call(*arrays: Any) -> Any:
+        large = reaches(arrays[0].size, MIN_ENTRIES_PARALLEL)
+        function = kernel(rule, name, structure, large)
+        return numba_kernel(function, outs, input_output_aliases=aliases)(*arrays)
+
+    return call
+
+
+def along_rows(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of rows."""
+    return _build(rule, outs, "plasticity_on_pre", ("ids", "indptr"))
+
+
+def along_columns(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of columns."""
+    return _build(rule, outs, "plasticity_on_post", ("ids", "indptr", "permutation"))

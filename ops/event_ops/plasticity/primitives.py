@@ -1,0 +1,87 @@
+"""The primitives of JAX that a rule may consist of, each as a Python expression of scalars.
+
+Numba compiles the expressions, and NumPy computes the same. The operands are {0}, {1} and {2}; {cast} is
+the dtype of the result, and {one} is 1 in it. The power of `integer_pow` is an operand, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+# NaN is carried through, whichever operand it is: a comparison with NaN is False.
+_MAX: Final = "({0} if ({0} > {1}) | ({0} != {0}) else {1})"
+_MIN: Final = "({0} if ({0} < {1}) | ({0} != {0}) else {1})"
+
+# Take integers and bools, too, whose results wrap around as JAX's do.
+OF_ALL: Final[Mapping[str, str]] = {
+    "abs": "abs({0})",
+    "add": "{0} + {1}",
+    "and": "{0} & {1}",
+    "clamp": _MIN.format("{2}", _MAX.format("{0}", "{1}")),
+    "convert_element_type": "{0}",
+    "copy": "{0}",
+    "eq": "{0} == {1}",
+    "ge": "{0} >= {1}",
+    "gt": "{0} > {1}",
+    "le": "{0} <= {1}",
+    "lt": "{0} < {1}",
+    "max": _MAX,
+    "min": _MIN,
+    "mul": "{0} * {1}",
+    "ne": "{0} != {1}",
+    "neg": "-{0}",
+    "or": "{0} | {1}",
+    "select_n": "{2} if {0} else {1}",
+    "sign": "np.sign({0})",
+    "square": "{0} * {0}",
+    "stop_gradient": "{0}",
+    "sub": "{0} - {1}",
+    "xor": "{0} ^ {1}",
+}
+
+OF_BOOLS: Final[Mapping[str, str]] = {"not": "not {0}"}
+
+OF_FLOATS: Final[Mapping[str, str]] = {
+    "acos": "np.arccos({0})",
+    "acosh": "np.arccosh({0})",
+    "asin": "np.arcsin({0})",
+    "asinh": "np.arcsinh({0})",
+    "atan": "np.arctan({0})",
+    "atan2": "np.arctan2({0}, {1})",
+    "atanh": "np.arctanh({0})",
+    "cbrt": "np.cbrt({0})",
+    "ceil": "np.ceil({0})",
+    "cos": "np.cos({0})",
+    "cosh": "np.cosh({0})",
+    "div": "{0} / {1}",
+    "erf": "math.erf({0})",
+    "erfc": "math.erfc({0})",
+    "exp": "np.exp({0})",
+    "exp2": "np.exp2({0})",
+    "expm1": "np.expm1({0})",
+    "floor": "np.floor({0})",
+    "integer_pow": "{0} ** {1}",
+    "is_finite": "np.isfinite({0})",
+    "log": "np.log({0})",
+    "log1p": "np.log1p({0})",
+    "logistic": "{one} / ({one} + np.exp(-{0}))",
+    "pow": "{0} ** {cast}({1})",
+    "rem": "np.fmod({0}, {1})",
+    "rsqrt": "{one} / np.sqrt({0})",
+    "sin": "np.sin({0})",
+    "sinh": "np.sinh({0})",
+    "sqrt": "np.sqrt({0})",
+    "tan": "np.tan({0})",
+    "tanh": "np.tanh({0})",
+}
+
+EXPRESSIONS: Final = {**OF_ALL, **OF_BOOLS, **OF_FLOATS}
+
+# Primitives that call a function: the parameter that holds it.
+CALLS: Final[Mapping[str, str]] = {
+    "jit": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "remat2": "jaxpr",
+}
