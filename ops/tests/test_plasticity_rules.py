@@ -153,11 +153,11 @@ def test_declared_derivatives_are_kept():
 
     step.defjvp(lambda xs, ts: (step(*xs), 3 * ts[0]))
 
-    @jax.custom_vjp
+    @jax.custom_jvp
     def other(x):
         return jnp.where(x > 0, 1.0, 0.0).astype(x.dtype)
 
-    other.defvjp(lambda x: (other(x), None), lambda _, ct: (5 * ct,))
+    other.defjvp(lambda xs, ts: (other(*xs), 5 * ts[0]))
 
     def hard(x):
         return jnp.where(x > 0, 1.0, 0.0).astype(x.dtype)

@@ -47,7 +47,16 @@ def random_with(w, key=jax.random.key(1)):  # noqa: B008
     return w + jax.random.normal(key, (), w.dtype)
 
 
+@jax.custom_vjp
+def straight(w):
+    return jnp.sign(w)
+
+
+straight.defvjp(lambda w: (straight(w), None), lambda _, ct: (ct,))
+
+
 LACKING = {
+    "custom_vjp_call": (lambda w: straight(w), "jax.custom_jvp"),
     "debug_print": (printing, "side effects"),
     "pure_callback": (calling_back, "side effects"),
     "while": (looping, "write the steps out"),

@@ -82,7 +82,7 @@ def on_pre(
     shape = matrix_shape(shape)
     check_structure(indices, indptr, shape)
     structure = indices, indptr, _spikes("spikes_pre", spikes_pre, shape, 0)
-    return _changed(_along_rows, rule, synapses, structure, shape, 0, variables, backend)
+    return _changed(along_rows, rule, synapses, structure, shape, 0, variables, backend)
 
 
 @contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation_of("rows"))
@@ -128,7 +128,7 @@ def on_post(
     shape = matrix_shape(shape)
     check_transpose(rows, indptr, permutation, shape)
     structure = rows, indptr, permutation, _spikes("spikes_post", spikes_post, shape, 1)
-    return _changed(_along_columns, rule, synapses, structure, shape, 1, variables, backend)
+    return _changed(along_columns, rule, synapses, structure, shape, 1, variables, backend)
 
 
 def _spikes(name: str, spikes: jax.Array, shape: tuple[int, int], axis: int) -> jax.Array:
@@ -208,5 +208,5 @@ def _defined(name: str, function: str) -> XLACustomKernel:
     return kernel
 
 
-_along_rows = _defined("plasticity_on_pre", "along_rows")
-_along_columns = _defined("plasticity_on_post", "along_columns")
+along_rows = _defined("plasticity_on_pre", "along_rows")
+along_columns = _defined("plasticity_on_post", "along_columns")

@@ -82,6 +82,5 @@ EXPRESSIONS: Final = {**OF_ALL, **OF_BOOLS, **OF_FLOATS}
 CALLS: Final[Mapping[str, str]] = {
     "jit": "jaxpr",
     "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
     "remat2": "jaxpr",
 }

@@ -32,7 +32,7 @@ class Program:
 
     operations: tuple[Operation, ...]
     results: tuple[str, ...]
-    has_own_derivatives: bool  # of jax.custom_jvp or custom_vjp: not those of the operations
+    has_own_derivatives: bool  # those of jax.custom_jvp, not of the operations
 
     @classmethod
     def of(cls, traced: ClosedJaxpr, source: Source) -> Program:
@@ -66,7 +66,7 @@ class _Flat:
                 self.source.check(equation)
                 names[equation.outvars[0]] = self._operation(equation, operands)
             else:
-                self.has_own_derivatives |= equation.primitive.name.startswith("custom")
+                self.has_own_derivatives |= equation.primitive.name == "custom_jvp_call"
                 inner = equation.params[called]
                 body, held = (inner.jaxpr, inner.consts) if isinstance(inner, ClosedJaxpr) else (inner, ())
                 names.update(zip(equation.outvars, self.add(body, held, operands), strict=True))

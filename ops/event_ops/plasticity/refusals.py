@@ -24,6 +24,7 @@ _INSTEAD: Final = {
     "print": "a rule has no side effects; look at what on_pre and on_post return",
     "random": "draw numbers outside, one for each synapse, and pass them by name",
     "cond": "compute both values, and choose one by jnp.where",
+    "custom_vjp": "declare its derivatives by jax.custom_jvp, which serves both modes",
     "while": "write the steps out, or find a closed form",
     "scan": "write the steps out, or find a closed form",
 }

@@ -48,9 +48,8 @@ class Rule:
         return len(self.program.results)
 
     def of_each(self, *inputs: jax.Array) -> tuple[jax.Array, ...]:
-        """Return what the rule says for every synapse: inputs are vectors, or 0-d for all."""
-        axes = tuple(0 if x.ndim else None for x in inputs)
-        return tuple(jax.vmap(jaxpr_as_fun(self.jaxpr), axes)(*inputs))
+        """Return what the rule says for every synapse."""
+        return tuple(jax.vmap(jaxpr_as_fun(self.jaxpr))(*inputs))
 
     @classmethod
     def of(
@@ -123,5 +122,5 @@ def _result(name: str, value: Any, dtype: Any) -> jax.Array:
 
 def _derivatives(jaxpr: ClosedJaxpr, scalars: Sequence[jax.ShapeDtypeStruct]) -> str:
     floats = tuple(i for i, x in enumerate(scalars) if jnp.issubdtype(x.dtype, jnp.floating))
-    traced = jax.make_jaxpr(jax.jacrev(jaxpr_as_fun(jaxpr), floats))(*scalars)
+    traced = jax.make_jaxpr(jax.jacfwd(jaxpr_as_fun(jaxpr), floats))(*scalars)
     return f"{traced.jaxpr} {traced.consts}"

@@ -1,0 +1,82 @@
+"""Rules of synapses have every property of an operator, and a wrong expression of a primitive is noticed."""
+
+import subprocess
+from pathlib import Path
+
+import jax
+import pytest
+from plasticity_operators import OPERATORS
+
+from event_ops.plasticity import numba_cpu, primitives
+from event_ops_harness.conformance.check import look_at
+from event_ops_harness.conformance.command import pytest_command
+from event_ops_harness.conformance.properties import PROPERTIES, VALUES, cells
+from event_ops_harness.statuses import FAILED, SKIPPED
+
+ROOT = Path(__file__).parents[2]
+MODULE = "plasticity_operators"
+QUICK = ("values", "jit", "vmap", "vjp", "nan_derivatives", "bounds")
+CELLS = cells(OPERATORS)
+
+
+def is_quick(cell):
+    """Return whether `nox -s tests` looks at a cell: one of `on_pre` for each of a few properties."""
+    usual = cell.dtype == "float32" or cell.prop is not VALUES
+    first = cell.operator is OPERATORS[0] and cell.backend == "numba_cpu" and cell.case.name == "random"
+    return usual and first and cell.prop.name in QUICK
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(cell, id=cell.id, marks=[] if is_quick(cell) else [pytest.mark.slow])
+        for cell in CELLS
+        if not cell.prop.apart
+    ],
+)
+def test_cell(cell):
+    outcome = look_at(cell, MODULE)
+    if outcome.status == SKIPPED:
+        pytest.skip(outcome.reason)
+    assert outcome.status != FAILED, outcome.reason
+
+
+WRONG = {
+    "sub": "{1} - {0}",
+    "select_n": "{1} if {0} else {2}",
+    "gt": "{0} < {1}",
+    "neg": "{0}",
+    "tanh": "np.sinh({0})",
+    "div": "{1} / {0}",
+}
+
+
+@pytest.fixture
+def nothing_compiled():
+    """Forget what was compiled, before and after."""
+    _forget()
+    yield
+    _forget()
+
+
+def _forget():
+    numba_cpu.kernel.cache_clear()
+    jax.clear_caches()
+
+
+@pytest.mark.usefixtures("nothing_compiled")
+@pytest.mark.parametrize(
+    "name", ["sub", *(pytest.param(x, marks=pytest.mark.slow) for x in WRONG if x != "sub")]
+)
+def test_the_kit_notices_a_wrong_expression(name, monkeypatch):
+    cell = next(c for c in CELLS if c.id == "rule_on_pre-numba_cpu-random-float32-values")
+    monkeypatch.setitem(primitives.EXPRESSIONS, name, WRONG[name])
+    assert look_at(cell, MODULE).status == FAILED
+
+
+@pytest.mark.slow
+def test_kernels_stay_in_bounds_run_on_8_devices_and_do_not_race():
+    apart = [prop.name for prop in PROPERTIES if prop.apart]
+    command = [*pytest_command(), "-rs", "--operators", MODULE, "--properties", ",".join(apart)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout + done.stderr
