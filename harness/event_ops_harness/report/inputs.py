@@ -16,6 +16,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "call": "nox -s bench -- call",
     "forms": "nox -s bench -- forms",
     "sampling": "nox -s bench -- sampling",
+    "plasticity": "nox -s bench -- plasticity",
     "cuba": "nox -s bench -- cuba",
     "coba": "nox -s bench -- coba",
     "microcircuit": "nox -s bench -- microcircuit",

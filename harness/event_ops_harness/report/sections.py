@@ -36,6 +36,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "A log-density and its gradient",
         "Written in Numba: an evaluation, and 100 draws of NUTS by BlackJAX, beside callbacks and nutpie.",
     ),
+    "plasticity": (
+        "A plasticity rule",
+        "Pair-based STDP as a function of one synapse, compiled, beside the operators written by hand.",
+    ),
     "cuba": (
         "A whole network",
         "The CUBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",

@@ -1,0 +1,87 @@
+"""Time a plasticity rule beside the same rule written by hand: pair-based STDP, 100,000 neurons x 100.
+
+A step of a loop in machine code, in which 100, 1000 or 10,000 neurons spike, other ones at each step, and
+weights change in place. The rule is a function of one synapse, which `plasticity.on_pre` and `on_post`
+compile; the kernels by hand are those of `stdp_on_pre` and `stdp_on_post`. The exponent of time = factor *
+spikes ** exponent is with the most spikes.
+
+Not measured: rules of several synaptic variables, the time to trace and to compile, and BrainEvent's
+`csr_apply_on_pre`, which its release for Python 3.11 does not have.
+
+`--sizes` are other numbers of spikes; `-k on_pre` and `-k on_post` choose.
+"""
+
+import functools
+from collections import defaultdict
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops import plasticity
+from event_ops.cases import BENCHMARK
+from event_ops.discover import operators
+from event_ops_harness.bench import asked, growth
+from event_ops_harness.bench.steps import event_place, make_problem, steps_of
+from event_ops_harness.results import installed
+
+SPIKES = (100, 1000, 10_000)
+SIDES = ("stdp_on_pre", "stdp_on_post")
+RULE, BY_HAND = "a rule", "by hand"
+OPERATORS = {operator.name: operator for operator in operators() if operator.name in SIDES}
+CURVES = defaultdict(dict)  # (side, member) -> spikes -> seconds, of this run
+
+
+def depress(w, *, x_post, A_minus, w_min, w_max):
+    return jnp.clip(w - A_minus * x_post, w_min, w_max)
+
+
+def potentiate(w, *, x_pre, A_plus, w_min, w_max):
+    return jnp.clip(w + A_plus * x_pre, w_min, w_max)
+
+
+def on_pre(w, indices, indptr, spikes, x_post, **named):
+    return plasticity.on_pre(depress, w, indices, indptr, spikes, x_post=x_post, **named)
+
+
+def on_post(w, rows, indptr, permutation, spikes, x_pre, **named):
+    return plasticity.on_post(potentiate, w, rows, indptr, permutation, spikes, x_pre=x_pre, **named)
+
+
+RULES = dict(zip(SIDES, (on_pre, on_post), strict=True))
+
+
+def pytest_generate_tests(metafunc):
+    sizes = asked.counts(metafunc.config, "sizes", SPIKES)
+    found = [(side, size, member) for side in SIDES for size in sizes for member in (RULE, BY_HAND)]
+    metafunc.parametrize(("side", "size", "member"), found)
+
+
+@functools.lru_cache(maxsize=1)
+def problem_of(side, size):
+    """Return the largest case of the operator, with so many spikes."""
+    operator = OPERATORS[side]
+    problem = make_problem(operator, operator.tagged(BENCHMARK)[-1])
+    place = event_place(operator, problem.args)
+    spikes = np.random.default_rng(0).permutation(np.arange(problem.args[place].size) < size)
+    args = [spikes if i == place else x for i, x in enumerate(problem.args)]
+    return replace(problem, args=tuple(args), varying=place)
+
+
+@functools.lru_cache(maxsize=1)
+def members_of(side, size):
+    problem = problem_of(side, size)
+    functions = {RULE: RULES[side], BY_HAND: problem.operator.function}
+    return {name: steps_of(problem, functools.partial(f, **problem.kwargs)) for name, f in functions.items()}
+
+
+def test_plasticity(in_turns, benchmark, pytestconfig, side, size, member):
+    benchmark.group = f"{side}, {size:,} of 100,000 neurons spike"
+    info = {"versions": installed("jax", "numba"), "spikes": size}
+    in_turns(members_of(side, size), member, rivals={BY_HAND}, info=info)
+    if not benchmark.stats:
+        return
+    curve = CURVES[side, member]
+    curve[size] = benchmark.stats["median"]
+    if size == max(asked.counts(pytestconfig, "sizes", SPIKES)):
+        benchmark.extra_info |= growth.exponent(curve)
