@@ -1,6 +1,6 @@
 """Time a plasticity rule beside the same rule written by hand: pair-based STDP, 100,000 neurons x 100.
 
-A step of a loop in machine code, in which 100, 1000 or 10,000 neurons spike, other ones at each step, and
+A step of a loop in machine code, in which 1000 to 30,000 neurons spike, other ones at each step, and
 weights change in place. The rule is a function of one synapse, which `plasticity.on_pre` and `on_post`
 compile; the kernels by hand are those of `stdp_on_pre` and `stdp_on_post`. The exponent of time = factor *
 spikes ** exponent is with the most spikes.
@@ -25,7 +25,8 @@ from event_ops_harness.bench import asked, growth
 from event_ops_harness.bench.steps import event_place, make_problem, steps_of
 from event_ops_harness.results import installed
 
-SPIKES = (100, 1000, 10_000)
+SPIKES = (1000, 3000, 10_000, 30_000)
+NEURONS = 100_000  # of the operators' largest case
 SIDES = ("stdp_on_pre", "stdp_on_post")
 RULE, BY_HAND = "a rule", "by hand"
 OPERATORS = {operator.name: operator for operator in operators() if operator.name in SIDES}
@@ -63,7 +64,7 @@ def problem_of(side, size):
     operator = OPERATORS[side]
     problem = make_problem(operator, operator.tagged(BENCHMARK)[-1])
     place = event_place(operator, problem.args)
-    spikes = np.random.default_rng(0).permutation(np.arange(problem.args[place].size) < size)
+    spikes = np.random.default_rng(0).permutation(np.arange(NEURONS) < size)
     args = [spikes if i == place else x for i, x in enumerate(problem.args)]
     return replace(problem, args=tuple(args), varying=place)
 
