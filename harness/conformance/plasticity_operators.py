@@ -16,7 +16,7 @@ from event_ops.cases import Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.discover import Operator
 from event_ops.parts.oracle import csr_entries, wide
-from event_ops.plasticity.at_spikes import along_columns, along_rows
+from event_ops.plasticity.applied import along_columns, along_rows
 
 TAU, W_MAX = 3.0, 0.9
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import jax
-import jax.numpy as jnp
-import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_structure, check_transpose, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.plasticity.rule import ALL, OTHER, SPIKING, SYNAPSE, Rule
-from ffi_bridge import XLACustomKernel
+from event_ops.plasticity.applied import along_columns, along_rows, applied, checked_spikes
 
 Synapses = TypeVar("Synapses", bound=Any)
 
@@ -81,8 +77,8 @@ def on_pre(
     indices, indptr, spikes_pre = map(as_array, (indices, indptr, spikes_pre))
     shape = matrix_shape(shape)
     check_structure(indices, indptr, shape)
-    structure = indices, indptr, _spikes("spikes_pre", spikes_pre, shape, 0)
-    return _changed(along_rows, rule, synapses, structure, shape, 0, variables, backend)
+    structure = indices, indptr, checked_spikes("spikes_pre", spikes_pre, shape, 0)
+    return applied(along_rows, rule, synapses, structure, shape, 0, variables, backend)
 
 
 @contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation_of("rows"))
@@ -127,86 +123,5 @@ def on_post(
     rows, indptr, permutation, spikes_post = map(as_array, (rows, indptr, permutation, spikes_post))
     shape = matrix_shape(shape)
     check_transpose(rows, indptr, permutation, shape)
-    structure = rows, indptr, permutation, _spikes("spikes_post", spikes_post, shape, 1)
-    return _changed(along_columns, rule, synapses, structure, shape, 1, variables, backend)
-
-
-def _spikes(name: str, spikes: jax.Array, shape: tuple[int, int], axis: int) -> jax.Array:
-    check_dtype(name, spikes, ("bool",))
-    why = f"one per neuron, that is per {('row', 'column')[axis]} of shape={shape}"
-    check_shape(name, spikes, (shape[axis],), why=why)
-    return spikes
-
-
-def _changed(
-    kernel: XLACustomKernel,
-    function: Callable[..., Any],
-    synapses: Any,
-    structure: tuple[jax.Array, ...],
-    shape: tuple[int, int],
-    axis: int,
-    variables: dict[str, Any],
-    backend: str | None,
-) -> Any:
-    several = isinstance(synapses, tuple)
-    each: list[jax.Array] = list(map(as_array, synapses if several else (synapses,)))
-    _check_synapses(each, structure[0].shape)
-    given, places = [], [SYNAPSE] * len(each)
-    for name, value in variables.items():
-        array = _variable(name, value, each[0])
-        given.append(array)
-        places.append(_place(name, array, structure[0].shape, shape, axis))
-    dtypes = [x.dtype for x in (*each, *given)]
-    rule = Rule.of(function, dtypes, tuple(variables), places)
-    limit = jnp.asarray(shape[1 - axis], structure[0].dtype)
-    outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in each)
-    changed = kernel(*each, *structure, limit, *given, outs=outs, rule=rule, backend=backend)
-    return tuple(changed) if several else changed[0]
-
-
-def _check_synapses(each: list[jax.Array], shape: tuple[int, ...]) -> None:
-    if not each:
-        raise ValueError("synapses is (); expected the weights, or a tuple of synaptic variables")
-    for i, x in enumerate(each):
-        name = f"synapses[{i}]" if len(each) > 1 else "synapses"
-        check_dtype(name, x, FLOATS)
-        check_shape(name, x, shape, why="one value per entry of the matrix")
-        check_same_dtype(name, x, "synapses[0]", each[0])
-
-
-def _variable(name: str, value: Any, w: jax.Array) -> jax.Array:
-    """Return a variable as an array: a number in the dtype of the synapses, others in theirs."""
-    is_flag = isinstance(value, bool | np.bool_)
-    if isinstance(value, int | float | np.number) and not is_flag:
-        return jnp.asarray(value, w.dtype)
-    array = as_array(value, name)
-    if array.dtype != bool:
-        check_dtype(name, array, FLOATS)
-        check_same_dtype(name, array, "synapses", w)
-    return array
-
-
-def _place(name: str, array: jax.Array, nse: tuple[int, ...], shape: tuple[int, int], axis: int) -> str:
-    """Return where a variable is read, which its name says: at a neuron, at the synapse, or once for all."""
-    if not array.ndim:
-        return ALL
-    for suffix, side, kind in (("_pre", 0, "row"), ("_post", 1, "column")):
-        if name.endswith(suffix):
-            why = f"a number, or one value per neuron, that is per {kind} of shape={shape}"
-            check_shape(name, array, (shape[side],), why=why)
-            return SPIKING if side == axis else OTHER
-    why = "a number, or one value per synapse; names of variables of neurons end with _pre or _post"
-    check_shape(name, array, nse, why=why)
-    return SYNAPSE
-
-
-def _defined(name: str, function: str) -> XLACustomKernel:
-    kernel = XLACustomKernel(name)
-    kernel.def_tags("sparse", "event-driven", "plasticity")
-    kernel.def_reference(f"event_ops.plasticity.reference:{function}")
-    kernel.def_numba_kernel(f"event_ops.plasticity.numba_cpu:{function}")
-    return kernel
-
-
-along_rows = _defined("plasticity_on_pre", "along_rows")
-along_columns = _defined("plasticity_on_post", "along_columns")
+    structure = rows, indptr, permutation, checked_spikes("spikes_post", spikes_post, shape, 1)
+    return applied(along_columns, rule, synapses, structure, shape, 1, variables, backend)
