@@ -129,3 +129,54 @@ def test_mistakes_are_named():
         A.stdp_on_pre(PRE, X_PRE, A_minus=0.1, **RULE)
     with pytest.raises(TypeError, match="data has dtype int32"):
         A.astype("int32").stdp_on_pre(PRE, X_POST, A_minus=0.1, **RULE)
+
+
+def follow(w, trace, *, x_pre, x_post, rate):
+    """A rule with a further synaptic variable, and a variable of every kind."""
+    trace = 0.5 * trace + x_pre - 0.1 * x_post
+    return jnp.clip(w + rate * trace, 0.1, 1.0), trace
+
+
+def follow_all(dense, trace, rate, active):
+    changed = np.where((dense != 0) & active, 0.5 * trace + X_PRE[:, None] - 0.1 * X_POST, trace)
+    return np.where((dense != 0) & active, np.clip(dense + rate * changed, 0.1, 1.0), dense), changed
+
+
+def dense_of(A, values):
+    """Return values, one for each weight, where the entries of A are."""
+    return np.asarray(A.with_data(values).todense())
+
+
+@forms
+def test_any_rule_by_row_and_by_column_and_the_plan_with_it(form):
+    A = FORMS[form]()
+    rate, trace = (0.1 + jnp.arange(A.data.size, dtype="f").reshape(A.data.shape) / k for k in (30, 10))
+    rates, traces = dense_of(A, rate), dense_of(A, trace)
+    variables = {"x_pre": X_PRE, "x_post": X_POST, "rate": rate}
+    B, moved = jax.jit(lambda A: A.on_pre(follow, PRE, state=(trace,), **variables))(A)
+    expected = follow_all(DENSE, traces, rates, PRE[:, None])
+    np.testing.assert_allclose(B.todense(), expected[0], rtol=1e-6)
+    np.testing.assert_allclose(np.where(DENSE != 0, dense_of(A, moved), traces), expected[1], rtol=1e-6)
+    C, moved = B.on_post(follow, POST, state=(moved,), **variables)
+    expected = follow_all(*expected[:2], rates, POST)
+    np.testing.assert_allclose(C.todense(), expected[0], rtol=1e-6)
+    np.testing.assert_allclose(C @ Events(POST), expected[0] @ POST, rtol=1e-6)
+    assert jax.tree.structure(A) == jax.tree.structure(C) and C.indices is B.indices
+    halved = C.on_pre(lambda w: w / 2, np.ones(4, bool))
+    np.testing.assert_allclose(halved.todense(), expected[0] / 2, rtol=1e-6)
+
+
+def test_a_wrong_call_with_a_rule_is_refused():
+    A, E = CSR.from_dense(DENSE), ELL.from_dense(DENSE, per_row=2)
+    with pytest.raises(ValueError, match="the matrix has no plan"):
+        A.on_post(lambda w: w, POST)
+    with pytest.raises(ValueError, match="one weight for all entries"):
+        A.with_data(1.0).on_pre(lambda w: w, PRE)
+    with pytest.raises(ValueError, match=r"state\[0\] has shape \(3,\); expected \(7,\)"):
+        A.on_pre(lambda w, x: (w, x), PRE, state=(np.ones(3, "f"),))
+    with pytest.raises(ValueError, match=r"rate has shape \(2, 4\); expected \(4, 2\): one value for each"):
+        E.on_pre(lambda w, *, rate: w, PRE, rate=np.ones((2, 4), "f"))
+    with pytest.raises(ValueError, match=r"spikes_pre has shape \(3,\); expected \(4,\)"):
+        A.on_pre(lambda w: w, POST)
+    with pytest.raises(ValueError, match=r"x_post has shape \(4,\); expected \(3,\)"):
+        A.on_pre(lambda w, *, x_post: w, PRE, x_post=X_PRE)

@@ -15,6 +15,7 @@ from ffi_bridge import XLACustomKernel
 
 
 def checked_spikes(name: str, spikes: jax.Array, shape: tuple[int, int], axis: int) -> jax.Array:
+    """Return the spikes of the neurons along an axis of the matrix; raise unless they are flags of these."""
     check_dtype(name, spikes, ("bool",))
     why = f"one per neuron, that is per {('row', 'column')[axis]} of shape={shape}"
     check_shape(name, spikes, (shape[axis],), why=why)
@@ -31,6 +32,18 @@ def applied(
     variables: dict[str, Any],
     backend: str | None,
 ) -> Any:
+    """Return the synaptic variables, an array or a tuple as they were given, after the rule.
+
+    Args:
+        kernel: `along_rows` or `along_columns`.
+        function: the rule.
+        synapses: an array or a tuple of arrays.
+        structure: what the kernel reads between the synapses and the variables.
+        shape: (presynaptic, postsynaptic) neurons.
+        axis: 0 if presynaptic neurons spiked, 1 if postsynaptic ones did.
+        variables: what the rule takes by name.
+        backend: run on this one or not at all; None: choose.
+    """
     several = isinstance(synapses, tuple)
     each: list[jax.Array] = list(map(as_array, synapses if several else (synapses,)))
     _check_synapses(each, structure[0].shape)

@@ -150,6 +150,8 @@ class Matrix:
     _times_events = products.times_events
     stdp_on_pre = plasticity.stdp_on_pre
     stdp_on_post = plasticity.stdp_on_post
+    on_pre = plasticity.on_pre
+    on_post = plasticity.on_post
 
     # NumPy's operators and ufuncs call this; JAX's arrays leave their operators to those below.
     __array_ufunc__ = arithmetic.apply_ufunc

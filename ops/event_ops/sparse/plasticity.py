@@ -1,16 +1,21 @@
-"""STDP of a sparse matrix: its weights change at the spikes of its rows or columns."""
+"""Plasticity of a sparse matrix, by pairs of spikes or any rule: its rows or columns spike."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import jax
+import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.catalog.stdp_on_post.op import kernel as along_columns
 from event_ops.catalog.stdp_on_pre.op import kernel as along_rows
-from event_ops.checks.arrays import FLOATS, as_array, check_dtype
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
 from event_ops.parts.reference.plasticity import check_spikes, check_trace, rate_and_bounds
+from event_ops.plasticity.applied import along_columns as rule_along_columns
+from event_ops.plasticity.applied import along_rows as rule_along_rows
+from event_ops.plasticity.applied import applied, checked_spikes
 
 Matrix = TypeVar("Matrix", bound=Any)
 
@@ -82,6 +87,105 @@ def stdp_on_post(
     return _moved(A, not A.transposed, spikes, x, *rule, backend=backend)
 
 
+def on_pre(
+    A: Any,
+    rule: Callable[..., Any],
+    spikes_pre: ArrayLike,
+    *,
+    state: tuple[jax.Array, ...] = (),
+    backend: str | None = None,
+    **variables: ArrayLike,
+) -> Any:
+    """`A[i, j] = rule(A[i, j], x_post=x_post[j], ...)` for every row i that spikes: any rule.
+
+    Changes `data` as `event_ops.plasticity.on_pre` does, which says what a rule is, in place if it is not
+    needed again; structure and plan stay. A plan that stores weights is updated in a pass over all entries;
+    one that `plan(weights=False)` made has none to update. A transposed matrix must have a plan.
+
+    Args:
+        rule: a function of scalars: of the weight and of each variable of `state` by position, of all others
+            by name; returns the new value of each of the former.
+        spikes_pre: (rows,), bool.
+        state: further synaptic variables, each as `data` is.
+        backend: run on this one or not at all; default: choose.
+        variables: what the rule takes by name: numbers, or arrays without dimensions; (rows,) for names that
+            end with _pre; (columns,) for those that end with _post; as `data` for others. The dtype of the
+            weights, or bool.
+
+    Returns:
+        The matrix; if there is a state, a tuple of the matrix and the state.
+
+    Raises:
+        TypeError: as `event_ops.plasticity.on_pre` does.
+        ValueError: as it does; also one weight for all entries, or no plan where one is needed.
+    """
+    return _after_rule(A, 0, A.transposed, rule, "spikes_pre", spikes_pre, state, variables, backend)
+
+
+def on_post(
+    A: Any,
+    rule: Callable[..., Any],
+    spikes_post: ArrayLike,
+    *,
+    state: tuple[jax.Array, ...] = (),
+    backend: str | None = None,
+    **variables: ArrayLike,
+) -> Any:
+    """`A[i, j] = rule(A[i, j], x_pre=x_pre[i], ...)` for every column j that spikes: any rule.
+
+    The matrix must have a plan unless it is transposed: `A = A.plan(weights=False)` in front of the loop. All
+    else is as in `on_pre`.
+
+    Args:
+        rule: as for `on_pre`.
+        spikes_post: (columns,), bool.
+        state: further synaptic variables, each as `data` is.
+        backend: run on this one or not at all; default: choose.
+        variables: what the rule takes by name, as for `on_pre`.
+
+    Returns:
+        The matrix; if there is a state, a tuple of the matrix and the state.
+
+    Raises:
+        TypeError: as `on_pre` does.
+        ValueError: as `on_pre` does.
+    """
+    return _after_rule(A, 1, not A.transposed, rule, "spikes_post", spikes_post, state, variables, backend)
+
+
+def _after_rule(
+    A: Any,
+    axis: int,
+    by_column: bool,
+    rule: Callable[..., Any],
+    name: str,
+    spikes: ArrayLike,
+    state: tuple[Any, ...],
+    variables: Mapping[str, Any],
+    backend: str | None,
+) -> Any:
+    weights = _each_weight(A)
+    structure = (*_structure(A, by_column), checked_spikes(name, as_array(spikes), A.shape, axis))
+    others = tuple(map(as_array, state))
+    for i, x in enumerate(others):
+        check_shape(f"state[{i}]", x, weights.shape, why="one value for each weight")
+    flat = tuple(x.reshape(-1) for x in (weights, *others))
+    named = {name: _flat(name, x, weights) for name, x in variables.items()}
+    kernel = rule_along_columns if by_column else rule_along_rows
+    changed = applied(kernel, rule, flat, structure, A.shape, axis, named, backend)
+    moved, *others = (x.reshape(weights.shape) for x in changed)
+    return (A.with_data(moved), *others) if state else A.with_data(moved)
+
+
+def _flat(name: str, x: Any, weights: jax.Array) -> Any:
+    """Return a variable; one of synapses whose weights are in a grid, laid flat as the weights are."""
+    if np.ndim(x) < 2:
+        return x
+    values = as_array(x)
+    check_shape(name, values, weights.shape, why="one value for each weight")
+    return values.reshape(-1)
+
+
 def _each_weight(A: Any) -> jax.Array:
     check_dtype("data", A.data, FLOATS)
     if not A.data.ndim:
@@ -101,15 +205,18 @@ def _ends(A: Any, axis: int, **given: Any) -> tuple[jax.Array, jax.Array]:
     return spikes, x
 
 
-def _moved(A: Any, by_column: bool, *arguments: Any, backend: str | None) -> Any:
+def _structure(A: Any, by_column: bool) -> Any:
+    """Return indices and indptr by row, or the structure by column, as the matrix is stored."""
     if by_column and A.by_column is None:
         raise ValueError(
             "the matrix has no plan, and these weights are found by the column they are stored in; "
             "make it once, in front of the loop: A = A.plan(weights=False)"
         )
-    data, *structure = A._as_csr()
-    if by_column:
-        structure = A.by_column[:3]
+    return A.by_column[:3] if by_column else A._as_csr()[1:]
+
+
+def _moved(A: Any, by_column: bool, *arguments: Any, backend: str | None) -> Any:
+    structure, data = _structure(A, by_column), A.data.reshape(-1)
     kernel = along_columns if by_column else along_rows
     outs = jax.ShapeDtypeStruct(data.shape, data.dtype)
     spikes, x, *rule = arguments
