@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import ShapedArray
 from jax.interpreters import ad
 from numba import types
 
@@ -122,7 +123,7 @@ class Derivative(NumbaKernel):
         counts = len(self.buffers) - num_outs, num_outs
         return Form.of(self.primal, self.mode, ins, call, counts, self.constants)
 
-    def _in_primal(self, buffer: Buffer, kind: types.Array) -> types.Type:
+    def _in_primal(self, buffer: Buffer, kind: Any) -> types.Type:
         """Return Numba's type of a buffer as the kernel itself takes it."""
         if buffer.is_number:
             return kind.dtype
@@ -132,5 +133,5 @@ class Derivative(NumbaKernel):
 
 def _tangent(out: jax.ShapeDtypeStruct, call: NativeCall, dot: Any) -> Any:
     """Return the tangent of an output; a zero one where it has none."""
-    whole = jax.core.ShapedArray(call.sizes + tuple(out.shape), out.dtype)
+    whole = ShapedArray(call.sizes + tuple(out.shape), out.dtype)
     return ad.Zero(whole.to_tangent_aval()) if dot is None else dot

@@ -4,31 +4,29 @@ Enzyme aborts where it meets what it cannot follow. This runs under a Python tha
 and imports nothing else: neither JAX, which that package needs for the rest of it, nor `ffi_bridge`.
 """
 
-import importlib.machinery
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 
-def find_library():
-    """Return the path of the library with the compiler."""
+def load() -> Any:
+    """Return the compiler in enzyme-ad, without the package around it."""
     package = importlib.util.find_spec("enzyme_ad")
-    if package is None:
+    if package is None or not package.submodule_search_locations:
         sys.exit("error: Enzyme: this Python has no package enzyme-ad")
-    return Path(package.submodule_search_locations[0]) / "jax" / "enzyme_call.so"
-
-
-def load(path):
-    """Return the library as a module, without the package around it."""
-    loader = importlib.machinery.ExtensionFileLoader("enzyme_call", str(path))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("enzyme_call", loader))
-    loader.exec_module(module)
+    library = Path(package.submodule_search_locations[0]) / "jax" / "enzyme_call.so"
+    spec = importlib.util.spec_from_file_location("enzyme_call", library)
+    if spec is None or spec.loader is None or not library.is_file():
+        sys.exit(f"error: Enzyme: this enzyme-ad has no {library.name}; install version 0.0.16")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
-def main(file):
+def main(file: Path) -> None:
     """Compile the module in a file, and write the result there."""
-    enzyme = load(find_library())
+    enzyme = load()
     # One output, where the function finds the address of its table, and an input that nothing reads.
     buffer, arguments, language = [("double", [1])], [], enzyme.Language.LLVM
     enzyme.compile_to_llvm(str(file), file.read_text(), "f", buffer, buffer, arguments, language, False, "")

@@ -81,7 +81,7 @@ def to_compile(
 
 def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:
     """Return LLVM's text of the kernel without parallel regions, and the name of its function."""
-    serial = primal
+    serial: Any = primal
     if primal.targetoptions.get("parallel"):
         options: dict[str, Any] = {**primal.targetoptions, "parallel": False}
         serial = numba.jit(**options, locals=primal.locals, pipeline_class=pipeline_of(primal))(
