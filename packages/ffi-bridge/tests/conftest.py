@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
 import pytest
 from small_operators import Write, adds, multiplies
 
@@ -58,3 +60,10 @@ def write(tmp_path: Path, name: str) -> Write:
         return tmp_path
 
     return write
+
+
+@pytest.fixture
+def wide() -> Iterator[None]:
+    """Have 64 bits, which differences need, and arrays of any rank beside each other."""
+    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
+        yield
