@@ -39,9 +39,9 @@ def test_a_tutorial_begins_with_a_problem_and_ends_with_exercises(name):
     assert "plt." in text
 
 
-def test_the_six_tutorials_are_there():
+def test_the_seven_tutorials_are_there():
     assert [Path(name).stem for name in TUTORIALS] == [
-        *("many-backends", "numba-cpu", "numba-cuda"),
+        *("differentiate-your-kernel", "many-backends", "numba-cpu", "numba-cuda"),
         *("spiking-network", "training", "warp"),
     ]
 
