@@ -13,12 +13,11 @@ import nox
 
 sys.path.insert(0, str(Path(__file__).parent / "ci" / "tools"))
 from environments import (
-    CONSTRAINTS,
     DISTRIBUTIONS,
     ROOT,
     SUPPORTED,
+    enzyme,
     group,
-    here,
     install,
     install_with_jax,
     marked,
@@ -36,10 +35,8 @@ nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # skipped by name; nox runs on one
 nox.options.sessions = ["lint", "types", "tests"]
-prepare()
-HERE = here()  # first the one that nox runs on
+HERE = prepare()  # first the one that nox runs on
 QUICK = "not slow and not promise"
-NVIDIA = Path("/proc/driver/nvidia/version")  # of the driver
 EMULATED = "emulated-sm90"  # the platform of rows in ci/matrix.toml
 
 
@@ -116,7 +113,7 @@ def reliability(session: nox.Session) -> None:
 def audit(session: nox.Session) -> None:
     """Look up each pinned version in the database of known vulnerabilities; needs a network."""
     install(session, *group("audit"))
-    for pinned in sorted(map(str, CONSTRAINTS.glob("py*.txt"))):  # what cannot be looked up is a failure
+    for pinned in sorted(map(str, ROOT.glob("ci/constraints/py*.txt"))):  # what cannot be looked up is a failure
         session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", pinned, *session.posargs)
 
 
@@ -152,8 +149,7 @@ def matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
     named = ("lint", "types", "tests", "docs", "slow", "reliability", "coverage", "minimums")
-    others = (f"python-{version}" for version in HERE[1:])
-    for name in (*named, "build", "seeds", "triton", "gpu", *others):
+    for name in (*named, "build", "seeds", "triton", "derivatives", "gpu", *map("python-{}".format, HERE[1:])):
         session.notify(name)
     session.notify("matrix", ["--profile", "full"])
     session.notify("report", [])
@@ -176,7 +172,7 @@ def newest(session: nox.Session) -> None:
 @nox.session(default=False)
 def gpu(session: nox.Session) -> None:
     """Test and measure on an NVIDIA GPU, by `ci/gpu.sh`; check the catalog on an emulated one without it."""
-    if not NVIDIA.exists():
+    if not Path("/proc/driver/nvidia/version").exists():  # of the driver
         emulated = (name for name, row in WITHOUT_GPU.items() if row["platform"] == EMULATED)
         able = next(name for name in emulated if WITHOUT_GPU[name]["python"] in HERE)
         session.notify(f"conformance({able})", session.posargs)
@@ -203,8 +199,15 @@ def triton(session: nox.Session) -> None:
     install(session, *workspace("numba", "test"), "jax-triton")
     version = session.run("python", "-c", "import jax; print(jax.__version__)", silent=True)
     session.install("--no-deps", f"jax-cuda12-plugin=={str(version).strip()}")
-    folder = "packages/ffi-bridge/tests"
-    pytest(session, f"{folder}/test_triton.py", f"{folder}/test_triton_calls.py", "-rs")
+    pytest(session, *(f"packages/ffi-bridge/tests/test_triton{x}.py" for x in ("", "_calls")), "-rs")
+
+
+@nox.session(default=False)
+def derivatives(session: nox.Session) -> None:
+    """Test derivatives of Numba kernels; needs Python 3.12 as well, for the compiler of derivatives."""
+    found = enzyme(session)
+    install(session, *workspace("numba", "warp", "test"))
+    pytest(session, "packages/ffi-bridge/tests", "-k", "derivative", env=found)
 
 
 @nox.session
@@ -234,7 +237,7 @@ def docs(session: nox.Session) -> None:
     install(session, *workspace("numba", "warp", "test"), *group("docs"), *group("guides"))
     site, doctrees = ROOT / "build" / "docs", ROOT / "build" / "doctrees"
     shutil.rmtree(site, ignore_errors=True)
-    kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
+    kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels"), **enzyme(session)}
     options = ("-W", "--keep-going", "-E", "-d", str(doctrees))
     session.run("python", "-m", "sphinx", *options, "docs", str(site), env=kernels)
     session.run("python", "docs/_ext/links.py", str(site))

@@ -57,7 +57,7 @@ def test_the_weekly_workflow_names_sessions_of_the_noxfile():
     assert {"newest", "slow"} <= set(listed.split(", ")) <= noxfile_sessions()
 
 
-@pytest.mark.parametrize("session", ["slow", "reliability", "matrix"])
+@pytest.mark.parametrize("session", ["slow", "reliability", "matrix", "derivatives"])
 def test_what_the_quick_tests_leave_out_runs_in_full_and_in_ci(session):
     """Marks name sessions, and the matrix looks at every property of every operator on every backend."""
     noxfile = (CI.parent / "noxfile.py").read_text()

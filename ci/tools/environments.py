@@ -17,11 +17,12 @@ SUPPORTED = ("3.11", "3.12", "3.13")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def prepare() -> None:
-    """Set the variables that uv and pyenv read, for all sessions."""
+def prepare() -> list[str]:
+    """Set the variables that uv and pyenv read, for all sessions; return the Pythons that run here."""
     os.environ["UV_PYTHON_DOWNLOADS"] = "never"
     os.environ["UV_COMPILE_BYTECODE"] = "1"  # tests start a hundred processes, which import JAX each
     select_pyenv_versions()
+    return here()
 
 
 def select_pyenv_versions() -> None:
@@ -72,6 +73,23 @@ def workspace(*extras: str) -> list[str]:
         for folder, chosen in ours.items()
         for arg in ("-e", f"./{folder}[{','.join(chosen)}]" if chosen else f"./{folder}")
     ]
+
+
+def enzyme(session: nox.Session) -> dict[str, str]:
+    """Put Enzyme into an environment of its own, and return the variable by which kernels find it there.
+
+    Its package exists for Python 3.12 alone, and lends its compiler to any other. The half gigabyte is
+    installed by the sessions that need it, not by all that test.
+    """
+    if not answers("3.12"):
+        session.skip("python3.12 does not run here, and enzyme-ad, which derivatives need, has no other")
+    folder = ROOT / ".nox" / "enzyme"
+    python, pins = str(folder / "bin" / "python"), str(CONSTRAINTS / "py3.12.txt")
+    if not folder.exists():
+        session.run("python3.12", "-m", "venv", str(folder), external=True)
+    command = (python, "-m", "pip", "install", "--quiet", "--no-deps", "-c", pins, "enzyme-ad")
+    session.run_install(*command, external=True)
+    return {"FFI_BRIDGE_ENZYME_PYTHON": python}
 
 
 def group(name: str) -> list[str]:
