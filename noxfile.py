@@ -113,7 +113,9 @@ def reliability(session: nox.Session) -> None:
 def audit(session: nox.Session) -> None:
     """Look up each pinned version in the database of known vulnerabilities; needs a network."""
     install(session, *group("audit"))
-    for pinned in sorted(map(str, ROOT.glob("ci/constraints/py*.txt"))):  # what cannot be looked up is a failure
+    for pinned in sorted(
+        map(str, ROOT.glob("ci/constraints/py*.txt"))
+    ):  # what cannot be looked up is a failure
         session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", pinned, *session.posargs)
 
 
@@ -149,7 +151,15 @@ def matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
     named = ("lint", "types", "tests", "docs", "slow", "reliability", "coverage", "minimums")
-    for name in (*named, "build", "seeds", "triton", "derivatives", "gpu", *map("python-{}".format, HERE[1:])):
+    for name in (
+        *named,
+        "build",
+        "seeds",
+        "triton",
+        "derivatives",
+        "gpu",
+        *map("python-{}".format, HERE[1:]),
+    ):
         session.notify(name)
     session.notify("matrix", ["--profile", "full"])
     session.notify("report", [])

@@ -19,7 +19,9 @@ def power(x, exponents, doubled, y):
         y[i] = x[i] ** exponents[i] * (2.0 if doubled[()] else 1.0)
 
 
-@pytest.mark.parametrize("dtype", ["int32", *(pytest.param(x, marks=pytest.mark.slow) for x in ("int8", "uint64"))])
+@pytest.mark.parametrize(
+    "dtype", ["int32", *(pytest.param(x, marks=pytest.mark.slow) for x in ("int8", "uint64"))]
+)
 def test_integers_and_bools_have_no_derivatives(dtype):
     f = differentiable(power, lambda x, *_: x)
     exponents = jnp.array([0, 1, 2, 3], dtype)
@@ -156,15 +158,15 @@ def by_global(v):
 
 
 def test_a_global_that_changes(monkeypatch):
+    helper = numba.njit(by_global.py_func)
+
+    @numba.njit
+    def kernel(x, y):
+        for i in range(x.size):
+            y[i] = helper(x[i])
+
     for factor in 2.0, 5.0:
         monkeypatch.setitem(globals(), "FACTOR", factor)
-        helper = numba.njit(by_global.py_func)
-
-        @numba.njit
-        def kernel(x, y):
-            for i in range(x.size):
-                y[i] = helper(x[i])
-
         f = differentiable(kernel, lambda x: x)
         np.testing.assert_array_equal(jax.grad(lambda x, f=f: f(x).sum())(np.ones(2)), factor)
 

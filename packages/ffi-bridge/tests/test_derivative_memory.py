@@ -154,7 +154,9 @@ SLOW = (
 )
 
 
-@pytest.mark.parametrize("kernel", [*QUICK, *(pytest.param(x, marks=pytest.mark.slow) for x in SLOW)], ids=name)
+@pytest.mark.parametrize(
+    "kernel", [*QUICK, *(pytest.param(x, marks=pytest.mark.slow) for x in SLOW)], ids=name
+)
 def test_derivatives(kernel):
     check(differentiable(kernel, lambda x: x), normal(6))
 

@@ -136,9 +136,7 @@ def test_symmetric_and_the_same_again():
     np.testing.assert_array_equal(hessian(V), first)
 
 
-@pytest.mark.parametrize(
-    "method", ["sequential", "sequential_unrolled", "expand_dims", "broadcast_all"]
-)
+@pytest.mark.parametrize("method", ["sequential", "sequential_unrolled", "expand_dims", "broadcast_all"])
 @pytest.mark.slow
 def test_a_kernel_that_takes_batches(method):
     f = differentiable(sine, lambda x: x, vmap_method=method)

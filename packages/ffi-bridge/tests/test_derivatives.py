@@ -26,7 +26,9 @@ def passed(file, mark, **environment):
     return int(re.search(r"(\d+) passed", done.stdout)[1])
 
 
-@pytest.mark.parametrize(("mark", "least"), [("not slow", 2), pytest.param("slow", 30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("mark", "least"), [("not slow", 2), pytest.param("slow", 30, marks=pytest.mark.slow)]
+)
 def test_of_many_kernels(mark, least):
     """Memory from `malloc` is full of one byte, so that nothing is right because it happens to be 0."""
     assert passed("differentiated_kernels.py", mark, MALLOC_PERTURB_="165") >= least

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import struct
 from typing import Any, Final
 
 from llvmlite import binding as llvm
@@ -39,14 +40,14 @@ _ADDRESS: Final = re.compile(r"^ *%\S+ = getelementptr [^\n]*\n", re.M)
 _VARIABLE_INDEX: Final = re.compile(r", i64 (%[^\s,]+)")
 # What the functions around the kernel declare, see `entry`.
 _DECLARED_LATER: Final = re.compile(r"^declare [^\n]*@(malloc|free|llvm\.memcpy\.p0\.p0\.i64)\(.*\n", re.M)
-# Numbers that a newer LLVM writes by name.
-_NOT_FINITE: Final = re.compile(r"(?<=[ (<])[+-](?:inf|qnan)(?=[ ,)>\n])")
-_HEXADECIMAL: Final = {
-    "+inf": "0x7FF0000000000000",
-    "-inf": "0xFFF0000000000000",
-    "+qnan": "0x7FF8000000000000",
-    "-qnan": "0xFFF8000000000000",
-}
+# Types of numbers, and numbers as a newer LLVM writes them: in the fewest decimal digits, in as many
+# hexadecimal ones as the type has, or by name.
+_NUMBER: Final = re.compile(
+    r"\b(?P<type>float|double)\b|"
+    r"(?<=[ (<])(?:(?P<decimal>-?\d+\.\d+(?:e[+-]?\d+)?)|f0x(?P<bits>[0-9A-F]+)|(?P<name>[+-](?:inf|qnan)))"
+    r"(?=[ ,)>]|$)"
+)
+_FORMATS: Final = {"float": ">f", "double": ">d"}
 # Numba's LLVM ends the process where it makes vectors of calls that return a pair.
 _SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.((?:v(\d+))?f(\d+))\(.*\n", re.M)
 
@@ -100,8 +101,27 @@ def from_enzyme(text: str) -> str:
     text = _SINCOS.sub("", text).replace("@llvm.sincos.", "@sincos.")
     text = re.sub(rf"^declare [^\n]*@({_OPAQUE}|ffi_bridge_keep)\(.*\n", "", text, flags=re.M)
     newer = r" (nofree|allocptr|dead_on_return|initializes\(\([^)]*\)\)|nocreateundeforpoison)(?=[ ,)])"
-    text = _NOT_FINITE.sub(lambda found: _HEXADECIMAL[found[0]], re.sub(newer, "", text))
-    return _declared_once(re.sub(r"\bf0x", "0x", text) + added)
+    text = "\n".join(map(_with_older_numbers, re.sub(newer, "", text).split("\n")))
+    return _declared_once(text + added)
+
+
+def _with_older_numbers(line: str) -> str:
+    """Return a line with each number as the digits of a double, which every LLVM reads for a float, too."""
+    kind = "double"
+
+    def older(found: re.Match[str]) -> str:
+        nonlocal kind
+        if found["type"]:
+            kind = found["type"]
+            return found[0]
+        if found["bits"]:
+            (value,) = struct.unpack(_FORMATS[kind], bytes.fromhex(found["bits"]))
+        else:
+            value = float((found["decimal"] or found["name"]).replace("qnan", "nan"))
+        (rounded,) = struct.unpack(_FORMATS[kind], struct.pack(_FORMATS[kind], value))
+        return f"0x{struct.pack('>d', rounded).hex().upper()}"
+
+    return _NUMBER.sub(older, line)
 
 
 def _declared_once(text: str) -> str:
