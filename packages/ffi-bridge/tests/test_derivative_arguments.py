@@ -75,6 +75,8 @@ def test_numbers_and_constants():
         wanted = (np.cos(x) * a, np.sin(x).sum()) if kind == "sine" else (2 * x * a, (x**2).sum())
         for got, expected in zip(found, wanted, strict=True):
             np.testing.assert_allclose(got, expected)
+    # Without jit a number that has no derivative arrives as Python's.
+    np.testing.assert_allclose(jax.grad(lambda x: f(x, 1.5, kind="square").sum())(x), 3 * x)
 
 
 @numba.njit
@@ -133,6 +135,17 @@ def test_numbers_of_32_bits():
 
 
 @numba.njit
+def decayed(x, y):
+    for i in range(x.size):
+        y[i] = np.float32(0.999) * x[i] + np.float32(0.1) * x[i] * x[i]
+
+
+def test_constants_of_32_bits():
+    f, x = differentiable(decayed, lambda x: x), np.full(2, 0.5, "float32")
+    np.testing.assert_allclose(jax.grad(lambda x: f(x).sum())(x), np.full(2, 1.099, "float32"), rtol=1e-6)
+
+
+@numba.njit
 def totals(x, per_row, total):
     total[()] = 0
     for i in range(x.shape[0]):
@@ -175,7 +188,7 @@ def test_a_global_that_changes(monkeypatch):
 def branches(x, y):
     for i in range(x.size):
         v = x[i]
-        y[i] = min(v, 0.2) * max(v * v, v) + abs(v) + math.copysign(v, 2.0)
+        y[i] = min(v, 0.2) * max(v * v, v) + abs(v) + math.copysign(v, 2.0) + np.cbrt(v)
         if v > 0.3:
             y[i] += v**-2
         elif v < -0.3:

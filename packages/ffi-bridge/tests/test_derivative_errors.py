@@ -1,6 +1,7 @@
 """Where there is no derivative the error says why, and a kernel that raises does so in its derivatives."""
 
 import ctypes
+import math
 import stat
 import sys
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from derivatives import differentiable, name, needs_enzyme, normal
 
-from ffi_bridge.errors import MissingRuleError
+from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.numba_cpu.derivatives import enzyme
 
 pytestmark = needs_enzyme
@@ -114,6 +115,16 @@ def in_c(x, y):
     y[:] = sine(x[0, 0])
 
 
+@numba.njit
+def chosen(x, y):
+    y[:] = np.where(x > 0, x, 0.0)
+
+
+@numba.njit
+def factorial(x, y):
+    y[:] = math.lgamma(x[0, 0])
+
+
 REFUSED = {
     product: "numba_xx.*; write products of matrices and linear algebra as loops",
     dot: "numba_xx.*; write products of matrices and linear algebra as loops",
@@ -121,6 +132,8 @@ REFUSED = {
     listed: "write loops over arrays in place of lists, dicts, strings",
     in_a_dict: "numba_dict.*; write loops over arrays in place of lists, dicts, strings",
     noisy: "numba_rnd.*; pass random numbers as an input",
+    chosen: "write loops over arrays in place of lists, dicts, strings, np.where",
+    factorial: "lgamma; write it with functions that have derivatives",
     in_c: "a C function or a global array by its address",
 }
 
@@ -132,6 +145,17 @@ def test_what_enzyme_does_not_follow_is_refused(kernel, reason):
     for derivative in jax.jacfwd(f), jax.jacrev(f):
         with pytest.raises(MissingRuleError, match=f"kernel '{kernel.__name__}'.*{reason}.*jax.custom_vjp"):
             jax.jit(derivative).lower(normal(2, 2))
+
+
+@numba.njit
+def worded(x, y):
+    y[:] = x * len(str(x.size))
+
+
+def test_strings_are_never_taken_for_something_else():
+    f = differentiable(worded, lambda x: x)
+    with pytest.raises(Exception, match=r"worded_vjp' raised RuntimeError: .* it follows no strings"):
+        jax.block_until_ready(jax.jit(jax.grad(lambda x: f(x).sum()))(np.ones(2)))
 
 
 @numba.njit
@@ -147,6 +171,12 @@ def test_a_third_derivative_is_refused():
     third = jax.grad(jax.grad(jax.grad(lambda x: CUBE(x))))
     with pytest.raises(MissingRuleError, match=r"'cube': its derivative of order 3 .* orders up to 2 exist"):
         third(jnp.float64(2))
+
+
+@pytest.mark.parametrize("effect", ["has_side_effect", "ordered"])
+def test_side_effects_are_refused(effect):
+    with pytest.raises(KernelDefinitionError, match="'cube' is differentiable and has side effects"):
+        differentiable(cube, lambda x: x, **{effect: True})(1.0)
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
@@ -192,6 +222,12 @@ def script(path, text):
 def test_a_compiler_that_dies_is_no_end_of_the_process(uncached, monkeypatch, does, says):
     monkeypatch.setenv(enzyme.VARIABLE, script(uncached / "python", does))
     with pytest.raises(MissingRuleError, match=says):
+        grad_of_never_kept()
+
+
+def test_a_python_that_is_not_there_is_named(uncached, monkeypatch):
+    monkeypatch.setenv(enzyme.VARIABLE, str(uncached / "nowhere"))
+    with pytest.raises(MissingRuleError, match=f"{enzyme.VARIABLE} is '.*/nowhere', which does not run"):
         grad_of_never_kept()
 
 
