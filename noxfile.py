@@ -1,8 +1,7 @@
 """Every task of this repository, one session each: `nox -l` lists them, `nox -s NAME` runs one.
 
-Sessions install what `ci/constraints/` pins, except `minimums`, which takes the oldest versions
-that the distributions allow, and `newest`, which takes the newest. What follows `--` goes to the
-program that the session runs.
+Sessions install what `ci/constraints/` pins, but `minimums` the oldest versions that the distributions allow,
+and `newest` the newest. What follows `--` goes to the program that a session runs.
 """
 
 import shutil
@@ -27,7 +26,7 @@ from environments import (
     shared_libraries,
     workspace,
 )
-from matrix import rows
+from matrix import EMULATED, WITHOUT_GPU
 
 nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -37,7 +36,6 @@ nox.options.error_on_missing_interpreters = False  # skipped by name; nox runs o
 nox.options.sessions = ["lint", "types", "tests"]
 HERE = prepare()  # first the one that nox runs on
 QUICK = "not slow and not promise"
-EMULATED = "emulated-sm90"  # the platform of rows in ci/matrix.toml
 
 
 @nox.session(default=False)
@@ -113,13 +111,10 @@ def reliability(session: nox.Session) -> None:
 def audit(session: nox.Session) -> None:
     """Look up each pinned version in the database of known vulnerabilities; needs a network."""
     install(session, *group("audit"))
-    for pinned in sorted(
-        map(str, ROOT.glob("ci/constraints/py*.txt"))
-    ):  # what cannot be looked up is a failure
+    for pinned in sorted(map(str, ROOT.glob("ci/constraints/py*.txt"))):  # one not looked up is a failure
         session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", pinned, *session.posargs)
 
 
-WITHOUT_GPU = {r["name"].removesuffix("-linux"): r for r in rows() if r["platform"] != "linux-gpu"}
 CELLS = ROOT / ".nox" / "cells"  # what each row found
 
 
@@ -151,15 +146,8 @@ def matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
     named = ("lint", "types", "tests", "docs", "slow", "reliability", "coverage", "minimums")
-    for name in (
-        *named,
-        "build",
-        "seeds",
-        "triton",
-        "derivatives",
-        "gpu",
-        *map("python-{}".format, HERE[1:]),
-    ):
+    others = ("build", "seeds", "triton", "derivatives", "gpu", *map("python-{}".format, HERE[1:]))
+    for name in (*named, *others):
         session.notify(name)
     session.notify("matrix", ["--profile", "full"])
     session.notify("report", [])
@@ -183,8 +171,7 @@ def newest(session: nox.Session) -> None:
 def gpu(session: nox.Session) -> None:
     """Test and measure on an NVIDIA GPU, by `ci/gpu.sh`; check the catalog on an emulated one without it."""
     if not Path("/proc/driver/nvidia/version").exists():  # of the driver
-        emulated = (name for name, row in WITHOUT_GPU.items() if row["platform"] == EMULATED)
-        able = next(name for name in emulated if WITHOUT_GPU[name]["python"] in HERE)
+        able = next(n for n, r in WITHOUT_GPU.items() if r["platform"] == EMULATED and r["python"] in HERE)
         session.notify(f"conformance({able})", session.posargs)
         return
     install(session, *workspace("cuda13", "warp", "test"))
@@ -215,9 +202,8 @@ def triton(session: nox.Session) -> None:
 @nox.session(default=False)
 def derivatives(session: nox.Session) -> None:
     """Test derivatives of Numba kernels; needs Python 3.12 as well, for the compiler of derivatives."""
-    found = enzyme(session)
     install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "packages/ffi-bridge/tests", "-k", "derivative", env=found)
+    pytest(session, "packages/ffi-bridge/tests", "-k", "derivative", env=enzyme(session))
 
 
 @nox.session
@@ -283,8 +269,9 @@ def bench(session: nox.Session) -> None:
     """Time beside rivals: `-- NAME` (catalog) and pytest's options; `-- --compare BASE`: two revisions."""
     # sparse_dot_mkl looks for MKL in the system, not in the environment that pip put it into.
     library = shared_libraries(session)
-    mkl = {"MKL_RT": f"{library}/libmkl_rt.so.3", "LD_LIBRARY_PATH": library}
-    run_module(session, "event_ops_harness.bench", "numba", "warp", "bench", env=mkl)
+    env = {"MKL_RT": f"{library}/libmkl_rt.so.3", "LD_LIBRARY_PATH": library}
+    env |= enzyme(session) if session.posargs[:1] == ["derivatives"] else {}
+    run_module(session, "event_ops_harness.bench", "numba", "warp", "bench", env=env)
 
 
 @nox.session(default=False)

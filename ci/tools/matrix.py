@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 MATRIX = Path(__file__).parents[1] / "matrix.toml"
+EMULATED = "emulated-sm90"  # a platform
 
 
 def rows(path: Path = MATRIX) -> list[dict]:
@@ -25,6 +26,10 @@ def sessions(name: str, path: Path = MATRIX) -> list[str]:
     if name not in known:
         raise SystemExit(f"ci/matrix.toml has no row {name!r}; it has {', '.join(known)}")
     return known[name]
+
+
+# The rows that machines without a GPU can run, as `nox -s conformance` names them.
+WITHOUT_GPU = {r["name"].removesuffix("-linux"): r for r in rows() if r["platform"] != "linux-gpu"}
 
 
 def main(args: list[str]) -> int:
