@@ -15,7 +15,6 @@ from environments import (
     DISTRIBUTIONS,
     ROOT,
     SUPPORTED,
-    enzyme,
     group,
     install,
     install_with_jax,
@@ -201,9 +200,9 @@ def triton(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def derivatives(session: nox.Session) -> None:
-    """Test derivatives of Numba kernels; needs Python 3.12 as well, for the compiler of derivatives."""
-    install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "packages/ffi-bridge/tests", "-k", "derivative", env=enzyme(session))
+    """Test derivatives of Numba kernels; their compiler, Enzyme, is half a gigabyte."""
+    install(session, *workspace("numba", "warp", "test", "enzyme"))
+    pytest(session, "packages/ffi-bridge/tests", "-k", "derivative")
 
 
 @nox.session
@@ -230,10 +229,10 @@ def types(session: nox.Session) -> None:
 @nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """Build the site into build/docs, its tutorials executed, and look at it; warnings are errors."""
-    install(session, *workspace("numba", "warp", "test"), *group("docs"), *group("guides"))
+    install(session, *workspace("numba", "warp", "test", "enzyme"), *group("docs"), *group("guides"))
     site, doctrees = ROOT / "build" / "docs", ROOT / "build" / "doctrees"
     shutil.rmtree(site, ignore_errors=True)
-    kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels"), **enzyme(session)}
+    kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
     options = ("-W", "--keep-going", "-E", "-d", str(doctrees))
     session.run("python", "-m", "sphinx", *options, "docs", str(site), env=kernels)
     session.run("python", "docs/_ext/links.py", str(site))
@@ -269,9 +268,9 @@ def bench(session: nox.Session) -> None:
     """Time beside rivals: `-- NAME` (catalog) and pytest's options; `-- --compare BASE`: two revisions."""
     # sparse_dot_mkl looks for MKL in the system, not in the environment that pip put it into.
     library = shared_libraries(session)
-    env = {"MKL_RT": f"{library}/libmkl_rt.so.3", "LD_LIBRARY_PATH": library}
-    env |= enzyme(session) if session.posargs[:1] == ["derivatives"] else {}
-    run_module(session, "event_ops_harness.bench", "numba", "warp", "bench", env=env)
+    mkl = {"MKL_RT": f"{library}/libmkl_rt.so.3", "LD_LIBRARY_PATH": library}
+    more = ("enzyme",) if session.posargs[:1] == ["derivatives"] else ()
+    run_module(session, "event_ops_harness.bench", "numba", "warp", "bench", *more, env=mkl)
 
 
 @nox.session(default=False)

@@ -75,23 +75,6 @@ def workspace(*extras: str) -> list[str]:
     ]
 
 
-def enzyme(session: nox.Session) -> dict[str, str]:
-    """Put Enzyme into an environment of its own, and return the variable by which kernels find it there.
-
-    Its package exists for Python 3.12 alone, and lends its compiler to any other. The half gigabyte is
-    installed by the sessions that need it, not by all that test.
-    """
-    if not answers("3.12"):
-        session.skip("python3.12 does not run here, and enzyme-ad, which derivatives need, has no other")
-    folder = ROOT / ".nox" / "enzyme"
-    python, pins = str(folder / "bin" / "python"), str(CONSTRAINTS / "py3.12.txt")
-    if not folder.exists():
-        session.run("python3.12", "-m", "venv", str(folder), external=True)
-    command = (python, "-m", "pip", "install", "--quiet", "--no-deps", "-c", pins, "enzyme-ad")
-    session.run_install(*command, external=True)
-    return {"FFI_BRIDGE_ENZYME_PYTHON": python}
-
-
 def group(name: str) -> list[str]:
     """One dependency group of the root pyproject.toml."""
     return list(nox.project.dependency_groups(nox.project.load_toml(ROOT / "pyproject.toml"), name))

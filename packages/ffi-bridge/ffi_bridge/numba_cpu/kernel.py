@@ -62,7 +62,7 @@ def numba_kernel(
             several devices, inside `jax.shard_map`, each has an order of its own; this needs jax 0.11.
         differentiable: let Enzyme make derivatives where JAX asks for them, forward, reverse and of second
             order, with the batch as one call; of what is float32 or float64. The kernel itself runs as
-            without. Needs the package enzyme-ad, of Python 3.12 on Linux. The derivative at a branch is that
+            without. Needs the package enzyme-ad, `ffi-bridge[enzyme]`. The derivative at a branch is that
             of the branch taken; reverse keeps in memory all that the kernel overwrites.
         vmap_method: what `jax.vmap` does. None (default): the handler loops over the batch in
             machine code, for nested vmaps too, and the kernel always sees the ranks it was written

@@ -49,7 +49,7 @@ def _run(file: Path) -> subprocess.CompletedProcess[str]:
     except OSError as error:
         raise MissingRuleError(
             f"{VARIABLE} is {command[0]!r}, which does not run: {error.strerror}; expected the python of an "
-            "environment of Python 3.12 with the package enzyme-ad"
+            "environment with the package enzyme-ad"
         ) from error
 
 
@@ -59,10 +59,10 @@ def python() -> str:
         return named
     if importlib.util.find_spec("enzyme_ad") is None:
         raise MissingRuleError(
-            "differentiable=True needs the package enzyme-ad, which Python "
-            f"{sys.version_info.major}.{sys.version_info.minor} here does not have; under Python 3.12 on "
-            "Linux, `pip install 'ffi-bridge[enzyme]'`; under another version, let the environment variable "
-            f"{VARIABLE} name the python of an environment of 3.12 with enzyme-ad in it"
+            "differentiable=True needs the package enzyme-ad, which this Python, "
+            f"{sys.version_info.major}.{sys.version_info.minor}, does not have: `uv pip install "
+            "'ffi-bridge[enzyme]'` on Linux (pip finds it under Python 3.11 alone), or let the environment "
+            f"variable {VARIABLE} name the python of another environment that has it"
         )
     return sys.executable
 
