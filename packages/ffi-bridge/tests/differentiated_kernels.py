@@ -21,10 +21,9 @@ TWICE = {"american_put", "hodgkin_huxley", "heat_flow", "kuramoto", "kalman_filt
 @pytest.fixture(autouse=True)
 def _optimized():
     """With few optimizations, XLA of jax 0.10 computes a derivative of `american_put`'s twin wrongly."""
-    before = jax.config.jax_disable_most_optimizations
     jax.config.update("jax_disable_most_optimizations", False)
     yield
-    jax.config.update("jax_disable_most_optimizations", before)
+    jax.config.update("jax_disable_most_optimizations", True)  # as conftest.py does
 
 
 class OfFloats:
