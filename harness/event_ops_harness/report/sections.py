@@ -40,6 +40,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "A plasticity rule",
         "Pair-based STDP as a function of one synapse, compiled, beside the operators written by hand.",
     ),
+    "derivatives": (
+        "Derivatives of Numba kernels",
+        "Kernels of many kinds, differentiated by Enzyme, beside twins in JAX, differentiated by JAX.",
+    ),
     "cuba": (
         "A whole network",
         "The CUBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",
