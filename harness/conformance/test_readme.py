@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from event_ops.discover import operators
+from ffi_bridge.errors import MissingRuleError
+from ffi_bridge.numba_cpu.derivatives import enzyme
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -55,8 +57,25 @@ def test_the_function_of_the_bridge_readme_runs(tmp_path):
     assert run(program, tmp_path) == "[[1. 2.]\n [0. 4.]]\n"
 
 
+def test_the_derivative_of_the_bridge_readme_is_a_difference(tmp_path):
+    try:
+        enzyme.python()
+    except MissingRuleError as error:
+        pytest.skip(str(error))
+
+    def last(rate):
+        n = 0.1
+        for _ in range(19):
+            n += rate * n * (1 - n)
+        return n
+
+    _, program, *_ = programs(ROOT / "packages/ffi-bridge/README.md")
+    expected = (last(0.3 + 1e-6) - last(0.3 - 1e-6)) / 2e-6
+    assert float(run(program, tmp_path)) == pytest.approx(expected, rel=1e-4)
+
+
 def test_the_warp_kernel_of_the_bridge_readme_runs(tmp_path):
-    _, program, _ = programs(ROOT / "packages/ffi-bridge/README.md")
+    _, _, program, _ = programs(ROOT / "packages/ffi-bridge/README.md")
     assert run(program, tmp_path).endswith("[ 2. -2. -4.]\n")
 
 
