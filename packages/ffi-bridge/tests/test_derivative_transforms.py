@@ -10,6 +10,7 @@ import pytest
 from derivatives import differentiable, needs_enzyme, normal
 
 import ffi_bridge
+from ffi_bridge import XLACustomKernel
 
 pytestmark = needs_enzyme
 W, V = normal(3, 3), normal(3, seed=1)
@@ -151,6 +152,17 @@ def test_a_kernel_that_takes_batches(method):
 def sine(x, y):
     for i in np.ndindex(x.shape):
         y[i] = np.sin(x[i])
+
+
+def test_of_an_operator_without_rule_or_reference():
+    operator = XLACustomKernel("derivatives_of_a_backend")
+    operator.def_numba_kernel(lambda *, outs: differentiable(layer, outs))
+
+    def call(w, v):
+        return operator(w, v, outs=jax.ShapeDtypeStruct(v.shape, v.dtype))
+
+    for name in ("vjp", "jit", "hessian", "grad of scan", "vmap of jacfwd", "vmap of hessian", "jvp of vmap"):
+        same(TRANSFORMS[name](call), TRANSFORMS[name](twin))
 
 
 def test_donated_buffers():

@@ -81,6 +81,20 @@ def test_without_rule_the_primal_runs_on_the_chosen_backend(request: Any) -> Non
     assert (value, slope) == (109, 6)
 
 
+def test_without_rule_or_reference_tangents_are_those_of_the_chosen_backend(request: Any) -> None:
+    operator = XLACustomKernel(request.node.name)
+    operator.def_kernel("slow", "cpu", lambda **_: lambda x: 3 * x)
+    operator.def_kernel("fast", "cpu", lambda **_: lambda x: x**2, asdefault=True)
+    like = jax.ShapeDtypeStruct((), jnp.float32)
+
+    def slope(backend: str | None) -> Any:
+        return jax.grad(lambda x: operator(x, outs=like, backend=backend))
+
+    x = jnp.float32(3)
+    assert (slope(None)(x), slope("slow")(x), jax.grad(slope("fast"))(x)) == (6, 3, 2)
+    np.testing.assert_array_equal(jax.vmap(jax.jit(slope(None)))(jnp.arange(3.0)), [0, 2, 4])
+
+
 def test_the_unused_primal_of_the_reference_is_dropped(request: Any) -> None:
     operator = XLACustomKernel(request.node.name)
     operator.def_reference(lambda **_: lambda x: jnp.cbrt(x) * 0 + 3 * x)

@@ -42,6 +42,7 @@ class NumbaKernel(NativeKernel):
     parameters: Parameters
 
     toolchain: ClassVar[str] = "Numba"
+    derivative_hint: ClassVar[str] = "; or pass differentiable=True for those that Enzyme makes"
     for_sizes: ClassVar[bool] = False
     vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, *IN_KERNEL)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ffi_bridge.errors import KernelTypeError, UnknownBackendError
 from ffi_bridge.operators import selection
 from ffi_bridge.operators.backends import PLATFORMS, Backend, Backends, Builder, listing, platform_of
-from ffi_bridge.operators.jvp import JVP, declared_jvp, per_input_jvp, reference_jvp
+from ffi_bridge.operators.jvp import JVP, declared_jvp, general_jvp, per_input_jvp
 from ffi_bridge.operators.rules import Rule, check_arity
 from ffi_bridge.operators.tuning import Folder
 
@@ -35,7 +35,7 @@ class Definition:
         self.name = name
         self.tags: frozenset[str] = frozenset()
         self.reference: Backend | None = None
-        self.rules = Rules(reference_jvp)
+        self.rules = Rules(general_jvp)
         self.backends: dict[str, dict[str, Backend]] = {}
         self._asdefault: dict[str, str] = {}
         self.tuning: Folder | None = None

@@ -1,4 +1,4 @@
-"""Forward mode: declared rules, or else the reference's tangents; both under general batching."""
+"""Forward mode: declared rules, or else tangents of the reference, or else of the backend; all batched."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import jax
 
-from ffi_bridge.errors import MissingRuleError, RuleError
+from ffi_bridge.errors import RuleError
 from ffi_bridge.native.levels import Levels
 from ffi_bridge.operators.backends import Backend
 from ffi_bridge.operators.call import Call, check_outputs, concrete
@@ -22,6 +22,10 @@ class Bindable(Protocol):
 
     def bind(self, call: Call, ins: Sequence[Any]) -> Flat:
         """Return the outputs of the backend that `call` runs on."""
+        ...
+
+    def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
+        """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
         ...
 
 
@@ -76,19 +80,16 @@ def per_input_jvp(rules: Sequence[Rule | None]) -> JVP:
     return rule
 
 
-def reference_jvp(
-    operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat
-) -> tuple[Flat, Flat]:
-    """Return outputs from the chosen backend, tangents from the reference.
+def general_jvp(operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
+    """Return outputs from the chosen backend, tangents from the reference; without one, from that backend.
 
-    The compiler drops the outputs that the reference computes beside the tangents.
+    Which backend that is follows from JAX's default platform: a program has not named its own yet. The
+    compiler drops the outputs that are computed beside the tangents.
     """
-    if operator.reference is None:
-        raise MissingRuleError(
-            f"operator {call.operator!r} cannot be differentiated: it declares no jvp rule and has "
-            "no reference; call def_jvp_rule, def_jvp_rule2 or def_reference"
-        )
-    function = concrete(operator.reference, call)
+    source = operator.reference
+    if source is None:
+        source = operator.chosen(jax.default_backend(), call, list(map(jax.typeof, primals)), call.outs.flat)
+    function = concrete(source, call)
     active = [i for i, t in enumerate(tangents) if t is not None]
 
     def of_active(*ins: Any) -> Flat:
@@ -96,7 +97,16 @@ def reference_jvp(
         return function(*[given.get(i, x) for i, x in enumerate(primals)])
 
     xs, ts = [primals[i] for i in active], [tangents[i] for i in active]
-    _, dots = jax.jvp(of_active, tuple(xs), tuple(ts))
+    try:
+        _, dots = jax.jvp(of_active, tuple(xs), tuple(ts))
+    except Exception as error:
+        if operator.reference is None:
+            error.add_note(
+                f"Raised as operator {call.operator!r} was differentiated by its backend {source.name!r}: it "
+                "declares no jvp rule and has no reference; def_jvp_rule, def_jvp_rule2 or def_reference "
+                "give it one."
+            )
+        raise
     return operator.bind(call, primals), [dense(dot) for dot in dots]
 
 

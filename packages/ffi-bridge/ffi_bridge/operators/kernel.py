@@ -41,7 +41,8 @@ class XLACustomKernel(Definition):
     why the others do not.
 
     Works under jit, grad, vmap, scan, while, cond, remat and shard_map. Without a declared jvp rule
-    the tangents are those of the reference; without a declared batching rule `jax.vmap` maps the
+    the tangents are those of the reference, or without a reference those of the backend, such as
+    `numba_kernel(..., differentiable=True)`; without a declared batching rule `jax.vmap` maps the
     backend's callable.
 
     Args:
