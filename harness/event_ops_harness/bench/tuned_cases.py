@@ -13,6 +13,7 @@ import numpy as np
 from event_ops.cases import BENCHMARK, Case
 from event_ops.discover import Operator
 from event_ops_harness.bench.steps import Problem, event_place, make_problem
+from event_ops_harness.conformance.equations import equations
 from ffi_bridge.operators.tuning import Signature
 
 DENSITIES: Final = (0.001, 0.01, 0.1, 1.0)
@@ -43,7 +44,7 @@ def signature_of(problem: Problem) -> Signature:
     """Return what the bridge sees of the call that the operator makes of its own kernel."""
     name = problem.operator.name
     jaxpr = jax.make_jaxpr(functools.partial(problem.operator.function, **problem.kwargs))(*problem.args)
-    equation = next(_equations(jaxpr.jaxpr, name), None)
+    equation = next(equations(jaxpr.jaxpr, name), None)
     if equation is None:
         raise LookupError(
             f"operator {name!r}, case {problem.case.name!r}: it does not call a kernel {name!r}"
@@ -73,13 +74,3 @@ def _events(like: np.ndarray, density: float) -> np.ndarray | None:
     if like.dtype.kind not in "bf":  # ids, whose range the array does not tell
         return None
     return (rng.random(like.shape) < density).astype(like.dtype)
-
-
-def _equations(jaxpr: Any, name: str) -> Iterator[Any]:
-    for equation in jaxpr.eqns:
-        if equation.primitive.name == name:
-            yield equation
-        inner = jax.tree.leaves(list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns"))
-        for closed in inner:
-            if hasattr(closed, "eqns"):
-                yield from _equations(closed, name)
