@@ -165,6 +165,32 @@ def test_of_an_operator_without_rule_or_reference():
         same(TRANSFORMS[name](call), TRANSFORMS[name](twin))
 
 
+@numba.njit
+def squares_or_zeros(x, which, y):
+    chosen = x if which[()] > 0 else np.zeros_like(x)
+    for i in range(x.size):
+        y[i] = chosen[i] * chosen[i]
+
+
+@numba.njit
+def leaky_sum(x, decay, y):
+    total = 0.0
+    for i in range(x.size):
+        total = decay[()] * total + x[i]
+        y[i] = total
+
+
+def test_a_direction_in_the_same_memory_as_the_input():
+    f = differentiable(squares_or_zeros, lambda x, which: x)
+    np.testing.assert_allclose(jax.jvp(lambda x: f(x, 1.0), (V,), (V,))[1], 2 * V**2)
+    f, x, decay = differentiable(leaky_sum, lambda x, decay: x), jnp.asarray(V), jnp.float64(0.9)
+
+    def second(*directions):
+        return jax.vjp(lambda *at: jax.jvp(f, at[:2], at[2:])[1], x, decay, *directions)[1](jnp.ones(3))
+
+    same(second(x, decay), second(x.copy(), decay.copy()))
+
+
 def test_donated_buffers():
     step = jax.jit(lambda w, v: (w - gradient(KERNEL)(w, v)[0], v), donate_argnums=0)
     wanted = W

@@ -59,6 +59,8 @@ def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
     given = [f"seed{k}__{buffer.name}" for k, of in enumerate(mode.seeds) if of == side]
     if side == "out":  # Enzyme's reverse mode takes the covector apart
         given = [f"{x}.copy()" for x in given]
+    else:
+        given = [f"_apart_({x}, {buffer.name})" for x in given]
     result = [f"result__{buffer.name}"] if mode.opens == side else []
     nothing = f"np.zeros_like({buffer.name})"
     if mode.order == 1:
@@ -66,6 +68,12 @@ def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
     if mode.opens == "out":
         return (nothing, nothing, *result) if side == "out" else (*given, nothing)
     return (*given, nothing, nothing) if side == "out" else (nothing, *given, *result)
+
+
+@numba.njit
+def _apart(direction: Any, x: Any) -> Any:
+    """Return the direction, copied where it is the input: Enzyme takes that for an input without one."""
+    return direction.copy() if direction.ctypes.data == x.ctypes.data else direction
 
 
 def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> Any:
@@ -86,7 +94,7 @@ def calling(kernel: Any, code: str, called: str, primal: Any) -> Any:
 
         return types.int32(buffers), emit
 
-    scope = {"_derivative_": _derivative, "_kernel_": primal, "np": np, **SCOPE}
+    scope = {"_derivative_": _derivative, "_kernel_": primal, "_apart_": _apart, "np": np, **SCOPE}
     function = kernel.py_func
     return numba.njit(FunctionType(function.__code__, scope, function.__name__))
 
