@@ -18,7 +18,16 @@ ALL = cells(OPERATORS)
 APART = ("bounds", "shard_map", "races")
 # What rules and the bridge decide, and kernels hardly: in the quick run, once for each family of operators,
 # and so is all but values on other backends than the default one.
-OF_FAMILIES = {"jvp", "nan_derivatives", "nested_vmap", "remat", "second", "threads", "transpose"}
+OF_FAMILIES = {
+    "jvp",
+    "kernel_derivatives",
+    "nan_derivatives",
+    "nested_vmap",
+    "remat",
+    "second",
+    "threads",
+    "transpose",
+}
 OF_FAMILIES |= {"vmap_grad", "vmap_last"}
 FAMILY = {member.name: family for family, members in by_family(OPERATORS).items() for member in members}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import jax
@@ -10,39 +11,45 @@ from jax.test_util import check_grads
 
 from event_ops_harness.conformance.cell import Trial
 from event_ops_harness.conformance.compare import NotApplicable, assert_same
+from event_ops_harness.conformance.kernels import have_derivatives, without_rules
+from ffi_bridge.errors import MissingRuleError
+from ffi_bridge.numba_cpu.derivatives import enzyme
 
 TOLERANCE: Final = 1e-4  # of finite differences in float64
 
 
-def _check(trial: Trial, order: int, *modes: str) -> None:
-    f, xs = trial.differentiable()
+def _check(f: Callable[..., Any], xs: Sequence[Any], order: int, *modes: str) -> None:
     check_grads(jax.jit(f), xs, order=order, modes=modes, atol=TOLERANCE, rtol=TOLERANCE)
 
 
 def jvp(trial: Trial) -> None:
     """Forward derivatives are those of finite differences."""
-    _check(trial, 1, "fwd")
+    _check(*trial.differentiable(), 1, "fwd")
 
 
 def vjp(trial: Trial) -> None:
     """Reverse derivatives agree with forward ones, and these with finite differences."""
-    _check(trial, 1, "rev")
+    _check(*trial.differentiable(), 1, "rev")
 
 
 def second(trial: Trial) -> None:
     """Derivatives of derivatives."""
-    _check(trial, 2, "fwd", "rev")
+    _check(*trial.differentiable(), 2, "fwd", "rev")
 
 
 def vmap_grad(trial: Trial) -> None:
     """vmap of grad is a loop of grads, and grad goes through vmap."""
-    f, xs = trial.differentiable()
-    loss = jax.grad(lambda x: sum(jnp.sum(jnp.sin(y)) for y in f(x, *xs[1:])))
-    batch = jnp.stack([xs[0], 2 * xs[0], -xs[0]])
-    assert_same(jax.vmap(loss)(batch), jnp.stack([loss(x) for x in batch]), 1e-12)
-    through = jax.grad(lambda b: jnp.sum(jax.vmap(lambda x: sum(map(jnp.sum, f(x, *xs[1:]))))(b)))
-    one = jax.grad(lambda x: sum(map(jnp.sum, f(x, *xs[1:]))))
-    assert_same(through(batch), jnp.stack([one(x) for x in batch]), 1e-12)
+    _check_batches(*trial.differentiable())
+
+
+def _check_batches(f: Callable[..., Any], xs: Sequence[Any]) -> None:
+    def value(x: Any) -> Any:
+        return sum(jnp.sum(jnp.sin(y)) for y in f(x, *xs[1:]))
+
+    batch = jnp.stack([xs[0], 2 * xs[0], -xs[0] / 2])
+    expected = jnp.stack([jax.grad(value)(x) for x in batch])
+    assert_same(jax.vmap(jax.grad(value))(batch), expected, 1e-12)
+    assert_same(jax.grad(lambda xs: jnp.sum(jax.vmap(value)(xs)))(batch), expected, 1e-12)
 
 
 def remat(trial: Trial) -> None:
@@ -65,9 +72,36 @@ def transpose(trial: Trial) -> None:
             continue
         in_one = jax.jit(lambda z, i=i: f(*xs[:i], z, *xs[i + 1 :]))
         y = in_one(x)
-        weights = [jnp.cos(jnp.arange(part.size, dtype=part.dtype)).reshape(part.shape) for part in y]
+        weights = list(map(_weights, y))
         (back,) = jax.linear_transpose(in_one, x)(weights)
         assert_same(_dot(weights, y), _dot([back], [x]), 1e-10)
+
+
+def kernel_derivatives(trial: Trial) -> None:
+    """Derivatives that kernels have of their own: of differences, forward and reverse, and under vmap."""
+    f, xs = trial.differentiable()
+    with without_rules():
+        if not have_derivatives(f, xs):
+            raise NotApplicable("its kernels have no derivatives: no numba_kernel(..., differentiable=True)")
+        _needs_enzyme()
+        _check(f, xs, 1, "fwd", "rev")
+        directions = list(map(_weights, xs))
+        y, tangents = jax.jvp(jax.jit(f), xs, directions)
+        weights = list(map(_weights, y))
+        back = jax.vjp(jax.jit(f), *xs)[1](weights)
+        assert_same(_dot(back, directions), _dot(weights, tangents), 1e-10)
+        _check_batches(f, xs)
+
+
+def _needs_enzyme() -> None:
+    try:
+        enzyme.python()
+    except MissingRuleError as error:
+        raise NotApplicable(str(error)) from None
+
+
+def _weights(x: Any) -> Any:
+    return jnp.cos(jnp.arange(x.size, dtype=x.dtype)).reshape(x.shape)
 
 
 def _dot(a: Any, b: Any) -> Any:

@@ -1,0 +1,36 @@
+"""Look at an operator below its rules: at the functions of its backends, and the kernels that they call."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import jax
+
+from event_ops_harness.conformance.equations import equations
+from ffi_bridge import XLACustomKernel
+from ffi_bridge.native.call import NativeKernel
+from ffi_bridge.operators.call import Call, concrete
+
+
+@contextlib.contextmanager
+def without_rules() -> Iterator[None]:
+    """Have operators that are traced within the block be what their backends are to JAX.
+
+    Derivatives and batches then are those of the backend. A function that was traced before is not affected.
+    """
+    with mock.patch.object(XLACustomKernel, "bind", _of_backend):
+        yield
+
+
+def _of_backend(operator: XLACustomKernel, call: Call, ins: Sequence[Any]) -> list[Any]:
+    backend = operator.chosen(jax.default_backend(), call, list(map(jax.typeof, ins)), call.outs.flat)
+    return concrete(backend, call)(*ins)
+
+
+def have_derivatives(f: Callable[..., Any], args: Sequence[Any]) -> bool:
+    """Return whether a kernel that `f` calls has derivatives of its own; trace `f` within `without_rules`."""
+    called = equations(jax.make_jaxpr(f)(*args).jaxpr, "native_kernel")
+    return any(type(equation.params["kernel"]).jvp is not NativeKernel.jvp for equation in called)
