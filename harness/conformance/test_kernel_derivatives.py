@@ -27,12 +27,7 @@ from ffi_bridge.errors import MissingRuleError
 
 pytestmark = needs_enzyme[0]  # 64 bits are the kit's
 DTYPE = "float64"
-CASES = {
-    operator: case
-    for operator in OPERATORS
-    for case in operator.tagged(CONFORMANCE)
-    if widest(operator, case)
-}
+CASES = {x: case for x in OPERATORS for case in x.tagged(CONFORMANCE) if widest(x, case)}
 QUICK = "csr_scale_rows"
 
 # Refused: these compute exp by the bits of its argument, so that loops over neurons are vectorised.

@@ -13,9 +13,11 @@ import pytest
 from derivatives import differentiable, name, needs_enzyme, normal
 
 from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
-from ffi_bridge.numba_cpu.derivatives import enzyme
+from ffi_bridge.numba_cpu.derivatives import compile, enzyme
 
 pytestmark = needs_enzyme
+LARGE = np.ones(1_000_001, np.uint8)  # Numba takes it by its address
+PAIR = np.dtype([("first", np.float64), ("second", np.float64)])
 sine = ctypes.CDLL(None).sin
 sine.restype, sine.argtypes = ctypes.c_double, [ctypes.c_double]
 
@@ -116,8 +118,21 @@ def in_c(x, y):
 
 
 @numba.njit
-def chosen(x, y):
-    y[:] = np.where(x > 0, x, 0.0)
+def in_a_set(x, y):
+    kept = {x[0, 0], x[1, 1]}
+    y[:] = len(kept) * x
+
+
+@numba.njit
+def recorded(x, y):
+    kept = np.zeros(2, PAIR)
+    kept[0].first = x[0, 0]
+    y[:] = kept[0].first
+
+
+@numba.njit
+def worded(x, y):
+    y[:] = x * len(str(x.size))
 
 
 @numba.njit
@@ -125,14 +140,35 @@ def factorial(x, y):
     y[:] = math.lgamma(x[0, 0])
 
 
+@numba.njit
+def printed(x, y):
+    print(x[0, 0])
+    y[:] = x
+
+
+@numba.njit
+def gamma(x, y):
+    y[:] = math.gamma(x[0, 0] ** 2)
+
+
+@numba.njit
+def looked_up(x, y):
+    y[:] = LARGE[0] * x
+
+
 REFUSED = {
     product: "numba_xx.*; write products of matrices and linear algebra as loops",
     dot: "numba_xx.*; write products of matrices and linear algebra as loops",
     inverse: "numba_xx.*; write products of matrices and linear algebra as loops",
-    listed: "write loops over arrays in place of lists, dicts, strings",
-    in_a_dict: "numba_dict.*; write loops over arrays in place of lists, dicts, strings",
+    listed: "use .* lists of known length in place of lists that grow",
+    in_a_dict: "numba_dict.*; use arrays, numbers",
+    in_a_set: "use arrays, numbers .* in place of .* sets",
+    recorded: "elements of an array of records; use an array for each field",
+    worded: "strings, and not only to raise an exception; use arrays, numbers",
     noisy: "numba_rnd.*; pass random numbers as an input",
-    chosen: "write loops over arrays in place of lists, dicts, strings, np.where",
+    printed: "Py.*; use arrays, numbers",
+    gamma: "numba_gamma; write it with functions that have derivatives",
+    looked_up: "a C function or a large array by its address",
     factorial: "lgamma; write it with functions that have derivatives",
     in_c: "a C function or a global array by its address",
 }
@@ -148,14 +184,34 @@ def test_what_enzyme_does_not_follow_is_refused(kernel, reason):
 
 
 @numba.njit
-def worded(x, y):
+def worded_elsewhere(x, y):
     y[:] = x * len(str(x.size))
 
 
-def test_strings_are_never_taken_for_something_else():
-    f = differentiable(worded, lambda x: x)
-    with pytest.raises(Exception, match=r"worded_vjp' raised RuntimeError: .* it follows no strings"):
+def test_strings_are_never_taken_for_something_else(monkeypatch):
+    """Where one were not found when the call is traced, the derivative would fail."""
+    monkeypatch.setattr(compile, "refused_in", lambda _: [])
+    f = differentiable(worded_elsewhere, lambda x: x)
+    with pytest.raises(
+        Exception, match=r"worded_elsewhere_vjp' raised RuntimeError: .* it follows no strings"
+    ):
         jax.block_until_ready(jax.jit(jax.grad(lambda x: f(x).sum()))(np.ones(2)))
+
+
+@numba.njit
+def explained(x, y):
+    for i in range(x.size):
+        if x[i] < 0:
+            raise ValueError(f"{i} of {x.size}")
+        y[i] = x[i] ** 2
+
+
+def test_a_string_of_an_exception_is_no_obstacle():
+    f = differentiable(explained, lambda x: x)
+    gradient = jax.jit(jax.grad(lambda x: f(x).sum()))
+    assert gradient(np.array([1.0, 2.0])).tolist() == [2, 4]
+    with pytest.raises(Exception, match="explained_vjp' raised ValueError: 1 of 2"):
+        jax.block_until_ready(gradient(np.array([1.0, -2.0])))
 
 
 @numba.njit

@@ -17,11 +17,12 @@ from ffi_bridge.errors import MissingRuleError
 from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
 from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
+from ffi_bridge.numba_cpu.derivatives.copies import typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
 from ffi_bridge.numba_cpu.derivatives.memory import released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.mode import Mode
-from ffi_bridge.numba_cpu.derivatives.text import declared_in, for_enzyme, from_enzyme
+from ffi_bridge.numba_cpu.derivatives.text import declared_in, for_enzyme, from_enzyme, refused_in
 from ffi_bridge.numba_cpu.internals import (
     ADDRESS,
     Compiler,
@@ -42,8 +43,9 @@ _REFUSED: Final = re.compile(r"llvm\.(masked|vp)\..*")
 _HINTS: Final = {
     r"numba_(xx|ez|cblas|raw_r)": "write products of matrices and linear algebra as loops",
     r"numba_(parallel_for|doscheduling)|get_num_threads": "call functions without parallel=True",
-    r"NRT_|numba_(list|dict)|Py[A-Z]|unicode": "write loops over arrays in place of lists, dicts, strings, "
-    "np.where and sorting",
+    r"records": "use an array for each field",
+    r"NRT_|numba_(list|dict)|Py[A-Z]|unicode|strings": "use arrays, numbers and lists of known length in "
+    "place of lists that grow, dicts, sets and strings",
     r"rnd|random": "pass random numbers as an input",
     r"by its address": "write it as an @njit function, or pass the array as an input",
 }
@@ -65,7 +67,7 @@ def to_compile(
     name = primal.__name__
     text, function = _text(primal, arguments)
     prepared = for_enzyme(text, function)
-    _refuse(name, [x for x in declared_in(prepared) if not _is_known(x)])
+    _refuse(name, [x for x in declared_in(prepared) if not _is_known(x)] + refused_in(prepared))
     slots = [_slot(kind, buffer, buffers) for kind, buffer in zip(kinds, buffers, strict=True)]
     try:
         found = enzyme.differentiated(prepared + entry_text(function, slots, mode, False), name)
@@ -88,7 +90,7 @@ def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:
             primal.py_func
         )
     pipeline = with_constants(pipeline_of(serial))
-    with compiled_apart(serial), unoptimised():
+    with compiled_apart(serial), unoptimised(), typed_copies():
         compiled = Compiler(serial, serial.targetctx, False, pipeline).compile(tuple(arguments), None)
         return text_of(compiled)
 
@@ -126,6 +128,6 @@ def _refuse(kernel: str, unknown: Sequence[str]) -> None:
         "write it with functions that have derivatives",
     )
     raise MissingRuleError(
-        f"kernel '{kernel}' has no derivative by Enzyme: it calls {', '.join(unknown)}; {hint}, or give the "
+        f"kernel '{kernel}' has no derivative by Enzyme: it uses {', '.join(unknown)}; {hint}, or give the "
         "kernel a rule: jax.custom_jvp, jax.custom_vjp, or an XLACustomKernel with a reference"
     )

@@ -88,17 +88,14 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
     wrote is wrong where callers see that memory.
     """
     parameters = ["ptr %status"]
-    parameters += [
-        f'ptr noalias noundef "enzyme_type"="{{[-1]:Pointer, [-1,-1]:{x.pointees}}}" %b{i}'
-        for i, x in enumerate(slots)
-    ]
+    parameters += [f"ptr noalias noundef {_kind(x)} %b{i}" for i, x in enumerate(slots)]
     parameters += [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
     before, after, given = [], [], ["ptr %ret", "ptr %exc"]
     shared = {slot.begins: i for i, slot in enumerate(slots) if slot.begins is not None}
     for i, slot in enumerate(slots):
         before += _size(i, slot)
         if slot.is_output:
-            before.append(f"  %own{i} = call ptr @malloc(i64 %bytes{i})")
+            before.append(f"  %own{i} = call {_kind(slot)} ptr @malloc(i64 %bytes{i})")
             if slot.begins is not None:
                 before.append(_copy(f"%own{i}", f"%b{slot.begins}", f"%bytes{i}"))
             after += [_copy(f"%b{i}", f"%own{i}", f"%bytes{i}"), f"  call void @free(ptr %own{i})"]
@@ -127,6 +124,11 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
     )
 
 
+def _kind(slot: Slot) -> str:
+    """Return the mark of the address of a buffer's elements, which says what they are."""
+    return f'"enzyme_type"="{{[-1]:Pointer, [-1,-1]:{slot.pointees}}}"'
+
+
 def _size(i: int, slot: Slot) -> list[str]:
     """Return what computes the strides of a buffer, its number of elements and its bytes."""
     lines, items, stride = [], "1", str(slot.dtype.itemsize)
@@ -148,11 +150,7 @@ def _first(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> list[st
         return []
     parameters = ["ptr %status"]
     for i, slot in enumerate(slots):
-        kind = f'"enzyme_type"="{{[-1]:Pointer, [-1,-1]:{slot.pointees}}}"'
-        parameters += [
-            f"ptr noalias {kind} %b{i}",
-            *([f"ptr noalias {kind} %d{i}"] if slot.is_active else []),
-        ]
+        parameters += [f"ptr noalias {_kind(slot)} %{x}{i}" for x in ("bd" if slot.is_active else "b")]
     parameters += [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
     return [
         f"define internal void @first({', '.join(parameters)}) {{",

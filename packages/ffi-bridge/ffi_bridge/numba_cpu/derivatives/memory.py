@@ -43,6 +43,10 @@ define internal ptr @NRT_MemInfo_alloc(i64 %size) alwaysinline {
   %info = call ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 0)
   ret ptr %info
 }
+define internal ptr @NRT_MemInfo_new_varsize_dtor(i64 %size, ptr %dtor) alwaysinline {
+  %info = call ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 0)
+  ret ptr %info
+}
 define internal ptr @NRT_MemInfo_data_fast(ptr %info) alwaysinline {
   %address = getelementptr i8, ptr %info, i64 24
   %start = load ptr, ptr %address
@@ -122,7 +126,7 @@ no:
 !1003 = !{!"Simple C++ TBAA"}
 """
 IN_RUNTIME: Final = re.compile(
-    r"numba_attempt_nocopy_reshape|NRT_(Allocate|Free|MemInfo_alloc|MemInfo_alloc_aligned|MemInfo_data_fast|incref|decref)|malloc|free"
+    r"numba_attempt_nocopy_reshape|NRT_(Allocate|Free|MemInfo_alloc|MemInfo_alloc_aligned|MemInfo_new_varsize_dtor|MemInfo_data_fast|incref|decref)|malloc|free"
 )
 
 # A block begins with the address of the next block and with that of the pointer to itself.

@@ -20,6 +20,13 @@ from ffi_bridge.numba_cpu.derivatives.memory import IN_RUNTIME, RUNTIME
 _OF_ERRORS: Final = re.compile(r"unicode|raise_with_shape_context|ol_str_generic")
 _PYTHON: Final = re.compile(r"__excinfo_unwrap_args.*|Py[A-Z]\w+")
 
+# What a string is made by, and how the code goes on from there; elements of arrays of records are bytes.
+_OF_STRINGS: Final = re.compile(r" call [^\n(]*@\"?[^\n(]*(unicode|ol_str_generic)")
+_BLOCK: Final = re.compile(r"^(?=[\w.$-]+:)", re.M)
+_TARGET: Final = re.compile(r"label %([\w.$-]+)")
+_SUCCEEDS: Final = re.compile(r"^ *ret i32 0$", re.M)
+_RECORD: Final = re.compile(r"^ *%\S+ = getelementptr [^\n,]*\[\d+ x i8\], ptr %", re.M)
+
 _DEFINITION: Final = re.compile(r"^define [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\([^\n]*\{\n.*?^\}\n", re.M | re.S)
 _DECLARATION: Final = re.compile(r"^declare [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\([^\n]*\n", re.M)
 _OPAQUE: Final = "ffi_bridge_index"
@@ -38,6 +45,14 @@ define internal void @ffi_bridge_keep(ptr %x) alwaysinline {{
 """
 _ADDRESS: Final = re.compile(r"^ *%\S+ = getelementptr [^\n]*\n", re.M)
 _VARIABLE_INDEX: Final = re.compile(r", i64 (%[^\s,]+)")
+_LOAD: Final = re.compile(r"^ *%\S+ = load (?P<type>float|double), [^\n]*$", re.M)
+_MARKS: Final = {"float": 2000, "double": 2001}
+_TYPES: Final = """
+!2000 = !{!"Unknown", i32 -1, !2002}
+!2001 = !{!"Unknown", i32 -1, !2003}
+!2002 = !{!"Float@float"}
+!2003 = !{!"Float@double"}
+"""
 # What the functions around the kernel declare, see `entry`.
 _DECLARED_LATER: Final = re.compile(r"^declare [^\n]*@(malloc|free|llvm\.memcpy\.p0\.p0\.i64)\(.*\n", re.M)
 # Types of numbers, and numbers as a newer LLVM writes them: in the fewest decimal digits, in as many
@@ -60,7 +75,12 @@ def for_enzyme(text: str, kernel: str) -> str:
         if not function.is_declaration:
             function.linkage = "external" if function.name == kernel else "internal"
     _remove_unreached(module)
-    return _with_opaque_indices(_DECLARED_LATER.sub("", _without_marks(str(module))))
+    return _with_types(_with_opaque_indices(_DECLARED_LATER.sub("", _without_marks(str(module)))))
+
+
+def _with_types(text: str) -> str:
+    """Mark what is loaded as a float: where it is only handed on, Enzyme does not take LLVM's word for it."""
+    return _LOAD.sub(lambda load: f"{load[0]}, !enzyme_type !{_MARKS[load['type']]}", text) + _TYPES
 
 
 def _with_opaque_indices(text: str) -> str:
@@ -84,6 +104,23 @@ def _with_opaque_indices(text: str) -> str:
         return "".join(calls) + changed
 
     return _ADDRESS.sub(opaque, text) + _OPAQUE_DECLARED
+
+
+def refused_in(text: str) -> list[str]:
+    """Return what a kernel that is prepared for Enzyme does, and has no derivative, beside its calls."""
+    records = ["elements of an array of records"] if _RECORD.search(text) else []
+    strings = any(_succeeds_after_a_string(x[0]) for x in _DEFINITION.finditer(text))
+    return [*records, *(["strings, and not only to raise an exception"] if strings else ())]
+
+
+def _succeeds_after_a_string(function: str) -> bool:
+    blocks = {x.partition(":")[0]: x for x in _BLOCK.split(function)}
+    reached = {name for name, block in blocks.items() if _OF_STRINGS.search(block)}
+    found: set[str] = set()
+    while reached:
+        found |= reached
+        reached = {x for name in reached for x in _TARGET.findall(blocks[name])} - found
+    return any(_SUCCEEDS.search(blocks[name]) for name in found)
 
 
 def declared_in(text: str) -> list[str]:
