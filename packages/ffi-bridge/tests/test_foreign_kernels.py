@@ -10,6 +10,17 @@ import pytest
 
 ALL = [*foreign_from_numba.KERNELS, *foreign_from_science.KERNELS, *foreign_ufuncs.KERNELS]
 each = pytest.mark.parametrize("foreign", ALL, ids=lambda x: x.function.__name__)
+# Numba takes seconds to compile each of these; what they use of Numba, kernels below use too.
+LONG = {"components", "connected_states", "energy", "fit_logistic", "k_means", "kernel_density", "life"}
+LONG |= {"lorenz", "pairwise_distances", "relax", "ridge", "smallest"}
+quick_first = pytest.mark.parametrize(
+    "foreign",
+    [
+        pytest.param(x, id=name, marks=[pytest.mark.slow] * (name in LONG))
+        for x in ALL
+        for name in [x.function.__name__]
+    ],
+)
 
 
 @pytest.fixture(autouse=True)
@@ -24,10 +35,11 @@ def same(found, expected):
 
 
 def test_there_are_many():
-    assert len(ALL) >= 25 and len({x.function.__name__ for x in ALL}) == len(ALL)
+    names = {x.function.__name__ for x in ALL}
+    assert len(ALL) >= 25 and len(names) == len(ALL) and names >= LONG
 
 
-@each
+@quick_first
 def test_a_batch_gives_what_python_gives(foreign):
     ins = [jnp.asarray(x) for x in foreign.inputs]
     call, expected = foreign.wrapped(), foreign.oracle(*foreign.inputs)

@@ -58,7 +58,7 @@ def combined(package, outs=like, **options):
 
 
 @pytest.mark.parametrize("n", [2, 2.5, True, np.int8(3), np.float32(1.5)])
-@pytest.mark.parametrize("word", ["sum", "product"])
+@pytest.mark.parametrize("word", ["sum", pytest.param("product", marks=pytest.mark.slow)])
 def test_static_arguments_are_constants(package, n, word):
     call, number = combined(package), np.float32(n)
     expected = 2 * X + number if word == "sum" else 2 * X * number
