@@ -147,6 +147,12 @@ def printed(x, y):
 
 
 @numba.njit
+def flattened_columns(x, y):
+    w = x * x
+    y[:] = w[:, 1:].flatten()[0]
+
+
+@numba.njit
 def gamma(x, y):
     y[:] = math.gamma(x[0, 0] ** 2)
 
@@ -167,6 +173,7 @@ REFUSED = {
     worded: "strings, and not only to raise an exception; use arrays, numbers",
     noisy: "numba_rnd.*; pass random numbers as an input",
     printed: "Py.*; use arrays, numbers",
+    flattened_columns: "llvm.masked.*; write out what functions of NumPy do",
     gamma: "numba_gamma; write it with functions that have derivatives",
     looked_up: "a C function or a large array by its address",
     factorial: "lgamma; write it with functions that have derivatives",
@@ -181,6 +188,19 @@ def test_what_enzyme_does_not_follow_is_refused(kernel, reason):
     for derivative in jax.jacfwd(f), jax.jacrev(f):
         with pytest.raises(MissingRuleError, match=f"kernel '{kernel.__name__}'.*{reason}.*jax.custom_vjp"):
             jax.jit(derivative).lower(normal(2, 2))
+
+
+@numba.njit
+def flattened(x, y):
+    w = x * x
+    z = w[1:4].flatten()
+    y[:] = z[1] * z[0] + w
+
+
+def test_a_copy_of_unknown_numbers_is_refused():
+    f = differentiable(flattened, lambda x: x)
+    with pytest.raises(MissingRuleError, match="'flattened'.* copies an array, .*; copy it in a loop"):
+        jax.jit(jax.grad(lambda x: f(x).sum())).lower(normal(5))
 
 
 @numba.njit

@@ -46,6 +46,7 @@ _HINTS: Final = {
     r"records": "use an array for each field",
     r"NRT_|numba_(list|dict)|Py[A-Z]|unicode|strings": "use arrays, numbers and lists of known length in "
     "place of lists that grow, dicts, sets and strings",
+    r"llvm\.masked": "write out what functions of NumPy do, as flatten, as loops",
     r"rnd|random": "pass random numbers as an input",
     r"by its address": "write it as an @njit function, or pass the array as an input",
 }
