@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import at, weighted
 from event_ops.parts.numba_cpu.events import active_value
@@ -19,18 +17,6 @@ COLUMNS = np.uintp(4096)
 
 # Picking one weight out of a row takes as long as multiplying this many of its neighbours.
 PICK_COST = 16
-
-
-def values_of(events: Any, y: Any) -> Any:
-    """Return the events as numbers of the dtype of y."""
-    return events.astype(y.dtype) if events.dtype == bool else events
-
-
-@overload(values_of, strict=False)
-def _values_of(events: Any, y: Any) -> Any:
-    if isinstance(events.dtype, types.Boolean):
-        return lambda events, y: events.astype(y.dtype)
-    return lambda events, y: events
 
 
 @njit(fastmath=REORDER)

@@ -126,6 +126,18 @@ def _ids_of(events: Any, size: Any) -> Any:
     return lambda events, size: listed_ids(events)
 
 
+def values_of(events: Any, y: Any) -> Any:
+    """Return the events as numbers of the dtype of y."""
+    return events.astype(y.dtype) if events.dtype == bool else events
+
+
+@overload(values_of, strict=False)
+def _values_of(events: Any, y: Any) -> Any:
+    if isinstance(events.dtype, types.Boolean):
+        return lambda events, y: events.astype(y.dtype)
+    return lambda events, y: events
+
+
 def have_values(dtype: Any) -> bool:
     """Return whether events of a dtype, Numba's or NumPy's, are numbers or counts: no flags, ids or bits."""
     return str(dtype) not in ("bool", "int32", "uint32")

@@ -112,6 +112,20 @@ def add_weighted(context: Any, total: Any, weight: Any, events: Any) -> Any:
     return total(total, weight, events), emit
 
 
+@instruction(np.sum)
+def sum_of(context: Any, lanes: Any) -> Any:
+    """Return the sum of all lanes."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (total,), half = arguments, lanes.width // 2
+        while half:
+            upper = shuffled(builder, total, [(lane + half) % lanes.width for lane in range(lanes.width)])
+            total, half = builder.fadd(total, upper), half // 2
+        return builder.extract_element(total, ir.IntType(32)(0))
+
+    return lanes.dtype(lanes), emit
+
+
 def _address(context: Any, builder: Any, array_type: Any, array: Any, place: Any, lanes: Any) -> Any:
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [place]), context.get_value_type(lanes).as_pointer())

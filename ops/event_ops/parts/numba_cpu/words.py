@@ -23,7 +23,7 @@ from event_ops.parts.numba_cpu.prefetch import (
     prefetch_range,
     prefetch_row,
 )
-from event_ops.parts.numba_cpu.simd import CONTRACT, shuffled, splat, zeros
+from event_ops.parts.numba_cpu.simd import CONTRACT, splat, sum_of, zeros
 
 WIDTH: Final = 8
 _WIDTH: Final = np.uintp(WIDTH)
@@ -124,20 +124,6 @@ def add_at_columns(context: Any, words: Any, k: Any, value: Any, y: Any, bits: A
         return context.get_dummy_value()
 
     return types.void(words, k, value, y, bits, mask), emit
-
-
-@instruction(np.sum)
-def sum_of(context: Any, lanes: Any) -> Any:
-    """Return the sum of all lanes."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (total,), half = arguments, lanes.width // 2
-        while half:
-            upper = shuffled(builder, total, [(lane + half) % lanes.width for lane in range(lanes.width)])
-            total, half = builder.fadd(total, upper), half // 2
-        return builder.extract_element(total, ir.IntType(32)(0))
-
-    return lanes.dtype(lanes), emit
 
 
 def _load(context: Any, builder: Any, array_type: Any, array: Any, k: Any) -> Any:
