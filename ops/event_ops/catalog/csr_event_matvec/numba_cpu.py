@@ -10,29 +10,29 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import permuted, weighted
+from event_ops.parts.numba_cpu.access import permuted
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
-from event_ops.parts.numba_cpu.events import count_ids, event_at, lookup_of
-from event_ops.parts.numba_cpu.gather import gather_rows_with
+from event_ops.parts.numba_cpu.events import count_ids, values_of
+from event_ops.parts.numba_cpu.gather import event_row, gather_rows_with
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.packed_events import unpack_into
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, clear, first_row
 from ffi_bridge import numba_kernel
 
-gather_rows = gather_rows_with(weighted, event_at)
+gather_rows = gather_rows_with(event_row)
 
 
 @njit
 def matvec(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    gather_rows(data, indices, indptr, lookup_of(events), events.size, y, 0, indptr.size - 1)
+    gather_rows(data, indices, indptr, values_of(events, y), y, 0, indptr.size - 1)
 
 
 @njit(parallel=True, inline="always")
 def matvec_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    lookup, parts = lookup_of(events), num_threads()
+    values, parts = values_of(events, y), num_threads()
     for part in prange(parts):
         low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-        gather_rows(data, indices, indptr, lookup, events.size, y, low, high)
+        gather_rows(data, indices, indptr, values, y, low, high)
 
 
 @njit

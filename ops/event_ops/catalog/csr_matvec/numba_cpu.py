@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.gather import gather_rows_with
+from event_ops.parts.numba_cpu.gather import gather_rows_with, number_row
 from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.split import (
@@ -23,7 +22,7 @@ from event_ops.parts.numba_cpu.split import (
 )
 from ffi_bridge import numba_kernel
 
-gather_rows = gather_rows_with(operator.mul, operator.getitem)
+gather_rows = gather_rows_with(number_row)
 
 
 @njit(fastmath=REORDER)
@@ -46,7 +45,7 @@ def scatter_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int,
 
 @njit
 def matvec(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
-    gather_rows(data, indices, indptr, v, v.size, y, 0, indptr.size - 1)
+    gather_rows(data, indices, indptr, v, y, 0, indptr.size - 1)
 
 
 @njit(parallel=True)
@@ -54,7 +53,7 @@ def matvec_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> Non
     parts = num_threads()
     for part in prange(parts):
         low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-        gather_rows(data, indices, indptr, v, v.size, y, low, high)
+        gather_rows(data, indices, indptr, v, y, low, high)
 
 
 @njit

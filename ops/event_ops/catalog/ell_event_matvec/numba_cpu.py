@@ -9,28 +9,28 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import weighted
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.parts.numba_cpu.ell import add_rows, gather_rows_with
-from event_ops.parts.numba_cpu.events import event_at, listed_ids, lookup_of
+from event_ops.parts.numba_cpu.events import listed_ids, values_of
+from event_ops.parts.numba_cpu.gather import event_row
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
 from ffi_bridge import numba_kernel
 
-gather_rows = gather_rows_with(weighted, event_at)
+gather_rows = gather_rows_with(event_row)
 
 
 @njit
 def matvec(data: Any, indices: Any, events: Any, y: Any) -> None:
-    gather_rows(data, indices, lookup_of(events), events.size, y, 0, y.size)
+    gather_rows(data, indices, values_of(events, y), y, 0, y.size)
 
 
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, events: Any, y: Any) -> None:
-    lookup, parts = lookup_of(events), num_threads()
+    values, parts = values_of(events, y), num_threads()
     for part in prange(parts):
         low, high = y.size * part // parts, y.size * (part + 1) // parts
-        gather_rows(data, indices, lookup, events.size, y, low, high)
+        gather_rows(data, indices, values, y, low, high)
 
 
 @njit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +11,13 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at
 from event_ops.parts.numba_cpu.ell import gather_rows_with
+from event_ops.parts.numba_cpu.gather import number_row
 from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, parts_for, private
 from ffi_bridge import numba_kernel
 
-gather_rows = gather_rows_with(operator.mul, operator.getitem)
+gather_rows = gather_rows_with(number_row)
 
 
 @njit(fastmath=REORDER)
@@ -41,14 +41,14 @@ def scatter_rows(data: Any, indices: Any, v: Any, y: Any, low: int, high: int) -
 
 @njit
 def matvec(data: Any, indices: Any, v: Any, y: Any) -> None:
-    gather_rows(data, indices, v, v.size, y, 0, y.size)
+    gather_rows(data, indices, v, y, 0, y.size)
 
 
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, v: Any, y: Any) -> None:
     parts = num_threads()
     for part in prange(parts):
-        gather_rows(data, indices, v, v.size, y, y.size * part // parts, y.size * (part + 1) // parts)
+        gather_rows(data, indices, v, y, y.size * part // parts, y.size * (part + 1) // parts)
 
 
 @njit

@@ -10,7 +10,6 @@ from numba import types
 from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import at, hoist, weighted
-from event_ops.parts.numba_cpu.gather import Function, row_sum_with
 from event_ops.parts.numba_cpu.jit import REORDER, njit
 from event_ops.parts.numba_cpu.prefetch import (
     ENTRIES_AHEAD,
@@ -54,15 +53,14 @@ def add_rows(data: Any, indices: Any, events: Any, ids: Any, y: Any) -> None:
 
 
 @cache
-def gather_rows_with(times: Function, value_at: Function) -> Any:
+def gather_rows_with(row_sum: Any) -> Any:
     """Return the kernel of `gather.gather_rows_with` for ELLPACK: rows of equal length, one after another."""
-    row_sum = row_sum_with(times, value_at)
 
     @njit
-    def gather_rows(data: Any, indices: Any, values: Any, size: int, y: Any, low: int, high: int) -> None:
+    def gather_rows(data: Any, indices: Any, values: Any, y: Any, low: int, high: int) -> None:
         weights, targets, per_row = flat(data), indices.reshape(-1), np.uintp(indices.shape[1])
-        columns, zero, streamed = np.uintp(size), y.dtype.type(0), is_far(indices)
-        far = is_far(values) and np.uintp(values.size) == columns  # packed bits have other positions
+        zero, columns = y.dtype.type(0), np.uintp(values.size)
+        streamed, far = is_far(indices), is_far(values)
         for i in range(np.uintp(low), np.uintp(high)):
             begin, end = i * per_row, (i + np.uintp(1)) * per_row
             if streamed:

@@ -1,24 +1,31 @@
 """Gathering through a CSR matrix: the sum of a row's weights, each times what its index points at.
 
-Four sums at once, so that no addition waits for the one before, and scalar loads: from a plain loop LLVM
-makes gather instructions, which take several times as long on many processors.
+Real numbers are summed in SIMD values, for which what indices point at is loaded one by one: gather
+instructions take longer on many processors. All else has four sums, so that no addition waits for the one
+before.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
-from event_ops.parts.numba_cpu.access import at, hoist
+from event_ops.parts.numba_cpu.access import at, hoist, weighted
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
+from event_ops.parts.numba_cpu.simd import add_product, all_below, gathered, load, sum_of, zeros
 
 Function = Callable[[Any, Any], Any]
 
-_1, _2, _3, _4 = (np.uintp(n) for n in range(1, 5))
+WIDTH: Final = 8
+
+_1, _2, _3, _4, _WIDTH = (np.uintp(n) for n in (1, 2, 3, 4, WIDTH))
 
 
 @cache
@@ -52,21 +59,63 @@ def row_sum_with(times: Function, value_at: Function) -> Any:
     return row_sum
 
 
-@cache
-def gather_rows_with(times: Function, value_at: Function) -> Any:
-    """Return the kernel `y[i] = row_sum(...)` of row i, for the rows from `low` to `high`.
+sum_of_numbers = row_sum_with(operator.mul, operator.getitem)
+sum_of_events = row_sum_with(weighted, operator.getitem)
 
-    It takes the number of columns, which differs from values.size where values are packed bits.
+
+def weights_at(weights: Any, k: Any) -> Any:
+    """Return WIDTH weights from place k on, or the single weight."""
+    return load(weights, k, WIDTH) if np.ndim(weights) else weights
+
+
+@overload(weights_at, strict=False)
+def _weights_at(weights: Any, k: Any) -> Any:
+    if isinstance(weights, types.Array):
+        return lambda weights, k: load(weights, k, WIDTH)
+    return lambda weights, k: weights
+
+
+def number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
+    """Return the sum of weight k * values[indices[k]] over the entries from k up to `end`."""
+    return sum_of_numbers(weights, indices, values, size, k, end, zero)
+
+
+@overload(number_row, strict=False, jit_options={"_nrt": False, "forceinline": True})
+def _number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
+    if getattr(weights, "dtype", weights) != values.dtype or isinstance(values.dtype, types.Complex):
+        return number_row
+
+    def row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
+        total = zeros(values, WIDTH)
+        while k + _WIDTH <= end and all_below(indices, k, size, WIDTH):
+            total = add_product(total, weights_at(weights, k), gathered(values, indices, k, WIDTH))
+            k += _WIDTH
+        return sum_of(total) + sum_of_numbers(weights, indices, values, size, k, end, zero)
+
+    return row
+
+
+@njit(_nrt=False, forceinline=True)
+def event_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
+    """Return the sum of `number_row`, to which an event of 0 adds exactly 0, whatever its weight is.
+
+    NaN or infinity times 0 shows in the sum, which then is made anew: so a product with events takes as
+    long as one with numbers.
     """
-    row_sum = row_sum_with(times, value_at)
+    total = number_row(weights, indices, values, size, k, end, zero)
+    if np.isfinite(total):
+        return total
+    return sum_of_events(weights, indices, values, size, k, end, zero)
+
+
+@cache
+def gather_rows_with(row_sum: Any) -> Any:
+    """Return the kernel `y[i] = row_sum(...)` of row i, for the rows from `low` to `high`."""
 
     @njit
-    def gather_rows(
-        data: Any, indices: Any, indptr: Any, values: Any, size: int, y: Any, low: int, high: int
-    ) -> None:
+    def gather_rows(data: Any, indices: Any, indptr: Any, values: Any, y: Any, low: int, high: int) -> None:
         weights, nse, zero = hoist(data), np.uintp(indices.size), y.dtype.type(0)
-        columns, streamed = np.uintp(size), is_far(indices)
-        far = is_far(values) and np.uintp(values.size) == columns  # packed bits have other positions
+        columns, streamed, far = np.uintp(values.size), is_far(indices), is_far(values)
         for i in range(np.uintp(low), np.uintp(high)):
             begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + _1]), nse)
             if streamed:

@@ -77,9 +77,56 @@ def store(context: Any, array: Any, place: Any, lanes: Any) -> Any:
     return types.void(array, place, lanes), emit
 
 
+def _gathered(values: Any, indices: Any, k: Any, width: Any) -> Any:
+    return values[indices[k : k + np.uintp(width)]]
+
+
+@instruction(_gathered)
+def gathered(context: Any, values: Any, indices: Any, k: Any, width: Any) -> Any:
+    """Return what `width` indices from place k on point at in `values`, loaded one by one; unchecked."""
+    lanes = Lanes(values.dtype, width.literal_value)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data, places = (
+            context.make_array(kind)(context, builder, array).data
+            for kind, array in zip(signature.args[:2], arguments[:2], strict=True)
+        )
+        result = ir.Constant(context.get_value_type(lanes), ir.Undefined)
+        for lane in range(lanes.width):
+            index = builder.load(builder.gep(places, [builder.add(arguments[2], arguments[2].type(lane))]))
+            place = context.cast(builder, index, signature.args[1].dtype, types.intp)
+            value = builder.load(builder.gep(data, [place]))
+            result = builder.insert_element(result, value, ir.IntType(32)(lane))
+        return result
+
+    return lanes(values, indices, k, width), emit
+
+
+def _all_below(indices: Any, k: Any, size: Any, width: Any) -> Any:
+    return bool(np.all(indices[k : k + np.uintp(width)].astype(np.uintp) < size))
+
+
+@instruction(_all_below)
+def all_below(context: Any, indices: Any, k: Any, size: Any, width: Any) -> Any:
+    """Return whether `width` indices from place k on, as unsigned numbers of 64 bits, are below `size`."""
+    lanes = Lanes(indices.dtype, width.literal_value)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], arguments[0], arguments[1], lanes)
+        found = builder.load(address, align=_alignment(indices.dtype))
+        if lanes.dtype.bitwidth < arguments[2].type.width:
+            wide = ir.VectorType(arguments[2].type, lanes.width)
+            found = builder.sext(found, wide) if lanes.dtype.signed else builder.zext(found, wide)
+        outside = builder.icmp_unsigned(">=", found, splat(builder, arguments[2], found))
+        bits = ir.IntType(lanes.width)
+        return builder.icmp_unsigned("==", builder.bitcast(outside, bits), bits(0))
+
+    return types.boolean(indices, k, size, width), emit
+
+
 @instruction(lambda total, weight, values: total + weight * values)
 def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
-    """total + weight * values."""
+    """total + weight * values, for one weight or as many lanes of real ones."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         dtype, (total, weight, values) = signature.args[0].dtype, arguments
@@ -90,7 +137,8 @@ def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
             turned = shuffled(builder, values, [lane ^ 1 for lane in range(values.type.count)])
             total = _add(builder, total, _multiply(builder, real, values))
             return _add(builder, total, _multiply(builder, _multiply(builder, imaginary, signs), turned))
-        return _add(builder, total, _multiply(builder, splat(builder, weight, values), values))
+        weights = weight if isinstance(signature.args[1], Lanes) else splat(builder, weight, values)
+        return _add(builder, total, _multiply(builder, weights, values))
 
     return total(total, weight, values), emit
 
@@ -120,7 +168,7 @@ def sum_of(context: Any, lanes: Any) -> Any:
         (total,), half = arguments, lanes.width // 2
         while half:
             upper = shuffled(builder, total, [(lane + half) % lanes.width for lane in range(lanes.width)])
-            total, half = builder.fadd(total, upper), half // 2
+            total, half = _add(builder, total, upper), half // 2
         return builder.extract_element(total, ir.IntType(32)(0))
 
     return lanes.dtype(lanes), emit
