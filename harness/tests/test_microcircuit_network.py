@@ -227,11 +227,11 @@ def test_a_step_copies_no_array():
 
 
 def test_a_checkpoint_goes_on_to_the_same_spikes(tmp_path):
-    _, whole = poisson_run(initial_state(POISSON, 2), 300)
+    _, whole = poisson_run(initial_state(POISSON, 2), 400)
     state, first = poisson_run(initial_state(POISSON, 2), 130)
     save_checkpoint(tmp_path / "a.npz", state, POISSON, 2)
     again = load_checkpoint(tmp_path / "a.npz", POISSON, 2, initial_state(POISSON, 2))
-    _, second = poisson_run(again, 170)
+    _, second = poisson_run(again, 270)
     assert whole.ids.size > 10
     np.testing.assert_array_equal(np.concatenate([first.times, second.times]), whole.times)
     np.testing.assert_array_equal(np.concatenate([first.ids, second.ids]), whole.ids)

@@ -15,6 +15,7 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.checks.contracts import MAX_MEAN
 from event_ops.parts.numba_cpu.access import at, hoist
+from event_ops.parts.numba_cpu.events import active_ids
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.random_numbers import outcome, philox2x32, place_of
 from event_ops.parts.reference import poisson
@@ -23,50 +24,75 @@ from ffi_bridge import numba_kernel
 # A neuron takes about 1 ns: for fewer than this a parallel launch costs more than a second thread saves.
 MIN_PARALLEL = 1 << 14
 
-_BLOCK: Final = np.uintp(poisson.BLOCK)
-_HALF: Final = np.uintp(poisson.HALF)
-_BITS: Final = np.uint32(poisson.NUMBER_BITS)
+_SHARE: Final = np.uintp(poisson.SHARE)
+_BITS: Final = np.uint32(poisson.BITS)
+_NUMBER_BITS: Final = np.uint32(poisson.NUMBER_BITS)
+_STREAM_BIT: Final = np.uint64(poisson.STREAM_BIT)
+_WORD: Final = np.uint64(32)
+_LOW_BITS: Final = np.uint32((1 << poisson.BITS) - 1)
 _PARTS: Final = poisson.PARTS
-_PART_BIT: Final = np.uintp(poisson.PART_BIT)
 _FIRST_TABLES: Final = poisson.FIRST_TABLES
 _BASE: Final = float(poisson.BASE)
 _REST: Final = float(poisson.REST)
-_AT_ONCE: Final = np.uintp(8)  # blocks: their words and entries stay in the nearest cache
+_AT_ONCE: Final = 512  # neurons: their bits and entries stay in the nearest cache
+
+
+@njit(inline="always")
+def bits_at(counter: Any, stream: Any, time: Any, key: Any) -> Any:
+    """Return 64 bits of a stream, 16 for each neuron that shares the counter."""
+    first, second = philox2x32((np.uint64(stream) << _STREAM_BIT) + np.uint64(counter), time, key)
+    return first | second << _WORD
 
 
 @njit
-def draw_words(first: Any, last: Any, part: int, time: Any, key: Any, words: Any) -> None:
-    """Write the words of the blocks from `first` up to `last` for one part of the mean."""
-    for block in range(first, last):
-        start, counter = (block - first) * _BLOCK, (np.uintp(part) << _PART_BIT) + block * _HALF
-        for k in range(_HALF):
-            words[start + k], words[start + k + _HALF] = philox2x32(counter + k, time, key)
+def draw_bits(start: Any, stream: Any, time: Any, key: Any, bits: Any) -> None:
+    """Write to `bits`, uint16, those of as many neurons from `start` on, which begins a counter."""
+    wide, first = bits.view(np.uint64), np.uint64(start // _SHARE)
+    for k in range(np.uint64(wide.size)):
+        wide[k] = bits_at(first + k, stream, time, key)
 
 
 @njit
-def new_buffer() -> Any:
-    """Return space for the words and the entries of the blocks that are drawn at once."""
-    return np.empty((2, _AT_ONCE * _BLOCK), np.uint32)
+def draw_word(i: Any, high: Any, time: Any, key: Any) -> Any:
+    """Return the word of neuron i, of which `high` is known."""
+    low = bits_at(i // _SHARE, 1, time, key) >> (i % _SHARE * np.uintp(_BITS))
+    return np.uint32(high) << _BITS | (np.uint32(low) & _LOW_BITS)
 
 
 @njit
-def draw_blocks(
-    weight: Any, seed: Any, step: Any, tables: Any, which: Any, y: Any, low: int, high: int, buffer: Any
-) -> None:
-    """Draw for the neurons of the blocks from `low` to `high`; the last block may be incomplete."""
+def draw_words(start: Any, part: Any, time: Any, key: Any, bits: Any, words: Any) -> None:
+    """Write the words of the neurons from `start` on for one part of the mean."""
+    draw_bits(start, 2 * part, time, key, bits[0])
+    draw_bits(start, 2 * part + 1, time, key, bits[1])
+    for k in range(np.uintp(words.size)):
+        words[k] = np.uint32(bits[0, k]) << _BITS | np.uint32(bits[1, k])
+
+
+@njit
+def draw(weight: Any, seed: Any, step: Any, tables: Any, which: Any, y: Any, low: Any, high: Any) -> None:
+    """Draw for the neurons from `low`, which begins a counter, up to `high`."""
     weights, key, time = hoist(weight), hoist(seed), hoist(step)
-    words, entries = buffer[0], buffer[1]
-    for first in range(np.uintp(low), np.uintp(high), _AT_ONCE):
-        last, start = min(first + _AT_ONCE, np.uintp(high)), first * _BLOCK
-        draw_words(first, last, 0, time, key, words)
-        count = min(last * _BLOCK, np.uintp(y.size)) - start
+    bits, is_open = np.empty(_AT_ONCE, np.uint16), np.empty(_AT_ONCE, np.bool_)
+    words = np.empty((3, _AT_ONCE), np.uint32)
+    entries, numbers, ids = words[0], words[1], words[2]
+    for start in range(np.uintp(low), np.uintp(high), np.uintp(_AT_ONCE)):
+        count = min(np.uintp(_AT_ONCE), np.uintp(high) - start)
+        draw_bits(start, 0, time, key, bits)
         for k in range(count):
-            entries[k] = place_of(np.uint32(which[start + k]) << _BITS, words[k], _BITS)
+            word = np.uint32(bits[k]) << _BITS
+            entries[k] = place_of(np.uint32(which[start + k]) << _NUMBER_BITS, word, _NUMBER_BITS)
         for k in range(count):
             entries[k] = tables[np.uintp(entries[k])]
         for k in range(count):
-            number = np.int32(outcome(entries[k], words[k], _BITS))
-            y[start + k] += at(weights, start + k) * y.dtype.type(number)
+            word = np.uint32(bits[k]) << _BITS
+            numbers[k] = outcome(entries[k], word, _NUMBER_BITS)
+            is_open[k] = numbers[k] != outcome(entries[k], word | _LOW_BITS, _NUMBER_BITS)
+        for position in range(active_ids(is_open[:count], ids)):
+            k = np.uintp(ids[position])
+            word = draw_word(start + k, bits[k], time, key)
+            numbers[k] = outcome(entries[k], word, _NUMBER_BITS)
+        for k in range(count):
+            y[start + k] += at(weights, start + k) * y.dtype.type(np.int32(numbers[k]))
 
 
 @njit
@@ -78,33 +104,33 @@ def rest_number(rest: Any, word: Any) -> Any:
 
 
 @njit
-def draw_blocks_of_data(
-    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, y: Any, low: int, high: int, buffer: Any
+def draw_of_data(
+    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, y: Any, low: Any, high: Any
 ) -> None:
-    """Draw as `draw_blocks` does for means that are data: digit by digit, then the rest."""
+    """Draw as `draw` does for means that are data: digit by digit, then the rest."""
     weights, key, time, means = hoist(weight), hoist(seed), hoist(step), hoist(mean)
-    words, entries = buffer[0], buffer[1]
-    numbers, left = np.empty_like(words), np.empty(words.size)
-    for first in range(np.uintp(low), np.uintp(high), _AT_ONCE):
-        last, start = min(first + _AT_ONCE, np.uintp(high)), first * _BLOCK
-        count = min(last * _BLOCK, np.uintp(y.size)) - start
+    bits, words = np.empty((2, _AT_ONCE), np.uint16), np.empty(_AT_ONCE, np.uint32)
+    entries, numbers, left = np.empty_like(words), np.empty_like(words), np.empty(words.size)
+    for start in range(np.uintp(low), np.uintp(high), np.uintp(_AT_ONCE)):
+        count = min(np.uintp(_AT_ONCE), np.uintp(high) - start)
         for k in range(count):
             wanted = at(means, start + k)
             left[k] = wanted if wanted >= 0 and wanted <= MAX_MEAN else 0
             numbers[k] = 0
         for part in range(_PARTS):
-            draw_words(first, last, part, time, key, words)
+            draw_words(start, part, time, key, bits, words)
             table, scale = np.uint32(_FIRST_TABLES[part]), _BASE if part else 1.0
             for k in range(count):
                 scaled = left[k] * scale
                 digit = np.int32(scaled)
                 left[k] = scaled - digit
-                entries[k] = place_of(np.uint32(np.uint32(digit) + table) << _BITS, words[k], _BITS)
+                first = np.uint32(np.uint32(digit) + table) << _NUMBER_BITS
+                entries[k] = place_of(first, words[k], _NUMBER_BITS)
             for k in range(count):
                 entries[k] = tables[np.uintp(entries[k])]
             for k in range(count):
-                numbers[k] += outcome(entries[k], words[k], _BITS)
-        draw_words(first, last, _PARTS, time, key, words)
+                numbers[k] += outcome(entries[k], words[k], _NUMBER_BITS)
+        draw_words(start, _PARTS, time, key, bits, words)
         for k in range(count):
             wanted = at(means, start + k)
             rest = np.uint32(np.int32(left[k] * _REST + 0.5))
@@ -115,7 +141,7 @@ def draw_blocks_of_data(
 
 @cache
 def kernel_with(draw: Any, large: bool) -> Any:
-    """Return the kernel for one thread, or for all; `draw` is `draw_blocks` or its variant for data.
+    """Return the kernel for one thread, or for all; `draw` is that of tables or that of data.
 
     initial and y are the same memory; XLA copies initial first where it is needed again.
     """
@@ -124,10 +150,10 @@ def kernel_with(draw: Any, large: bool) -> Any:
     def poisson_input(
         weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any
     ) -> None:
-        blocks, parts = (y.size + 63) // 64, num_threads() if large else 1
+        chunks, parts = -(-y.size // _AT_ONCE), num_threads() if large else 1
         for part in prange(parts):
-            low, high = blocks * part // parts, blocks * (part + 1) // parts
-            draw(weight, seed, step, tables, which, y, low, high, new_buffer())
+            low, high = chunks * part // parts * _AT_ONCE, chunks * (part + 1) // parts * _AT_ONCE
+            draw(weight, seed, step, tables, which, y, low, min(high, y.size))
 
     return poisson_input
 
@@ -137,8 +163,8 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     large = reaches(outs.size, MIN_PARALLEL)
 
     def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
-        draw = draw_blocks_of_data if which.dtype.kind == "f" else draw_blocks
-        run = numba_kernel(kernel_with(draw, large), outs, input_output_aliases={5: 0})
+        chosen = draw_of_data if which.dtype.kind == "f" else draw
+        run = numba_kernel(kernel_with(chosen, large), outs, input_output_aliases={5: 0})
         return run(weight, seed, step, tables, which, initial)
 
     return call

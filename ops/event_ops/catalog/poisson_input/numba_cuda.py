@@ -1,4 +1,4 @@
-"""Poisson numbers on a GPU: one thread per pair of words, which is two neurons."""
+"""Poisson numbers on a GPU: one thread for the four neurons that share a counter, or one per neuron."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from event_ops.parts.numba_cuda.random_numbers import outcome_with, philox2x32
 from event_ops.parts.reference import poisson
 from ffi_bridge import numba_cuda_kernel
 
-_BLOCK: Final = poisson.BLOCK
-_HALF: Final = poisson.HALF
+_SHARE: Final = poisson.SHARE
+_BITS: Final = np.uint64(poisson.BITS)
+_MASK: Final = np.uint64((1 << poisson.BITS) - 1)
+_STREAM_BIT: Final = np.uint64(poisson.STREAM_BIT)
+_WORD: Final = np.uint64(32)
 _PARTS: Final = poisson.PARTS
 _FIRST_TABLES: Final = poisson.FIRST_TABLES
 _BASE: Final = poisson.BASE
@@ -25,25 +28,40 @@ _REST: Final = poisson.REST
 number_of = outcome_with(poisson.NUMBER_BITS)
 
 
+@cuda.jit(device=True)
+def bits_of(counter: Any, stream: Any, time: Any, key: Any) -> Any:
+    """Return 64 bits of a stream, 16 for each neuron that shares the counter."""
+    first, second = philox2x32((np.uint64(stream) << _STREAM_BIT) + np.uint64(counter), time, key)
+    return second << _WORD | first
+
+
+@cuda.jit(device=True)
+def word_in(high: Any, low: Any, k: Any) -> Any:
+    """Return the word of one neuron of the four, given the bits of both streams."""
+    shift = np.uint64(k) * _BITS
+    return (high >> shift & _MASK) << _BITS | (low >> shift & _MASK)
+
+
 # initial and y are the same memory.
 @cuda.jit
 def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any) -> None:
-    pair = cuda.grid(1)
-    i = pair // _HALF * _BLOCK + pair % _HALF
+    counter = cuda.grid(1)
+    i = counter * _SHARE
     if i < y.size:
-        first, second = philox2x32(pair, step[()], seed[()])
-        y[i] += at(weight, i) * y.dtype.type(number_of(tables, which[i], first))
-        j = i + _HALF
-        if j < y.size:
-            y[j] += at(weight, j) * y.dtype.type(number_of(tables, which[j], second))
+        high, low = bits_of(counter, 0, step[()], seed[()]), bits_of(counter, 1, step[()], seed[()])
+        for k in range(min(_SHARE, y.size - i)):
+            number = number_of(tables, which[i + k], word_in(high, low, k))
+            y[i + k] += at(weight, i + k) * y.dtype.type(number)
 
 
 @cuda.jit(device=True)
 def word_of(i: Any, part: Any, time: Any, key: Any) -> Any:
     """Return the word of neuron i for one part of its mean."""
-    counter = (np.uint64(part) << np.uint64(30)) + np.uint64(i // _BLOCK * _HALF + i % _HALF)
-    first, second = philox2x32(counter, time, key)
-    return second if i // _HALF % 2 else first
+    high, low = (
+        bits_of(i // _SHARE, 2 * part, time, key),
+        bits_of(i // _SHARE, 2 * part + 1, time, key),
+    )
+    return word_in(high, low, i % _SHARE)
 
 
 @cuda.jit(device=True)
@@ -81,9 +99,9 @@ def poisson_input_of_data(
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; floats in `which` are means, integers name their tables."""
-    pairs = -(-outs.size // _BLOCK) * _HALF
+    counters = -(-outs.size // _SHARE)
     aliases = {5: 0}
-    of_tables = numba_cuda_kernel(poisson_input, outs, launch_dims=pairs, input_output_aliases=aliases)
+    of_tables = numba_cuda_kernel(poisson_input, outs, launch_dims=counters, input_output_aliases=aliases)
     of_data = numba_cuda_kernel(
         poisson_input_of_data, outs, launch_dims=outs.size, input_output_aliases=aliases
     )

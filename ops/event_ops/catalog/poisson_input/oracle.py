@@ -22,8 +22,14 @@ def filled(counts):
     return slots
 
 
+def bits(i, stream, step, seed):
+    """16 of the 64 bits that neuron i shares with three others."""
+    first, second = philox(stream * 2**29 + i // 4, step, seed)
+    return (second * 2**32 + first) // 2 ** (16 * (i % 4)) % 2**16
+
+
 def word(i, part, step, seed):
-    return philox(part * 2**30 + i // 64 * 32 + i % 32, step, seed)[i // 32 % 2]
+    return bits(i, 2 * part, step, seed) * 2**16 + bits(i, 2 * part + 1, step, seed)
 
 
 def table_numbers(means, step, seed, part=0):

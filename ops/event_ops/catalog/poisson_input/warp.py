@@ -11,11 +11,10 @@ from event_ops.parts.warp.access import Array, at
 from event_ops.parts.warp.random_numbers import outcome, philox2x32
 from ffi_bridge import warp_kernel
 
-_BLOCK = wp.constant(poisson.BLOCK)
-_HALF = wp.constant(poisson.HALF)
-_BITS = wp.constant(wp.uint32(poisson.NUMBER_BITS))
+_SHARE = wp.constant(poisson.SHARE)
+_STREAM_BIT = wp.constant(wp.uint32(poisson.STREAM_BIT))
+_NUMBER_BITS = wp.constant(wp.uint32(poisson.NUMBER_BITS))
 _PARTS = wp.constant(poisson.PARTS)
-_PART_BIT = wp.constant(wp.uint32(poisson.PART_BIT))
 _WHOLE, _SECOND = (wp.constant(first) for first in poisson.FIRST_TABLES[1:])
 _BASE = wp.constant(poisson.BASE)
 _REST = wp.constant(poisson.REST)
@@ -23,11 +22,17 @@ _MAX_MEAN = wp.constant(int(MAX_MEAN))
 
 
 @wp.func
+def bits_of(i: wp.int32, stream: wp.int32, time: wp.uint32, key: wp.uint32) -> wp.uint32:
+    """Return 16 bits of a stream for neuron i."""
+    first, second = philox2x32((wp.uint32(stream) << _STREAM_BIT) + wp.uint32(i / _SHARE), time, key)
+    word = wp.where(i % 4 < 2, first, second)
+    return wp.where(i % 2 == 0, word & wp.uint32(0xFFFF), word >> wp.uint32(16))
+
+
+@wp.func
 def word_of(i: wp.int32, part: wp.int32, time: wp.uint32, key: wp.uint32) -> wp.uint32:
     """Return the word of neuron i for one part of its mean."""
-    pair = i / _BLOCK * _HALF + i % _HALF
-    first, second = philox2x32((wp.uint32(part) << _PART_BIT) + wp.uint32(pair), time, key)
-    return wp.where(i / _HALF % 2 == 0, first, second)
+    return (bits_of(i, 2 * part, time, key) << wp.uint32(16)) | bits_of(i, 2 * part + 1, time, key)
 
 
 @wp.func
@@ -43,10 +48,10 @@ def rest_number(rest: wp.uint32, word: wp.uint32) -> wp.uint32:
 @wp.kernel(enable_backward=False)
 def poisson_input(
     weight: Array, seed: wp.array(dtype=wp.uint32), step: wp.array(dtype=wp.uint32),
-    tables: wp.array(dtype=wp.uint32), which: wp.array(dtype=wp.int32), y: Array,
+    tables: wp.array(dtype=wp.uint32), which: wp.array(dtype=wp.uint16), y: Array,
 ):  # fmt: skip
     i = wp.tid()
-    number = outcome(tables, which[i], word_of(i, 0, step[0], seed[0]), _BITS)
+    number = outcome(tables, wp.int32(which[i]), word_of(i, 0, step[0], seed[0]), _NUMBER_BITS)
     y[i] = y[i] + at(weight, i) * y.dtype(number)
 
 
@@ -60,13 +65,13 @@ def poisson_input_of_data(
     if wanted >= mean.dtype(0) and wanted <= mean.dtype(_MAX_MEAN):
         digit = wp.int32(wanted)
         left = wanted - mean.dtype(digit)
-        number = outcome(tables, digit, word_of(i, 0, step[0], seed[0]), _BITS)
+        number = outcome(tables, digit, word_of(i, 0, step[0], seed[0]), _NUMBER_BITS)
         for part in range(1, _PARTS):
             scaled = left * mean.dtype(_BASE)
             digit = wp.int32(scaled)
             left = scaled - mean.dtype(digit)
             first = wp.where(part == 1, _WHOLE, _SECOND)
-            number += outcome(tables, first + digit, word_of(i, part, step[0], seed[0]), _BITS)
+            number += outcome(tables, first + digit, word_of(i, part, step[0], seed[0]), _NUMBER_BITS)
         scaled = left * mean.dtype(_REST)
         rest = wp.int32(scaled)
         if scaled - mean.dtype(rest) >= mean.dtype(0.5):

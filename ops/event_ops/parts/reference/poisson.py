@@ -1,15 +1,17 @@
 """Poisson numbers from words of a counter-based generator: the same on every backend and platform.
 
-Neurons are in blocks of 64. Neuron i draws the first word (i // 32 even) or the second one (odd) of
-`philox2x32(i // 64 * 32 + i % 32, step, seed)`, and the alias table of its mean makes a number of it.
+Four neurons share a counter: neuron i draws the 16 bits number i % 4 of the 64 that `philox2x32(i // 4, step,
+seed)` makes, and, of another stream, 16 more. Together they are a word, of which the alias table of the mean
+makes a number. For all but one neuron in 256 the first 16 bits decide what it is, and where drawing takes
+time, the others are not drawn.
 
 A mean that is not known when a call is traced has no table of its own. A sum of independent Poisson numbers
 is a Poisson number of the sum of their means, so such a mean is split: into its whole part, the next two
 digits to the base 64, and a rest below 2**-12. The first three have tables, the same for all means; the rest
 needs two thresholds. Splitting rounds nothing but the last place of the rest, and all else is integers:
-these numbers are as close to the distribution as those of tables are, to about 2**-32. Part p of neuron i
-draws its word as above, with p * 2**30 added to the counter, so that a mean that is a whole number finds the
-word of its table.
+these numbers are as close to the distribution as those of tables are, to about 2**-32. Each part draws a word
+as above, from two streams of its own; the whole part has those of tables, so that a mean that is a whole
+number finds the word of its table.
 """
 
 from __future__ import annotations
@@ -31,8 +33,10 @@ from event_ops.parts.reference.random_numbers import alias_table, outcome, philo
 NUMBER_BITS = 8
 MAX_MEANS = 1 << 16
 
-BLOCK = 64
-HALF = BLOCK // 2
+# Neurons that share a counter, and bits of each; stream s has the counters from s << STREAM_BIT on.
+SHARE = 4
+BITS = 64 // SHARE
+STREAM_BIT = 29
 
 
 def poisson_counts(mean: float) -> list[int]:
@@ -67,7 +71,7 @@ def poisson_tables(mean: np.ndarray) -> tuple[jnp.ndarray, jnp.ndarray]:
             "a table of 1 KiB; round them, or pass them as a JAX array, which takes no tables of its own"
         )
     tables = [poisson_table(float(value)) for value in known] or [poisson_table(0.0)]
-    return jnp.asarray(np.concatenate(tables)), jnp.asarray(which.reshape(mean.shape).astype(np.int32))
+    return jnp.asarray(np.concatenate(tables)), jnp.asarray(which.reshape(mean.shape).astype(np.uint16))
 
 
 def check_mean(mean: Any) -> None:
@@ -98,18 +102,23 @@ def neurons(mean: Any, weight: Any, initial: Any) -> tuple[int]:
     )
 
 
-def words_of(n: int, seed: jax.Array, step: jax.Array, first: int = 0) -> jax.Array:
-    """Return the word of each of n neurons; `first` is the counter of neuron 0."""
-    blocks = -(-n // BLOCK)
-    counters = jnp.arange(blocks * HALF, dtype="uint32") + jnp.uint32(first)
+def words_of(n: int, seed: jax.Array, step: jax.Array, part: int = 0) -> jax.Array:
+    """Return the word of each of n neurons for a part of its mean, from the streams 2 part and 2 part + 1."""
+    first, second = (_bits_of(n, seed, step, 2 * part + stream) for stream in (0, 1))
+    return first << BITS | second
+
+
+def _bits_of(n: int, seed: jax.Array, step: jax.Array, stream: int) -> jax.Array:
+    """(n,), uint32: 16 bits of a stream for each neuron."""
+    counters = jnp.arange(-(-n // SHARE), dtype="uint32") + jnp.uint32(stream << STREAM_BIT)
     words = philox2x32(counters, jnp.asarray(step), jnp.asarray(seed))
-    return jnp.stack([word.reshape(blocks, HALF) for word in words], axis=1).reshape(-1)[:n]
+    halves = [word >> shift & jnp.uint32((1 << BITS) - 1) for word in words for shift in (0, BITS)]
+    return jnp.stack(halves, axis=1).reshape(-1)[:n]
 
 
 PARTS = 3  # that have tables: the whole, and two digits
 BASE = 64
 REST = 1 << 20  # 2**-12 in units of 2**-32
-PART_BIT = 30
 _WHOLE = int(MAX_MEAN) + 1
 FIRST_TABLES = (0, _WHOLE, _WHOLE + BASE)
 
@@ -141,8 +150,8 @@ def digit_numbers(mean: jax.Array, n: int, seed: jax.Array, step: jax.Array, tab
         digit = jnp.floor(left)
         left = left - digit
         table = (digit.astype(jnp.uint32) + jnp.uint32(first)) << NUMBER_BITS
-        numbers += outcome(tables, words_of(n, seed, step, part << PART_BIT), NUMBER_BITS, table)
+        numbers += outcome(tables, words_of(n, seed, step, part), NUMBER_BITS, table)
     scaled = left * REST
     rest = jnp.floor(scaled)
     rest = rest.astype(jnp.uint32) + (scaled - rest >= 0.5).astype(jnp.uint32)
-    return numbers + rest_number(rest, words_of(n, seed, step, PARTS << PART_BIT))
+    return numbers + rest_number(rest, words_of(n, seed, step, PARTS))
