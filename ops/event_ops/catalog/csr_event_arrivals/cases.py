@@ -9,27 +9,13 @@ import numpy as np
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.halves import stored_as
+from event_ops.cases.histories import listed, packed_rows
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
 
 HISTORY, DATA = 0, 1
-
-
-def packed(flags: np.ndarray) -> np.ndarray:
-    """Return the rows of flags as words of 32 bits."""
-    wide = np.pad(flags, ((0, 0), (0, -flags.shape[1] % 32)))
-    return np.packbits(wide, axis=1, bitorder="little").view(np.uint32)
-
-
-def listed(flags: np.ndarray, capacity: int) -> np.ndarray:
-    """Return the rows of flags as the spike ids that `spike_compact` lists."""
-    ids = np.full((len(flags), capacity), flags.shape[1], np.int32)
-    for row, active in zip(ids, flags, strict=True):
-        found = np.flatnonzero(active)[:capacity]
-        row[: found.size] = found
-    return ids
 
 
 @drawn
@@ -52,7 +38,7 @@ def _random(
     if history.dtype.kind in "iu":
         static["encoding"] = "counts"
     if events == "bits":
-        history, static["encoding"] = packed(history), "bits"
+        history, static["encoding"] = packed_rows(history), "bits"
     if events == "ids":
         history, static["encoding"] = listed(history, rows), "ids"
     if initial:
@@ -78,7 +64,7 @@ def _out_of_range(draw: Draw) -> Arguments:
 def _sized(draw: Draw, neurons: int, per_row: int, rate: float, encoding: str) -> Arguments:
     """Return spikes, and `per_row` synapses for each neuron, with random delays of 1 to 31 steps."""
     encoded = {
-        "bits": packed,
+        "bits": packed_rows,
         "flags": lambda flags: flags,
         "ids": lambda flags: listed(flags, neurons // 16),
     }
