@@ -94,6 +94,12 @@ def compact_event_matvec(d: Draw) -> Made:
     return {**_words(d), "events": arrays["events"]}, static
 
 
+def compact_event_arrivals(d: Draw) -> Made:
+    arrays, static = csr_event_arrivals(d)
+    scale = {"scale": d.floats()}  # the rows of the matrix are those of one neuron
+    return {"history": arrays["history"], **_words(d), **scale, "slot": arrays["slot"]}, static
+
+
 def csr_event_matmat(d: Draw) -> Made:
     events = d.events(d.operand, d.sizes.width)
     static = {"shape": d.shape, "transpose": d.transpose}

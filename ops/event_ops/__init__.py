@@ -7,6 +7,7 @@ from event_ops import plasticity as plasticity
 from event_ops import surrogate as surrogate
 from event_ops.catalog.adex_step.op import adex_step as adex_step
 from event_ops.catalog.alif_step.op import alif_step as alif_step
+from event_ops.catalog.compact_event_arrivals.op import compact_event_arrivals as compact_event_arrivals
 from event_ops.catalog.compact_event_matvec.op import compact_event_matvec as compact_event_matvec
 from event_ops.catalog.compact_matvec.op import compact_matvec as compact_matvec
 from event_ops.catalog.csr_event_arrivals.op import csr_event_arrivals as csr_event_arrivals

@@ -10,7 +10,7 @@ import numpy as np
 
 from event_ops.checks.csr import matrix_shape
 from event_ops.checks.values import Declared, Rule
-from event_ops.checks.words import columns_in, index_bits
+from event_ops.checks.words import columns_in, index_bits, width_of
 
 # The largest mean of a Poisson number: with a larger one, a number could exceed 255, the last in the tables.
 MAX_MEAN: Final = 100.0
@@ -45,7 +45,17 @@ def columns(given: Mapping[str, Any]) -> Rule:
 
 def words(given: Mapping[str, Any]) -> Rule:
     """Declare words of 32 bits whose low bits are the column of an entry."""
-    size = matrix_shape(given["shape"])[1]
+    return _words(matrix_shape(given["shape"])[1])
+
+
+def words_in_parts(given: Mapping[str, Any]) -> Rule:
+    """Declare such words of a matrix in parts, whose columns are counted from the first of their part."""
+    indptr = np.shape(given["indptr"])
+    parts = max(indptr[0], 1) if len(indptr) == 2 else 1
+    return _words(width_of(matrix_shape(given["shape"])[1], parts))
+
+
+def _words(size: int) -> Rule:
     return Rule(
         lambda x, xp: columns_in(x, size) >= size,
         f"words with {_range(size)} in their low {index_bits(size)} bits, for {size} columns",

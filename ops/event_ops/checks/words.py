@@ -23,6 +23,11 @@ def columns_in(words: Any, columns: int) -> Any:
     return words & np.uint32((1 << index_bits(columns)) - 1)
 
 
+def width_of(columns: int, parts: int) -> int:
+    """Return how many columns each part of a matrix in parts has; the last may have fewer."""
+    return -(-columns // parts)
+
+
 def scale_of(scale: Any, dtype: Any) -> jax.Array:
     """Return the scale as an array, a number in `dtype` if that is a float, else in the default one."""
     if isinstance(scale, int | float):
@@ -32,13 +37,38 @@ def scale_of(scale: Any, dtype: Any) -> jax.Array:
 
 def check_words(entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: tuple[int, int]) -> None:
     """Raise unless the arrays can be a matrix of `shape` in words, as far as shapes and dtypes tell."""
+    _check_dtypes(entries, indptr, scale)
+    rows, columns = shape
+    check_shape("indptr", indptr, (rows + 1,), why=f"one more than the {rows} rows of shape={shape}")
+    _check_scale(scale, shape)
+    _check_columns(columns, shape)
+
+
+def check_parts(
+    entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: tuple[int, int], slots: int
+) -> None:
+    """Raise unless the arrays can be a matrix in parts with a row for each neuron and slot."""
+    _check_dtypes(entries, indptr, scale)
+    rows, columns = shape
+    parts = max(indptr.shape[0], 1)
+    why = f"parts, and rows * slots + 1 for {rows} rows and {slots} slots: row i * slots + d has the delay d"
+    check_shape("indptr", indptr, (parts, rows * slots + 1), why=why)
+    _check_scale(scale, shape)
+    _check_columns(width_of(columns, parts), shape)
+
+
+def _check_dtypes(entries: jax.Array, indptr: jax.Array, scale: jax.Array) -> None:
     check_dtype("entries", entries, ("uint32",))
     check_rank("entries", entries, 1, "a word for each")
     check_dtype("indptr", indptr, INDICES)
     check_dtype("scale", scale, FLOATS)
-    rows, columns = shape
-    check_shape("indptr", indptr, (rows + 1,), why=f"one more than the {rows} rows of shape={shape}")
-    check_shape("scale", scale, (), (rows,), why=f"one for all weights, or one per row of shape={shape}")
+
+
+def _check_scale(scale: jax.Array, shape: tuple[int, int]) -> None:
+    check_shape("scale", scale, (), (shape[0],), why=f"one for all weights, or one per row of shape={shape}")
+
+
+def _check_columns(columns: int, shape: tuple[int, int]) -> None:
     if index_bits(columns) >= WORD_BITS:
         raise ValueError(
             f"shape is {shape}; expected at most {1 << WORD_BITS - 1} columns, which leave a bit of a word "

@@ -163,6 +163,15 @@ class CompactCSR:
         by_entry = values_at(self.scale, rows_of(self.indptr, self.nse)) if self.scale.ndim else self.scale
         return codes * by_entry, columns_in(self.entries, self.stored_shape[1]), self.indptr
 
+    def in_parts(self, parts: int) -> tuple[jax.Array, jax.Array]:
+        """Return (entries, indptr) in equal parts of the columns, as `compact_event_arrivals` takes them.
+
+        Not of the transpose, but as it is stored; with the same scale. Raise ValueError without any part, for
+        a matrix that is broken, and for one that is being traced.
+        """
+        entries, indptr = compact_convert.in_parts(self.entries, self.indptr, self.stored_shape, parts)
+        return jnp.asarray(entries), jnp.asarray(indptr)
+
     def tocsr(self) -> Any:
         """Return the matrix as a `CSR`, not read transposed; its weights are code * scale."""
         data, indices, indptr = self._as_csr()

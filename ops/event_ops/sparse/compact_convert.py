@@ -9,8 +9,8 @@ import numpy as np
 
 from event_ops.checks.arrays import FLOAT_WEIGHTS, check_dtype, is_known, summed_in
 from event_ops.checks.csr import MEND, check_in_range, check_indptr
-from event_ops.checks.words import WORD_BITS, index_bits
-from event_ops.parts.reference.words import words_of
+from event_ops.checks.words import WORD_BITS, columns_in, index_bits, width_of
+from event_ops.parts.reference.words import codes_in, words_of
 from event_ops.sparse.convert import Parts, spanned
 
 _EXACT_BITS: Final = {"float32": 25, "float64": 32}  # of signed codes that the dtype holds exactly
@@ -77,6 +77,23 @@ def coded(A: Any, rtol: float, atol: float) -> Coded:
         raise ValueError(f"data[{bad}] is {weights[bad]}, which has no code; expected finite weights")
     fit = _fit(weights, indptr, shape, rtol, atol)
     return Coded(words_of(indices, fit.codes, shape[1]), indptr, fit.scale, float(_relative(fit, weights)))
+
+
+def in_parts(entries: Any, indptr: Any, shape: tuple[int, int], parts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words of a matrix by equal parts of its columns, and (parts, rows + 1), where rows begin."""
+    if parts < 1:
+        raise ValueError(f"parts is {parts}; expected 1 or more, such as one for each thread")
+    check_known(entries, indptr)
+    (rows, columns), words, ends = shape, np.asarray(entries), np.asarray(indptr)
+    width = max(width_of(columns, parts), 1)
+    ids, codes = columns_in(words, columns).astype(np.int64), codes_in(words, columns)
+    check_indptr(ends, words.size, MEND)
+    check_in_range("entries", ids, columns, "columns", MEND)
+    by_part = ids // width * rows + np.repeat(np.arange(rows), np.diff(ends))
+    order = np.argsort(by_part, kind="stable")
+    found = np.searchsorted(by_part[order], np.arange(parts * rows + 1)).astype(ends.dtype)
+    split = np.stack([found[part * rows :][: rows + 1] for part in range(parts)])
+    return words_of(ids[order] % width, codes[order], width), split
 
 
 def _check_bound(rtol: float, atol: float) -> None:

@@ -187,14 +187,22 @@ def scatter_words(words: Any, indptr: Any, scale: Any, v: Any, y: Any, low: int,
 
 
 @njit
-def add_rows_of_words(words: Any, indptr: Any, scale: Any, events: Any, ids: Any, y: Any) -> None:
-    """y[column] += code * scale[i] * event over the rows `ids`."""
-    scales, nse, columns, bits = hoist(scale), np.uintp(words.size), np.uint32(y.size), bits_for(y.size)
-    mask = mask_of(bits)
+def values_of(scale: Any, events: Any, ids: Any, each: Any, like: Any) -> Any:
+    """Return scale * event, in the dtype of `like`, of the rows `ids`; `each` rows share a scale."""
+    scales, values = hoist(scale), np.empty(ids.size, like.dtype)
+    for position in range(np.uintp(ids.size)):
+        i = np.uintp(ids[position])
+        values[position] = weighted(at(scales, i // each), active_value(events, i))
+    return values
+
+
+@njit
+def add_rows_of_words(words: Any, indptr: Any, values: Any, ids: Any, y: Any, bits: Any) -> None:
+    """y[column] += code * values[position] over the rows `ids`; a word has `bits` for its column."""
+    nse, columns, mask = np.uintp(words.size), np.uint32(y.size), mask_of(bits)
     for position in range(np.uintp(ids.size)):
         prefetch_ends(indptr, ids, position + ENDS_AHEAD)
         prefetch_row(bits, words, indptr, ids, position + WORDS_AHEAD)  # no weights beside the words
         i = np.uintp(ids[position])
-        value = weighted(at(scales, i), active_value(events, i))
         begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
-        add_row(words, value, y, columns, bits, mask, begin, end)
+        add_row(words, values[position], y, columns, bits, mask, begin, end)

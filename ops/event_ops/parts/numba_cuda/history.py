@@ -1,13 +1,22 @@
-"""Histories on a GPU: reading the events in a word of one: bits, a flag, a number or a spike id."""
+"""Histories on a GPU: the rows of recent events, whose words are bits, flags, numbers or spike ids.
+
+A block reads some words and notes those with an active event; its threads, in teams, take these in turn, and
+add the rows of their events.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import is_active, place
+from event_ops.parts.numba_cuda.access import is_active, place, slot_now
+from event_ops.parts.numba_cuda.deliver import Delivery, note
+from event_ops.parts.numba_cuda.row_products import csr_row
+from event_ops.parts.numba_cuda.threads import BLOCK
 
 BITS = 32
 
@@ -80,3 +89,51 @@ ENCODINGS = {
     np.dtype(np.int32): Encoding(is_row, one_bit, by_name, one_for),
 }
 FLAGS = Encoding(any_active, one_bit, at_position, value_for)
+
+
+@cache
+def deliver_recent_with(team: int, encoding: Encoding, add_row: Any) -> Any:
+    """Return the kernel for one encoding; `team` threads share a row.
+
+    A row of part p is `add_row(weights, entries, i, p, parts, begin, end, step, value, y)`, of neuron i.
+    """
+    is_known, bits_of, first_of, value_of = encoding
+
+    @cuda.jit
+    def deliver_recent(
+        history: Any, weights: Any, entries: Any, indptr: Any, slot: Any, rows: Any, span: Any, y: Any
+    ) -> None:
+        noted, count = cuda.shared.array(BLOCK, numba.int64), cuda.shared.array(1, numba.int32)
+        slots, width = history.shape
+        parts = indptr.shape[0]
+        thread, found = cuda.threadIdx.x, -1
+        position = cuda.blockIdx.x * span + thread
+        if thread < span and position < history.size:
+            found = position if is_known(history[position // width, position % width], rows) else -1
+        active, now, nse = note(found, noted, count), slot_now(slot, slots), entries.size
+        first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
+        for place_of_word in range(thread // team, active, BLOCK // team):
+            step_of, word = noted[place_of_word] // width, noted[place_of_word] % width
+            event = history[step_of, word]
+            value, events, neuron = y.dtype.type(value_of(event)), bits_of(event), first_of(event, word)
+            delay = (now - step_of) % slots
+            while events:
+                i = neuron + cuda.ffs(events) - 1
+                events &= events - np.uint32(1)
+                if i < rows:
+                    for part in range(parts):
+                        low, high = csr_row(indptr[part], i * slots + delay, nse)
+                        add_row(weights, entries, i, part, parts, low + first, high, step, value, y)
+
+    return deliver_recent
+
+
+def deliver_recent(
+    history: Any, weights: Any, entries: Any, indptr: Any, slot: Any, y: Any, stream: Any, add_row: Any
+) -> None:
+    """Launch the kernel for the encoding of the history; indptr is (parts, rows * slots + 1)."""
+    slots, rows = history.shape[0], indptr.shape[1] - 1
+    grid, span, team = Delivery.of(history.size, rows, entries.size)
+    kernel = deliver_recent_with(team, ENCODINGS.get(np.dtype(history.dtype), FLAGS), add_row)
+    words = history, weights, entries, indptr, slot, np.int64(rows // slots), np.int32(span), y
+    kernel[grid, BLOCK, stream](*words)

@@ -22,7 +22,9 @@ _WIDTHS: dict[str, Callable[[int], tuple[Any, str]]] = {
 }
 
 
-def check_history(history: jax.Array, data: jax.Array, rows: int, slot: jax.Array, encoding: str) -> None:
+def check_history(
+    history: jax.Array, data: jax.Array, rows: int, slot: jax.Array, encoding: str, data_name: str = "data"
+) -> None:
     """Raise unless `history` has the events of `rows` neurons for each of its slots."""
     check_encoded("history", history, encoding)
     width, what = _WIDTHS[encoding](rows)
@@ -32,7 +34,7 @@ def check_history(history: jax.Array, data: jax.Array, rows: int, slot: jax.Arra
         why = f"slots, and the {what} of {rows} neurons"
         check_shape("history", history, (history.shape[0], width), why=why)
     if history.dtype in FLOATS:
-        check_factor_dtype("history", history, "data", data)
+        check_factor_dtype("history", history, data_name, data)
 
 
 def lagged(history: jax.Array, slot: jax.Array, rows: int, dtype: Any) -> jax.Array:

@@ -1,0 +1,142 @@
+"""Cases of `compact_event_arrivals`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.histories import listed, packed_rows
+from event_ops.cases.matrices import WORDS_2_4, packed
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(100)  # for sums of up to a hundred terms, whose codes have either sign
+
+HISTORY, SCALE = 0, 3
+
+
+def _in_parts(draw: Draw, shape: Shape, nse: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return words, those of each part behind those of the one before, and indptr with a row for each."""
+    drawn = [draw.words((shape[0], -(-shape[1] // parts)), nse // parts) for _ in range(parts)]
+    ends = np.stack([indptr + part * (nse // parts) for part, (_, indptr) in enumerate(drawn)])
+    return np.concatenate([words for words, _ in drawn]), ends.astype(draw.index_dtype)
+
+
+@drawn
+def _random(
+    draw: Draw,
+    shape: Shape,
+    nse: int,
+    slots: int,
+    events: str = "bool",
+    *,
+    parts: int = 1,
+    by_row: bool = False,
+    slot: int = 2,
+    initial: bool = False,
+    rate: float = 0.4,
+) -> Arguments:
+    """Return random arrays; `events`: "bits", "ids" or a kind of `Draw.events`; 0 `parts`: indptr is flat."""
+    rows, columns = shape
+    entries, indptr = _in_parts(draw, (rows * slots, columns), nse, max(parts, 1))
+    kind = "bool" if events in ("bits", "ids") else events
+    history = draw.events(slots * rows, rate, kind).reshape(slots, rows)
+    static: dict[str, Any] = {"shape": shape}
+    if history.dtype.kind in "iu":
+        static["encoding"] = "counts"
+    if events == "bits":
+        history, static["encoding"] = packed_rows(history), "bits"
+    if events == "ids":
+        history, static["encoding"] = listed(history, rows), "ids"
+    if initial:
+        static["initial"] = draw.numbers((columns,))
+    scale = draw.numbers((rows,) if by_row else ())
+    return (history, entries, indptr if parts else indptr[0], scale, np.int32(slot)), static
+
+
+@drawn
+def _any_words(draw: Draw) -> Arguments:
+    """Return words of any bits, many with columns that are out of range, and NaN of silent neurons."""
+    (history, entries, indptr, scale, slot), static = _random((6, 9), 90, 4, parts=2, by_row=True)(*draw)
+    history[:, 1], scale[1] = False, np.nan
+    return (
+        history,
+        draw.rng.integers(0, 1 << 32, entries.size).astype(np.uint32),
+        indptr,
+        scale,
+        slot,
+    ), static
+
+
+@drawn
+def _sized(draw: Draw, neurons: int, per_row: int, rate: float, parts: int) -> Arguments:
+    """Return spike ids, and `per_row` synapses for each neuron, with random delays of 1 to 31 steps."""
+    slots, width = 32, -(-neurons // parts)
+    chances, ends, words, before = np.r_[0, np.full(slots - 1, 1 / (slots - 1))], [], [], 0
+    for _ in range(parts):
+        counts = draw.rng.multinomial(per_row // parts, chances, neurons).reshape(-1)
+        ends.append(before + np.concatenate([[0], np.cumsum(counts)]))
+        before = ends[-1][-1]
+        indices = draw.rng.integers(0, width, counts.sum())
+        words.append(packed(draw.rng.integers(-(2**10), 2**10, indices.size), indices, width))
+    history = listed(draw.rng.random((slots, neurons)) < rate, neurons // 16)
+    args = history, np.concatenate(words), np.stack(ends).astype(draw.index_dtype), draw.numbers(())
+    return (*args, np.int32(5)), {"shape": (neurons, neurons), "encoding": "ids"}
+
+
+CASES = (
+    Case("random", _random((17, 11), 300, 5), differentiable=(SCALE,), tolerance=20),
+    Case("flat", _random((17, 11), 300, 5, parts=0), differentiable=(SCALE,), tolerance=20),
+    Case(
+        "parts-float",
+        _random((17, 11), 300, 5, "float", parts=3, by_row=True, slot=98),
+        differentiable=(HISTORY, SCALE),
+        tolerance=20,
+    ),
+    Case("one-float", _random((9, 6), 90, 3, "float"), differentiable=(HISTORY, SCALE), tolerance=20),
+    Case("bits", _random((37, 11), 300, 3, "bits", parts=2), differentiable=(SCALE,), tolerance=20),
+    Case(
+        "ids", _random((37, 11), 300, 3, "ids", parts=2, by_row=True), differentiable=(SCALE,), tolerance=20
+    ),
+    Case("counts", _random((37, 11), 300, 3, "uint8", parts=2), differentiable=(SCALE,), tolerance=50),
+    Case("initial", _random((17, 11), 300, 5, initial=True), differentiable=(SCALE,), tolerance=20),
+    Case("initial-ids", _random((17, 11), 300, 5, "ids", parts=4, initial=True, slot=-1), tolerance=20),
+    Case("any-words", _any_words(), tolerance=5, note="silent neurons: exactly 0 whatever the scale"),
+    Case("more-parts-than-columns", _random((4, 3), 40, 2, parts=5), tolerance=20),
+    Case("no-rows", _random((0, 4), 2, 2, parts=2)),
+    Case("no-columns", _random((4, 0), 4, 2, parts=2)),
+    Case("threads", _random((400, 500), 1 << 20, 3, "ids", parts=3, rate=0.1), tolerance=200),
+    *(
+        benchmark(f"{n}-{k}-{rate:.2%}-{parts}-parts", _sized(n, k, rate, parts), tolerance=200)
+        for n, k, rate, parts in ((4000, 80, 0.01, 1), (100_000, 100, 0.001, 1), (100_000, 100, 0.001, 2))
+    ),
+)
+
+_INDPTR = np.array([[0, 1, 3, 3, 3, 3, 3]], np.int32)
+_wrong = changes_to(
+    {"history": np.ones((3, 2), bool)}
+    | WORDS_2_4
+    | {"indptr": _INDPTR, "scale": np.float32(1), "slot": np.int32(0)},
+    shape=(2, 4),
+)
+
+MISTAKES = (
+    Mistake("integer", _wrong(history=np.ones((3, 2), np.int8)), TypeError, "history has dtype int8"),
+    Mistake("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
+    Mistake("whole-scale", _wrong(scale=np.int32(1)), TypeError, "scale has dtype int32"),
+    Mistake(
+        "other-float", _wrong(history=np.ones((3, 2), np.float16)), TypeError, "history has dtype float16"
+    ),
+    Mistake("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
+    Mistake("flat-history", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
+    Mistake("coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"),
+    Mistake("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
+    Mistake("scales", _wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"),
+    Mistake(
+        "by-neuron", _wrong(indptr=np.array([[0, 1, 3]])), ValueError, r"indptr has shape \(1, 3\).*slots"
+    ),
+    Mistake("no-parts", _wrong(indptr=np.zeros((0, 7), int)), ValueError, r"indptr has shape \(0, 7\)"),
+    Mistake("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
+)

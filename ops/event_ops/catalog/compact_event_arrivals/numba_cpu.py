@@ -1,0 +1,65 @@
+"""Arrivals through synapses with delays whose entries are words, on the CPU: one thread adds up a part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.parts.numba_cpu.history import Recent, recent_rows
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.ring_buffer import slot_now
+from event_ops.parts.numba_cpu.split import MIN_PARALLEL
+from event_ops.parts.numba_cpu.words import add_rows_of_words, bits_for, values_of
+from ffi_bridge import numba_kernel
+
+
+@njit
+def add_part(entries: Any, indptr: Any, values: Any, rows: Any, y: Any, part: Any) -> None:
+    """y += what the words of a part add to its columns, over the listed rows."""
+    parts = np.int64(indptr.shape[0])
+    width = -(-np.int64(y.size) // parts)
+    low, high = min(part * width, y.size), min((part + 1) * width, y.size)
+    add_rows_of_words(entries, indptr[part], values, rows, y[low:high], bits_for(width))
+
+
+@cache
+def kernel(large: bool) -> Any:
+    """Return the kernel for one thread, or for all threads.
+
+    initial and y are the same memory; XLA copies initial first where it is needed again.
+    """
+
+    @njit(parallel=large)
+    def compact_event_arrivals(
+        history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, initial: Any, y: Any
+    ) -> None:
+        slots, parts, stored = history.shape[0], indptr.shape[0], indptr.shape[1] - 1
+        now = slot_now(slot, slots)
+        rows = recent_rows(history, now, stored // slots)
+        values = values_of(scale, Recent(history, now), rows, np.uintp(slots), y)
+        # What these rows hold if they are of usual length: to look at each would take longer than it saves.
+        if large and rows.size * (entries.size // max(stored, 1)) >= MIN_PARALLEL:
+            for part in prange(parts):
+                add_part(entries, indptr, values, rows, y, part)
+        else:
+            for part in range(parts):
+                add_part(entries, indptr, values, rows, y, part)
+
+    return compact_event_arrivals
+
+
+def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays: on one thread, or on all for many entries in several parts."""
+
+    def call(history: Any, entries: Any, indptr: Any, *rest: Any) -> Any:
+        large = indptr.shape[0] > 1 and reaches(entries.size, MIN_ENTRIES_PARALLEL)
+        run = numba_kernel(kernel(large), outs, input_output_aliases={5: 0})
+        return run(history, entries, indptr, *rest)
+
+    return call

@@ -1,0 +1,137 @@
+"""The operator `compact_event_arrivals`: checks, backends, derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.interpreters import ad
+from jax.typing import ArrayLike
+
+from event_ops.catalog import define_backends
+from event_ops.checks import contracts
+from event_ops.checks.arrays import as_array
+from event_ops.checks.csr import matrix_shape, readable
+from event_ops.checks.keywords import initial_sums
+from event_ops.checks.values import contract
+from event_ops.checks.words import check_parts, scale_of
+from event_ops.parts.reference.arrivals import arrivals
+from event_ops.parts.reference.history import check_history
+from event_ops.rules.linear_inputs import tangent_in
+from ffi_bridge import XLACustomKernel, get_operator
+
+
+@contract(history=contracts.recent_ids, entries=contracts.words_in_parts, indptr=contracts.ends_of("entries"))
+def compact_event_arrivals(
+    history: ArrayLike,
+    entries: ArrayLike,
+    indptr: ArrayLike,
+    scale: ArrayLike,
+    slot: ArrayLike,
+    *,
+    shape: tuple[int, int],
+    initial: ArrayLike = 0,
+    encoding: str = "flags",
+    backend: str | None = None,
+) -> jax.Array:
+    """`y[column[k]] += code[k] * scale[i] * history[(slot - d) % slots, i]`, word k in row i * slots + d.
+
+    What `csr_event_arrivals` computes, for a matrix whose entries are 32-bit words, in parts: part p has the
+    columns from p * width on, for width = ceil(columns / parts). The low `(width - 1).bit_length()` bits of
+    a word are its column, counted from the first of its part, the others its code, signed. A word whose
+    column is out of range contributes nothing, nor do words that no row holds. Differentiable in scale,
+    initial and float histories.
+
+    On a CPU each part is the work of one thread, so that no two threads add to one sum, and the bits of y
+    depend neither on the number of threads nor on that of parts: make as many parts as there are threads.
+    Parts of equal work are best; a part with fewer columns has more bits for codes.
+
+    Args:
+        history: (slots, rows), slots >= 1, the events of the last steps, as for `csr_event_arrivals`: bool,
+            or the dtype of scale, or what `encoding` says.
+        entries: (nse,), uint32, the words, those of the first part in front.
+        indptr: (parts, rows * slots + 1), or (rows * slots + 1,) of one part: row i * slots + d of part p is
+            the words from indptr[p, i * slots + d] up to indptr[p, i * slots + d + 1]; int32, int64 or
+            unsigned.
+        scale: (), or a number, of all weights; or (rows,), one for each row of history; float32 or float64,
+            finite.
+        slot: 0-d, the slot of the current step, taken modulo slots; int32, int64 or uint32.
+        shape: (rows, columns): how many neurons send and receive; static.
+        initial: (columns,), 0-d or a number, what the sums begin with; dtype of scale. An array is updated
+            in place where it is not needed again.
+        encoding: "flags", "counts", "bits" or "ids", as for `csr_event_arrivals`.
+        backend: run on this one or not at all; default: choose.
+
+    Returns:
+        y: (columns,); dtype of scale.
+
+    Raises:
+        TypeError: a dtype that is not taken, or a float history of another dtype than scale.
+        ValueError: a shape that does not fit, too many columns, or an unknown encoding.
+
+    Example:
+        >>> import numpy as np
+        >>> from event_ops import compact_event_arrivals
+        >>> # neuron 0 sends 5 to neuron 1 after a step, 6 to neuron 2 after two; neuron 1 sends 7 to neuron 0
+        >>> entries = np.array([5 << 2 | 1, 6 << 2 | 2, 7 << 2 | 0], np.uint32)
+        >>> indptr = np.array([0, 0, 1, 2, 2, 3, 3])  # rows i * 3 + d
+        >>> history = np.array([[True, False], [False, True], [False, False]])  # of steps 0, 1 and 2
+        >>> compact_event_arrivals(history, entries, indptr, 1.0, 2, shape=(2, 3))
+        Array([7., 0., 6.], dtype=float32)
+
+    Source: the compressed sparse row format; weights in fixed point.
+    """
+    history, entries, indptr, slot = map(as_array, (history, entries, indptr, slot))
+    scale, shape = scale_of(scale, history.dtype), matrix_shape(shape)
+    indptr = indptr[None] if indptr.ndim == 1 else indptr
+    check_history(history, scale, shape[0], slot, encoding, "scale")
+    check_parts(entries, indptr, scale, shape, history.shape[0])
+    outs = jax.ShapeDtypeStruct((shape[1],), scale.dtype)
+    history = readable(history, encoding, outs.dtype)
+    first = initial_sums(initial, outs, "scale", scale)
+    return kernel(history, entries, indptr, scale, slot, first, outs=outs, backend=backend, shape=shape)
+
+
+kernel = XLACustomKernel("compact_event_arrivals")
+kernel.def_tags("sparse", "event-driven", "synapse")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+
+
+def _tangent_in(position: int) -> Callable[..., Any]:
+    """Return the rule for an input in which the sums are linear once `initial` is 0."""
+    rule = tangent_in(kernel, position)
+    return lambda tangent, *primals, **params: rule(
+        tangent, *primals[:-1], jnp.zeros_like(primals[-1]), **params
+    )
+
+
+kernel.def_jvp_rule2(
+    _tangent_in(0),  # history
+    None,
+    None,
+    _tangent_in(3),  # scale
+    None,
+    lambda tangent, *_, **__: tangent,  # initial
+)
+
+
+@kernel.def_transpose_rule
+def _transpose(
+    ct: Any, history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, initial: Any, **params: Any
+) -> list[Any]:
+    def product(*args: Any, shape: tuple[int, int]) -> jax.Array:
+        outs = jax.ShapeDtypeStruct(shape[1:], ct.dtype)
+        operator = get_operator("compact_event_matvec")
+        return operator(*args, shape=shape, outs=outs, transpose=True, backend=params["backend"])
+
+    def of(history: Any, scale: Any) -> jax.Array:
+        return arrivals(product, history, entries, indptr, scale, slot, params["shape"], ct.dtype)
+
+    results: list[Any] = [None] * 6
+    if ad.is_undefined_primal(history):
+        (results[0],) = jax.linear_transpose(lambda x: of(x, scale), history.aval)(ct)
+    else:
+        (results[3],) = jax.linear_transpose(lambda x: of(history, x), scale.aval)(ct)
+    return results

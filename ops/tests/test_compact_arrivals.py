@@ -1,0 +1,92 @@
+"""`compact_event_arrivals`: matrices of words in parts of their columns."""
+
+import importlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from implemented import backends
+
+from event_ops import CSR, compact_event_arrivals, csr_event_arrivals
+
+NEURONS, SLOTS, COLUMNS, SYNAPSES = 37, 5, 29, 900
+SHAPE = NEURONS, COLUMNS
+RNG = np.random.default_rng(3)
+ROWS, POST = RNG.integers(0, NEURONS * SLOTS, SYNAPSES), RNG.integers(0, COLUMNS, SYNAPSES)
+WEIGHTS = np.round(RNG.normal(0, 9, SYNAPSES)).astype("f")  # sums of whole numbers are exact in any order
+A = CSR.from_coo(ROWS, POST, WEIGHTS, shape=(NEURONS * SLOTS, COLUMNS))
+B = A.compact()
+HISTORY = RNG.random((SLOTS, NEURONS)) < 0.3
+
+
+@backends("compact_event_arrivals")
+@pytest.mark.parametrize("parts", [1, 2, 3, COLUMNS, 40])
+def test_parts_are_the_whole(backend, parts):
+    wanted = csr_event_arrivals(HISTORY, A.data, A.indices, A.indptr, 3, shape=SHAPE)
+    found = compact_event_arrivals(HISTORY, *B.in_parts(parts), B.scale, 3, shape=SHAPE, backend=backend)
+    assert np.count_nonzero(wanted) > 20
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_neither_parts_nor_threads_change_a_bit(monkeypatch):
+    numba = pytest.importorskip("numba", reason="the kernel is Numba's")
+    kernels = importlib.import_module("event_ops.catalog.compact_event_arrivals.numba_cpu")
+    monkeypatch.setattr(kernels, "MIN_ENTRIES_PARALLEL", 0)
+    neurons, columns, nse = 40, 900, 200_000
+    rows, post = RNG.integers(0, neurons * 64, nse), RNG.integers(0, columns, nse)
+    matrix = CSR.from_coo(rows, post, RNG.normal(0, 1, nse).astype("f"), shape=(neurons * 64, columns))
+    words = matrix.compact(atol=1e-4)
+    history, scale = RNG.random((64, neurons)) < 0.5, words.scale * np.float32(1 / 3)
+    before, found = numba.get_num_threads(), []
+    try:
+        for threads in sorted({1, before}):
+            numba.set_num_threads(threads)
+            for parts in (1, 2, 5):
+                given = history, *words.in_parts(parts), scale, 70
+                found.append(compact_event_arrivals(*given, shape=(neurons, columns), backend="numba_cpu"))
+    finally:
+        numba.set_num_threads(before)
+    assert np.count_nonzero(found[0]) == columns
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def test_derivatives_are_those_of_the_csr():
+    def total(product):
+        return lambda x, y: (product(x, y, 3, shape=SHAPE) ** 2).sum()
+
+    words = B.in_parts(2)
+    ours = total(lambda x, scale, *rest, **how: compact_event_arrivals(x, *words, scale, *rest, **how))
+    theirs = total(
+        lambda x, scale, *rest, **how: csr_event_arrivals(
+            x, A.data / B.scale * scale, A.indices, A.indptr, *rest, **how
+        )
+    )
+    numbers = jnp.asarray(HISTORY * RNG.normal(0, 1, HISTORY.shape), jnp.float32)
+    for found, wanted in zip(*(jax.grad(f, (0, 1))(numbers, B.scale) for f in (ours, theirs)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-2)
+
+
+def test_a_loop_over_time_steps_copies_neither_history_nor_sums():
+    words = B.in_parts(2)
+
+    def step(t, carry):
+        y, history = carry
+        given = history, *words, B.scale, t
+        y = compact_event_arrivals(*given, shape=SHAPE, initial=y, backend="numba_cpu")
+        y, history = jax.lax.optimization_barrier((y, history))
+        return y, history.at[t % SLOTS].set(jnp.arange(NEURONS) == t)
+
+    loop = jax.jit(lambda carry: jax.lax.fori_loop(0, 9, step, carry), donate_argnums=0)
+    text = loop.lower((jnp.zeros(COLUMNS), jnp.zeros((SLOTS, NEURONS), bool))).compile().as_text()
+    assert " custom-call(" in text
+    copies = [line for line in text.splitlines() if "[5,37]" in line and " copy(" in line]
+    assert copies == []
+
+
+def test_no_parts_and_traced_matrices_are_refused():
+    with pytest.raises(ValueError, match="parts is 0; expected 1 or more"):
+        B.in_parts(0)
+    with pytest.raises(ValueError, match="the matrix is being traced"):
+        jax.jit(lambda B: B.in_parts(2))(B)
