@@ -24,7 +24,7 @@ def built():
 
 @pytest.fixture(scope="module")
 def sources(built):
-    return np.repeat(np.arange(built.sources), built.out_degrees)
+    return built.rows // rows.SLOTS
 
 
 def population_of(neurons):
@@ -86,8 +86,9 @@ def test_delays_are_rounded_normal_numbers_of_at_least_one_step(built, sources):
 
 
 def test_rows_are_those_of_a_source_and_a_delay(built, sources):
-    assert built.indptr[0] == 0 and built.indptr[-1] == built.synapses
-    assert (np.diff(built.indptr) >= 0).all()
+    ends = built.indptr.reshape(-1)
+    assert ends[0] == 0 and ends[-1] == built.synapses == built.entries.size
+    assert (np.diff(ends) >= 0).all()
     assert built.delays.size == sources.size == built.synapses
 
 
@@ -108,19 +109,47 @@ def test_the_number_of_threads_changes_nothing(built):
         again = connectivity.recurrent_connectivity(MODEL, 3)
     finally:
         numba.set_num_threads(before)
-    for name in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(built, name))
+    for found, wanted in zip(by_row_and_target(again), by_row_and_target(built), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def by_row_and_target(found):
+    """Row, target and weight of each synapse; those between the same two neurons as they were drawn."""
+    targets = found.indices
+    in_order = np.lexsort((targets, found.rows))
+    return found.rows[in_order], targets[in_order], found.data[in_order]
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_parts_hold_the_same_synapses(built, parts):
+    drawn = connectivity.recurrent_drawing(MODEL, 3)
+    found = connectivity.connect(drawn, MODEL.neurons, parts=parts)
+    assert found.indptr.shape == (parts, MODEL.neurons * rows.SLOTS + 1)
+    for mine, wanted in zip(by_row_and_target(found), by_row_and_target(built), strict=True):
+        np.testing.assert_array_equal(mine, wanted)
+    ends = np.searchsorted(found.width * np.arange(1, parts), found.indices, side="right")
+    np.testing.assert_array_equal(ends, np.repeat(np.arange(parts), found.lengths.sum(axis=1)))
+
+
+def test_rounding_moves_a_weight_by_half_of_the_scale(built, sources):
+    """The scale is fine beside the spread of weights, and the largest weight has a code."""
+    assert built.scale / 2 < 0.003 * MODEL.weight_rel_sd * np.abs(MODEL.weights).min()
+    largest = 2 ** (connectivity.CODE_BITS - 1) - 1
+    assert np.abs(built.data).max() < largest * built.scale
+    mine = EXCITATORY[population_of(sources)]
+    assert abs(built.data[mine].std() / built.scale) > 100
 
 
 @pytest.mark.parametrize("blocks", [2, 5])
-def test_blocks_of_targets_are_drawn_as_they_are_in_the_whole(built, blocks):
+def test_blocks_of_targets_are_drawn_as_they_are_in_the_whole(blocks):
     drawn, size = connectivity.recurrent_drawing(MODEL, 3), -(-MODEL.neurons // blocks)
+    whole = connectivity.connect(drawn, MODEL.neurons, parts=1)
     for low in range(0, MODEL.neurons, size):
-        block = connectivity.connect(drawn._replace(first=np.array(low, np.int32)), size)
-        own = (built.indices >= low) & (built.indices < low + size)
-        np.testing.assert_array_equal(block.indices + low, built.indices[own])
-        np.testing.assert_array_equal(block.data, built.data[own])
-        ends = np.concatenate([[0], np.cumsum(own)])[built.indptr]
+        block = connectivity.connect(drawn._replace(first=np.array(low, np.int32)), size, parts=1)
+        own = (whole.indices >= low) & (whole.indices < low + size)
+        np.testing.assert_array_equal(block.indices + low, whole.indices[own])
+        np.testing.assert_array_equal(block.data, whole.data[own])
+        ends = np.concatenate([[0], np.cumsum(own)])[whole.indptr]
         np.testing.assert_array_equal(block.indptr, ends)
 
 
@@ -129,8 +158,8 @@ def test_room_that_is_not_needed_is_in_no_row(built):
         connectivity.recurrent_drawing(MODEL, 3), MODEL.neurons, room=built.synapses + 7
     )
     np.testing.assert_array_equal(roomy.indptr, built.indptr)
-    np.testing.assert_array_equal(roomy.indices, [*built.indices, *[0] * 7])
-    np.testing.assert_array_equal(roomy.data, [*built.data, *[0.0] * 7])
+    np.testing.assert_array_equal(roomy.entries, [*built.entries, *[0] * 7])
+    np.testing.assert_array_equal(roomy.indices, built.indices)
 
 
 def test_another_seed_is_another_network(built):
@@ -139,9 +168,9 @@ def test_another_seed_is_another_network(built):
     assert (other.indptr != built.indptr).any()
 
 
-def test_eight_bytes_a_synapse(built):
-    assert built.nbytes == 8 * built.synapses + 4 * (MODEL.neurons * rows.SLOTS + 1)
-    for part in (built.data, built.indices, built.indptr):
+def test_four_bytes_a_synapse(built):
+    assert built.nbytes == 4 * built.synapses + 4 * built.parts * (MODEL.neurons * rows.SLOTS + 1) + 4
+    for part in (built.entries, built.indptr):
         assert part.ctypes.data % connectivity.ALIGNMENT == 0
 
 

@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
-from event_ops import csr_event_deliver
+from event_ops import CSR, csr_event_deliver
 from event_ops_harness.networks.microcircuit.checkpoint import (
     CheckpointError,
     load_checkpoint,
@@ -26,6 +26,7 @@ from event_ops_harness.networks.microcircuit.checkpoint import (
 )
 from event_ops_harness.networks.microcircuit.connectivity import (
     Connectivity,
+    connect,
     recurrent_connectivity,
     recurrent_drawing,
     thalamic_connectivity,
@@ -54,8 +55,9 @@ def synapses(*entries: tuple[int, int, float, int]) -> Connectivity:
     """From (source, target, pA, steps)."""
     in_order = sorted((source * SLOTS + delay, target, pA) for source, target, pA, delay in entries)
     rows, columns, weights = zip(*in_order, strict=True)
-    indptr = np.searchsorted(rows, np.arange(SILENT.neurons * SLOTS + 1)).astype(np.int32)
-    return Connectivity(np.array(weights, np.float32), np.array(columns, np.int32), indptr, SILENT.neurons)
+    shape = SILENT.neurons * SLOTS, SILENT.neurons
+    A = CSR.from_coo(rows, columns, np.array(weights, np.float32), shape=shape).compact(rtol=2e-7)
+    return Connectivity(*map(np.asarray, (A.entries, A.indptr[None], A.scale)), SILENT.neurons)
 
 
 def resting(model: Microcircuit, *above: int) -> State:
@@ -129,7 +131,8 @@ def test_inhibition_and_sums():
 
 def simulate_with_numpy(model: Microcircuit, connectivity: Connectivity, steps: int) -> list:
     """NEST's order of operations, in float64."""
-    n, delays = model.neurons, connectivity.delays.astype(int)
+    n, (sources, delays) = model.neurons, np.divmod(connectivity.rows, SLOTS)
+    targets, weights = connectivity.indices, connectivity.data
     decay_m, decay_syn = math.exp(-model.dt / model.tau_m), math.exp(-model.dt / model.tau_syn)
     gain = gain_of(model)
     drive = model.per_neuron(model.I_dc) * model.tau_m / model.C_m * (1 - decay_m)
@@ -143,9 +146,8 @@ def simulate_with_numpy(model: Microcircuit, connectivity: Connectivity, steps: 
         V[spikes] = model.V_reset - model.E_L
         for i in np.flatnonzero(spikes):
             found.append((t, int(i)))
-            own = slice(*connectivity.source_ends[i : i + 2])
-            np.add.at(arriving, (t + delays[own], connectivity.indices[own]),
-                      connectivity.data[own])  # fmt: skip
+            own = sources == i
+            np.add.at(arriving, (t + delays[own], targets[own]), weights[own])
     return found
 
 
@@ -169,7 +171,7 @@ def spikes_in_nest(model: Microcircuit, connectivity: Connectivity, V_m: np.ndar
         "neuron": {name: getattr(model, name) for name in fields} | tau,
         "V_m": V_m.astype(float).tolist(),
         "I_e": model.per_neuron(model.I_dc).tolist(),
-        "sources": np.repeat(np.arange(model.neurons), connectivity.out_degrees).tolist(),
+        "sources": (connectivity.rows // SLOTS).tolist(),
         "targets": connectivity.indices.tolist(),
         "weights": connectivity.data.astype(float).tolist(),
         "delays": connectivity.delays.tolist(),
@@ -257,9 +259,9 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
 def test_a_thalamic_pulse_excites_its_targets():
     # No other source of current: what a neuron receives has come from the thalamus.
     model = Microcircuit(N_scaling=0.01, K_scaling=0.5, drive="dc", bg_rate=0.0, thalamic_rate=2000.0)
-    empty, ends = np.zeros(0), np.zeros(model.neurons * SLOTS + 1, np.int32)
-    parts = empty.astype(np.float32), empty.astype(np.int32), ends
-    wiring = wiring_of(Connectivity(*parts, model.neurons), 1, thalamic_connectivity(model, 1))
+    ends = np.zeros((1, model.neurons * SLOTS + 1), np.int32)
+    none = Connectivity(np.zeros(0, np.uint32), ends, np.ones((), np.float32), model.neurons)
+    wiring = wiring_of(none, 1, thalamic_connectivity(model, 1))
     step = catalog_step(model, None, pulse=pulse_of(model, 1, 5.0, None))
     state, _ = simulate(model, step, initial_state(model, 1), wiring, steps=49)
     before = np.asarray(state.I_syn).copy()
@@ -283,11 +285,12 @@ def test_rows_drawn_anew_are_those_that_are_stored():
 
 
 def test_many_rows_at_once_are_drawn_by_all_threads_and_added_up_in_order():
-    drawing, stored = recurrent_drawing(POISSON, 2), recurrent_connectivity(POISSON, 2)
+    drawing = recurrent_drawing(POISSON, 2)
+    stored = connect(drawing, POISSON.neurons, parts=1)
     assert drawing.synapses > MIN_PARALLEL
     spikes, empty = jnp.ones(POISSON.neurons, bool), empty_buffer(POISSON.neurons)
     drawn = sent(empty, wiring_of(drawing, 2).recurrent, spikes, jnp.int32(3), None)
-    parts = stored.data, stored.indices, stored.source_ends, stored.delays
+    parts = stored.data, stored.indices, stored.indptr[0, ::SLOTS], stored.delays
     delivered = csr_event_deliver(empty, *parts, spikes, 3, shape=stored.shape)
     np.testing.assert_allclose(drawn, delivered, rtol=1e-5, atol=1e-2)
     assert jnp.count_nonzero(drawn) > POISSON.neurons

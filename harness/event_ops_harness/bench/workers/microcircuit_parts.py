@@ -99,7 +99,9 @@ def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str
     compact = jax.vmap(lambda flags: event_ops.spike_compact(flags, capacity=capacity)[0])
     histories = (np.asarray(compact(raster[t - SLOTS : t])) for t in range(SLOTS, len(raster), SAMPLED))
     arrivals = [
-        moved["csr_event_arrivals"](history, *synapses, slot, shape=square, initial=numbers, encoding="ids")
+        moved["compact_event_arrivals"](
+            history, *synapses, slot, shape=square, initial=numbers, encoding="ids"
+        )
         for history in histories
     ]
     neurons = moved["lif_expsyn_step"](numbers, numbers, numbers, **neuron)

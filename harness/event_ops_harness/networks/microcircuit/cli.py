@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> None:
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
     mesh = mesh_asked(options, model.neurons)
     placement = ONE_DEVICE if mesh is None else Blocks(model.neurons, mesh)
-    delivered = {"csr_event_arrivals": "read_slot"} if options.procedural else {}
+    delivered = {"compact_event_arrivals": "read_slot"} if options.procedural else {}
     # Before anything is built, since this says what cannot run.
     ran_on = explanations([delivered.get(name, name) for name in OPERATORS], options.backend)
     step, state = network_of(options, model, placement)

@@ -1,5 +1,10 @@
-"""Who projects to whom: CSR with a row for each source and delay, and columns = targets."""
+"""Who projects to whom: a matrix of words with a row for each source and delay, in parts of the targets.
 
+A weight is a code of CODE_BITS bits times the scale of the matrix, 0.036 pA at full scale, so that rounding
+moves a weight by at most 0.0002 of the mean of the excitatory ones, which vary by 0.1 of it.
+"""
+
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,7 +12,9 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from event_ops.checks.words import columns_in, index_bits, width_of
 from event_ops.parts.reference.random_numbers import philox2x32
+from event_ops.parts.reference.words import codes_in
 from event_ops_harness.networks.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
 from event_ops_harness.networks.microcircuit.rows import (
     SLOTS,
@@ -17,6 +24,8 @@ from event_ops_harness.networks.microcircuit.rows import (
     fill_rows,
 )
 
+CODE_BITS = 15  # with the sign; 17 are left for a target
+LARGEST_DEVIATE = 6.7  # of `rows.two_normals`
 ALIGNMENT = 64  # bytes: JAX takes such an array as it is, without a copy
 SYNAPSES_AT_ONCE = 1 << 22  # between two moves of the progress bar
 MAX_SYNAPSES = np.iinfo(np.int32).max
@@ -33,38 +42,60 @@ def key_of(seed: int, stream: int) -> int:
 
 @dataclass(frozen=True)
 class Connectivity:
-    """Hold a CSR matrix of shape (sources * SLOTS, targets): 8 bytes a synapse, and the rows' ends.
+    """Hold a matrix of words in parts, as `compact_event_arrivals` takes it: 4 bytes a synapse.
 
-    Row i * SLOTS + d has the synapses of source i with a delay of d steps.
+    Row i * SLOTS + d of each part has the synapses of source i with a delay of d steps onto its targets.
     """
 
-    data: np.ndarray  # float32 (nse,), pA
-    indices: np.ndarray  # int32 (nse,)
-    indptr: np.ndarray  # int32 (sources * SLOTS + 1,)
+    entries: np.ndarray  # uint32 (nse,)
+    indptr: np.ndarray  # int32 (parts, sources * SLOTS + 1)
+    scale: np.ndarray  # float32 0-d, pA
     targets: int
 
     @property
-    def sources(self) -> int:
-        return self.indptr.size // SLOTS
+    def parts(self) -> int:
+        return self.indptr.shape[0]
 
     @property
-    def source_ends(self) -> np.ndarray:
-        """(sources + 1,), where the synapses of each source end."""
-        return self.indptr[::SLOTS]
+    def sources(self) -> int:
+        return self.indptr.shape[1] // SLOTS
+
+    @property
+    def width(self) -> int:
+        """Targets of a part; the last may have fewer."""
+        return width_of(self.targets, self.parts)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(parts, sources * SLOTS), synapses of each row."""
+        return np.diff(self.indptr)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """(nse,), int32, source * SLOTS + delay of each synapse."""
+        rows = np.arange(self.sources * SLOTS, dtype=np.int32)
+        return np.repeat(np.tile(rows, self.parts), self.lengths.reshape(-1))
+
+    @property
+    def indices(self) -> np.ndarray:
+        """(nse,), int32, the target of each synapse."""
+        first = self.width * np.arange(self.parts, dtype=np.int32)
+        own = columns_in(self.entries[: self.synapses], self.width).astype(np.int32)
+        return own + np.repeat(first, self.lengths.sum(axis=1))
+
+    @property
+    def data(self) -> np.ndarray:
+        """(nse,), float32, the weight of each synapse in pA."""
+        return codes_in(self.entries[: self.synapses], self.width) * self.scale
 
     @property
     def delays(self) -> np.ndarray:
         """(nse,), uint8, steps."""
-        steps = np.tile(np.arange(SLOTS, dtype=np.uint8), self.sources)
-        return np.repeat(steps, np.diff(self.indptr))
+        return (self.rows % SLOTS).astype(np.uint8)
 
     @property
     def synapses(self) -> int:
-        return self.indices.size
-
-    @property
-    def out_degrees(self) -> np.ndarray:
-        return np.diff(self.source_ends)
+        return int(self.indptr[-1, -1])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,7 +103,7 @@ class Connectivity:
 
     @property
     def nbytes(self) -> int:
-        return sum(x.nbytes for x in (self.data, self.indices, self.indptr))
+        return sum(x.nbytes for x in (self.entries, self.indptr, self.scale))
 
 
 @dataclass(frozen=True)
@@ -104,10 +135,11 @@ class Drawing(NamedTuple):
     populations: np.ndarray  # int32 (sources,), of the sources
     starts: np.ndarray  # int32 (t,), the first neuron of each target population
     sizes: np.ndarray  # int32 (t,), how many there are
-    means: np.ndarray  # float32 (s, t), of the weights in pA
+    means: np.ndarray  # float32 (s, t), of the weights in units of the scale
     sds: np.ndarray  # float32 (s, t)
     tables: np.ndarray  # uint32 (s, 64), alias tables of delays
     first: np.ndarray  # int32 0-d, the first of the targets that are wanted
+    scale: np.ndarray  # float32 0-d, pA: what a weight is a multiple of
 
     @property
     def synapses(self) -> int:
@@ -127,7 +159,9 @@ def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
     total = int(drawn.synapses.sum())
     if total > MAX_SYNAPSES:
         raise ModelError(f"{total} synapses are more than int32 indices can count")
-    means = np.ascontiguousarray(drawn.weights.T, np.float32)
+    means = np.ascontiguousarray(drawn.weights.T)
+    largest = np.abs(means).max() * (1 + LARGEST_DEVIATE * model.weight_rel_sd)
+    scale = np.float32(largest / (2 ** (CODE_BITS - 1) - 1))
     tables = [delay_table(d / model.dt, model.delay_rel_sd * d / model.dt) for d in drawn.delays]
     return Drawing(
         key=np.array(key, np.uint32),
@@ -135,10 +169,11 @@ def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
         populations=np.repeat(np.arange(drawn.sources.size, dtype=np.int32), drawn.sources),
         starts=model.first[:-1].astype(np.int32),
         sizes=model.sizes.astype(np.int32),
-        means=means,
-        sds=np.abs(means) * np.float32(model.weight_rel_sd),
+        means=(means / scale).astype(np.float32),
+        sds=(np.abs(means) * model.weight_rel_sd / scale).astype(np.float32),
         tables=np.stack(tables),
         first=np.array(0, np.int32),
+        scale=np.array(scale),
     )
 
 
@@ -164,12 +199,13 @@ def thalamic_connectivity(model: Microcircuit, seed: int) -> Connectivity:
     return connect(thalamic_drawing(model, seed), model.neurons)
 
 
-def source_ends(drawn: Drawing, targets: int) -> np.ndarray:
-    """(sources + 1,), int32: where the synapses of each source end, with so many targets."""
-    counts = np.empty(drawn.populations.size, np.int32)
-    low = int(drawn.first)
-    count_rows(int(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, low, low + targets, counts)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+def source_ends(drawn: Drawing, targets: int, parts: int) -> np.ndarray:
+    """(parts, sources + 1), int32: where the synapses of each source onto a part of the targets end."""
+    counts = np.empty((parts, drawn.populations.size), np.int32)
+    low, width = int(drawn.first), width_of(targets, parts)
+    count_rows(int(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, low, low + targets, width, counts)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    return np.stack([ends[part * counts.shape[1] :][: counts.shape[1] + 1] for part in range(parts)])
 
 
 def connect(
@@ -177,23 +213,25 @@ def connect(
     targets: int,
     on_progress: Callable[[int], None] = lambda done: None,
     *,
+    parts: int | None = None,
     room: int | None = None,
 ) -> Connectivity:
     """Draw the synapses onto `targets` neurons from `drawn.first` on, which the columns count from.
 
-    They are functions of the key, whatever the number of threads. `room` is the length of data and indices,
-    if it is to be more than the synapses.
+    They are functions of the key, whatever the number of threads, and of parts, by default one for each
+    thread. `room` is the length of entries, if it is to be more than the synapses.
     """
-    ends = source_ends(drawn, targets)
-    total, rows = int(ends[-1]), (ends.size - 1) * SLOTS
-    size = total if room is None else room
-    data, indices = aligned_empty(size, np.float32), aligned_empty(size, np.int32)
-    indptr = aligned_empty(rows + 1, np.int32)
-    data[total:], indices[total:], indptr[0] = 0, 0, 0
-    for low, high in slices(ends):
-        fill_rows(low, high, ends, *drawn, targets, data, indices, indptr)
-        on_progress(int(ends[high]))
-    return Connectivity(data, indices, indptr, targets)
+    parts = numba.get_num_threads() if parts is None else parts
+    ends, width = source_ends(drawn, targets, parts), width_of(targets, parts)
+    total, rows = int(ends[-1, -1]), drawn.populations.size * SLOTS
+    entries = aligned_empty((total if room is None else room,), np.uint32)
+    indptr = aligned_empty((parts, rows + 1), np.int32)
+    entries[total:], indptr[:, 0] = 0, ends[:, 0]
+    *how, scale = drawn
+    for low, high in slices((ends - ends[:, :1]).sum(axis=0)):
+        fill_rows(low, high, ends, *how, targets, width, index_bits(width), entries, indptr)
+        on_progress(int((ends[:, high] - ends[:, 0]).sum()))
+    return Connectivity(entries, indptr, scale, targets)
 
 
 def out_degrees(drawn: Projections, key: int) -> np.ndarray:
@@ -207,15 +245,16 @@ def out_degrees(drawn: Projections, key: int) -> np.ndarray:
     return degrees
 
 
-def slices(indptr: np.ndarray) -> list[tuple[int, int]]:
-    """Split the rows into ranges with about as many synapses each."""
-    goals = np.arange(0, indptr[-1], SYNAPSES_AT_ONCE)
-    edges = np.unique([*np.searchsorted(indptr, goals), indptr.size - 1])
+def slices(ends: np.ndarray) -> list[tuple[int, int]]:
+    """Split the sources into ranges with about as many synapses each, given where those of each end."""
+    goals = np.arange(0, ends[-1], SYNAPSES_AT_ONCE)
+    edges = np.unique([*np.searchsorted(ends, goals), ends.size - 1])
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 
-def aligned_empty(size: int, dtype: type) -> np.ndarray:
+def aligned_empty(shape: tuple[int, ...], dtype: type) -> np.ndarray:
     """Return an array that begins at a multiple of ALIGNMENT."""
-    memory = np.empty(size * np.dtype(dtype).itemsize + ALIGNMENT, np.uint8)
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size * np.dtype(dtype).itemsize].view(dtype)
+    return memory[start : start + size].view(dtype).reshape(shape)

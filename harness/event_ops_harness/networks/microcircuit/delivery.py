@@ -18,9 +18,9 @@ from event_ops_harness.networks.microcircuit.rows import SLOTS
 
 
 class Synapses(NamedTuple):
-    data: jax.Array  # float32 (nse,), pA
-    indices: jax.Array  # int32 (nse,)
-    indptr: jax.Array  # int32 (sources * SLOTS + 1,), row i * SLOTS + d has the delay d
+    entries: jax.Array  # uint32 (nse,), a target and the code of a weight
+    indptr: jax.Array  # int32 (parts, sources * SLOTS + 1), row i * SLOTS + d has the delay d
+    scale: jax.Array  # float32 0-d, pA: the weight of the code 1
 
 
 def no_spikes(neurons: int, capacity: int) -> jax.Array:
@@ -45,9 +45,9 @@ def arriving(
     if isinstance(synapses, Drawing):
         arrivals, pending = event_ops.read_slot(pending, t, backend=backend)
         return I_syn + arrivals, pending
-    shape = synapses.indptr.shape[0] // SLOTS, I_syn.size
+    shape = synapses.indptr.shape[1] // SLOTS, I_syn.size
     encoding = "ids" if pending.dtype == jnp.int32 else "flags"
-    I_syn = event_ops.csr_event_arrivals(
+    I_syn = event_ops.compact_event_arrivals(
         pending, *synapses, t, shape=shape, initial=I_syn, encoding=encoding, backend=backend
     )
     # Without this XLA sees no order between what reads the history here and what writes the step's spikes to

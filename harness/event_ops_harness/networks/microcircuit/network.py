@@ -29,7 +29,7 @@ from event_ops_harness.networks.microcircuit.model import V_MEAN, V_SD, Microcir
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
 from event_ops_harness.networks.shared.simulation import Spikes
 
-OPERATORS = ("lif_expsyn_step", "csr_event_arrivals", "poisson_input", "spike_compact")
+OPERATORS = ("lif_expsyn_step", "compact_event_arrivals", "poisson_input", "spike_compact")
 
 
 class State(NamedTuple):
@@ -81,11 +81,10 @@ def initial_state(model: Microcircuit, seed: int, pending: jax.Array | None = No
 
 
 def synapses_of(connectivity: Connectivity | Synapses) -> Synapses:
-    """Return the CSR parts as JAX arrays, which share the memory of the NumPy ones."""
+    """Return the matrix as JAX arrays, which share the memory of the NumPy ones."""
     if isinstance(connectivity, Synapses):
         return connectivity
-    parts = connectivity.data, connectivity.indices, connectivity.indptr
-    return Synapses(*map(jax.device_put, parts))
+    return Synapses(*map(jax.device_put, (connectivity.entries, connectivity.indptr, connectivity.scale)))
 
 
 def wiring_of(

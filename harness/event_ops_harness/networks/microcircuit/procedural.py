@@ -34,13 +34,13 @@ def places_of(degrees: Any, rows: Any, starts: Any, sizes: Any, low: Any, high: 
 @numba.njit
 def draw_into(
     row: Any, begin: Any, end: Any, word: Any, degrees: Any, populations: Any, starts: Any, sizes: Any,
-    means: Any, sds: Any, tables: Any, low: Any, high: Any, targets: Any, steps: Any, weights: Any,
+    means: Any, sds: Any, tables: Any, low: Any, high: Any, targets: Any, steps: Any, codes: Any,
 ) -> Any:  # fmt: skip
     """Draw the synapses of a row into entries begin to end; return how many they are."""
     source = populations[row]
     return draw_row(
         word, row, degrees[row], starts, sizes, means[source], sds[source], tables[source], low, high,
-        targets[begin:end], steps[begin:end], weights[begin:end],
+        targets[begin:end], steps[begin:end], codes[begin:end],
     )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def draw_into(
 @numba.njit(parallel=True)
 def deliver_rows(
     buffer: Any, key: Any, degrees: Any, populations: Any, starts: Any, sizes: Any, means: Any, sds: Any,
-    tables: Any, first: Any, spikes: Any, slot: Any, y: Any,
+    tables: Any, first: Any, scale: Any, spikes: Any, slot: Any, y: Any,
 ) -> None:  # fmt: skip
     slots, now, word = np.int64(y.shape[0]), np.int64(slot[()]), np.uint64(key[()])
     low = np.int64(first[()])
@@ -58,22 +58,22 @@ def deliver_rows(
     places = places_of(degrees, rows, starts, sizes, low, high)
     room, kept = places[rows.size], np.empty(rows.size, np.int64)
     targets, steps = np.empty(room, np.int32), np.empty(room, np.uint8)
-    weights = np.empty(room, np.float32)
+    codes = np.empty(room, np.int16)
     if room < MIN_PARALLEL:
         for i in range(rows.size):
             kept[i] = draw_into(
                 rows[i], places[i], places[i + 1], word, degrees, populations, starts, sizes,
-                means, sds, tables, low, high, targets, steps, weights,
+                means, sds, tables, low, high, targets, steps, codes,
             )  # fmt: skip
     else:
         for i in prange(rows.size):
             kept[i] = draw_into(
                 rows[i], places[i], places[i + 1], word, degrees, populations, starts, sizes,
-                means, sds, tables, low, high, targets, steps, weights,
+                means, sds, tables, low, high, targets, steps, codes,
             )  # fmt: skip
     for i in range(rows.size):
         for e in range(places[i], places[i] + kept[i]):
-            y[(now + steps[e]) % slots, targets[e]] += weights[e]
+            y[(now + steps[e]) % slots, targets[e]] += np.float32(codes[e]) * scale[()]
 
 
 def deliver_generated(buffer: jax.Array, drawn: Drawing, spikes: jax.Array, slot: jax.Array) -> jax.Array:

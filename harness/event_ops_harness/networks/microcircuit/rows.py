@@ -80,31 +80,39 @@ def meets(start: Any, size: Any, low: Any, high: Any) -> bool:
 
 
 @numba.njit(parallel=True)
-def count_rows(key: Any, degrees: Any, starts: Any, sizes: Any, low: Any, high: Any, counts: Any) -> None:
-    """Write to counts[row] how many synapses of the row are onto neurons low to high."""
+def count_rows(
+    key: Any, degrees: Any, starts: Any, sizes: Any, low: Any, high: Any, width: Any, counts: Any
+) -> None:
+    """Write to counts[part, row] how many synapses of the row are onto a part of the neurons low to high.
+
+    A part is `width` neurons; the last may have fewer.
+    """
     for row in prange(degrees.shape[0]):
-        e, kept = np.uint64(0), 0
+        e = np.uint64(0)
+        counts[:, row] = 0
         for p in range(starts.size):
             degree, start, size = degrees[row, p], starts[p], sizes[p]
-            if low <= start and start + size <= high:
-                kept += degree
+            part, last = (start - low) // width, (start + size - 1 - low) // width
+            if low <= start and start + size <= high and part == last:
+                counts[part, row] += degree
             elif meets(start, size, low, high):
                 for each in range(e, e + np.uint64(degree)):
                     first, _ = philox2x32(each, row, key)
                     target = np.int64(np.uint64(start) + (first * np.uint64(size) >> _WORD_BITS))
-                    kept += low <= target < high
+                    if low <= target < high:
+                        counts[(target - low) // width, row] += 1
             e += np.uint64(degree)
-        counts[row] = kept
 
 
 @numba.njit
 def draw_row(
     key: Any, row: Any, degrees: Any, starts: Any, sizes: Any, means: Any, sds: Any, table: Any,
-    low: Any, high: Any, targets: Any, steps: Any, weights: Any,
+    low: Any, high: Any, targets: Any, steps: Any, codes: Any,
 ) -> int:  # fmt: skip
     """Draw target, counted from `low`, delay and weight of the synapses of a row onto neurons low to high.
 
-    Returns how many they are. The row has degrees[p] synapses onto population p; means and sds are by p.
+    Returns how many they are. The row has degrees[p] synapses onto population p; means and sds, by p, are in
+    units of a weight's code.
     """
     e, kept = np.uint64(0), 0
     drawn, normals = NO_PAIR, (0.0, 0.0)
@@ -122,45 +130,55 @@ def draw_row(
                     drawn, normals = pair, two_normals(key, row, pair)
                 targets[kept] = target - low
                 steps[kept] = chosen(table, np.uint32(0), np.uint32(second), DELAY_BITS)
-                weights[kept] = means[p] + sds[p] * (normals[1] if e % np.uint64(2) else normals[0])
+                weight = means[p] + sds[p] * (normals[1] if e % np.uint64(2) else normals[0])
+                codes[kept] = np.int16(np.rint(weight))
                 kept += 1
             e += np.uint64(1)
     return kept
 
 
 @numba.njit
-def places_by_delay(steps: Any, places: Any, ends: Any) -> None:
-    """Order the synapses of a source by delay: write the rank of each, and where those of a delay end."""
-    next_place = np.zeros(SLOTS + 1, np.int64)
-    for e in range(steps.size):
-        next_place[steps[e] + 1] += 1
-    for slot in range(SLOTS):
-        next_place[slot + 1] += next_place[slot]
-        ends[slot] = next_place[slot + 1]
-    for e in range(steps.size):
-        places[e] = next_place[steps[e]]
-        next_place[steps[e]] += 1
+def places_by(keys: Any, places: Any, ends: Any) -> None:
+    """Order the synapses of a source by key: write the rank of each, and where those of a key end."""
+    next_place = np.zeros(ends.size + 1, np.int64)
+    for e in range(keys.size):
+        next_place[keys[e] + 1] += 1
+    for key in range(ends.size):
+        next_place[key + 1] += next_place[key]
+        ends[key] = next_place[key + 1]
+    for e in range(keys.size):
+        places[e] = next_place[keys[e]]
+        next_place[keys[e]] += 1
 
 
 @numba.njit(parallel=True)
 def fill_rows(
     begin: Any, end: Any, source_ends: Any, key: Any, degrees: Any, source_population: Any, starts: Any,
-    sizes: Any, means: Any, sds: Any, tables: Any, first: Any, neurons: Any, data: Any, indices: Any,
-    indptr: Any,
+    sizes: Any, means: Any, sds: Any, tables: Any, first: Any, neurons: Any, width: Any, bits: Any,
+    entries: Any, indptr: Any,
 ) -> None:  # fmt: skip
-    """Draw the synapses of sources begin to end, those of each in the order of their delays."""
-    low, word = np.int64(first[()]), np.uint64(key[()])
+    """Draw the synapses of sources begin to end, those of each by part and in the order of their delays."""
+    low, word, parts = np.int64(first[()]), np.uint64(key[()]), indptr.shape[0]
     for row in prange(begin, end):
-        at, size, source = source_ends[row], source_ends[row + 1] - source_ends[row], source_population[row]
+        source, size = source_population[row], 0
+        for part in range(parts):
+            size += source_ends[part, row + 1] - source_ends[part, row]
         targets, steps = np.empty(size, np.int32), np.empty(size, np.uint8)
-        weights, places = np.empty(size, np.float32), np.empty(size, np.int64)
+        codes, keys = np.empty(size, np.int16), np.empty(size, np.int32)
+        places, ends = np.empty(size, np.int64), np.empty(parts * SLOTS, np.int64)
         draw_row(
             word, row, degrees[row], starts, sizes, means[source], sds[source], tables[source],
-            low, low + neurons, targets, steps, weights,
+            low, low + neurons, targets, steps, codes,
         )  # fmt: skip
-        ends = indptr[row * SLOTS + 1 : (row + 1) * SLOTS + 1]
-        places_by_delay(steps, places, ends)
-        ends += at
         for e in range(size):
-            k = at + places[e]
-            data[k], indices[k] = weights[e], targets[e]
+            keys[e] = targets[e] // width * SLOTS + steps[e]
+        places_by(keys, places, ends)
+        shifts = np.empty(parts, np.int64)  # from the rank of a synapse to its place
+        for part in range(parts):
+            shifts[part] = source_ends[part, row] - (ends[part * SLOTS - 1] if part else 0)
+            for slot in range(SLOTS):
+                indptr[part, row * SLOTS + slot + 1] = ends[part * SLOTS + slot] + shifts[part]
+        for e in range(size):
+            part = targets[e] // width
+            column = np.uint32(targets[e] - part * width)
+            entries[places[e] + shifts[part]] = np.uint32(np.int32(codes[e]) << bits) | column

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import numba
 import numpy as np
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -56,14 +57,15 @@ class Blocks(EqualBlocks):
     def connect(self, drawn: Drawing, on_progress: Callable[[int], None] = lambda done: None) -> Synapses:
         """Draw the synapses onto each block in the process that has it, with equal room for each block."""
         parts = [drawn._replace(first=np.array(k * self.size, np.int32)) for k in range(self.devices)]
-        counts = [int(source_ends(part, self.size)[-1]) for part in parts]
+        counts = [int(source_ends(part, self.size, 1)[-1, -1]) for part in parts]
         devices = list(self.mesh.devices.flat)
         mine = [k for k, device in enumerate(devices) if device.process_index == jax.process_index()]
+        split = max(1, numba.get_num_threads() // len(mine))
         here, done, blocks = sum(counts[k] for k in mine), 0, []
         for k in mine:
             on_part = partial(tell, on_progress, done, drawn.synapses / max(1, here))
-            block = connect(parts[k], self.size, on_part, room=max(counts))
-            arrays = block.data, block.indices, block.indptr
+            block = connect(parts[k], self.size, on_part, parts=split, room=max(counts))
+            arrays = block.entries, block.indptr, block.scale
             blocks.append([jax.device_put(x[None], devices[k]) for x in arrays])
             done += counts[k]
         return Synapses(*map(self._stacked, zip(*blocks, strict=True)))
