@@ -54,7 +54,7 @@ def applied(
         places.append(_place(name, array, structure[0].shape, shape, axis))
     dtypes = [x.dtype for x in (*each, *given)]
     rule = Rule.of(function, dtypes, tuple(variables), places)
-    limit = jnp.asarray(shape[1 - axis], structure[0].dtype)
+    limit = np.asarray(shape[1 - axis], structure[0].dtype)
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in each)
     changed = kernel(*each, *structure, limit, *given, outs=outs, rule=rule, backend=backend)
     return tuple(changed) if several else changed[0]

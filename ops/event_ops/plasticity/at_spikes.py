@@ -45,9 +45,9 @@ def on_pre(
     hides what is NaN or infinite, a variable or a cotangent, from first derivatives. Each result depends on
     one synapse alone, so that it is the same for any number of threads.
 
-    A rule is traced at each call: within `jax.jit` once, outside each time, which takes about as long as
-    tracing the rule by itself. Rules that compute the same share one kernel, whatever their names are; a
-    number that the rule finds in a closure is a constant of it.
+    A rule is traced once, and again when a number or a function that it reads from outside has changed, which
+    are constants of it; one that reads what can change in place, such as a dictionary or an object, is traced
+    at each call. Rules that compute the same share one kernel, whatever their names are.
 
     Args:
         rule: a function of scalars: of each synaptic variable by position, of all others by name; returns the

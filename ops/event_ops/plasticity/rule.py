@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +12,15 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
+from event_ops.plasticity.contents import contents
 from event_ops.plasticity.program import Program
 from event_ops.plasticity.refusals import Source
 
 # Where an input of a rule is read for an entry: at the neuron that spiked, at the one at the other end of
 # the synapse, at the synapse, or once for all.
 SPIKING, OTHER, SYNAPSE, ALL = "spiking", "other", "synapse", "all"
+_KEPT = 1024  # rules
+_CONFIG: Any = jax.config  # its attributes are not declared
 
 
 @dataclass(frozen=True)
@@ -61,23 +65,47 @@ class Rule:
             TypeError: the function does not take these, or returns what is no number of the dtype.
             ValueError: it returns another number of values, or does what kernels cannot do.
         """
-        name = getattr(function, "__name__", repr(function))
-        count = len(dtypes) - len(names)
-        _check_signature(name, function, count, names)
+        known = contents(function)
+        given = tuple(dtypes), tuple(names), tuple(places)
+        if known is None:
+            return _traced(function, *given)
+        settings = _CONFIG.jax_enable_x64, _CONFIG.jax_numpy_dtype_promotion
+        return _kept(_Known((known, settings), function), *given)
 
-        def scalar_rule(*scalars: jax.Array) -> list[jax.Array]:
-            given = dict(zip(names, scalars[count:], strict=True))
-            return _results(name, function(*scalars[:count], **given), dtypes[:count])
 
-        scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
-        try:
-            jaxpr = jax.make_jaxpr(scalar_rule)(*scalars)
-        except jax.errors.ConcretizationTypeError as error:
-            error.add_note(f"Raised as the rule {name!r} was traced: where it branches, use jnp.where.")
-            raise
-        program = Program.of(jaxpr, Source(name, function))
-        derivatives = _derivatives(jaxpr, scalars) if program.has_own_derivatives else ""
-        return cls(program, tuple(map(str, dtypes)), tuple(places), derivatives, name, jaxpr)
+@dataclass(frozen=True)
+class _Known:
+    """A function by its contents, and what else decides what is traced."""
+
+    contents: Hashable
+    function: Callable[..., Any] = field(compare=False)
+
+
+@functools.lru_cache(_KEPT)
+def _kept(known: _Known, dtypes: tuple[Any, ...], names: tuple[str, ...], places: tuple[str, ...]) -> Rule:
+    return _traced(known.function, dtypes, names, places)
+
+
+def _traced(
+    function: Callable[..., Any], dtypes: tuple[Any, ...], names: tuple[str, ...], places: tuple[str, ...]
+) -> Rule:
+    name = getattr(function, "__name__", repr(function))
+    count = len(dtypes) - len(names)
+    _check_signature(name, function, count, names)
+
+    def scalar_rule(*scalars: jax.Array) -> list[jax.Array]:
+        given = dict(zip(names, scalars[count:], strict=True))
+        return _results(name, function(*scalars[:count], **given), dtypes[:count])
+
+    scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
+    try:
+        jaxpr = jax.make_jaxpr(scalar_rule)(*scalars)
+    except jax.errors.ConcretizationTypeError as error:
+        error.add_note(f"Raised as the rule {name!r} was traced: where it branches, use jnp.where.")
+        raise
+    program = Program.of(jaxpr, Source(name, function))
+    derivatives = _derivatives(jaxpr, scalars) if program.has_own_derivatives else ""
+    return Rule(program, tuple(map(str, dtypes)), places, derivatives, name, jaxpr)
 
 
 def _check_signature(name: str, function: Callable[..., Any], count: int, names: Sequence[str]) -> None:
