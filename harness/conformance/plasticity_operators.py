@@ -16,7 +16,7 @@ from event_ops.cases import Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.discover import Operator
 from event_ops.parts.oracle import csr_entries, wide
-from event_ops.plasticity.applied import along_columns, along_rows
+from event_ops.plasticity.applied import along_columns, along_dense_columns, along_dense_rows, along_rows
 
 TAU, W_MAX = 3.0, 0.9
 
@@ -59,6 +59,22 @@ def rule_on_post(
     return plasticity.on_post(rule, (w, trace), rows, indptr, permutation, spikes, **variables, **named)
 
 
+def dense_on_pre(
+    w: Any, trace: Any, spikes: Any, x_pre: Any, x_post: Any, rate: Any, **named: Any
+) -> tuple[jax.Array, jax.Array]:
+    """Call `plasticity.on_pre` with the rule and a dense matrix."""
+    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, "tau": TAU}
+    return plasticity.on_pre(rule, (w, trace), spikes_pre=spikes, **variables, **named)
+
+
+def dense_on_post(
+    w: Any, trace: Any, spikes: Any, x_pre: Any, x_post: Any, rate: Any, **named: Any
+) -> tuple[jax.Array, jax.Array]:
+    """Call `plasticity.on_post` with the rule and a dense matrix."""
+    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, "tau": TAU}
+    return plasticity.on_post(rule, (w, trace), spikes_post=spikes, **variables, **named)
+
+
 def oracle_on_pre(
     w: Any, trace: Any, indices: Any, indptr: Any, spikes: Any, x_pre: Any, x_post: Any, rate: Any,
     *, shape: Shape,
@@ -86,6 +102,21 @@ def oracle_on_post(
     return w, trace
 
 
+def _oracle_of_dense(axis: int) -> Any:
+    def oracle(
+        w: Any, trace: Any, spikes: Any, x_pre: Any, x_post: Any, rate: Any, *, shape: Shape
+    ) -> tuple[Any, Any]:
+        """Apply the rule in a loop over all synapses."""
+        w, trace, x_pre, x_post, rate = map(wide, (w, trace, x_pre, x_post, rate))
+        w, trace = w.copy(), trace.copy()
+        for at in np.ndindex(shape):
+            if spikes[at[axis]]:
+                w[at], trace[at] = rule_in_numpy(w[at], trace[at], x_pre[at[0]], x_post[at[1]], rate[at])
+        return w, trace
+
+    return oracle
+
+
 def _arrays(draw: Draw, shape: Shape, nse: int) -> tuple[Any, ...]:
     w, trace, rate = draw.rng.uniform(0.1, 0.8, (3, nse)).astype(draw.dtype)
     x_pre, x_post = (draw.rng.uniform(0, 1, size).astype(draw.dtype) for size in shape)
@@ -109,6 +140,23 @@ def _by_column(draw: Draw, shape: Shape, nse: int, astray: bool = False) -> Argu
     if astray:
         rows[::3], permutation[::4] = shape[0] + 5, nse
     return (w, trace, rows, indptr, permutation, draw.events(shape[1], 0.4), *variables), {"shape": shape}
+
+
+@drawn
+def _dense(draw: Draw, shape: Shape, axis: int) -> Arguments:
+    w, trace, x_pre, x_post, rate = _arrays(draw, shape, shape[0] * shape[1])
+    w, trace, rate = (x.reshape(shape) for x in (w, trace, rate))
+    return (w, trace, draw.events(shape[axis], 0.4), x_pre, x_post, rate), {"shape": shape}
+
+
+def _dense_cases(axis: int) -> tuple[Case, ...]:
+    differentiable = 0, 1, 3, 4, 5
+    return (
+        Case("random", _dense((17, 23), axis), differentiable=differentiable),
+        Case("no-rows", _dense((0, 4), axis)),
+        Case("no-columns", _dense((4, 0), axis)),
+        Case("threads", _dense((900, 1300), axis)),
+    )
 
 
 def _cases(made: Any, differentiable: tuple[int, ...]) -> tuple[Case, ...]:
@@ -151,6 +199,28 @@ _of_columns = changes_to(
 )
 
 
+_OF_DENSE: dict[str, Any] = {
+    "w": np.ones((2, 4), np.float32),
+    "trace": np.ones((2, 4), np.float32),
+    "spikes": np.ones(2, bool),
+    "x_pre": _X[:2],
+    "x_post": _X,
+    "rate": np.ones((2, 4), np.float32),
+}
+_of_dense_rows = changes_to(_OF_DENSE, shape=(2, 4))
+_of_dense_columns = changes_to(_OF_DENSE | {"spikes": np.ones(4, bool)}, shape=(2, 4))
+
+
+def _dense_mistakes(wrong: Any) -> tuple[Mistake, ...]:
+    return (
+        Mistake("short", wrong(trace=_X), ValueError, r"synapses\[1\] has shape \(4,\); expected \(2, 4\)"),
+        Mistake("flat", wrong(w=_X), ValueError, "expected 2: .presynaptic, postsynaptic. neurons"),
+        Mistake("pre", wrong(x_pre=_X), ValueError, r"x_pre has shape \(4,\); expected \(2,\)"),
+        Mistake("rate", wrong(rate=_X), ValueError, r"rate has shape \(4,\); expected \(2, 4\)"),
+        Mistake("spikes", wrong(spikes=np.ones(3, bool)), ValueError, "one per neuron, that is per"),
+    )
+
+
 def _mistakes(wrong: Any) -> tuple[Mistake, ...]:
     return (
         Mistake("short", wrong(trace=_X), ValueError, r"synapses\[1\] has shape \(4,\); expected \(3,\)"),
@@ -182,6 +252,26 @@ OPERATORS = (
         _cases(_by_column, (0, 1, 6, 7, 8)),
         _mistakes(_of_columns),
         oracle_on_post,
+        Rounding(8),
+    ),
+    Operator(
+        "rule_on_pre_dense",
+        dense_on_pre,
+        along_dense_rows,
+        _DTYPES,
+        _dense_cases(0),
+        _dense_mistakes(_of_dense_rows),
+        _oracle_of_dense(0),
+        Rounding(8),
+    ),
+    Operator(
+        "rule_on_post_dense",
+        dense_on_post,
+        along_dense_columns,
+        _DTYPES,
+        _dense_cases(1),
+        _dense_mistakes(_of_dense_columns),
+        _oracle_of_dense(1),
         Rounding(8),
     ),
 )

@@ -115,7 +115,7 @@ def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) ->
     """Return `x`, if it is traced with the check as a part of it; raise ValueError if known and wrong."""
     known = is_known(x)
     values = np.asarray(x) if known else x
-    rule = declared(given) if values.size else None
+    rule = declared(given) if values.size and x is not None else None
     if rule is None or values.dtype.kind not in rule.kinds:
         return x
     if not known:

@@ -1,4 +1,4 @@
-"""A rule applied to arrays: their checks, where each is read, and the two kernels with their backends."""
+"""A rule applied to arrays: their checks, where each is read, and the kernels with their backends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from ffi_bridge import XLACustomKernel
 
 def checked_spikes(name: str, spikes: jax.Array, shape: tuple[int, int], axis: int) -> jax.Array:
     """Return the spikes of the neurons along an axis of the matrix; raise unless they are flags of these."""
-    check_dtype(name, spikes, ("bool",))
+    value = name.replace("spikes_", "spike_")
+    also = f"; where the rule needs values of spikes, pass them by a name, too: {value}={name}"
+    check_dtype(name, spikes, ("bool",), otherwise=also)
     why = f"one per neuron, that is per {('row', 'column')[axis]} of shape={shape}"
     check_shape(name, spikes, (shape[axis],), why=why)
     return spikes
@@ -27,6 +29,7 @@ def applied(
     function: Callable[..., Any],
     synapses: Any,
     structure: tuple[jax.Array, ...],
+    grid: tuple[int, ...],
     shape: tuple[int, int],
     axis: int,
     variables: dict[str, Any],
@@ -35,10 +38,11 @@ def applied(
     """Return the synaptic variables, an array or a tuple as they were given, after the rule.
 
     Args:
-        kernel: `along_rows` or `along_columns`.
+        kernel: one of those below.
         function: the rule.
         synapses: an array or a tuple of arrays.
-        structure: what the kernel reads between the synapses and the variables.
+        structure: what the kernel reads between the synapses and the variables, the spikes last.
+        grid: the shape of the synapses, which kernels see flat.
         shape: (presynaptic, postsynaptic) neurons.
         axis: 0 if presynaptic neurons spiked, 1 if postsynaptic ones did.
         variables: what the rule takes by name.
@@ -46,18 +50,25 @@ def applied(
     """
     several = isinstance(synapses, tuple)
     each: list[jax.Array] = list(map(as_array, synapses if several else (synapses,)))
-    _check_synapses(each, structure[0].shape)
+    _check_synapses(each, grid)
     given, places = [], [SYNAPSE] * len(each)
     for name, value in variables.items():
         array = _variable(name, value, each[0])
-        given.append(array)
-        places.append(_place(name, array, structure[0].shape, shape, axis))
+        places.append(_place(name, array, grid, shape, axis))
+        given.append(_flat(array) if places[-1] == SYNAPSE else array)
     dtypes = [x.dtype for x in (*each, *given)]
     rule = Rule.of(function, dtypes, tuple(variables), places)
-    limit = np.asarray(shape[1 - axis], structure[0].dtype)
-    outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in each)
-    changed = kernel(*each, *structure, limit, *given, outs=outs, rule=rule, backend=backend)
-    return tuple(changed) if several else changed[0]
+    if len(structure) > 1:
+        structure = *structure, np.asarray(shape[1 - axis], structure[0].dtype)
+    flat = list(map(_flat, each))
+    outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in flat)
+    changed = kernel(*flat, *structure, *given, outs=outs, rule=rule, shape=shape, backend=backend)
+    moved = tuple(x if len(grid) == 1 else x.reshape(grid) for x in changed)
+    return moved if several else moved[0]
+
+
+def _flat(x: jax.Array) -> jax.Array:
+    return x if x.ndim == 1 else x.reshape(-1)
 
 
 def _check_synapses(each: list[jax.Array], shape: tuple[int, ...]) -> None:
@@ -66,7 +77,7 @@ def _check_synapses(each: list[jax.Array], shape: tuple[int, ...]) -> None:
     for i, x in enumerate(each):
         name = f"synapses[{i}]" if len(each) > 1 else "synapses"
         check_dtype(name, x, FLOATS)
-        check_shape(name, x, shape, why="one value per entry of the matrix")
+        check_shape(name, x, shape, why="one value for each synapse")
         check_same_dtype(name, x, "synapses[0]", each[0])
 
 
@@ -82,7 +93,7 @@ def _variable(name: str, value: Any, w: jax.Array) -> jax.Array:
     return array
 
 
-def _place(name: str, array: jax.Array, nse: tuple[int, ...], shape: tuple[int, int], axis: int) -> str:
+def _place(name: str, array: jax.Array, grid: tuple[int, ...], shape: tuple[int, int], axis: int) -> str:
     """Return where a variable is read, which its name says: at a neuron, at the synapse, or once for all."""
     if not array.ndim:
         return ALL
@@ -92,7 +103,7 @@ def _place(name: str, array: jax.Array, nse: tuple[int, ...], shape: tuple[int, 
             check_shape(name, array, (shape[side],), why=why)
             return SPIKING if side == axis else OTHER
     why = "a number, or one value per synapse; names of variables of neurons end with _pre or _post"
-    check_shape(name, array, nse, why=why)
+    check_shape(name, array, grid, why=why)
     return SYNAPSE
 
 
@@ -106,3 +117,5 @@ def _defined(name: str, function: str) -> XLACustomKernel:
 
 along_rows = _defined("plasticity_on_pre", "along_rows")
 along_columns = _defined("plasticity_on_post", "along_columns")
+along_dense_rows = _defined("plasticity_on_pre_dense", "along_dense_rows")
+along_dense_columns = _defined("plasticity_on_post_dense", "along_dense_columns")

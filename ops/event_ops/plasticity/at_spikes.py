@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import jax
 from jax.typing import ArrayLike
 
 from event_ops.checks import contracts
-from event_ops.checks.arrays import as_array
+from event_ops.checks.arrays import as_array, check_rank
 from event_ops.checks.csr import check_structure, check_transpose, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.plasticity.applied import along_columns, along_rows, applied, checked_spikes
+from event_ops.plasticity.applied import (
+    along_columns,
+    along_dense_columns,
+    along_dense_rows,
+    along_rows,
+    applied,
+    checked_spikes,
+)
+from ffi_bridge import XLACustomKernel
 
 Synapses = TypeVar("Synapses", bound=Any)
 
@@ -20,11 +29,11 @@ Synapses = TypeVar("Synapses", bound=Any)
 def on_pre(
     rule: Callable[..., Any],
     synapses: Synapses,
-    indices: ArrayLike,
-    indptr: ArrayLike,
-    spikes_pre: ArrayLike,
+    indices: ArrayLike | None = None,
+    indptr: ArrayLike | None = None,
+    spikes_pre: ArrayLike | None = None,
     *,
-    shape: tuple[int, int],
+    shape: tuple[int, int] | None = None,
     backend: str | None = None,
     **variables: ArrayLike,
 ) -> Synapses:
@@ -40,6 +49,8 @@ def on_pre(
     other of synapses; a number, or an array without dimensions, is one for all, whatever its name is, such as
     tau_pre or the reward. A rule changes synaptic variables only: those of neurons change by operations on
     their arrays, as by `trace_decay`, before or after.
+    Synapses are those of a CSR matrix, or without a structure of a dense one, of which every neuron has a
+    synapse with every other: `W = on_pre(rule, W, spikes_pre=spikes, x_post=x_post)`.
     Synapses of silent neurons stay as they are, bit for bit, as do entries whose column is not in
     [0, columns). Differentiable in synapses and variables, by the derivatives of the rule; a silent synapse
     hides what is NaN or infinite, a variable or a cotangent, from first derivatives. Each result depends on
@@ -53,15 +64,16 @@ def on_pre(
         rule: a function of scalars: of each synaptic variable by position, of all others by name; returns the
             new value of each synaptic variable. It may use arithmetic, comparisons, `jnp.where`, `jnp.clip`,
             `jnp.exp` and other functions of scalars, and what is made of them in JAX.
-        synapses: (nse,), the weights, or a tuple of such arrays; float32 or float64, all of one dtype.
-        indices: (nse,), the column of each synapse; int32, int64 or unsigned.
+        synapses: (nse,), the weights, or a tuple of such arrays; float32 or float64, all of one dtype. Of a
+            dense matrix (rows, columns).
+        indices: (nse,), the column of each synapse; int32, int64 or unsigned. None: a dense matrix.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
-        spikes_pre: (rows,), bool.
-        shape: (rows, columns) of the matrix, static.
+        spikes_pre: (rows,), bool. A rule that reads values of spikes takes them as a variable, too.
+        shape: (rows, columns) of the matrix, static; a dense one says it by itself.
         backend: run on this one or not at all; default: choose.
         variables: what the rule takes by name: numbers, or arrays without dimensions; (rows,) for names that
-            end with _pre; (columns,) for those that end with _post; (nse,) for others. The dtype of synapses,
-            or bool.
+            end with _pre; (columns,) for those that end with _post; as synapses for others. The dtype of
+            synapses, or bool.
 
     Returns:
         synapses: as they were given, an array or a tuple; shapes and dtypes as before.
@@ -74,40 +86,46 @@ def on_pre(
 
     Source: the form is that of Stimberg, Brette and Goodman (2019), eLife 8, e47314 (`on_pre` of Brian2).
     """
-    indices, indptr, spikes_pre = map(as_array, (indices, indptr, spikes_pre))
+    spikes = _given("on_pre", "spikes_pre", spikes_pre, indices=indices, indptr=indptr)
+    if indices is None:
+        return _dense(along_dense_rows, rule, synapses, "spikes_pre", spikes, shape, 0, variables, backend)
+    indices, indptr = as_array(indices), as_array(indptr)
     shape = matrix_shape(shape)
     check_structure(indices, indptr, shape)
-    structure = indices, indptr, checked_spikes("spikes_pre", spikes_pre, shape, 0)
-    return applied(along_rows, rule, synapses, structure, shape, 0, variables, backend)
+    structure = indices, indptr, checked_spikes("spikes_pre", spikes, shape, 0)
+    return applied(along_rows, rule, synapses, structure, indices.shape, shape, 0, variables, backend)
 
 
 @contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation_of("rows"))
 def on_post(
     rule: Callable[..., Any],
     synapses: Synapses,
-    rows: ArrayLike,
-    indptr: ArrayLike,
-    permutation: ArrayLike,
-    spikes_post: ArrayLike,
+    rows: ArrayLike | None = None,
+    indptr: ArrayLike | None = None,
+    permutation: ArrayLike | None = None,
+    spikes_post: ArrayLike | None = None,
     *,
-    shape: tuple[int, int],
+    shape: tuple[int, int] | None = None,
     backend: str | None = None,
     **variables: ArrayLike,
 ) -> Synapses:
     """`w[i, j] = rule(w[i, j], x_pre=x_pre[i], ...)` for every j that spikes: any rule, compiled.
 
-    The same as `on_pre` for postsynaptic spikes, on the same synapses, in the same order. The columns are
-    found through the structure of the transpose, `rows, indptr, permutation` as `csr_tocsc` gives them,
-    without a copy of the synapses. Entries whose row or permutation is out of range are passed over.
+    The same as `on_pre` for postsynaptic spikes, on the same synapses, in the same order; of a dense matrix
+    `W = on_post(rule, W, spikes_post=spikes, x_pre=x_pre)`. The columns of a sparse one are found through the
+    structure of the transpose, `rows, indptr, permutation` as `csr_tocsc` gives them, without a copy of the
+    synapses. Entries whose row or permutation is out of range are passed over.
 
     Args:
         rule: a function of scalars, as for `on_pre`.
-        synapses: (nse,), ordered by row, or a tuple of such arrays; float32 or float64, all of one dtype.
-        rows: (nse,), the row of each entry, ordered by column; int32, int64 or unsigned.
+        synapses: (nse,), ordered by row, or a tuple of such arrays; float32 or float64, all of one dtype. Of
+            a dense matrix (rows, columns).
+        rows: (nse,), the row of each entry, ordered by column; int32, int64 or unsigned. None: a dense
+            matrix.
         indptr: (columns + 1,), non-decreasing: column j is the entries from indptr[j] up to indptr[j + 1].
         permutation: (nse,), where in synapses each of these entries is: each place once; an integer dtype.
         spikes_post: (columns,), bool.
-        shape: (rows, columns) of the matrix, static; not of the transpose.
+        shape: (rows, columns) of the matrix, static; not of the transpose; a dense one says it by itself.
         backend: run on this one or not at all; default: choose.
         variables: what the rule takes by name, as for `on_pre`.
 
@@ -120,8 +138,46 @@ def on_post(
 
     Source: the form is that of Stimberg, Brette and Goodman (2019), eLife 8, e47314 (`on_post` of Brian2).
     """
-    rows, indptr, permutation, spikes_post = map(as_array, (rows, indptr, permutation, spikes_post))
+    spikes = _given("on_post", "spikes_post", spikes_post, rows=rows, indptr=indptr, permutation=permutation)
+    if rows is None:
+        return _dense(
+            along_dense_columns, rule, synapses, "spikes_post", spikes, shape, 1, variables, backend
+        )
+    rows, indptr, permutation = map(as_array, (rows, indptr, permutation))
     shape = matrix_shape(shape)
     check_transpose(rows, indptr, permutation, shape)
-    structure = rows, indptr, permutation, checked_spikes("spikes_post", spikes_post, shape, 1)
-    return applied(along_columns, rule, synapses, structure, shape, 1, variables, backend)
+    structure = rows, indptr, permutation, checked_spikes("spikes_post", spikes, shape, 1)
+    return applied(along_columns, rule, synapses, structure, rows.shape, shape, 1, variables, backend)
+
+
+def _given(function: str, name: str, spikes: Any, **structure: Any) -> jax.Array:
+    """Return the spikes; raise TypeError unless they are given, and all of a sparse structure or none."""
+    missing = [part for part, x in structure.items() if x is None]
+    if missing and len(missing) < len(structure):
+        raise TypeError(
+            f"{function} is given no {' and no '.join(missing)}; expected {', '.join(structure)} of a sparse "
+            f"matrix, or none of them for a dense one: {function}(rule, W, {name}=...)"
+        )
+    if spikes is None:
+        raise TypeError(f"{function} is given no {name}; expected one flag per neuron: {name}=...")
+    return as_array(spikes, name)
+
+
+def _dense(
+    kernel: XLACustomKernel,
+    rule: Callable[..., Any],
+    synapses: Any,
+    name: str,
+    spikes: jax.Array,
+    given: Any,
+    axis: int,
+    variables: dict[str, Any],
+    backend: str | None,
+) -> Any:
+    W = as_array(synapses[0] if isinstance(synapses, tuple) and synapses else synapses, "synapses")
+    check_rank("synapses", W, 2, "(presynaptic, postsynaptic) neurons, where no sparse structure is given")
+    shape = W.shape[0], W.shape[1]
+    if given is not None and tuple(given) != shape:
+        raise ValueError(f"shape is {given}; expected {shape}, as the synapses have it, or no shape")
+    structure = (checked_spikes(name, spikes, shape, axis),)
+    return applied(kernel, rule, synapses, structure, shape, shape, axis, variables, backend)

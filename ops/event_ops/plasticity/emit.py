@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from event_ops.plasticity.primitives import EXPRESSIONS
 from event_ops.plasticity.program import Operation, Program
 from event_ops.plasticity.rule import ALL, OTHER, SPIKING, SYNAPSE, Rule
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How synapses are stored: what a kernel takes to find those of neurons that spiked.
+
+    Args:
+        name: of the kernel.
+        structure: its parameters between the synapses and the variables.
+        read: these, as the function gets them that visits the synapses.
+    """
+
+    name: str
+    structure: tuple[str, ...]
+    read: tuple[str, ...]
+
+
+ROWS: Final = Storage(
+    "plasticity_on_pre",
+    ("ids", "indptr", "spikes", "limit"),
+    ("ids", "indptr", "None", "spikes", "hoist(limit)"),
+)
+COLUMNS: Final = Storage(
+    "plasticity_on_post",
+    ("ids", "indptr", "permutation", "spikes", "limit"),
+    ("ids", "indptr", "permutation", "spikes", "hoist(limit)"),
+)
+DENSE_ROWS: Final = Storage("plasticity_on_pre_dense", ("spikes",), ("spikes",))
+DENSE_COLUMNS: Final = Storage("plasticity_on_post_dense", ("spikes",), ("spikes",))
 
 _INDEX: Final = {SPIKING: "[spiking]", OTHER: "[other]", SYNAPSE: "[k]", ALL: ""}
 
@@ -25,14 +55,13 @@ def update_source(rule: Rule) -> str:
     return _function("update", ["k", "spiking", "other", "synapses", "variables"], body)
 
 
-def kernel_source(rule: Rule, name: str, structure: tuple[str, ...]) -> str:
+def kernel_source(rule: Rule, storage: Storage) -> str:
     """Return the kernel, whose inputs and outputs are arrays: the outputs are the synapses' own memory."""
     olds, news = ([f"{letter}{i}" for i in range(rule.count)] for letter in "xy")
     variables = [f"x{i}" for i in range(rule.count, len(rule.places))]
-    places = "permutation" if "permutation" in structure else "None"
     hoisted = _tuple([f"hoist({name})" for name in variables])
-    call = f"visit({_tuple(news)}, ids, indptr, {places}, spikes, hoist(limit), {hoisted})"
-    return _function(name, [*olds, *structure, "spikes", "limit", *variables, *news], [call])
+    call = f"visit({', '.join((_tuple(news), *storage.read, hoisted))})"
+    return _function(storage.name, [*olds, *storage.structure, *variables, *news], [call])
 
 
 def assignments(program: Program) -> list[str]:

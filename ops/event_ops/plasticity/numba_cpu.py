@@ -11,13 +11,22 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
+from event_ops.parts.numba_cpu import dense_visits
 from event_ops.parts.numba_cpu.access import hoist
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
 from event_ops.parts.numba_cpu.events import listed_ids
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.plasticity import entry, prefetch_entries
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-from event_ops.plasticity.emit import kernel_source, update_source
+from event_ops.plasticity.emit import (
+    COLUMNS,
+    DENSE_COLUMNS,
+    DENSE_ROWS,
+    ROWS,
+    Storage,
+    kernel_source,
+    update_source,
+)
 from event_ops.plasticity.rule import Rule
 from ffi_bridge import numba_kernel
 
@@ -90,15 +99,24 @@ def all_threads(visit_rows: Any) -> Any:
 
 
 @lru_cache(_KEPT)
-def kernel(rule: Rule, name: str, structure: tuple[str, ...], large: bool) -> Any:
+def kernel(rule: Rule, storage: Storage, large: bool) -> Any:
     """Return the kernel of a rule for one thread, or for all threads.
 
     Its outputs are the memory of the synaptic variables; XLA copies those first that are needed again.
     """
     update = njit(error_model="numpy", _nrt=False)(_defined(update_source(rule), "update", math=math, np=np))
-    visit = (all_threads if large else one_thread)(rows_with(update))
-    source = kernel_source(rule, name, structure)
-    return njit(parallel=large)(_defined(source, name, visit=visit, hoist=hoist))
+    visit = visits_with(update, storage, large)
+    source = kernel_source(rule, storage)
+    return njit(parallel=large)(_defined(source, storage.name, visit=visit, hoist=hoist))
+
+
+def visits_with(update: Any, storage: Storage, large: bool) -> Any:
+    """Return the function that calls `update` for each synapse of the neurons that spiked."""
+    if storage is DENSE_ROWS:
+        return dense_visits.visiting_rows(update, large)
+    if storage is DENSE_COLUMNS:
+        return dense_visits.visiting_columns(update, large)
+    return (all_threads if large else one_thread)(rows_with(update))
 
 
 def _defined(source: str, name: str, **outside: Any) -> Any:
@@ -107,12 +125,12 @@ def _defined(source: str, name: str, **outside: Any) -> Any:
     return namespace[name]
 
 
-def _build(rule: Rule, outs: Any, name: str, structure: tuple[str, ...]) -> Callable[..., Any]:
+def _build(rule: Rule, outs: Any, storage: Storage) -> Callable[..., Any]:
     aliases = {i: i for i in range(rule.count)}
 
     def call(*arrays: Any) -> Any:
         large = reaches(arrays[0].size, MIN_ENTRIES_PARALLEL)
-        function = kernel(rule, name, structure, large)
+        function = kernel(rule, storage, large)
         return numba_kernel(function, outs, input_output_aliases=aliases)(*arrays)
 
     return call
@@ -120,9 +138,19 @@ def _build(rule: Rule, outs: Any, name: str, structure: tuple[str, ...]) -> Call
 
 def along_rows(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for spikes of rows."""
-    return _build(rule, outs, "plasticity_on_pre", ("ids", "indptr"))
+    return _build(rule, outs, ROWS)
 
 
 def along_columns(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for spikes of columns."""
-    return _build(rule, outs, "plasticity_on_post", ("ids", "indptr", "permutation"))
+    return _build(rule, outs, COLUMNS)
+
+
+def along_dense_rows(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of rows of a dense matrix."""
+    return _build(rule, outs, DENSE_ROWS)
+
+
+def along_dense_columns(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of columns of a dense matrix."""
+    return _build(rule, outs, DENSE_COLUMNS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ def along_rows(rule: Rule, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
         indices, indptr, spikes, limit = arrays[rule.count : rule.count + 4]
         rows = rows_of(indptr, indices.shape[0])
         active = values_at(spikes, rows) & (indices >= 0) & (indices < limit)
-        return _changed(rule, arrays, 4, rows, indices, active)
+        return _changed(rule, arrays, 4, _at(rows), _at(indices), active)
 
     return call
 
@@ -34,20 +34,47 @@ def along_columns(rule: Rule, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
         active = values_at(spikes, columns) & (rows >= 0) & (rows < limit)
         by_synapse = (sums_at(x, permutation, nse) for x in (columns, rows, active.astype(jnp.int32)))
         columns, rows, count = by_synapse
-        return _changed(rule, arrays, 5, columns, rows, count > 0)
+        return _changed(rule, arrays, 5, _at(columns), _at(rows), count > 0)
 
     return call
 
 
+def along_dense_rows(rule: Rule, shape: tuple[int, int], **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
+    """Return the function of arrays for spikes of rows of a dense matrix."""
+    return _dense(rule, shape, 0)
+
+
+def along_dense_columns(rule: Rule, shape: tuple[int, int], **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
+    """Return the function of arrays for spikes of columns of a dense matrix."""
+    return _dense(rule, shape, 1)
+
+
+def _dense(rule: Rule, shape: tuple[int, int], axis: int) -> Callable[..., tuple[jax.Array, ...]]:
+    def along(axis: int) -> _Find:
+        return lambda x: jnp.broadcast_to(jnp.expand_dims(x, 1 - axis), shape).reshape(-1)
+
+    def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
+        spikes = arrays[rule.count]
+        return _changed(rule, arrays, 1, along(axis), along(1 - axis), along(axis)(spikes))
+
+    return call
+
+
+# Returns what an array of neurons has at every synapse.
+_Find: TypeAlias = Callable[[Any], jax.Array]
+
+
+def _at(ids: jax.Array) -> _Find:
+    return lambda x: values_at(x, ids)
+
+
 def _changed(
-    rule: Rule, arrays: tuple[Any, ...], between: int, spiking: jax.Array, other: jax.Array, active: jax.Array
+    rule: Rule, arrays: tuple[Any, ...], between: int, at_spiking: _Find, at_other: _Find, active: jax.Array
 ) -> tuple[jax.Array, ...]:
     """Return what the rule says at active synapses, and elsewhere the synaptic variables as they are."""
-    ids = {SPIKING: spiking, OTHER: other}
+    find = {SPIKING: at_spiking, OTHER: at_other}
     given = (*arrays[: rule.count], *arrays[rule.count + between :])
-    found = (
-        values_at(x, ids[place]) if place in ids else x for x, place in zip(given, rule.places, strict=True)
-    )
+    found = (find[place](x) if place in find else x for x, place in zip(given, rule.places, strict=True))
     # Derivatives pass at active synapses alone, where 0 times what is infinite at another is not NaN.
     inputs = (jnp.where(active, x, jax.lax.stop_gradient(x)) for x in found)
     said = rule.of_each(*inputs)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
-import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.catalog.stdp_on_post.op import kernel as along_columns
@@ -161,7 +160,7 @@ def _after_rule(
     name: str,
     spikes: ArrayLike,
     state: tuple[Any, ...],
-    variables: Mapping[str, Any],
+    variables: dict[str, Any],
     backend: str | None,
 ) -> Any:
     weights = _each_weight(A)
@@ -169,21 +168,12 @@ def _after_rule(
     others = tuple(map(as_array, state))
     for i, x in enumerate(others):
         check_shape(f"state[{i}]", x, weights.shape, why="one value for each weight")
-    flat = tuple(x.reshape(-1) for x in (weights, *others))
-    named = {name: _flat(name, x, weights) for name, x in variables.items()}
     kernel = rule_along_columns if by_column else rule_along_rows
-    changed = applied(kernel, rule, flat, structure, A.shape, axis, named, backend)
-    moved, *others = (x.reshape(weights.shape) for x in changed)
+    synapses = weights, *others
+    moved, *others = applied(
+        kernel, rule, synapses, structure, weights.shape, A.shape, axis, variables, backend
+    )
     return (A.with_data(moved), *others) if state else A.with_data(moved)
-
-
-def _flat(name: str, x: Any, weights: jax.Array) -> Any:
-    """Return a variable; one of synapses whose weights are in a grid, laid flat as the weights are."""
-    if np.ndim(x) < 2:
-        return x
-    values = as_array(x)
-    check_shape(name, values, weights.shape, why="one value for each weight")
-    return values.reshape(-1)
 
 
 def _each_weight(A: Any) -> jax.Array:
