@@ -112,6 +112,7 @@ def _defined(name: str, function: str) -> XLACustomKernel:
     kernel.def_tags("sparse", "event-driven", "plasticity")
     kernel.def_reference(f"event_ops.plasticity.reference:{function}")
     kernel.def_numba_kernel(f"event_ops.plasticity.numba_cpu:{function}")
+    kernel.def_numba_cuda_kernel(f"event_ops.plasticity.numba_cuda:{function}")
     return kernel
 
 

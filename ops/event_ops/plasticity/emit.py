@@ -1,13 +1,13 @@
-"""A rule as source of Python, which Numba compiles: what becomes of one synapse, and the kernel around it."""
+"""A rule as source of Python, which Numba or Warp compiles: what becomes of a synapse, and kernels of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from event_ops.plasticity.primitives import EXPRESSIONS
+from event_ops.plasticity.primitives import NUMBA, Target
 from event_ops.plasticity.program import Operation, Program
-from event_ops.plasticity.rule import ALL, OTHER, SPIKING, SYNAPSE, Rule
+from event_ops.plasticity.rule import OTHER, SPIKING, SYNAPSE, Rule
 
 
 @dataclass(frozen=True)
@@ -38,40 +38,57 @@ COLUMNS: Final = Storage(
 DENSE_ROWS: Final = Storage("plasticity_on_pre_dense", ("spikes",), ("spikes",))
 DENSE_COLUMNS: Final = Storage("plasticity_on_post_dense", ("spikes",), ("spikes",))
 
-_INDEX: Final = {SPIKING: "[spiking]", OTHER: "[other]", SYNAPSE: "[k]", ALL: ""}
+_INDEX: Final = {SPIKING: "[spiking]", OTHER: "[other]", SYNAPSE: "[k]"}
 
 
-def update_source(rule: Rule) -> str:
-    """Return the function that changes synapse k, between the neuron that spiked and the other one."""
-    arrays = [f"a{i}" for i in range(len(rule.places))]
-    reads = [f"x{i} = a{i}{_INDEX[place]}" for i, place in enumerate(rule.places)]
+def changes(rule: Rule, target: Target) -> list[str]:
+    """Return the lines that change synapse k of the arrays a0, a1, ... as the rule says."""
+    reads = [f"x{i} = a{i}{_INDEX.get(place, target.only)}" for i, place in enumerate(rule.places)]
     writes = [f"a{i}[k] = {result}" for i, result in enumerate(rule.program.results)]
+    lines = [*reads, *assignments(rule.program, target), *writes]
+    # Dtypes are of NumPy in the program, and called the same elsewhere.
+    return [line.replace("np.", f"{target.module}.") for line in lines]
+
+
+def update_source(rule: Rule, target: Target = NUMBA) -> str:
+    """Return the function that changes synapse k, between the neuron that spiked and the other one."""
+    arrays = array_names(rule)
     unpacked = [
         f"{_tuple(names)} = {source}"
         for names, source in ((arrays[: rule.count], "synapses"), (arrays[rule.count :], "variables"))
         if names
     ]
-    body = [*unpacked, *reads, *assignments(rule.program), *writes]
-    return _function("update", ["k", "spiking", "other", "synapses", "variables"], body)
+    parameters = ["k", "spiking", "other", "synapses", "variables"]
+    return function_source("update", parameters, [*unpacked, *changes(rule, target)])
 
 
-def kernel_source(rule: Rule, storage: Storage) -> str:
-    """Return the kernel, whose inputs and outputs are arrays: the outputs are the synapses' own memory."""
-    olds, news = ([f"{letter}{i}" for i in range(rule.count)] for letter in "xy")
-    variables = [f"x{i}" for i in range(rule.count, len(rule.places))]
-    hoisted = _tuple([f"hoist({name})" for name in variables])
-    call = f"visit({', '.join((_tuple(news), *storage.read, hoisted))})"
-    return _function(storage.name, [*olds, *storage.structure, *variables, *news], [call])
+def kernel_source(rule: Rule, storage: Storage, *more: str) -> str:
+    """Return the kernel, whose inputs and outputs are arrays: the outputs are the synapses' own memory.
+
+    It has `more` parameters before the outputs, which are for what visits the synapses.
+    """
+    arrays, news = array_names(rule), [f"y{i}" for i in range(rule.count)]
+    hoisted = _tuple([f"hoist({name})" for name in arrays[rule.count :]])
+    call = f"visit({', '.join((_tuple(news), *storage.read, hoisted, *more))})"
+    parameters = [*arrays[: rule.count], *storage.structure, *arrays[rule.count :], *more, *news]
+    return function_source(storage.name, parameters, [call])
 
 
-def assignments(program: Program) -> list[str]:
+def array_names(rule: Rule) -> list[str]:
+    """Return the names of the arrays that the inputs of a rule are read from."""
+    return [f"a{i}" for i in range(len(rule.places))]
+
+
+def assignments(program: Program, target: Target) -> list[str]:
     """Return a line for each operation; every result is cast, so that none is wider than JAX has it."""
-    return [f"{operation.result} = {_expression(operation)}" for operation in program.operations]
+    return [f"{operation.result} = {_expression(operation, target)}" for operation in program.operations]
 
 
-def _expression(operation: Operation) -> str:
-    cast = "np.bool_" if operation.dtype == "bool" else f"np.{operation.dtype}"
-    template = EXPRESSIONS[operation.primitive]
+def _expression(operation: Operation, target: Target) -> str:
+    cast = target.flag if operation.dtype == "bool" else f"np.{operation.dtype}"
+    template = target.expression_of(operation.primitive, operation.dtype)
+    if not template:
+        raise NotImplementedError(operation.primitive)
     return f"{cast}({template.format(*operation.operands, cast=cast, one=f'{cast}(1)')})"
 
 
@@ -79,5 +96,13 @@ def _tuple(names: list[str]) -> str:
     return f"({', '.join(names)}{',' * (len(names) == 1)})"
 
 
-def _function(name: str, parameters: list[str], body: list[str]) -> str:
+def function_source(name: str, parameters: list[str], body: list[str]) -> str:
+    """Return the source of a function."""
     return "\n    ".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
+
+
+def defined(source: str, name: str, **outside: Any) -> Any:
+    """Return the function of a source, which calls what is `outside` by these names."""
+    namespace = {"__name__": __name__, **outside}
+    exec(source, namespace)
+    return namespace[name]

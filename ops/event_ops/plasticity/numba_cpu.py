@@ -24,6 +24,7 @@ from event_ops.plasticity.emit import (
     DENSE_ROWS,
     ROWS,
     Storage,
+    defined,
     kernel_source,
     update_source,
 )
@@ -104,10 +105,10 @@ def kernel(rule: Rule, storage: Storage, large: bool) -> Any:
 
     Its outputs are the memory of the synaptic variables; XLA copies those first that are needed again.
     """
-    update = njit(error_model="numpy", _nrt=False)(_defined(update_source(rule), "update", math=math, np=np))
+    update = njit(error_model="numpy", _nrt=False)(defined(update_source(rule), "update", math=math, np=np))
     visit = visits_with(update, storage, large)
     source = kernel_source(rule, storage)
-    return njit(parallel=large)(_defined(source, storage.name, visit=visit, hoist=hoist))
+    return njit(parallel=large)(defined(source, storage.name, visit=visit, hoist=hoist))
 
 
 def visits_with(update: Any, storage: Storage, large: bool) -> Any:
@@ -117,12 +118,6 @@ def visits_with(update: Any, storage: Storage, large: bool) -> Any:
     if storage is DENSE_COLUMNS:
         return dense_visits.visiting_columns(update, large)
     return (all_threads if large else one_thread)(rows_with(update))
-
-
-def _defined(source: str, name: str, **outside: Any) -> Any:
-    namespace = {"__name__": __name__, **outside}
-    exec(source, namespace)
-    return namespace[name]
 
 
 def _build(rule: Rule, outs: Any, storage: Storage) -> Callable[..., Any]:

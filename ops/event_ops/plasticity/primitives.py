@@ -1,12 +1,14 @@
 """The primitives of JAX that a rule may consist of, each as a Python expression of scalars.
 
-Numba compiles the expressions, and NumPy computes the same. The operands are {0}, {1} and {2}; {cast} is
-the dtype of the result, and {one} is 1 in it. The power of `integer_pow` is an operand, too.
+Numba compiles the expressions for CPUs and GPUs, and NumPy computes the same; Warp spells some of them in
+another way. The operands are {0}, {1} and {2}; {cast} is the dtype of the result, and {one} is 1 in it. The
+power of `integer_pow` is an operand, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 # NaN is carried through, whichever operand it is: a comparison with NaN is False.
@@ -84,3 +86,87 @@ CALLS: Final[Mapping[str, str]] = {
     "custom_jvp_call": "call_jaxpr",
     "remat2": "jaxpr",
 }
+
+
+@dataclass(frozen=True)
+class Target:
+    """A language that expressions are spelled in.
+
+    Args:
+        module: where its dtypes and functions are; of NumPy for Numba.
+        flag: its type of flags.
+        only: how the one value that is for all is read.
+        spellings: expressions that it has in another way; "" for what it lacks.
+        of_flags: those of flags that it has in another way.
+    """
+
+    module: str
+    flag: str
+    only: str
+    spellings: Mapping[str, str]
+    of_flags: Mapping[str, str]
+
+    def expression_of(self, primitive: str, dtype: str) -> str:
+        """Return the expression of a primitive whose result has the dtype."""
+        flags = self.of_flags.get(primitive) if dtype == "bool" else None
+        return flags or self.spellings.get(primitive, EXPRESSIONS[primitive])
+
+
+_WARP_MAX: Final = "({0} if {0} > {1} or {0} != {0} else {1})"
+_WARP_MIN: Final = "({0} if {0} < {1} or {0} != {0} else {1})"
+
+NUMBA: Final = Target("np", "np.bool_", "", {}, {})
+_SIGN: Final = "({one} if {0} > {cast}(0) else (-{one} if {0} < {cast}(0) else {0}))"
+_IN_MATH: Final = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log", "log1p", "sin",
+    "sinh", "sqrt", "tan", "tanh",
+)  # fmt: skip
+
+# There Numba has the functions of `math`, whose floor and ceil are integers, which infinity is not.
+NUMBA_CUDA: Final = Target(
+    "np",
+    "np.bool_",
+    "[0]",
+    {name: f"math.{name}({{0}})" for name in _IN_MATH}
+    | {
+        "atan2": "math.atan2({0}, {1})",
+        "cbrt": "cuda.cbrt({0})",
+        "ceil": "({0} - math.fmod({0}, {one}) + {cast}(math.fmod({0}, {one}) > 0) if math.isfinite({0}) else {0})",
+        "exp2": "math.pow({one} + {one}, {0})",
+        "floor": "({0} - math.fmod({0}, {one}) - {cast}(math.fmod({0}, {one}) < 0) if math.isfinite({0}) else {0})",
+        "is_finite": "math.isfinite({0})",
+        "logistic": "{one} / ({one} + math.exp(-{0}))",
+        "rem": "math.fmod({0}, {1})",
+        "rsqrt": "{one} / math.sqrt({0})",
+        "sign": _SIGN,
+    },
+    {},
+)
+WARP: Final = Target(
+    "wp",
+    "bool",
+    "[0]",
+    {
+        "abs": "wp.abs({0})",
+        "acos": "wp.acos({0})",
+        "acosh": "",
+        "asin": "wp.asin({0})",
+        "asinh": "",
+        "atan": "wp.atan({0})",
+        "atan2": "wp.atan2({0}, {1})",
+        "atanh": "",
+        "clamp": _WARP_MIN.format("{2}", _WARP_MAX.format("{0}", "{1}")),
+        "erf": "wp.erf({0})",
+        "erfc": "wp.erfc({0})",
+        "exp2": "wp.pow({one} + {one}, {0})",
+        "expm1": "",
+        "integer_pow": "wp.pow({0}, {cast}({1}))",
+        "log1p": "",
+        "max": _WARP_MAX,
+        "min": _WARP_MIN,
+        "pow": "wp.pow({0}, {cast}({1}))",
+        "rem": "wp.mod({0}, {1})",
+        "sign": _SIGN,
+    },
+    {"and": "({0} and {1})", "or": "({0} or {1})", "xor": "({0} != {1})"},
+)

@@ -1,0 +1,136 @@
+"""A rule applied on a GPU to the synapses of the neurons that spiked, in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+from numba import cuda
+
+from event_ops.parts.numba_cuda.access import is_active, place
+from event_ops.parts.numba_cuda.by_length import SECTOR
+from event_ops.parts.numba_cuda.plasticity import given_place, grid_and_pieces, note_active, own_place
+from event_ops.parts.numba_cuda.row_products import csr_row
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP, WARPS, blocks_of
+from event_ops.plasticity.emit import (
+    COLUMNS,
+    DENSE_COLUMNS,
+    DENSE_ROWS,
+    ROWS,
+    Storage,
+    defined,
+    kernel_source,
+    update_source,
+)
+from event_ops.plasticity.primitives import NUMBA_CUDA
+from event_ops.plasticity.rule import Rule
+from ffi_bridge import numba_cuda_callable
+
+_KEPT = 1024  # rules
+_MOST_ROWS = 65535  # blocks along y
+
+
+def rows_with(update: Any, place_of: Any) -> Any:
+    """Return the function that calls `update` for each entry of the rows that spike: warps share them."""
+
+    @cuda.jit(device=True)
+    def visit(
+        synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any,
+        variables: Any, pieces: Any,
+    ) -> None:  # fmt: skip
+        noted, counts = cuda.shared.array(BLOCK, numba.int32), cuda.shared.array(WARPS, numba.int32)
+        tasks = note_active(spikes, noted, counts) * pieces
+        first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
+        for task in range(first, tasks, cuda.gridDim.y * WARPS):
+            i = cuda.blockIdx.x * BLOCK + noted[task // pieces]
+            low, high = csr_row(indptr, i, indices.size)
+            # A warp reads whole sectors of memory: its first entries may be before the row, its last behind.
+            for begin in range(low - low % SECTOR + task % pieces * WARP, high, pieces * WARP):
+                p = begin + cuda.threadIdx.x % WARP
+                mine = low <= p < high
+                j = place(indices[p], limit[0]) if mine else -1
+                k = place_of(places, p, synapses[0].size) if mine else -1
+                if j >= 0 and k >= 0:
+                    update(k, i, j, synapses, variables)
+
+    return visit
+
+
+def dense_with(update: Any, by_row: bool) -> Any:
+    """Return the function that calls `update` for each entry of a dense matrix whose row or column spikes.
+
+    Threads are columns, blocks along y are rows.
+    """
+
+    @cuda.jit(device=True)
+    def visit(synapses: Any, spikes: Any, variables: Any, rows: Any) -> None:
+        columns = synapses[0].size // rows
+        j = cuda.grid(2)[0]
+        if j < columns:
+            for i in range(cuda.blockIdx.y, rows, cuda.gridDim.y):
+                spiking, other = (i, j) if by_row else (j, i)
+                if is_active(spikes[spiking]):
+                    update(i * columns + j, spiking, other, synapses, variables)
+
+    return visit
+
+
+@cuda.jit(device=True)
+def as_it_is(x: Any) -> Any:
+    """Return x: what is one for all is read where it is needed."""
+    return x
+
+
+@lru_cache(_KEPT)
+def kernel(rule: Rule, storage: Storage) -> Any:
+    """Return the kernel of a rule, which changes the synapses in place."""
+    source = update_source(rule, NUMBA_CUDA)
+    update = cuda.jit(device=True)(defined(source, "update", cuda=cuda, math=math, np=np))
+    if storage in (ROWS, COLUMNS):
+        visit = rows_with(update, own_place if storage is ROWS else given_place)
+    else:
+        visit = dense_with(update, storage is DENSE_ROWS)
+    source = kernel_source(rule, storage, "extent")
+    return cuda.jit(defined(source, storage.name, visit=visit, hoist=as_it_is))
+
+
+def _build(
+    rule: Rule, outs: Any, storage: Storage, dense: tuple[int, int] | None = None
+) -> Callable[..., Any]:
+    """Return the native call, of a sparse matrix or of a dense one of this shape."""
+    spikes = rule.count + storage.structure.index("spikes")
+
+    def move(*arrays: Any) -> None:
+        ins, news, stream = arrays[: -rule.count - 1], arrays[-rule.count - 1 : -1], arrays[-1]
+        if dense:
+            grid, extent = (blocks_of(dense[1]), min(dense[0], _MOST_ROWS)), dense[0]
+        else:
+            grid, extent = grid_and_pieces(ins[0].size, ins[spikes].size)
+        flat = (x if x.ndim else x.reshape(1) for x in ins)
+        kernel(rule, storage)[grid, BLOCK, stream](*flat, extent, *news)
+
+    return numba_cuda_callable(move, outs, input_output_aliases={i: i for i in range(rule.count)})
+
+
+def along_rows(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of rows."""
+    return _build(rule, outs, ROWS)
+
+
+def along_columns(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of columns."""
+    return _build(rule, outs, COLUMNS)
+
+
+def along_dense_rows(*, rule: Rule, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of rows of a dense matrix."""
+    return _build(rule, outs, DENSE_ROWS, shape)
+
+
+def along_dense_columns(*, rule: Rule, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of columns of a dense matrix."""
+    return _build(rule, outs, DENSE_COLUMNS, shape)
