@@ -35,6 +35,7 @@ nox.options.error_on_missing_interpreters = False  # skipped by name; nox runs o
 nox.options.sessions = ["lint", "types", "tests"]
 HERE = prepare()  # first the one that nox runs on
 QUICK = "not slow and not promise"
+CELLS = ROOT / ".nox" / "cells"  # what each row of the matrix found
 
 
 @nox.session(default=False)
@@ -47,6 +48,12 @@ def demo(session: nox.Session) -> None:
 def microcircuit(session: nox.Session) -> None:
     """Simulate the Potjans-Diesmann microcircuit at scale 0.1; `-- --help` shows its options."""
     run_module(session, "event_ops_harness.networks.microcircuit", "numba")
+
+
+@nox.session(default=False)
+def plasticity(session: nox.Session) -> None:
+    """Simulate a network that learns, of Vogels et al. (2011); `-- --help` shows its options."""
+    run_module(session, "event_ops_harness.networks.inhibitory_stdp", "numba")
 
 
 @nox.session
@@ -114,9 +121,6 @@ def audit(session: nox.Session) -> None:
         session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", pinned, *session.posargs)
 
 
-CELLS = ROOT / ".nox" / "cells"  # what each row found
-
-
 @nox.session(default=False)
 @nox.parametrize("python,row", [nox.param(r["python"], r, id=name) for name, r in WITHOUT_GPU.items()])
 def conformance(session: nox.Session, row: dict) -> None:
@@ -125,8 +129,7 @@ def conformance(session: nox.Session, row: dict) -> None:
     install_with_jax(session, row["jax"], pins, *workspace("numba", "warp", "test"))
     CELLS.mkdir(parents=True, exist_ok=True)
     emulated = ("--emulate-gpu",) if row["platform"] == EMULATED else ()
-    found = str(CELLS / f"{row['name']}.json")
-    pytest(session, *emulated, "--operators", "catalog_operators", "--cells-json", found)
+    pytest(session, *emulated, "--operators", "catalog_operators", f"--cells-json={CELLS / row['name']}.json")
 
 
 @nox.session(default=False)
@@ -211,8 +214,7 @@ def lint(session: nox.Session) -> None:
     install(session, *group("lint"))
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    paths = ":".join(str(ROOT / d) for d in DISTRIBUTIONS)
-    session.run("lint-imports", "--no-cache", env={"PYTHONPATH": paths})
+    session.run("lint-imports", "--no-cache", env={"PYTHONPATH": ":".join(DISTRIBUTIONS)})
     workflows = map(str, sorted((ROOT / ".github" / "workflows").glob("*.yml")))
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
 
@@ -233,8 +235,7 @@ def docs(session: nox.Session) -> None:
     site, doctrees = ROOT / "build" / "docs", ROOT / "build" / "doctrees"
     shutil.rmtree(site, ignore_errors=True)
     kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
-    options = ("-W", "--keep-going", "-E", "-d", str(doctrees))
-    session.run("python", "-m", "sphinx", *options, "docs", str(site), env=kernels)
+    session.run("sphinx-build", "-WE", "--keep-going", "-d", str(doctrees), "docs", str(site), env=kernels)
     session.run("python", "docs/_ext/links.py", str(site))
     session.run("python", "-m", "pytest", "docs/tests", *session.posargs, env=kernels)
 

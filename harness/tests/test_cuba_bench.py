@@ -9,12 +9,13 @@ from other_pytest import run_benchmark
 from event_ops_harness.bench import balanced_networks, simulators
 from event_ops_harness.networks.coba import rivals as coba
 from event_ops_harness.networks.cuba.rivals import RIVALS
+from event_ops_harness.networks.inhibitory_stdp import rivals as inhibitory_stdp
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 SMALL = {"neurons": 200, "steps": 50, "seed": 1, "threads": 1, "model": {}}
 
 
-OURS = [rival for rival in (*RIVALS, *coba.RIVALS) if rival.ours]
+OURS = [rival for rival in (*RIVALS, *coba.RIVALS, *inhibitory_stdp.RIVALS) if rival.ours]
 
 
 @pytest.mark.parametrize(

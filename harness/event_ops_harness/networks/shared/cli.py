@@ -31,12 +31,21 @@ class OneLineParser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"{self.prog}: error: {message} (see --help)\n")
 
 
-def add_shared_options(parser: OneLineParser, seconds: float) -> None:
-    """Add the options of every network; `seconds` is the default model time."""
+def add_usual_options(parser: OneLineParser, seconds: float) -> None:
+    """Add the options of every network; `seconds` is the default model time. It runs on one device."""
     add, output = parser.add_argument, Path(f"{parser.prog}.png")
     add("--seconds", type=positive, default=seconds, metavar="S", help=f"model time; default: {seconds:g}")
     add("--seed", type=whole, default=1, metavar="K", help="seed of all random numbers; default: 1")
     add("--backend", metavar="NAME", help="run the operators on this backend; default: each chooses its own")
+    add("--output", type=figure_path, default=output, metavar="FILE", help=f"the figure; default: {output}")
+    add("--no-progress", action="store_true", help="show no progress bars")
+    parser.set_defaults(devices=None, processes=None, coordinator=None, process_id=None)
+
+
+def add_shared_options(parser: OneLineParser, seconds: float) -> None:
+    """Add the options of every network that may be split over devices and processes."""
+    add_usual_options(parser, seconds)
+    add = parser.add_argument
     add("--devices", type=positive_int, metavar="N", help="split the neurons over N devices")
     add("--processes", type=positive_int, metavar="N", help="run in N processes, which share the devices")
     add(
@@ -45,8 +54,6 @@ def add_shared_options(parser: OneLineParser, seconds: float) -> None:
         help="several hosts: where process 0 listens; see docs/scale-out.md",
     )
     add("--process-id", type=whole, metavar="K", help="several hosts: the number of this process, from 0")
-    add("--output", type=figure_path, default=output, metavar="FILE", help=f"the figure; default: {output}")
-    add("--no-progress", action="store_true", help="show no progress bars")
 
 
 def check_device_options(parser: OneLineParser, options: argparse.Namespace) -> None:

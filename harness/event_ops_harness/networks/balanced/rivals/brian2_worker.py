@@ -13,7 +13,7 @@ from typing import Any
 
 import brian2
 import numpy as np
-from brian2 import Network, NeuronGroup, SpikeMonitor, Synapses, defaultclock, ms, mV, nS, pF
+from brian2 import Hz, Network, NeuronGroup, SpikeMonitor, Synapses, defaultclock, ms, mV, nS, pA, pF
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Neurons:
     method: str
     weight_unit: Any
     start: dict[str, str]
+    learns: bool = False
 
 
 NEURONS = {
@@ -52,12 +53,43 @@ NEURONS = {
             "gi": "clip(g_in_mean + g_in_sd * randn(), 0 * siemens, inf * siemens)",
         },
     ),
+    # As in Brian2's example Vogels_et_al_2011, but for the first potentials, which are all alike there.
+    "inhibitory_stdp": Neurons(
+        """
+        dv/dt  = (g_L * (E_L - v) + ge * (E_ex - v) + gi * (E_in - v) + I_e) / C_m : volt (unless refractory)
+        dge/dt = -ge / tau_syn_ex : siemens
+        dgi/dt = -gi / tau_syn_in : siemens
+        """,
+        "euler",
+        nS,
+        {"v": "V_reset + rand() * (V_th - V_reset)"},
+        learns=True,
+    ),
+}
+
+INHIBITORY_STDP = {
+    "model": """
+        w : siemens
+        eta : siemens (shared)
+        dsource/dt = -source / tau_stdp : 1 (event-driven)
+        dtarget/dt = -target / tau_stdp : 1 (event-driven)
+        """,
+    "on_pre": """
+        source += 1
+        w = clip(w + eta * (target - 2 * rate_target * tau_stdp), 0 * siemens, w_max)
+        gi += w
+        """,
+    "on_post": """
+        target += 1
+        w = clip(w + eta * source, 0 * siemens, w_max)
+        """,
 }
 
 
 def with_units(model: dict[str, float], weight_unit: Any) -> dict[str, Any]:
     """Return the model's fields as quantities; those that have no unit are not among them."""
-    units = {"E": mV, "V": mV, "t": ms, "d": ms, "g": nS, "C": pF, "w": weight_unit}
+    units = {"E": mV, "V": mV, "t": ms, "d": ms, "o": ms, "g": nS, "C": pF, "I": pA, "r": Hz}
+    units |= {"w": weight_unit, "l": weight_unit}
     return {name: value * units[name[0]] for name, value in model.items() if name[0] in units}
 
 
@@ -82,8 +114,16 @@ def build_network(name: str, neurons: int, model: dict[str, float], *, record: b
     ex = Synapses(group, group, on_pre="ge += weight_ex", namespace=constants)
     inh = Synapses(group, group, on_pre="gi += weight_in", namespace=constants)
     ex.connect(f"i < {excitatory}", p=probability)
-    inh.connect(f"i >= {excitatory}", p=probability)
-    return Network(group, ex, inh, SpikeMonitor(group, record=record, name="monitor"))
+    network = Network(group, ex, inh, SpikeMonitor(group, record=record, name="monitor"))
+    if not kind.learns:
+        inh.connect(f"i >= {excitatory}", p=probability)
+        return network
+    inh.connect(f"i >= {excitatory} and j >= {excitatory}", p=probability)
+    plastic = Synapses(group, group, **INHIBITORY_STDP, namespace=constants, name="plastic")
+    plastic.connect(f"i >= {excitatory} and j < {excitatory}", p=probability)
+    plastic.run_regularly("eta = learning_rate * int(t >= onset)", dt=constants["onset"])
+    network.add(plastic)
+    return network
 
 
 def standalone(request: dict[str, Any], folder: str) -> tuple[Network, Callable[[], None]]:
@@ -135,7 +175,10 @@ def serve(request: dict[str, Any]) -> None:
             reply({"seconds": brian2.device._last_run_time, "spikes": int(monitor.num_spikes)})
         if request.get("record"):
             steps = np.round(np.asarray(monitor.t / ms) / request["model"]["dt"]).astype(np.int64)
-            np.savez(request["record"], times=steps, ids=np.asarray(monitor.i))
+            learned: dict[str, Any] = (
+                {"w": np.asarray(network["plastic"].w / nS)} if "plastic" in network else {}
+            )
+            np.savez(request["record"], times=steps, ids=np.asarray(monitor.i), **learned)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
