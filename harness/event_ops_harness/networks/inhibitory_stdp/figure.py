@@ -59,6 +59,7 @@ def draw_raster(axes: Axes, recording: Recording, model: InhibitoryStdpParameter
         mine = kind[ids]
         axes.plot(times[mine] * seconds, ids[mine] // stride, ".", ms=3, mew=0, color=COLOURS[label])
     axes.set_xlim(begin * seconds, begin * seconds + SHOWN_MS * 1e-3)
+    axes.locator_params(axis="x", nbins=5)
     rows = -(-neurons // stride)
     axes.set_ylim(-0.01 * rows, 1.01 * rows)
     axes.set_xlabel("Time (s)")
