@@ -1,0 +1,9 @@
+"""The network with STDP of Morrison et al. (2007), as NEST's ``hpc_benchmark`` has it.
+
+| file            | answers                                                           |
+|-----------------|-------------------------------------------------------------------|
+| model.py        | what are the parameters, and in which units?                      |
+| connectivity.py | who projects to whom, in the order of the sources and the targets |
+| network.py      | what happens in one time step, and what does one synapse learn?   |
+| rivals/         | the same in NEST, for the benchmark and for its statistics        |
+"""

@@ -1,0 +1,113 @@
+"""One time step of the network, built from the catalog's operators and from a rule of one synapse."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import event_ops
+from event_ops import plasticity
+from event_ops_harness.networks.hpc_benchmark.connectivity import drawn_network
+from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
+from event_ops_harness.networks.shared.simulation import Spikes, Step
+
+
+class State(NamedTuple):
+    V_m: jax.Array  # float32 (N,), mV
+    current: jax.Array  # float32 (N,), pA
+    rise: jax.Array  # float32 (N,), pA/ms
+    refractory: jax.Array  # int32 (N,), steps left
+    arriving: jax.Array  # float32 (delay, N), pA, a ring: what neurons were sent in the last steps
+    fired: jax.Array  # uint32 (delay, words), a ring: who sent it, a bit for each neuron
+    x_pre: jax.Array  # float32 (N,), the trace of spikes as they leave
+    x_post: jax.Array  # float32 (N,), the trace of spikes as they come back after the delay
+    w: jax.Array  # float32 (synapses that learn,), pA, by source
+    t: jax.Array  # int32 0-d, steps done
+
+
+class Synapses(NamedTuple):
+    """What does not change; rows are sources, columns are targets."""
+
+    rows: tuple[jax.Array, jax.Array]  # of synapses that learn: indices, indptr
+    columns: tuple[jax.Array, jax.Array, jax.Array]  # the same by target: rows, indptr, permutation
+    fixed: tuple[tuple[Any, jax.Array, jax.Array], ...]  # data, indices, indptr of all others
+
+
+def depress(w: jax.Array, *, x_post: jax.Array, rate: jax.Array) -> jax.Array:
+    """Change a synapse at a presynaptic spike: in proportion to its weight."""
+    return jnp.maximum(w - rate * w * x_post, 0)
+
+
+def potentiate(w: jax.Array, *, x_pre: jax.Array, rate: jax.Array, mu: jax.Array) -> jax.Array:
+    """Change a synapse when a postsynaptic spike reaches it: by a power of its weight."""
+    return w + rate * x_pre * w**mu
+
+
+def drawn(model: HpcBenchmark, seed: int) -> tuple[State, Synapses]:
+    """Draw the synapses and the first state; synapses that learn begin with one weight."""
+    learning, to_inhibitory, inhibitory = drawn_network(model, seed)
+    n, delay = model.neurons, model.delay_steps
+    rows, columns = learning[:2], learning[2:]
+    weights = np.float32(model.weight), np.float32(model.g * model.weight)
+    kept = (to_inhibitory, inhibitory)
+    fixed = tuple((weight, *wires[:2]) for weight, wires in zip(weights, kept, strict=True))
+    V_m = np.random.default_rng([seed, 1]).normal(model.V_mean, model.V_sd, n).astype(np.float32)
+    current, rise, x_pre, x_post = (jnp.zeros(n, jnp.float32) for _ in range(4))
+    state = State(
+        *(jnp.asarray(V_m), current, rise, jnp.zeros(n, jnp.int32)),
+        *(jnp.zeros((delay, n), jnp.float32), jnp.zeros((delay, -(-n // 32)), jnp.uint32), x_pre, x_post),
+        *(jnp.full(learning.targets.size, weights[0]), jnp.int32(0)),
+    )
+    return state, jax.tree.map(jnp.asarray, Synapses(rows, columns, fixed))
+
+
+def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | None = None) -> Step:
+    """Integrate, let synapses learn, send the spikes, list them.
+
+    All synapses have one delay, so that what neurons are sent is summed at once, and arrives later: with the
+    weight at which it was sent.
+    """
+    n, dt = model.neurons, model.dt
+    P = model.propagator().astype(np.float32)
+    decay_pre, decay_post = (np.float32(np.exp(-dt / tau)) for tau in (model.tau_plus, model.tau_minus))
+    held, jump = round(model.t_ref / dt), np.float32(np.e / model.tau_syn)
+    everywhere = {"shape": (n, n), "backend": backend}
+    arrivals = partial(event_ops.csr_event_arrivals, slot=0, **everywhere)
+    drive = {"mean": model.rate_outside * dt * 1e-3, "weight": np.float32(model.weight), "seed": seed}
+    outside = partial(event_ops.poisson_input, **drive, backend=backend)
+    compact = partial(event_ops.spike_compact, capacity=capacity, backend=backend)
+    pack = partial(event_ops.pack_events, backend=backend)
+    lam, mu = model.lam, model.mu
+
+    def integrate(state: State) -> tuple[jax.Array, ...]:
+        V, current, rise = state[:3]
+        free = state.refractory == 0
+        V = jnp.where(free, P[0, 0] * V + P[0, 1] * current + P[0, 2] * rise, V)
+        current, rise = P[1, 1] * current + P[1, 2] * rise, P[2, 2] * rise
+        spikes = free & (model.V_th <= V)
+        refractory = jnp.where(spikes, held, jnp.maximum(state.refractory - 1, 0))
+        return jnp.where(spikes, model.V_reset, V), current, rise, refractory, spikes
+
+    def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
+        slot = state.t % model.delay_steps
+        arrived, arriving = event_ops.read_slot(state.arriving, slot, backend=backend)
+        words, fired = event_ops.read_slot(state.fired, slot, backend=backend)
+        back = event_ops.unpack_events(words, n=n, backend=backend)
+        x_pre, x_post = state.x_pre * decay_pre, state.x_post * decay_post
+        gain = {"x_pre": x_pre, "rate": lam, "mu": mu}
+        w = plasticity.on_post(potentiate, state.w, *synapses.columns, back, **gain, **everywhere)
+        V_m, current, rise, refractory, spikes = integrate(state)
+        loss = {"x_post": x_post, "rate": lam * model.alpha}
+        w = plasticity.on_pre(depress, w, *synapses.rows, spikes, **loss, **everywhere)
+        now, sent = spikes[None], jnp.zeros(n, jnp.float32)
+        for wires in ((w, *synapses.rows), *synapses.fixed):
+            sent = arrivals(now, *wires, initial=sent)
+        rise = rise + jump * outside(step=state.t, initial=arrived)
+        x_pre, x_post = x_pre + spikes.astype(x_pre.dtype), x_post + back.astype(x_post.dtype)
+        arriving, fired = arriving.at[slot].set(sent), fired.at[slot].set(pack(spikes))
+        membrane = V_m, current, rise, refractory
+        return State(*membrane, arriving, fired, x_pre, x_post, w, state.t + 1), Spikes(*compact(spikes))
+
+    return step
