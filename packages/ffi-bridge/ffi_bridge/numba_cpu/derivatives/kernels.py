@@ -60,7 +60,10 @@ def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
     if side == "out":  # Enzyme's reverse mode takes the covector apart
         given = [f"{x}.copy()" for x in given]
     else:
-        given = [f"_apart_({x}, {buffer.name})" for x in given]
+        # Enzyme takes a direction that is the input itself, in one place, for none. In the kernel's own code:
+        # one that calls a function of this module is not kept on disk.
+        same = "({0}.copy() if {0}.ctypes.data == {1}.ctypes.data else {0})"
+        given = [same.format(x, buffer.name) for x in given]
     result = [f"result__{buffer.name}"] if mode.opens == side else []
     nothing = f"np.zeros_like({buffer.name})"
     if mode.order == 1:
@@ -68,12 +71,6 @@ def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
     if mode.opens == "out":
         return (nothing, nothing, *result) if side == "out" else (*given, nothing)
     return (*given, nothing, nothing) if side == "out" else (nothing, *given, *result)
-
-
-@numba.njit
-def _apart(direction: Any, x: Any) -> Any:
-    """Return the direction, copied where it is the input: Enzyme takes that for an input without one."""
-    return direction.copy() if direction.ctypes.data == x.ctypes.data else direction
 
 
 def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> Any:
@@ -94,7 +91,7 @@ def calling(kernel: Any, code: str, called: str, primal: Any) -> Any:
 
         return types.int32(buffers), emit
 
-    scope = {"_derivative_": _derivative, "_kernel_": primal, "_apart_": _apart, "np": np, **SCOPE}
+    scope = {"_derivative_": _derivative, "_kernel_": primal, "np": np, **SCOPE}
     function = kernel.py_func
     return numba.njit(FunctionType(function.__code__, scope, function.__name__))
 
