@@ -7,6 +7,7 @@ import pytest
 
 from event_ops import plasticity
 from event_ops.plasticity import primitives
+from ffi_bridge.errors import BackendUnavailableError
 
 INDPTR = np.array([0, 16, 18], np.int32)
 INDICES, SPIKES = np.zeros(18, np.int32), np.array([True, False])
@@ -109,9 +110,15 @@ def test_every_primitive_has_a_rule_that_uses_it():
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-def test_a_kernel_computes_what_jax_does(dtype):
+@pytest.mark.parametrize("backend", ["numba_cpu", "numba_cuda", "warp"])
+def test_a_kernel_computes_what_jax_does(dtype, backend, request):
+    if backend == "numba_cuda":
+        request.getfixturevalue("on_gpu")
+    if backend == "warp":
+        pytest.importorskip("warp", reason="warp-lang is not installed")
+    lacked = primitives.LACKED_BY_WARP if backend == "warp" else ()
     integers = {f"integers, {name}": rule for name, rule in INTEGERS.items()}
-    rules = RULES | integers
+    rules = {name: rule for name, rule in (RULES | integers).items() if name not in lacked}
 
     def every(*ws, x):
         values = [rule(w, x) for w, rule in zip(ws, rules.values(), strict=True)]
@@ -119,8 +126,15 @@ def test_a_kernel_computes_what_jax_does(dtype):
 
     with jax.enable_x64(dtype == "float64"):
         ws, x = [HARD.astype(dtype)] * len(rules), EASY.astype(dtype)
-        expected, found = (on_pre(every, *ws, x=x, backend=b) for b in ("reference", "numba_cpu"))
+        expected, found = (on_pre(every, *ws, x=x, backend=b) for b in ("reference", backend))
     for name, jax_value, value, w in zip(rules, expected, found, ws, strict=True):
         tolerance = {"float32": 3e-6, "float64": 1e-14}[dtype]
         np.testing.assert_allclose(value, jax_value, rtol=tolerance, atol=1e-30, err_msg=name)
         np.testing.assert_array_equal(value[16:], w[16:])  # of the silent neuron
+
+
+def test_warp_refuses_what_it_lacks_by_name():
+    pytest.importorskip("warp", reason="warp-lang is not installed")
+    for name in primitives.LACKED_BY_WARP:
+        with pytest.raises(BackendUnavailableError, match=f"warp has no primitive={name}"):
+            on_pre(lambda w, x, f=RULES[name]: f(w, x), HARD, x=1.0, backend="warp")

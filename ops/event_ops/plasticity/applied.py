@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
+from event_ops.plasticity.primitives import LACKED_BY_WARP
 from event_ops.plasticity.rule import ALL, OTHER, SPIKING, SYNAPSE, Rule
 from ffi_bridge import XLACustomKernel
 
@@ -62,7 +63,8 @@ def applied(
         structure = *structure, np.asarray(shape[1 - axis], structure[0].dtype)
     flat = list(map(_flat, each))
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in flat)
-    changed = kernel(*flat, *structure, *given, outs=outs, rule=rule, shape=shape, backend=backend)
+    static = {"rule": rule, "shape": shape, "primitive": rule.rare}
+    changed = kernel(*flat, *structure, *given, outs=outs, backend=backend, **static)
     moved = tuple(x if len(grid) == 1 else x.reshape(grid) for x in changed)
     return moved if several else moved[0]
 
@@ -113,6 +115,9 @@ def _defined(name: str, function: str) -> XLACustomKernel:
     kernel.def_reference(f"event_ops.plasticity.reference:{function}")
     kernel.def_numba_kernel(f"event_ops.plasticity.numba_cpu:{function}")
     kernel.def_numba_cuda_kernel(f"event_ops.plasticity.numba_cuda:{function}")
+    lacks = tuple(f"primitive={name}" for name in LACKED_BY_WARP)
+    for platform in ("gpu", "cpu"):
+        kernel.def_kernel("warp", platform, f"event_ops.plasticity.warp:{function}", lacks=lacks)
     return kernel
 
 

@@ -40,9 +40,9 @@ def on_pre(
     """`w[i, j] = rule(w[i, j], x_post=x_post[j], ...)` for every i that spikes: any rule, compiled.
 
     The rule is a function of one synapse, in JAX: `rule(w, *, x_post, A_minus)`, where every argument is a
-    scalar. It is the definition, whose derivatives JAX takes; on the CPU its operations are compiled into a
-    kernel that visits the synapses of the neurons that spiked, in place where the old values are not needed
-    again, so that the cost follows the number of spikes. Of several synaptic variables, as in
+    scalar. It is the definition, whose derivatives JAX takes; its operations are compiled into a kernel, for
+    the CPU or a GPU, that visits the synapses of the neurons that spiked, in place where the old values are
+    not needed again, so that the cost follows the number of spikes. Of several synaptic variables, as in
     `w, trace = on_pre(rule, (w, trace), ...)`, the rule returns as many: `return w, trace`.
     All other variables are given by name, and their names say of what they are, as in Brian2: `x_pre` and all
     names that end with `_pre` of presynaptic neurons, those that end with `_post` of postsynaptic ones, any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final
 
 from event_ops.plasticity.primitives import NUMBA, Target
@@ -85,11 +86,11 @@ def assignments(program: Program, target: Target) -> list[str]:
 
 
 def _expression(operation: Operation, target: Target) -> str:
-    cast = target.flag if operation.dtype == "bool" else f"np.{operation.dtype}"
-    template = target.expression_of(operation.primitive, operation.dtype)
-    if not template:
-        raise NotImplementedError(operation.primitive)
-    return f"{cast}({template.format(*operation.operands, cast=cast, one=f'{cast}(1)')})"
+    dtype = operation.dtype
+    cast = target.flag if dtype == "bool" else f"np.{dtype}"
+    named = {"cast": cast, "one": f"{cast}(1)", "unsigned": f"np.u{dtype.removeprefix('u')}"}
+    expression = target.expression_of(operation.primitive, dtype).format(*operation.operands, **named)
+    return f"{cast}({expression})"
 
 
 def _tuple(names: list[str]) -> str:
@@ -104,5 +105,5 @@ def function_source(name: str, parameters: list[str], body: list[str]) -> str:
 def defined(source: str, name: str, **outside: Any) -> Any:
     """Return the function of a source, which calls what is `outside` by these names."""
     namespace = {"__name__": __name__, **outside}
-    exec(source, namespace)
+    exec(compile(source, f"<{name} {sha256(source.encode()).hexdigest()[:16]}>", "exec"), namespace)
     return namespace[name]

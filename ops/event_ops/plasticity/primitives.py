@@ -1,8 +1,8 @@
 """The primitives of JAX that a rule may consist of, each as a Python expression of scalars.
 
 Numba compiles the expressions for CPUs and GPUs, and NumPy computes the same; Warp spells some of them in
-another way. The operands are {0}, {1} and {2}; {cast} is the dtype of the result, and {one} is 1 in it. The
-power of `integer_pow` is an operand, too.
+another way. The operands are {0}, {1} and {2}; {cast} is the dtype of the result, {one} is 1 in it, and of
+integers {unsigned} is the dtype without a sign. The power of `integer_pow` is an operand, too.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class Target:
         flag: its type of flags.
         only: how the one value that is for all is read.
         spellings: expressions that it has in another way; "" for what it lacks.
-        of_flags: those of flags that it has in another way.
+        of_flags: those whose results are flags.
+        of_integers: those whose results are integers.
     """
 
     module: str
@@ -105,18 +106,21 @@ class Target:
     only: str
     spellings: Mapping[str, str]
     of_flags: Mapping[str, str]
+    of_integers: Mapping[str, str]
 
     def expression_of(self, primitive: str, dtype: str) -> str:
         """Return the expression of a primitive whose result has the dtype."""
-        flags = self.of_flags.get(primitive) if dtype == "bool" else None
-        return flags or self.spellings.get(primitive, EXPRESSIONS[primitive])
+        special = self.of_flags if dtype == "bool" else self.of_integers if "int" in dtype else {}
+        return special.get(primitive) or self.spellings.get(primitive, EXPRESSIONS[primitive])
 
 
 _WARP_MAX: Final = "({0} if {0} > {1} or {0} != {0} else {1})"
 _WARP_MIN: Final = "({0} if {0} < {1} or {0} != {0} else {1})"
 
-NUMBA: Final = Target("np", "np.bool_", "", {}, {})
+NUMBA: Final = Target("np", "np.bool_", "", {}, {}, {})
 _SIGN: Final = "({one} if {0} > {cast}(0) else (-{one} if {0} < {cast}(0) else {0}))"
+_REST: Final = "math.fmod({0}, {one})"
+_WHOLE: Final = f"{{0}} - {_REST}"
 _IN_MATH: Final = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log", "log1p", "sin",
     "sinh", "sqrt", "tan", "tanh",
@@ -131,15 +135,16 @@ NUMBA_CUDA: Final = Target(
     | {
         "atan2": "math.atan2({0}, {1})",
         "cbrt": "cuda.cbrt({0})",
-        "ceil": "({0} - math.fmod({0}, {one}) + {cast}(math.fmod({0}, {one}) > 0) if math.isfinite({0}) else {0})",
+        "ceil": f"({_WHOLE} + {{cast}}({_REST} > 0) if math.isfinite({{0}}) else {{0}})",
         "exp2": "math.pow({one} + {one}, {0})",
-        "floor": "({0} - math.fmod({0}, {one}) - {cast}(math.fmod({0}, {one}) < 0) if math.isfinite({0}) else {0})",
+        "floor": f"({_WHOLE} - {{cast}}({_REST} < 0) if math.isfinite({{0}}) else {{0}})",
         "is_finite": "math.isfinite({0})",
         "logistic": "{one} / ({one} + math.exp(-{0}))",
         "rem": "math.fmod({0}, {1})",
         "rsqrt": "{one} / math.sqrt({0})",
         "sign": _SIGN,
     },
+    {},
     {},
 )
 WARP: Final = Target(
@@ -148,9 +153,9 @@ WARP: Final = Target(
     "[0]",
     {
         "abs": "wp.abs({0})",
-        "acos": "wp.acos({0})",
+        "acos": "(wp.acos({0}) if wp.abs({0}) <= {one} else {cast}(wp.nan))",
         "acosh": "",
-        "asin": "wp.asin({0})",
+        "asin": "(wp.asin({0}) if wp.abs({0}) <= {one} else {cast}(wp.nan))",
         "asinh": "",
         "atan": "wp.atan({0})",
         "atan2": "wp.atan2({0}, {1})",
@@ -169,4 +174,15 @@ WARP: Final = Target(
         "sign": _SIGN,
     },
     {"and": "({0} and {1})", "or": "({0} or {1})", "xor": "({0} != {1})"},
+    # Sums of C++ that leave the range of int are undefined; those of unsigned integers wrap around.
+    {
+        "add": "{unsigned}({0}) + {unsigned}({1})",
+        "max": "wp.max({0}, {1})",
+        "min": "wp.min({0}, {1})",
+        "mul": "{unsigned}({0}) * {unsigned}({1})",
+        "square": "{unsigned}({0}) * {unsigned}({0})",
+        "sub": "{unsigned}({0}) - {unsigned}({1})",
+    },
 )
+
+LACKED_BY_WARP: Final = frozenset(name for name, expression in WARP.spellings.items() if not expression)

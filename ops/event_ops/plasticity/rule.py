@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from event_ops.plasticity.contents import contents
+from event_ops.plasticity.primitives import LACKED_BY_WARP
 from event_ops.plasticity.program import Program
 from event_ops.plasticity.refusals import Source
 
@@ -50,6 +51,12 @@ class Rule:
     def count(self) -> int:
         """Return how many synaptic variables there are."""
         return len(self.program.results)
+
+    @functools.cached_property
+    def rare(self) -> str:
+        """Return the first primitive of the rule that not every backend has, or ""."""
+        used = (operation.primitive for operation in self.program.operations)
+        return next((name for name in used if name in LACKED_BY_WARP), "")
 
     def of_each(self, *inputs: jax.Array) -> tuple[jax.Array, ...]:
         """Return what the rule says for every synapse."""

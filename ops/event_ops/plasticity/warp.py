@@ -1,0 +1,98 @@
+"""A rule applied by Warp to the synapses of the neurons that spiked, in place: a thread for each row."""
+
+import linecache
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import warp as wp
+
+from event_ops.parts.warp.access import Array, bounded, is_active, place
+from event_ops.plasticity.emit import (
+    COLUMNS,
+    DENSE_COLUMNS,
+    DENSE_ROWS,
+    ROWS,
+    Storage,
+    array_names,
+    changes,
+    defined,
+    function_source,
+)
+from event_ops.plasticity.primitives import WARP
+from event_ops.plasticity.rule import Rule
+from ffi_bridge import warp_kernel
+
+_KEPT = 1024  # rules
+
+# What is before the changes of a synapse, and how far these are indented.
+_SPARSE = """\
+spiking = wp.tid()
+nse = ids.shape[0]
+if is_active(spikes[spiking]):
+    for p in range(bounded(indptr[spiking], nse), bounded(indptr[spiking + 1], nse)):
+        other = place(ids[p], wp.int32(limit[0]))
+        k = {place}
+        if other >= 0 and k >= 0:"""
+_DENSE = """\
+i, j = wp.tid()
+spiking = {spiking}
+other = {other}
+columns = {columns}
+k = i * columns + j
+if is_active(spikes[spiking]):"""
+_VISITS = {
+    ROWS: (_SPARSE.format(place="p"), 3),
+    COLUMNS: (_SPARSE.format(place="place(permutation[p], nse)"), 3),
+    DENSE_ROWS: (_DENSE.format(spiking="i", other="j", columns="a0.shape[0] // spikes.shape[0]"), 1),
+    DENSE_COLUMNS: (_DENSE.format(spiking="j", other="i", columns="spikes.shape[0]"), 1),
+}
+
+
+@lru_cache(_KEPT)
+def kernel(rule: Rule, storage: Storage) -> Any:
+    """Return the kernel of a rule, which changes the synapses in place."""
+    visit, depth = _VISITS[storage]
+    arrays = array_names(rule)
+    names = *arrays[: rule.count], *storage.structure, *arrays[rule.count :]
+    body = [*visit.splitlines(), *(4 * depth * " " + line for line in changes(rule, WARP))]
+    source = function_source(storage.name, [f"{name}: Array" for name in names], body)
+    function = defined(
+        source, storage.name, wp=wp, Array=Array, bounded=bounded, is_active=is_active, place=place
+    )
+    # Warp reads the source of a function, by the name of its file.
+    linecache.cache[function.__code__.co_filename] = len(source), None, source.splitlines(True), ""
+    return wp.kernel(function, enable_backward=False, module="unique")
+
+
+def _build(rule: Rule, outs: Any, storage: Storage, dims: Any = None) -> Callable[..., Any]:
+    changed = array_names(rule)[: rule.count]
+    spikes = rule.count + storage.structure.index("spikes")
+
+    def call(*arrays: Any) -> Any:
+        run = warp_kernel(
+            kernel(rule, storage), outs, launch_dims=dims or arrays[spikes].shape, in_out_argnames=changed
+        )
+        return run(*arrays)
+
+    return call
+
+
+def along_rows(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of rows."""
+    return _build(rule, outs, ROWS)
+
+
+def along_columns(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of columns."""
+    return _build(rule, outs, COLUMNS)
+
+
+def along_dense_rows(*, rule: Rule, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of rows of a dense matrix."""
+    return _build(rule, outs, DENSE_ROWS, shape)
+
+
+def along_dense_columns(*, rule: Rule, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for spikes of columns of a dense matrix."""
+    return _build(rule, outs, DENSE_COLUMNS, shape)
