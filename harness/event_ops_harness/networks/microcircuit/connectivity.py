@@ -227,11 +227,10 @@ def connect(
     entries = aligned_empty((total if room is None else room,), np.uint32)
     indptr = aligned_empty((parts, rows + 1), np.int32)
     entries[total:], indptr[:, 0] = 0, ends[:, 0]
-    *how, scale = drawn
     for low, high in slices((ends - ends[:, :1]).sum(axis=0)):
-        fill_rows(low, high, ends, *how, targets, width, index_bits(width), entries, indptr)
+        fill_rows(low, high, ends, *drawn[:-1], targets, width, index_bits(width), entries, indptr)
         on_progress(int((ends[:, high] - ends[:, 0]).sum()))
-    return Connectivity(entries, indptr, scale, targets)
+    return Connectivity(entries, indptr, drawn.scale, targets)
 
 
 def out_degrees(drawn: Projections, key: int) -> np.ndarray:

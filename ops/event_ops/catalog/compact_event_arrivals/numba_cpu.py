@@ -15,17 +15,17 @@ from event_ops.parts.numba_cpu.history import Recent, recent_rows
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.ring_buffer import slot_now
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-from event_ops.parts.numba_cpu.words import add_rows_of_words, bits_for, values_of
+from event_ops.parts.numba_cpu.words import add_rows_of_words, bits_for
 from ffi_bridge import numba_kernel
 
 
 @njit
-def add_part(entries: Any, indptr: Any, values: Any, rows: Any, y: Any, part: Any) -> None:
+def add_part(entries: Any, indptr: Any, scale: Any, recent: Any, rows: Any, y: Any, part: Any) -> None:
     """y += what the words of a part add to its columns, over the listed rows."""
-    parts = np.int64(indptr.shape[0])
+    parts, slots = np.int64(indptr.shape[0]), np.uintp(recent.history.shape[0])
     width = -(-np.int64(y.size) // parts)
     low, high = min(part * width, y.size), min((part + 1) * width, y.size)
-    add_rows_of_words(entries, indptr[part], values, rows, y[low:high], bits_for(width))
+    add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, y[low:high], bits_for(width))
 
 
 @cache
@@ -40,16 +40,15 @@ def kernel(large: bool) -> Any:
         history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, initial: Any, y: Any
     ) -> None:
         slots, parts, stored = history.shape[0], indptr.shape[0], indptr.shape[1] - 1
-        now = slot_now(slot, slots)
-        rows = recent_rows(history, now, stored // slots)
-        values = values_of(scale, Recent(history, now), rows, np.uintp(slots), y)
+        recent = Recent(history, slot_now(slot, slots))
+        rows = recent_rows(history, recent.now, stored // slots)
         # What these rows hold if they are of usual length: to look at each would take longer than it saves.
         if large and rows.size * (entries.size // max(stored, 1)) >= MIN_PARALLEL:
             for part in prange(parts):
-                add_part(entries, indptr, values, rows, y, part)
+                add_part(entries, indptr, scale, recent, rows, y, part)
         else:
             for part in range(parts):
-                add_part(entries, indptr, values, rows, y, part)
+                add_part(entries, indptr, scale, recent, rows, y, part)
 
     return compact_event_arrivals
 

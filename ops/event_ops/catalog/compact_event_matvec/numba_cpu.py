@@ -13,7 +13,7 @@ from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_t
 from event_ops.parts.numba_cpu.events import ids_of
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
-from event_ops.parts.numba_cpu.words import add_rows_of_words, bits_for, values_of
+from event_ops.parts.numba_cpu.words import add_rows_of_words, bits_for
 from event_ops.parts.reference.entries import one_each
 from ffi_bridge import get_operator, numba_kernel
 
@@ -22,20 +22,18 @@ from ffi_bridge import get_operator, numba_kernel
 def deliver(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
     clear(y)
     ids = ids_of(events, indptr.size - 1)
-    values = values_of(scale, events, ids, np.uintp(1), y)
-    add_rows_of_words(entries, indptr, values, ids, y, bits_for(y.size))
+    add_rows_of_words(entries, indptr, scale, events, ids, np.uintp(1), y, bits_for(y.size))
 
 
 @njit(parallel=True)
 def deliver_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
     ids, bits = ids_of(events, indptr.size - 1), bits_for(y.size)
-    values = values_of(scale, events, ids, np.uintp(1), y)
     ends = entries_up_to(indptr, ids)
     work = ends[ids.size]
     parts = parts_for(work, y.size)
     if work < MIN_PARALLEL or parts == 1:
         clear(y)
-        add_rows_of_words(entries, indptr, values, ids, y, bits)
+        add_rows_of_words(entries, indptr, scale, events, ids, np.uintp(1), y, bits)
     else:
         spare = np.empty((parts - 1, y.size), y.dtype)
         for part in prange(parts):
@@ -44,7 +42,7 @@ def deliver_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any)
             mine = private(y, spare, part)
             mine[:] = 0
             last = ids.size if part + 1 == parts else high
-            add_rows_of_words(entries, indptr, values[low:last], ids[low:last], mine, bits)
+            add_rows_of_words(entries, indptr, scale, events, ids[low:last], np.uintp(1), mine, bits)
         add_up(spare, y)
 
 

@@ -14,22 +14,22 @@ from numba import types
 
 from event_ops.parts.numba_cpu.access import at, hoist, weighted
 from event_ops.parts.numba_cpu.events import active_value
-from event_ops.parts.numba_cpu.jit import REORDER, instruction, njit
+from event_ops.parts.numba_cpu.jit import instruction, njit
 from event_ops.parts.numba_cpu.prefetch import (
     ENDS_AHEAD,
+    ENTRIES_AHEAD,
     STREAM_AHEAD,
     is_far,
+    prefetch,
     prefetch_ends,
     prefetch_range,
-    prefetch_row,
 )
 from event_ops.parts.numba_cpu.simd import CONTRACT, splat, sum_of, zeros
 
 WIDTH: Final = 8
 _WIDTH: Final = np.uintp(WIDTH)
-WORDS_AHEAD: Final = np.uintp(
-    8
-)  # how many rows ahead their words are asked for: a row of words takes less time
+# How many rows ahead their words are asked for: a row of words takes less time than one of a CSR matrix.
+WORDS_AHEAD: Final = np.uintp(8)
 
 
 @njit
@@ -161,7 +161,9 @@ def gather_words(words: Any, indptr: Any, scale: Any, values: Any, y: Any, low: 
         y[i] = weighted(at(scales, i), row_sum(words, values, columns, bits, mask, begin, end))
 
 
-@njit(fastmath=REORDER, forceinline=True)
+# No product becomes one instruction with its sum, which would round otherwise: a sum has the same bits,
+# whether its words are taken one by one or not.
+@njit(forceinline=True)
 def add_row(words: Any, value: Any, y: Any, columns: Any, bits: Any, mask: Any, k: Any, end: Any) -> None:
     """y[column] += code * value over the words from k up to `end`."""
     while k + _WIDTH <= end and all_inside(words, k, mask, columns):
@@ -187,22 +189,42 @@ def scatter_words(words: Any, indptr: Any, scale: Any, v: Any, y: Any, low: int,
 
 
 @njit
-def values_of(scale: Any, events: Any, ids: Any, each: Any, like: Any) -> Any:
-    """Return scale * event, in the dtype of `like`, of the rows `ids`; `each` rows share a scale."""
-    scales, values = hoist(scale), np.empty(ids.size, like.dtype)
+def filled_rows(words: Any, indptr: Any, scale: Any, events: Any, ids: Any, each: Any, like: Any) -> Any:
+    """Return where those of the rows `ids` begin and end that hold words, and scale * event of each.
+
+    `each` rows have a scale together; values are of the dtype of `like`.
+    """
+    scales, nse, found = hoist(scale), np.uintp(words.size), np.uintp(0)
+    begins, ends = np.empty(ids.size, np.uintp), np.empty(ids.size, np.uintp)
+    values = np.empty(ids.size, like.dtype)
     for position in range(np.uintp(ids.size)):
+        prefetch_ends(indptr, ids, position + ENDS_AHEAD)
         i = np.uintp(ids[position])
-        values[position] = weighted(at(scales, i // each), active_value(events, i))
-    return values
+        begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+        if begin < end:
+            begins[found], ends[found] = begin, end
+            values[found] = weighted(at(scales, i // each), active_value(events, i))
+            found += np.uintp(1)
+    return begins[:found], ends[:found], values[:found]
 
 
 @njit
-def add_rows_of_words(words: Any, indptr: Any, values: Any, ids: Any, y: Any, bits: Any) -> None:
-    """y[column] += code * values[position] over the rows `ids`; a word has `bits` for its column."""
-    nse, columns, mask = np.uintp(words.size), np.uint32(y.size), mask_of(bits)
-    for position in range(np.uintp(ids.size)):
-        prefetch_ends(indptr, ids, position + ENDS_AHEAD)
-        prefetch_row(bits, words, indptr, ids, position + WORDS_AHEAD)  # no weights beside the words
-        i = np.uintp(ids[position])
-        begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
-        add_row(words, values[position], y, columns, bits, mask, begin, end)
+def prefetch_words(words: Any, begin: Any, end: Any) -> None:
+    """Ask for the words of a row, as far as the processor does not find those that follow by itself."""
+    prefetch_range(words, begin, min(end, begin + ENTRIES_AHEAD))
+    prefetch(words, min(end, begin + ENTRIES_AHEAD) - np.uintp(1))  # a row begins anywhere in a cache line
+
+
+@njit
+def add_rows_of_words(
+    words: Any, indptr: Any, scale: Any, events: Any, ids: Any, each: Any, y: Any, bits: Any
+) -> None:
+    """y[column] += code * scale[i // each] * event over the rows `ids`; `bits` of a word are its column."""
+    begins, ends, values = filled_rows(words, indptr, scale, events, ids, each, y)
+    columns, mask, count = np.uint32(y.size), mask_of(bits), np.uintp(begins.size)
+    for row in range(min(count, WORDS_AHEAD)):
+        prefetch_words(words, begins[row], ends[row])
+    for row in range(count):
+        if row + WORDS_AHEAD < count:
+            prefetch_words(words, begins[row + WORDS_AHEAD], ends[row + WORDS_AHEAD])
+        add_row(words, values[row], y, columns, bits, mask, begins[row], ends[row])
