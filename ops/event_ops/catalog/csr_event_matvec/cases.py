@@ -38,20 +38,21 @@ def _sized(draw: Draw, size: int, per_row: int, rate: float, transpose: bool) ->
 
 
 @drawn
-def _poisoned(draw: Draw, transpose: bool) -> Arguments:
+def _poisoned(draw: Draw, transpose: bool, nse: int = 60, events: str = "bool") -> Arguments:
     """Return NaN or inf as the weights that meet an inactive event."""
-    args, kwargs = _random((9, 9), 60, transpose, "bool", False)(*draw)
-    data, indices, indptr, events = args
+    args, kwargs = _random((9, 9), nse, transpose, events, False)(*draw)
+    data, indices, indptr, active = args
     rows = np.repeat(np.arange(9), np.diff(indptr))
-    silent = ~events[rows if transpose else indices]
+    silent = active[rows if transpose else indices] == 0
     data[silent] = np.where(draw.rng.random(silent.sum()) < 0.5, np.nan, np.inf)
-    return (data, indices, indptr, events), kwargs
+    return (data, indices, indptr, active), kwargs
 
 
 @drawn
-def _out_of_range(draw: Draw, transpose: bool) -> Arguments:
-    args, kwargs = _random((6, 7), 30, transpose, "bool", False)(*draw)
-    lead_astray(args[1], 7)
+def _out_of_range(draw: Draw, transpose: bool, nse: int = 30, first: int = 0) -> Arguments:
+    """Return columns out of range, none of them in front of entry `first`."""
+    args, kwargs = _random((6, 7), nse, transpose, "bool", False)(*draw)
+    lead_astray(args[1][first:], 7)
     return args, kwargs
 
 
@@ -132,8 +133,11 @@ CASES = (
     Case("one-element", _one_element(), differentiable=(DATA,), tolerance=5),
     Case("poisoned", _poisoned(False), tolerance=5, note="inactive: exactly 0 whatever the weight"),
     Case("poisoned-transposed", _poisoned(True), tolerance=5),
+    Case("poisoned-long-rows", _poisoned(False, 250), tolerance=20),
+    Case("poisoned-long-rows-float", _poisoned(False, 250, "float"), tolerance=20),
     Case("out-of-range", _out_of_range(False), differentiable=(DATA,), tolerance=5),
     Case("out-of-range-transposed", _out_of_range(True), differentiable=(DATA,), tolerance=5),
+    Case("out-of-range-long-rows", _out_of_range(False, 250, 99), differentiable=(DATA,), tolerance=20),
     *(
         Case(
             f"counts-{dtype}{'-transposed' * transpose}{'-one' * one}",

@@ -47,9 +47,10 @@ def _loose_ends(draw: Draw) -> Arguments:
 
 
 @drawn
-def _out_of_range(draw: Draw, transpose: bool) -> Arguments:
-    args, kwargs = _random((6, 7), 30, transpose)(*draw)
-    lead_astray(args[1], 7)
+def _out_of_range(draw: Draw, transpose: bool, nse: int = 30, first: int = 0) -> Arguments:
+    """Return columns out of range, none of them in front of entry `first`."""
+    args, kwargs = _random((6, 7), nse, transpose)(*draw)
+    lead_astray(args[1][first:], 7)
     return args, kwargs
 
 
@@ -100,6 +101,7 @@ CASES = (
     Case("loose-ends", _loose_ends(), differentiable=(DATA, V), tolerance=5),
     Case("out-of-range", _out_of_range(False), frozenset({CONFORMANCE}), (DATA, V), 5),
     Case("out-of-range-transposed", _out_of_range(True), frozenset({CONFORMANCE}), (DATA, V), 5),
+    Case("out-of-range-long-rows", _out_of_range(False, 250, 99), differentiable=(DATA, V), tolerance=20),
     *(
         Case(f"{half}-{name}", stored_as(half, DATA, make), tolerance=20)
         for half in HALVES

@@ -34,9 +34,9 @@ def _random(
 
 
 @drawn
-def _poisoned(draw: Draw, transpose: bool) -> Arguments:
+def _poisoned(draw: Draw, transpose: bool, per_row: int = 6) -> Arguments:
     """Return NaN as the weights that meet an inactive event, and as those of padding."""
-    (data, indices, events), kwargs = _random((9, 9), 6, transpose)(*draw)
+    (data, indices, events), kwargs = _random((9, 9), per_row, transpose)(*draw)
     padding = indices.astype("uint64") >= 9
     met = events[:, None] if transpose else events[np.where(padding, 0, indices)]
     data[padding | ~met] = np.nan
@@ -64,16 +64,22 @@ CASES = (
     ),
     Case("poisoned", _poisoned(False), tolerance=5, note="inactive: exactly 0 whatever the weight"),
     Case("poisoned-transposed", _poisoned(True), tolerance=5),
+    Case("poisoned-long-rows", _poisoned(False, 30), tolerance=20),
     Case("float16", stored_as("float16", DATA, _random((17, 23), 7, True)), tolerance=20),
     Case("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 7, False, "float")), tolerance=20),
     Case("bfloat16-one", stored_as("bfloat16", DATA, _random((17, 23), 7, True, "bool", True)), tolerance=20),
     *(
         benchmark(
-            f"{size}-{per_row}-{rate:.2%}",
-            _random((size, size), per_row, True, rate=rate, padding=0),
+            f"{size}-{per_row}-{rate:.2%}{'-gathered' * (not transpose)}",
+            _random((size, size), per_row, transpose, rate=rate, padding=0),
             tolerance=20,
         )
-        for size, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
+        for size, per_row, rate, transpose in (
+            (4000, 80, 0.01, True),
+            (4000, 80, 0.01, False),
+            (100_000, 100, 0.001, True),
+            (100_000, 100, 0.01, True),
+        )
     ),
 )
 
