@@ -205,7 +205,7 @@ def triton(session: nox.Session) -> None:
 def derivatives(session: nox.Session) -> None:
     """Test derivatives of Numba kernels; their compiler, Enzyme, is half a gigabyte."""
     install(session, *workspace("numba", "warp", "test", "enzyme"))
-    pytest(session, "packages/ffi-bridge/tests", "harness", "-k", "derivative")
+    pytest(session, "packages/ffi-bridge/tests", "harness/tests", "harness/conformance", "-k", "derivative")
 
 
 @nox.session
