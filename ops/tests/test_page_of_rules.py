@@ -129,7 +129,7 @@ def test_all_rules_of_the_page_are_here():
     assert RULES.keys() - others == EXPECTED.keys()
 
 
-QUICK = "pair_pre", "eprop"
+QUICK = ("pair_pre",)
 
 
 @pytest.mark.parametrize(

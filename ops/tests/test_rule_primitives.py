@@ -110,13 +110,17 @@ def test_every_primitive_has_a_rule_that_uses_it():
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("backend", ["numba_cpu", "numba_cuda", "warp"])
+@pytest.mark.parametrize(
+    "backend", ["numba_cpu", *(pytest.param(name, marks=pytest.mark.slow) for name in ("numba_cuda", "warp"))]
+)
 def test_a_kernel_computes_what_jax_does(dtype, backend, request):
     if backend == "numba_cuda":
         request.getfixturevalue("on_gpu")
     if backend == "warp":
         pytest.importorskip("warp", reason="warp-lang is not installed")
     lacked = primitives.LACKED_BY_WARP if backend == "warp" else ()
+    if (backend, dtype) == ("numba_cuda", "float64"):
+        lacked = ("rem",)  # by subnormals, which XLA's threads, where the emulation runs, take for 0
     integers = {f"integers, {name}": rule for name, rule in INTEGERS.items()}
     rules = {name: rule for name, rule in (RULES | integers).items() if name not in lacked}
 

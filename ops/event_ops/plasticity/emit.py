@@ -88,7 +88,8 @@ def assignments(program: Program, target: Target) -> list[str]:
 def _expression(operation: Operation, target: Target) -> str:
     dtype = operation.dtype
     cast = target.flag if dtype == "bool" else f"np.{dtype}"
-    named = {"cast": cast, "one": f"{cast}(1)", "unsigned": f"np.u{dtype.removeprefix('u')}"}
+    suffix = "f" * (dtype == "float32")
+    named = {"cast": cast, "one": f"{cast}(1)", "f": suffix, "unsigned": f"np.u{dtype.removeprefix('u')}"}
     expression = target.expression_of(operation.primitive, dtype).format(*operation.operands, **named)
     return f"{cast}({expression})"
 

@@ -1,8 +1,9 @@
 """The primitives of JAX that a rule may consist of, each as a Python expression of scalars.
 
 Numba compiles the expressions for CPUs and GPUs, and NumPy computes the same; Warp spells some of them in
-another way. The operands are {0}, {1} and {2}; {cast} is the dtype of the result, {one} is 1 in it, and of
-integers {unsigned} is the dtype without a sign. The power of `integer_pow` is an operand, too.
+another way. The operands are {0}, {1} and {2}, and the power of `integer_pow` is one, too; {cast} is the
+dtype of the result, {one} is 1 in it, {f} is "f" for float32 and else nothing, and {unsigned} is the dtype of
+integers without a sign.
 """
 
 from __future__ import annotations
@@ -119,8 +120,6 @@ _WARP_MIN: Final = "({0} if {0} < {1} or {0} != {0} else {1})"
 
 NUMBA: Final = Target("np", "np.bool_", "", {}, {}, {})
 _SIGN: Final = "({one} if {0} > {cast}(0) else (-{one} if {0} < {cast}(0) else {0}))"
-_REST: Final = "math.fmod({0}, {one})"
-_WHOLE: Final = f"{{0}} - {_REST}"
 _IN_MATH: Final = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log", "log1p", "sin",
     "sinh", "sqrt", "tan", "tanh",
@@ -135,9 +134,9 @@ NUMBA_CUDA: Final = Target(
     | {
         "atan2": "math.atan2({0}, {1})",
         "cbrt": "cuda.cbrt({0})",
-        "ceil": f"({_WHOLE} + {{cast}}({_REST} > 0) if math.isfinite({{0}}) else {{0}})",
+        "ceil": "cuda.libdevice.ceil{f}({0})",
         "exp2": "math.pow({one} + {one}, {0})",
-        "floor": f"({_WHOLE} - {{cast}}({_REST} < 0) if math.isfinite({{0}}) else {{0}})",
+        "floor": "cuda.libdevice.floor{f}({0})",
         "is_finite": "math.isfinite({0})",
         "logistic": "{one} / ({one} + math.exp(-{0}))",
         "rem": "math.fmod({0}, {1})",
