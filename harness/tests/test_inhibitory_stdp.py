@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from refused_options import check_one_line
 
+from event_ops_harness.networks.balanced.analysis import learning_statistics
 from event_ops_harness.networks.inhibitory_stdp.cli import main
 from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
 from event_ops_harness.networks.inhibitory_stdp.network import catalog_step
 from event_ops_harness.networks.inhibitory_stdp.simulation import drawn, run
-from event_ops_harness.networks.inhibitory_stdp.statistics import statistics
 
 MODEL = InhibitoryStdpParameters()
 NEURONS = 300
@@ -50,8 +50,8 @@ def test_excitatory_neurons_settle_at_the_target():
     model = replace(MODEL, learning_rate=0.1)
     recording, learned, synapses = run(1000, model, 1, seconds=8.0)
     assert synapses == pytest.approx(1000 * model.inputs_per_neuron, rel=0.01)
-    spikes = recording.times, recording.ids, learned, model, 1000
-    before, after = (statistics(*spikes, seconds=s) for s in ((0.5, 1.0), (5.0, 8.0)))
+    spikes, who = (recording.times, recording.ids, learned), {"populations": (800, 200), "dt": model.dt}
+    before, after = (learning_statistics(*spikes, **who, between=s) for s in ((0.5, 1.0), (5.0, 8.0)))
     assert before["rate_ex"] > 30 * model.rate_target
     assert 0.8 * model.rate_target < after["rate_ex"] < 2 * model.rate_target
     assert learned.min() >= 0 and learned.max() < 20

@@ -1,6 +1,6 @@
 """Time the network with inhibitory plasticity on our operators beside Brian2, per time step of 0.1 ms.
 
-Both run in a process of its own, build their network once, and then simulate the same stretch again and
+Both run in a process of their own, build their network once, and then simulate the same stretch again and
 again, in turns with the other: by default the 10 s of Brian2's example, from 167 Hz before learning to some
 9 Hz at the end. Measured is the loop over time steps, not the building, not the compilation; spikes are
 counted, not recorded. Each may use as many cores as `--cores` says, and as many threads: 1 by default.

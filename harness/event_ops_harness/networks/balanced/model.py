@@ -34,6 +34,11 @@ class BalancedParameters:
         """Return how many neurons are excitatory: the first ones."""
         return round(self.excitatory_fraction * neurons)
 
+    def populations(self, neurons: int) -> tuple[int, int]:
+        """Return how many neurons are excitatory, and how many inhibitory."""
+        excitatory = self.excitatory_count(neurons)
+        return excitatory, neurons - excitatory
+
     def steps(self, seconds: float) -> int:
         """Return the number of time steps in so many seconds of model time."""
         return max(1, round(seconds * 1000.0 / self.dt))

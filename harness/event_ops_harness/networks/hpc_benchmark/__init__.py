@@ -5,5 +5,6 @@
 | model.py        | what are the parameters, and in which units?                      |
 | connectivity.py | who projects to whom, in the order of the sources and the targets |
 | network.py      | what happens in one time step, and what does one synapse learn?   |
+| simulation.py   | how is it run, and what is kept of it?                            |
 | rivals/         | the same in NEST, for the benchmark and for its statistics        |
 """

@@ -1,6 +1,6 @@
 """Who projects to whom: each neuron has the same number of inputs, from sources drawn with replacement."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -30,7 +30,7 @@ def connect(neurons: int, sources: range, targets: range, inputs: int, rng: np.r
     first[targets.start + 1 :] = inputs * np.minimum(np.arange(1, neurons - targets.start + 1), len(targets))
     places = np.arange(by_target.size, dtype=np.int32)
     shape = neurons, neurons
-    by_source = scipy.sparse.csc_array((places, by_target, first), shape=shape).tocsr()
+    by_source: Any = scipy.sparse.csc_array((places, by_target, first), shape=shape).tocsr()
     permutation = np.empty_like(places)
     permutation[by_source.data] = places
     return Wires(by_source.indices, by_source.indptr, by_target, first, permutation)

@@ -60,7 +60,7 @@ def drawn(model: HpcBenchmark, seed: int) -> tuple[State, Synapses]:
         *(jnp.zeros((delay, n), jnp.float32), jnp.zeros((delay, -(-n // 32)), jnp.uint32), x_pre, x_post),
         *(jnp.full(learning.targets.size, weights[0]), jnp.int32(0)),
     )
-    return state, jax.tree.map(jnp.asarray, Synapses(rows, columns, fixed))
+    return state, Synapses(*jax.tree.map(jnp.asarray, (rows, columns, fixed)))
 
 
 def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | None = None) -> Step:

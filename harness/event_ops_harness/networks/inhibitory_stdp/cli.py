@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from event_ops_harness.networks.balanced.analysis import learning_statistics
 from event_ops_harness.networks.balanced.report import backend_rows
 from event_ops_harness.networks.inhibitory_stdp.figure import save_figure
 from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
 from event_ops_harness.networks.inhibitory_stdp.network import OPERATORS
 from event_ops_harness.networks.inhibitory_stdp.simulation import Simulated, run
-from event_ops_harness.networks.inhibitory_stdp.statistics import statistics
 from event_ops_harness.networks.shared.cli import (
     OneLineParser,
     add_usual_options,
@@ -65,8 +65,10 @@ def rows_of(
     """Return name and value of what the table shows."""
     recording, learned = simulated.recording, simulated.learned
     seconds = (1 - COUNTED) * options.seconds, options.seconds
-    times, ids = recording.times, recording.ids
-    found = statistics(times, ids, learned, model, options.neurons, seconds=seconds)
+    sizes = model.populations(options.neurons)
+    found = learning_statistics(
+        recording.times, recording.ids, learned, populations=sizes, between=seconds, dt=model.dt
+    )
     since = f"since {seconds[0]:g} s"
     return {
         "neurons": f"{options.neurons:,}",

@@ -1,0 +1,49 @@
+"""Time the network with STDP on our operators beside NEST, per time step of 0.1 ms.
+
+Both run in a process of their own, build their network once, simulate one stretch that is not measured, and
+then one stretch after the other in turns. Measured is the loop over time steps, not the building, not the
+compilation; spikes are counted, not recorded. Each may use as many cores as `--cores` says, and as many
+threads: 1 by default.
+
+`--sizes` are scales, of neurons and of synapses onto each: 1 by default, 11,250 neurons and 127 million
+synapses, 81 million of which learn. `--seconds` is the model time of a stretch, 0.05 by default, since this
+network does not stay as it is for long at this scale; rounds are those of --benchmark-min-rounds.
+"""
+
+import dataclasses
+import functools
+
+from event_ops_harness.bench import asked, simulators
+from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
+from event_ops_harness.networks.hpc_benchmark.rivals import NEST, OURS, request_of
+
+RIVALS = OURS, NEST
+SCALES = (1.0,)
+SECONDS = 0.05
+
+
+def pytest_generate_tests(metafunc):
+    metafunc.parametrize("scale", asked.sizes(metafunc.config, "sizes", SCALES))
+    metafunc.parametrize("cores", asked.counts(metafunc.config, "cores", (1,)))
+    metafunc.parametrize("member", [rival.name for rival in RIVALS])
+
+
+@functools.lru_cache(maxsize=1)
+def group_of(rivals, scale, cores, seconds, python, rounds):
+    """Measure those simulators; `rate` is spikes per neuron and second, in Hz, in the last stretch."""
+    model = HpcBenchmark(scale=scale)
+    request = request_of(model, 1, seconds, cores)
+    group = simulators.measure([(rival, request) for rival in rivals], python, rounds)
+    neuron_seconds = model.neurons * seconds
+    rates = {name: {**said, "rate": said["spikes"] / neuron_seconds} for name, said in group.info.items()}
+    return dataclasses.replace(group, info=rates)
+
+
+def test_hpc_benchmark(in_turns, benchmark, request, scale, cores, member):
+    seconds = asked.option(request.config, "seconds", SECONDS)
+    benchmark.group = f"scale {scale:g}" + (f", {cores} cores" if cores > 1 else "")
+    python = asked.option(request.config, "rivals_python", simulators.rivals_python())
+    chosen = tuple(rival for rival in RIVALS if rival.name in asked.selected(request))
+    group = group_of(chosen, scale, cores, seconds, python, in_turns.rounds)
+    info = {"scale": scale, "neurons": HpcBenchmark(scale=scale).neurons, "seconds": seconds}
+    in_turns.report(group, member, rivals=[NEST.name], info=info)
