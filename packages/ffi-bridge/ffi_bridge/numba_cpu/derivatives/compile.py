@@ -20,8 +20,8 @@ from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
 from ffi_bridge.numba_cpu.derivatives.copies import typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
-from ffi_bridge.numba_cpu.derivatives.memory import released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.mode import Mode
+from ffi_bridge.numba_cpu.derivatives.pool import released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.text import declared_in, for_enzyme, from_enzyme, refused_in
 from ffi_bridge.numba_cpu.internals import (
     ADDRESS,
