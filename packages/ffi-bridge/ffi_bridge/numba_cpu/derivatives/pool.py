@@ -1,8 +1,9 @@
 """The memory of a derivative, as functions of LLVM's text.
 
 In the reverse mode Enzyme lets go of some arrays, and keeps others until they are needed, without a last
-`free`. So all that a derivative allocates is in a list, and what is left in it at the end is released, also
-if the kernel raised.
+`free`. So all that a derivative allocates is of a pool, which is released at the end, also if the kernel
+raised. In loops whose number of turns is not known before, Enzyme keeps a small block or more for each turn,
+and lets one grow as it goes: the pool cuts blocks of up to a million bytes from few large chunks.
 """
 
 from __future__ import annotations
@@ -10,18 +11,26 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# A block begins with the address of the next block and with that of the pointer to itself.
-_LIST: Final = """
+# A block begins with two words. One of its own from C: the address of the next such block, and that of the
+# pointer to itself. One of a chunk: the class of its size, and null; once it is let go of, the address of the
+# next free one of the class follows. Sizes are of 4 classes from each power of two to the next, so that less
+# than a fifth of a block is unused. Each chunk is 4 times as large as the one before: of what C is given back
+# at the end it keeps twice the largest block for the next call, and more would be fetched anew, page by page.
+_POOL: Final = """
+%pool = type { ptr, ptr, ptr, i64, [80 x ptr] }
 declare ptr @malloc(i64)
 declare ptr @realloc(ptr, i64)
 declare void @free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-define internal void @enter(ptr %list, ptr %block) {
-  %next = load ptr, ptr %list
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.umax.i64(i64, i64)
+define internal void @enter(ptr %.pool, ptr %block) {
+  %next = load ptr, ptr %.pool
   store ptr %next, ptr %block
-  store ptr %block, ptr %list
+  store ptr %block, ptr %.pool
   %back = getelementptr i8, ptr %block, i64 8
-  store ptr %list, ptr %back
+  store ptr %.pool, ptr %back
   %last = icmp eq ptr %next, null
   br i1 %last, label %end, label %link
 link:
@@ -45,62 +54,172 @@ link:
 end:
   ret void
 }
-define internal ptr @listed_malloc(ptr %list, i64 %size) {
+define internal ptr @own_block(ptr %.pool, i64 %size) noinline {
   %total = add i64 %size, 16
   %block = call ptr @malloc(i64 %total)
-  call void @enter(ptr %list, ptr %block)
+  call void @enter(ptr %.pool, ptr %block)
   %start = getelementptr i8, ptr %block, i64 16
   ret ptr %start
 }
-define internal ptr @listed_calloc(ptr %list, i64 %count, i64 %size) {
+define internal i1 @is_own(ptr %start) alwaysinline {
+  %back = getelementptr i8, ptr %start, i64 -8
+  %place = load ptr, ptr %back
+  %is_own = icmp ne ptr %place, null
+  ret i1 %is_own
+}
+define internal i64 @bytes_of(i64 %class) alwaysinline {
+  %power = lshr i64 %class, 2
+  %shift = sub i64 %power, 2
+  %quarter = and i64 %class, 3
+  %units = add i64 %quarter, 5
+  %bytes = shl i64 %units, %shift
+  ret i64 %bytes
+}
+define internal void @new_chunk(ptr %.pool, i64 %needed) noinline {
+  %chunk.at = getelementptr %pool, ptr %.pool, i64 0, i32 3
+  %chunk = load i64, ptr %chunk.at
+  %size = call i64 @llvm.umax.i64(i64 %chunk, i64 %needed)
+  %start = call ptr @own_block(ptr %.pool, i64 %size)
+  %end = getelementptr i8, ptr %start, i64 %size
+  %next.at = getelementptr %pool, ptr %.pool, i64 0, i32 1
+  store ptr %start, ptr %next.at
+  %end.at = getelementptr %pool, ptr %.pool, i64 0, i32 2
+  store ptr %end, ptr %end.at
+  %is_small = icmp ult i64 %chunk, 16777216
+  %larger = shl i64 %chunk, 2
+  %following = select i1 %is_small, i64 %larger, i64 %chunk
+  store i64 %following, ptr %chunk.at
+  ret void
+}
+define internal ptr @pool_malloc(ptr %.pool, i64 %size) {
+  %large = icmp ugt i64 %size, 1048576
+  br i1 %large, label %own, label %small
+own:
+  %apart = call ptr @own_block(ptr %.pool, i64 %size)
+  ret ptr %apart
+small:
+  %more = add i64 %size, 15
+  %whole = and i64 %more, -16
+  %rounded = call i64 @llvm.umax.i64(i64 %whole, i64 16)
+  %highest = sub i64 %rounded, 1
+  %zeros = call i64 @llvm.ctlz.i64(i64 %highest, i1 true)
+  %power = sub i64 63, %zeros
+  %shift = sub i64 %power, 2
+  %units = lshr i64 %highest, %shift
+  %quarter = and i64 %units, 3
+  %of_power = shl i64 %power, 2
+  %class = or i64 %of_power, %quarter
+  %free.at = getelementptr %pool, ptr %.pool, i64 0, i32 4, i64 %class
+  %free = load ptr, ptr %free.at
+  %none = icmp eq ptr %free, null
+  br i1 %none, label %cut, label %again
+again:
+  %after = load ptr, ptr %free
+  store ptr %after, ptr %free.at
+  ret ptr %free
+cut:
+  %bytes = call i64 @bytes_of(i64 %class)
+  %needed = add i64 %bytes, 16
+  %next.at = getelementptr %pool, ptr %.pool, i64 0, i32 1
+  %end.at = getelementptr %pool, ptr %.pool, i64 0, i32 2
+  %next = load ptr, ptr %next.at
+  %end = load ptr, ptr %end.at
+  %from = ptrtoint ptr %next to i64
+  %to = ptrtoint ptr %end to i64
+  %left = sub i64 %to, %from
+  %full = icmp ult i64 %left, %needed
+  br i1 %full, label %fetch, label %give
+fetch:
+  call void @new_chunk(ptr %.pool, i64 %needed)
+  %fetched = load ptr, ptr %next.at
+  br label %give
+give:
+  %block = phi ptr [ %next, %cut ], [ %fetched, %fetch ]
+  %following = getelementptr i8, ptr %block, i64 %needed
+  store ptr %following, ptr %next.at
+  store i64 %class, ptr %block
+  %back = getelementptr i8, ptr %block, i64 8
+  store ptr null, ptr %back
+  %start = getelementptr i8, ptr %block, i64 16
+  ret ptr %start
+}
+define internal ptr @pool_calloc(ptr %.pool, i64 %count, i64 %size) {
   %bytes = mul i64 %count, %size
-  %start = call ptr @listed_malloc(ptr %list, i64 %bytes)
+  %start = call ptr @pool_malloc(ptr %.pool, i64 %bytes)
   call void @llvm.memset.p0.i64(ptr %start, i8 0, i64 %bytes, i1 false)
   ret ptr %start
 }
-define internal void @listed_free(ptr %list, ptr %start) {
+define internal void @pool_free(ptr %.pool, ptr %start) {
   %none = icmp eq ptr %start, null
   br i1 %none, label %end, label %release
 release:
   %block = getelementptr i8, ptr %start, i64 -16
+  %is_own = call i1 @is_own(ptr %start)
+  br i1 %is_own, label %own, label %small
+own:
   call void @leave(ptr %block)
   call void @free(ptr %block)
+  br label %end
+small:
+  %class = load i64, ptr %block
+  %free.at = getelementptr %pool, ptr %.pool, i64 0, i32 4, i64 %class
+  %free = load ptr, ptr %free.at
+  store ptr %free, ptr %start
+  store ptr %start, ptr %free.at
   br label %end
 end:
   ret void
 }
-define internal ptr @listed_realloc(ptr %list, ptr %start, i64 %size) {
+define internal ptr @pool_realloc(ptr %.pool, ptr %start, i64 %size) {
   %none = icmp eq ptr %start, null
   br i1 %none, label %new, label %old
 new:
-  %first = call ptr @listed_malloc(ptr %list, i64 %size)
+  %first = call ptr @pool_malloc(ptr %.pool, i64 %size)
   ret ptr %first
 old:
   %block = getelementptr i8, ptr %start, i64 -16
+  %is_own = call i1 @is_own(ptr %start)
+  br i1 %is_own, label %own, label %small
+own:
   call void @leave(ptr %block)
   %total = add i64 %size, 16
-  %moved = call ptr @realloc(ptr %block, i64 %total)
-  call void @enter(ptr %list, ptr %moved)
-  %again = getelementptr i8, ptr %moved, i64 16
+  %grown = call ptr @realloc(ptr %block, i64 %total)
+  call void @enter(ptr %.pool, ptr %grown)
+  %again = getelementptr i8, ptr %grown, i64 16
   ret ptr %again
+small:
+  %class = load i64, ptr %block
+  %bytes = call i64 @bytes_of(i64 %class)
+  %fits = icmp ule i64 %size, %bytes
+  br i1 %fits, label %same, label %move
+same:
+  ret ptr %start
+move:
+  %moved = call ptr @pool_malloc(ptr %.pool, i64 %size)
+  call void @llvm.memcpy.p0.p0.i64(ptr %moved, ptr %start, i64 %bytes, i1 false)
+  call void @pool_free(ptr %.pool, ptr %start)
+  ret ptr %moved
 }
 """
-# The head of the list is where Enzyme's function expects the addresses of its inputs, of which it has none.
+# The pool is where Enzyme's function expects the addresses of its inputs, of which it has none. The first
+# chunk is to have 64 KiB.
 _CALLED: Final = """
 define void @"{name}"(ptr %table) {{
   %outs = alloca ptr
   store ptr %table, ptr %outs
-  %list = alloca ptr
-  store ptr null, ptr %list
-  call void @entry(ptr %outs, ptr %list)
+  %.pool = alloca %pool
+  store %pool zeroinitializer, ptr %.pool
+  %chunk.at = getelementptr %pool, ptr %.pool, i64 0, i32 3
+  store i64 65536, ptr %chunk.at
+  call void @entry(ptr %outs, ptr %.pool)
   br label %next
 next:
-  %block = load ptr, ptr %list
+  %block = load ptr, ptr %.pool
   %none = icmp eq ptr %block, null
   br i1 %none, label %end, label %release
 release:
   %following = load ptr, ptr %block
-  store ptr %following, ptr %list
+  store ptr %following, ptr %.pool
   call void @free(ptr %block)
   br label %next
 end:
@@ -109,7 +228,9 @@ end:
 """
 _ALLOCATES: Final = re.compile(r"@(malloc|calloc|realloc|free)\(")
 _DECLARED: Final = re.compile(
-    r"^declare [^\n]*@(malloc|calloc|realloc|free|llvm\.memset\.p0\.i64)\(.*\n", re.M
+    r"^declare [^\n]*@(malloc|calloc|realloc|free|"
+    r"llvm\.(memset\.p0\.i64|memcpy\.p0\.p0\.i64|ctlz\.i64|umax\.i64))\(.*\n",
+    re.M,
 )
 _DEFINED: Final = re.compile(r"^define [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\(", re.M)
 _ENTRY: Final = re.compile(r"^define [^\n]*@entry\([^\n]*\{$", re.M)
@@ -118,11 +239,11 @@ _ENTRY: Final = re.compile(r"^define [^\n]*@entry\([^\n]*\{$", re.M)
 def released_at_the_end(text: str, name: str) -> str:
     """Return a module with the function `name(table)` that calls `entry`, and leaves nothing allocated.
 
-    Each function of the module gets the list of blocks as its first argument.
+    Each function of the module gets the pool as its first argument.
     """
     own = {found[1] for found in _DEFINED.finditer(text)} - {"entry"}
-    text = _ENTRY.sub("define internal void @entry(ptr %outs, ptr %list) {", _DECLARED.sub("", text))
-    text = _ALLOCATES.sub(r"@listed_\1(", text)
-    for called in [*map(re.escape, own), r"listed_(?:malloc|calloc|realloc|free)"]:
-        text = re.sub(rf"(@{called}\()(?=(\)?))", lambda x: f"{x[1]}ptr %list{'' if x[2] else ', '}", text)
-    return text + _LIST + _CALLED.format(name=name)
+    text = _ENTRY.sub("define internal void @entry(ptr %outs, ptr %.pool) {", _DECLARED.sub("", text))
+    text = _ALLOCATES.sub(r"@pool_\1(", text)
+    for called in [*map(re.escape, own), r"pool_(?:malloc|calloc|realloc|free)"]:
+        text = re.sub(rf"(@{called}\()(?=(\)?))", lambda x: f"{x[1]}ptr %.pool{'' if x[2] else ', '}", text)
+    return text + _POOL + _CALLED.format(name=name)
