@@ -1,5 +1,6 @@
 """Derivatives of kernels that read what they wrote, write what they read, and have arrays of their own."""
 
+import math
 import os
 from pathlib import Path
 
@@ -159,6 +160,27 @@ SLOW = (
 )
 def test_derivatives(kernel):
     check(differentiable(kernel, lambda x: x), normal(6))
+
+
+@numba.njit
+def down_to(x, limits, y):
+    for i in range(x.size):
+        y[i] = x[i]
+        while y[i] > limits[i]:
+            y[i] = np.sin(y[i])
+
+
+def test_of_turns_that_nobody_counts():
+    """What the reverse mode keeps grows as the loop goes: from none to some megabytes."""
+    x, limits = np.array([1.0, 0.9, 1.1, 0.7, 1.2, 0.8]), np.array([2.0, 0.5, 0.1, 0.02, 0.003, 0.05])
+    expected = []
+    for value, limit in zip(x, limits, strict=True):
+        slope = 1.0
+        while value > limit:
+            slope, value = slope * math.cos(value), math.sin(value)
+        expected.append(slope)
+    call = jax.jit(jax.grad(lambda x: differentiable(down_to, lambda x, _: x)(x, limits).sum()))
+    np.testing.assert_allclose(call(x), expected, rtol=1e-9)
 
 
 @numba.njit

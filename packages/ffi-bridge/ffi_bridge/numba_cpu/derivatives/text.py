@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from llvmlite import binding as llvm
 
+from ffi_bridge.numba_cpu.derivatives import powers
 from ffi_bridge.numba_cpu.derivatives.memory import IN_RUNTIME, RUNTIME
 
 # Functions that put together what an exception says: the kernel itself says it, see `kernels`.
@@ -70,7 +71,7 @@ _SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.((?:v(\d+))?f(\d+))\
 def for_enzyme(text: str, kernel: str) -> str:
     """Return the module `text` with what the function `kernel` reaches, in terms that Enzyme follows."""
     text = _DECLARATION.sub(_declared, _DEFINITION.sub(_defined, text))
-    module = llvm.parse_assembly(text + RUNTIME)
+    module = llvm.parse_assembly(_declared_once(text + RUNTIME + powers.DECLARED))
     for function in module.functions:
         if not function.is_declaration:
             function.linkage = "external" if function.name == kernel else "internal"
@@ -132,6 +133,7 @@ def from_enzyme(text: str) -> str:
     """Return the text of a newer LLVM in the terms of Numba's."""
     text = re.sub(r"^(attributes #[0-9]+ = |!).*\n", "", _without_marks(text), flags=re.M)
     text = re.sub(r", !tbaa ![0-9]+", "", text)
+    text = re.sub(r"(?<=itofp)( (fast|nnan|ninf|nsz|arcp|contract|afn|reassoc))+(?= )", "", text)
     text = re.sub(r" #[0-9]+", "", text)
     added = "".join(_sincos(*found.groups()) for found in _SINCOS.finditer(text))
     added += _OPAQUE_DEFINED
@@ -139,7 +141,7 @@ def from_enzyme(text: str) -> str:
     text = re.sub(rf"^declare [^\n]*@({_OPAQUE}|ffi_bridge_keep)\(.*\n", "", text, flags=re.M)
     newer = r" (nofree|allocptr|dead_on_return|initializes\(\([^)]*\)\)|nocreateundeforpoison)(?=[ ,)])"
     text = "\n".join(map(_with_older_numbers, re.sub(newer, "", text).split("\n")))
-    return _declared_once(text + added)
+    return _declared_once(powers.defined(text + added))
 
 
 def _with_older_numbers(line: str) -> str:
@@ -197,6 +199,8 @@ def _defined(found: re.Match[str]) -> str:
     head = found[0].partition("\n")[0]
     if _PYTHON.fullmatch(name):
         return f"{head}\n  ret ptr null\n}}\n"
+    if (power := powers.by_llvm(name, head)) is not None:
+        return power
     if _OF_ERRORS.search(name):
         return f"{head}\n  ret {'void' if ' void @' in head else 'i32 1'}\n}}\n"
     return found[0]
