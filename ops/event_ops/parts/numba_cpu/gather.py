@@ -24,6 +24,7 @@ from event_ops.parts.numba_cpu.simd import add_product, all_below, gathered, loa
 Function = Callable[[Any, Any], Any]
 
 WIDTH: Final = 8
+INLINED: Any = {"_nrt": False, "forceinline": True}  # declared options lack the first
 
 _1, _2, _3, _4, _WIDTH = (np.uintp(n) for n in (1, 2, 3, 4, WIDTH))
 
@@ -80,7 +81,7 @@ def number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: 
     return sum_of_numbers(weights, indices, values, size, k, end, zero)
 
 
-@overload(number_row, strict=False, jit_options={"_nrt": False, "forceinline": True})
+@overload(number_row, strict=False, jit_options=INLINED)
 def _number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
     if getattr(weights, "dtype", weights) != values.dtype or isinstance(values.dtype, types.Complex):
         return number_row
