@@ -9,7 +9,6 @@ import numpy as np
 from event_ops.parts.numba_cpu.access import at, weighted
 from event_ops.parts.numba_cpu.events import active_value
 from event_ops.parts.numba_cpu.jit import REORDER, njit
-from event_ops.parts.numba_cpu.prefetch import ROWS_AHEAD, prefetch
 
 # Rows read at once: four streams from memory are faster than one, and sums are written once for four rows.
 # Columns taken at once: their sums stay in the nearest cache.
@@ -52,10 +51,7 @@ def add_dense_rows(weights: Any, events: Any, ids: Any, y: Any, low: int, high: 
 @njit(fastmath=REORDER)
 def pick_columns(weights: Any, values: Any, ids: Any, y: Any, low: Any, high: Any) -> None:
     """y[i] = sum of weights[i, j] * values[j] over the j in `ids`, for the rows from `low` to `high`."""
-    columns = np.uintp(weights.shape[1])
     for i in range(low, high):
-        for position in range(np.uintp(ids.size)):
-            prefetch(weights, (i + ROWS_AHEAD) * columns + np.uintp(ids[position]))
         row, total = weights[i], y.dtype.type(0)
         for position in range(np.uintp(ids.size)):
             j = np.uintp(ids[position])
