@@ -17,7 +17,7 @@ from event_ops.checks.csr import matrix_shape, readable
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
 from event_ops.checks.words import check_parts, scale_of
-from event_ops.parts.reference.arrivals import arrivals
+from event_ops.parts.reference.arrivals import Part, arrivals
 from event_ops.parts.reference.history import check_history
 from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel, get_operator
@@ -121,13 +121,16 @@ kernel.def_jvp_rule2(
 def _transpose(
     ct: Any, history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, initial: Any, **params: Any
 ) -> list[Any]:
-    def product(*args: Any, shape: tuple[int, int]) -> jax.Array:
-        outs = jax.ShapeDtypeStruct(shape[1:], ct.dtype)
+    def product(part: Part) -> jax.Array:
+        *operands, size = part
+        outs = jax.ShapeDtypeStruct(size[1:], ct.dtype)
         operator = get_operator("compact_event_matvec")
-        return operator(*args, shape=shape, outs=outs, transpose=True, backend=params["backend"])
+        return operator(*operands, shape=size, outs=outs, transpose=True, backend=params["backend"])
+
+    sums = arrivals(product, params["shape"], ct.dtype)
 
     def of(history: Any, scale: Any) -> jax.Array:
-        return arrivals(product, history, entries, indptr, scale, slot, params["shape"], ct.dtype)
+        return sums(history, entries, indptr, scale, slot, 0)
 
     results: list[Any] = [None] * 6
     if ad.is_undefined_primal(history):

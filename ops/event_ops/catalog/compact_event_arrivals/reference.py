@@ -7,18 +7,14 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.arrivals import arrivals
+from event_ops.parts.reference.arrivals import Part, arrivals
 from event_ops.parts.reference.words import transposed_product
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
     """Return `compact_event_arrivals` for one shape."""
 
-    def product(*args: jax.Array, shape: tuple[int, int]) -> jax.Array:
-        return transposed_product(*args, shape, outs.dtype)
+    def product(part: Part) -> jax.Array:
+        return transposed_product(*part, outs.dtype)
 
-    def compact_event_arrivals(*args: jax.Array) -> jax.Array:
-        *given, initial = args
-        return initial + arrivals(product, *given, shape, outs.dtype)
-
-    return compact_event_arrivals
+    return arrivals(product, shape, outs.dtype)

@@ -7,18 +7,15 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.arrivals import arrivals
+from event_ops.parts.reference.arrivals import Part, arrivals
 from event_ops.parts.warp.words import scatter
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """Return the function of arrays, which launches a kernel for each part."""
 
-    def product(*args: jax.Array, shape: tuple[int, int]) -> jax.Array:
-        return scatter(jax.ShapeDtypeStruct(shape[1:], outs.dtype), shape)(*args)
+    def product(part: Part) -> jax.Array:
+        sums = jax.ShapeDtypeStruct(part.shape[1:], outs.dtype)
+        return scatter(sums, part.shape)(part.entries, part.indptr, part.scale, part.events)
 
-    def call(*args: jax.Array) -> jax.Array:
-        *given, initial = args
-        return initial + arrivals(product, *given, shape, outs.dtype)
-
-    return call
+    return arrivals(product, shape, outs.dtype)

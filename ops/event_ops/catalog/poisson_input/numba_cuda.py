@@ -1,4 +1,4 @@
-"""Poisson numbers on a GPU: one thread for the four neurons that share a counter, or one per neuron."""
+"""Poisson numbers on a GPU: one thread per neuron."""
 
 from __future__ import annotations
 
@@ -29,39 +29,26 @@ number_of = outcome_with(poisson.NUMBER_BITS)
 
 
 @cuda.jit(device=True)
-def bits_of(counter: Any, stream: Any, time: Any, key: Any) -> Any:
-    """Return 64 bits of a stream, 16 for each neuron that shares the counter."""
-    first, second = philox2x32((np.uint64(stream) << _STREAM_BIT) + np.uint64(counter), time, key)
-    return second << _WORD | first
-
-
-@cuda.jit(device=True)
-def word_in(high: Any, low: Any, k: Any) -> Any:
-    """Return the word of one neuron of the four, given the bits of both streams."""
-    shift = np.uint64(k) * _BITS
-    return (high >> shift & _MASK) << _BITS | (low >> shift & _MASK)
-
-
-# initial and y are the same memory.
-@cuda.jit
-def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any) -> None:
-    counter = cuda.grid(1)
-    i = counter * _SHARE
-    if i < y.size:
-        high, low = bits_of(counter, 0, step[()], seed[()]), bits_of(counter, 1, step[()], seed[()])
-        for k in range(min(_SHARE, y.size - i)):
-            number = number_of(tables, which[i + k], word_in(high, low, k))
-            y[i + k] += at(weight, i + k) * y.dtype.type(number)
+def bits_of(i: Any, stream: Any, time: Any, key: Any) -> Any:
+    """Return 16 bits of a stream for neuron i."""
+    counter = (np.uint64(stream) << _STREAM_BIT) + np.uint64(i // _SHARE)
+    first, second = philox2x32(counter, time, key)
+    return (second << _WORD | first) >> np.uint64(i % _SHARE) * _BITS & _MASK
 
 
 @cuda.jit(device=True)
 def word_of(i: Any, part: Any, time: Any, key: Any) -> Any:
     """Return the word of neuron i for one part of its mean."""
-    high, low = (
-        bits_of(i // _SHARE, 2 * part, time, key),
-        bits_of(i // _SHARE, 2 * part + 1, time, key),
-    )
-    return word_in(high, low, i % _SHARE)
+    return bits_of(i, 2 * part, time, key) << _BITS | bits_of(i, 2 * part + 1, time, key)
+
+
+# initial and y are the same memory.
+@cuda.jit
+def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any) -> None:
+    i = cuda.grid(1)
+    if i < y.size:
+        number = number_of(tables, which[i], word_of(i, 0, step[()], seed[()]))
+        y[i] += at(weight, i) * y.dtype.type(number)
 
 
 @cuda.jit(device=True)
@@ -72,7 +59,7 @@ def rest_number(rest: Any, word: Any) -> Any:
     return np.int32(word < rest - twice) + np.int32(word < twice)
 
 
-# initial and y are the same memory. One thread per neuron draws for each part, and last for the rest.
+# initial and y are the same memory. A thread draws for each part, and last for the rest.
 @cuda.jit
 def poisson_input_of_data(
     weight: Any, seed: Any, step: Any, tables: Any, mean: Any, initial: Any, y: Any
@@ -99,15 +86,10 @@ def poisson_input_of_data(
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; floats in `which` are means, integers name their tables."""
-    counters = -(-outs.size // _SHARE)
-    aliases = {5: 0}
-    of_tables = numba_cuda_kernel(poisson_input, outs, launch_dims=counters, input_output_aliases=aliases)
-    of_data = numba_cuda_kernel(
-        poisson_input_of_data, outs, launch_dims=outs.size, input_output_aliases=aliases
-    )
 
     def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
-        run = of_data if which.dtype.kind == "f" else of_tables
+        kernel = poisson_input_of_data if which.dtype.kind == "f" else poisson_input
+        run = numba_cuda_kernel(kernel, outs, launch_dims=outs.size, input_output_aliases={5: 0})
         return run(weight.reshape(-1), seed, step, tables, which.reshape(-1), initial)
 
     return call

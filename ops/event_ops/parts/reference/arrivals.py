@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,23 +12,37 @@ from event_ops.checks.words import width_of
 from event_ops.parts.reference.history import lagged
 
 
-def arrivals(
-    product: Callable[..., jax.Array],
-    history: jax.Array,
-    entries: jax.Array,
-    indptr: jax.Array,
-    scale: jax.Array,
-    slot: jax.Array,
-    shape: tuple[int, int],
-    dtype: Any,
-) -> jax.Array:
-    """(columns,), in `dtype`: `product(entries, ends, scales, events, shape=...)` of each part, in turn.
+class Part(NamedTuple):
+    """The operands of a product C.T @ (scale * events), where C has the codes of one part.
 
-    That is C.T @ (scales * events), where C has the codes of one part: a row for each neuron and delay.
+    C has a row for each neuron and delay.
     """
-    (rows, columns), (slots, parts) = shape, (history.shape[0], indptr.shape[0])
-    events = lagged(history, slot, rows, dtype).astype(dtype)
-    scales = jnp.repeat(scale, slots) if scale.ndim else scale
-    size = rows * slots, width_of(columns, parts)
-    sums = [product(entries, indptr[part], scales, events, shape=size) for part in range(parts)]
-    return jnp.concatenate(sums)[:columns]
+
+    entries: jax.Array
+    indptr: jax.Array
+    scale: jax.Array
+    events: jax.Array
+    shape: tuple[int, int]
+
+
+def arrivals(
+    product: Callable[[Part], jax.Array], shape: tuple[int, int], dtype: Any
+) -> Callable[..., jax.Array]:
+    """Return `compact_event_arrivals` for one shape, from the product of a part; sums are in `dtype`."""
+
+    def compact_event_arrivals(
+        history: jax.Array,
+        entries: jax.Array,
+        indptr: jax.Array,
+        scale: jax.Array,
+        slot: jax.Array,
+        initial: jax.Array | float,
+    ) -> jax.Array:
+        (rows, columns), (slots, parts) = shape, (history.shape[0], indptr.shape[0])
+        events = lagged(history, slot, rows, dtype).astype(dtype)
+        scales = jnp.repeat(scale, slots) if scale.ndim else scale
+        size = rows * slots, width_of(columns, parts)
+        sums = [product(Part(entries, indptr[part], scales, events, size)) for part in range(parts)]
+        return initial + jnp.concatenate(sums)[:columns]
+
+    return compact_event_arrivals

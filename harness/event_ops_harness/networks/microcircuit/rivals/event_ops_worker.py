@@ -15,11 +15,13 @@ from event_ops_harness.networks.microcircuit.network import (
     wiring_of,
 )
 from event_ops_harness.networks.microcircuit.report import peak_memory
+from event_ops_harness.networks.shared.threads import leave_a_processor
 from event_ops_harness.networks.shared.worker import counting_scan, serve, timed
 
 
 def build(request: dict[str, Any]) -> tuple[Microcircuit, Wiring, State, float]:
     """Return the model, what its step reads, the first state, and the seconds that the synapses took."""
+    leave_a_processor()
     start = time.perf_counter()
     model, seed = Microcircuit(**request["model"]), request["seed"]
     wiring = wiring_of(recurrent_connectivity(model, seed), seed)
