@@ -90,7 +90,8 @@ def contract(**rules: Declared) -> Callable[[Callable[_P, _R]], Callable[_P, _R]
             bound.apply_defaults()
             given = dict(bound.arguments)
             for name, declared in rules.items():
-                bound.arguments[name] = _checked(f"{function.__name__}: {name}", given[name], declared, given)
+                if (x := given[name]) is not None:
+                    bound.arguments[name] = _checked(f"{function.__name__}: {name}", x, declared, given)
             return function(*bound.args, **bound.kwargs)
 
         return call
@@ -115,7 +116,7 @@ def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) ->
     """Return `x`, if it is traced with the check as a part of it; raise ValueError if known and wrong."""
     known = is_known(x)
     values = np.asarray(x) if known else x
-    rule = declared(given) if values.size and x is not None else None
+    rule = declared(given) if values.size else None
     if rule is None or values.dtype.kind not in rule.kinds:
         return x
     if not known:

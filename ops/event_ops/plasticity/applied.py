@@ -29,7 +29,7 @@ def applied(
     kernel: XLACustomKernel,
     function: Callable[..., Any],
     synapses: Any,
-    structure: tuple[jax.Array, ...],
+    structure: tuple[Any, ...],
     grid: tuple[int, ...],
     shape: tuple[int, int],
     axis: int,

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import brainevent
 import jax.numpy as jnp
+import numpy as np
 
 from event_ops_harness.bench.steps import Problem, steps_of
 from event_ops_harness.bench.timing import Steps
@@ -51,8 +52,49 @@ def _generated(problem: Problem) -> Steps | None:
     return replace(steps_of(problem, product), values=None)
 
 
+def _rule_on_pre(problem: Problem) -> Steps:
+    """Apply a rule of one synapse to all, and keep what it says where a presynaptic neuron spiked."""
+    params, shape = _rule_of(problem)
+
+    def depress(w: Any, _: Any, x_post: Any, p: Any) -> Any:
+        return jnp.clip(w - p["A_minus"] * x_post, p["w_min"], p["w_max"])
+
+    def changed(w: Any, indices: Any, indptr: Any, spikes: Any, x_post: Any) -> Any:
+        given = {"post_vals": x_post, "params": params, "shape": shape}
+        return brainevent.csr_apply_on_pre(depress, w, indices, indptr, spikes, **given)
+
+    return steps_of(problem, changed)
+
+
+def _rule_on_post(problem: Problem) -> Steps:
+    """Do the same for postsynaptic spikes: it finds their synapses by the structure of the rows."""
+    params, shape = _rule_of(problem)
+    _, rows, ends, permutation, *_ = problem.args
+    columns = np.repeat(np.arange(shape[1], dtype=rows.dtype), np.diff(ends))
+    indices, owners = np.empty_like(rows), np.empty_like(rows)
+    indices[permutation], owners[permutation] = columns, rows
+    indptr = jnp.asarray(np.searchsorted(owners, np.arange(shape[0] + 1)).astype(rows.dtype))
+    by_row = jnp.asarray(indices), indptr
+
+    def potentiate(w: Any, x_pre: Any, _: Any, p: Any) -> Any:
+        return jnp.clip(w + p["A_plus"] * x_pre, p["w_min"], p["w_max"])
+
+    def changed(w: Any, _rows: Any, _ends: Any, _permutation: Any, spikes: Any, x_pre: Any) -> Any:
+        given = {"pre_vals": x_pre, "params": params, "shape": shape}
+        return brainevent.csr_apply_on_post(potentiate, w, *by_row, spikes, **given)
+
+    return steps_of(problem, changed)
+
+
+def _rule_of(problem: Problem) -> tuple[dict[str, Any], tuple[int, int]]:
+    params = dict(problem.kwargs)
+    return params, params.pop("shape")
+
+
 OFFERS: Final = {name: {"BrainEvent": _product} for name in _CSR} | {
     "dense_event_matvec": {"BrainEvent": _dense},
     "procedural_event_matvec": {"BrainEvent": _generated},
     "procedural_matvec": {"BrainEvent": _generated},
+    "stdp_on_post": {"BrainEvent, any rule": _rule_on_post},
+    "stdp_on_pre": {"BrainEvent, any rule": _rule_on_pre},
 }

@@ -2,11 +2,11 @@
 
 A step of a loop in machine code, in which 1000 to 30,000 neurons spike, other ones at each step, and
 weights change in place. The rule is a function of one synapse, which `plasticity.on_pre` and `on_post`
-compile; the kernels by hand are those of `stdp_on_pre` and `stdp_on_post`. The exponent of time = factor *
-spikes ** exponent is with the most spikes.
+compile; the kernels by hand are those of `stdp_on_pre` and `stdp_on_post`. BrainEvent takes the same rule in
+`csr_apply_on_pre` and `csr_apply_on_post`, which its release for Python 3.11 lacks. The exponent of time =
+factor * spikes ** exponent is with the most spikes.
 
-Not measured: rules of several synaptic variables, the time to trace and to compile, and BrainEvent's
-`csr_apply_on_pre`, which its release for Python 3.11 does not have.
+Not measured: rules of several synaptic variables, and the time to trace and to compile.
 
 `--sizes` are other numbers of spikes; `-k on_pre` and `-k on_post` choose.
 """
@@ -22,6 +22,7 @@ from event_ops import plasticity
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
 from event_ops_harness.bench import asked, growth
+from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import event_place, make_problem, steps_of
 from event_ops_harness.results import installed
 
@@ -54,7 +55,12 @@ RULES = dict(zip(SIDES, (on_pre, on_post), strict=True))
 
 def pytest_generate_tests(metafunc):
     sizes = asked.counts(metafunc.config, "sizes", SPIKES)
-    found = [(side, size, member) for side in SIDES for size in sizes for member in (RULE, BY_HAND)]
+    found = [
+        (side, size, member)
+        for side in SIDES
+        for size in sizes
+        for member in (RULE, BY_HAND, *rivals_of(side))
+    ]
     metafunc.parametrize(("side", "size", "member"), found)
 
 
@@ -73,13 +79,14 @@ def problem_of(side, size):
 def members_of(side, size):
     problem = problem_of(side, size)
     functions = {RULE: RULES[side], BY_HAND: problem.operator.function}
-    return {name: steps_of(problem, functools.partial(f, **problem.kwargs)) for name, f in functions.items()}
+    ours = {name: steps_of(problem, functools.partial(f, **problem.kwargs)) for name, f in functions.items()}
+    return ours | {name: rival.make(problem) for name, rival in rivals_of(side).items()}
 
 
 def test_plasticity(in_turns, benchmark, pytestconfig, side, size, member):
     benchmark.group = f"{side}, {size:,} of 100,000 neurons spike"
     info = {"versions": installed("jax", "numba"), "spikes": size}
-    in_turns(members_of(side, size), member, rivals={BY_HAND}, info=info)
+    in_turns(members_of(side, size), member, rivals={BY_HAND, *rivals_of(side)}, info=info)
     if not benchmark.stats:
         return
     curve = CURVES[side, member]
