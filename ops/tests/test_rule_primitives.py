@@ -119,8 +119,6 @@ def test_a_kernel_computes_what_jax_does(dtype, backend, request):
     if backend == "warp":
         pytest.importorskip("warp", reason="warp-lang is not installed")
     lacked = primitives.LACKED_BY_WARP if backend == "warp" else ()
-    if (backend, dtype) == ("numba_cuda", "float64"):
-        lacked = ("rem",)  # by subnormals, which XLA's threads, where the emulation runs, take for 0
     integers = {f"integers, {name}": rule for name, rule in INTEGERS.items()}
     rules = {name: rule for name, rule in (RULES | integers).items() if name not in lacked}
 

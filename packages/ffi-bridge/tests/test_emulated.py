@@ -296,3 +296,18 @@ def test_launches_are_counted_if_asked_for(gpu, launch, monkeypatch):
     assert (run.shared, run.launch.grid, run.launch.counts.blocks) == (16, (2, 1, 1), 2)
     # One thread of each block adds to its sum; all four write to shared memory.
     assert run.launch.counts.wavefronts > 0 and run.launch.counts.compulsory == 2 * 32
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_subnormal_numbers_are_kept_on_threads_of_xla(gpu, dtype):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.grid(1)
+        y[i] = x[i] * y.dtype.type(0.5)
+
+    least = np.finfo(dtype).smallest_normal
+    with jax.enable_x64(True):
+        x = np.full(4, least)
+        y = numba_cuda_kernel(kernel, jax.ShapeDtypeStruct((4,), dtype), grid=1, block=4)(x)
+    np.testing.assert_array_equal(y, x / 2)
+    assert (np.asarray(y) > 0).all()

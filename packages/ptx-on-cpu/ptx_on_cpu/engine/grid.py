@@ -15,6 +15,7 @@ import numpy as np
 from ptx_on_cpu.checks.watch import ROWS, Watch
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.schedule import run_blocks
+from ptx_on_cpu.engine.subnormals import kept_subnormals
 from ptx_on_cpu.records import ACCESS, BLOCK, EXECUTED, FINE, SLICE, THREAD, TRACE_ROOM
 
 Array = np.ndarray[Any, Any]
@@ -122,18 +123,19 @@ def _run(
     records["frames"] += np.uint64(_LINE) - records["frames"] % np.uint64(_LINE)
     threads = np.zeros((rows, shape.threads), THREAD)
     turns = settings.patience // SLICE
-    why, row = run_blocks(
-        code,
-        shape.frame,
-        blocks,
-        records,
-        threads,
-        shared,
-        shadow,
-        turns,
-        settings.all_at_once,
-        None if watch is None else watch.address,
-    )
+    with kept_subnormals():
+        why, row = run_blocks(
+            code,
+            shape.frame,
+            blocks,
+            records,
+            threads,
+            shared,
+            shadow,
+            turns,
+            settings.all_at_once,
+            None if watch is None else watch.address,
+        )
     for record in records if settings.counted else ():
         host.take_traces(record)
     return None if why == FINE else Failure(why, records[row], threads[row])
