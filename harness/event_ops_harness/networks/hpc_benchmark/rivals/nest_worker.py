@@ -11,6 +11,8 @@ from typing import Any
 import nest
 import numpy as np
 
+DRIVEN_MV = 100.0  # far above any threshold
+
 
 def build(model: dict[str, float], seed: int, threads: int) -> tuple[Any, Any]:
     """Create neurons and synapses; return the excitatory and the inhibitory neurons."""
@@ -59,6 +61,9 @@ def serve(request: dict[str, Any]) -> None:
         # NEST's time of a spike is the end of its step.
         steps = np.round(np.asarray(recorder.events["times"]) / model["dt"]).astype(np.int64) - 1
         ids = np.asarray(recorder.events["senders"]) - ex[0].global_id
+        # A synapse is brought up to date when its source spikes, and NEST delivers this one delay later.
+        ex.V_m = DRIVEN_MV
+        nest.Run(model["delay"] + model["dt"])
         some = nest.GetConnections(source=ex[: request["sources"]], synapse_model="learning")
         np.savez(request["record"], times=steps, ids=ids, w=np.asarray(some.get("weight")))
 

@@ -1,0 +1,57 @@
+"""Networks that learn agree with other simulators' in rates, regularity and weights, which are kept."""
+
+import functools
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from event_ops_harness.networks.balanced.analysis import QUANTILES, learning_statistics
+from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
+from event_ops_harness.networks.hpc_benchmark.simulation import run as run_hpc
+from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
+from event_ops_harness.networks.inhibitory_stdp.simulation import run as run_inhibitory
+
+MODELS = {"inhibitory_stdp_brian2": InhibitoryStdpParameters, "hpc_benchmark_nest": HpcBenchmark}
+QUANTITIES = ("rate_ex", "rate_in", "cv", "w_mean", *(f"w_{q:.0%}" for q in QUANTILES))
+# Spikes of 0.1 s have too few intervals for a CV.
+KEPT = [
+    (name, quantity) for name in MODELS for quantity in QUANTITIES if (name[:3], quantity) != ("hpc", "cv")
+]
+SEEDS = range(1, 3)
+
+
+@functools.cache
+def kept(name):
+    """Read what ``reference_data/learning.py`` found."""
+    return json.loads((Path(__file__).parents[1] / "reference_data" / f"{name}.json").read_text())
+
+
+@functools.cache
+def ours(name, seed):
+    """Return the statistics of one run."""
+    found, model = kept(name), MODELS[name](**kept(name)["model"])
+    seconds = found["between"][1]
+    if name == "inhibitory_stdp_brian2":
+        recording, weights, _ = run_inhibitory(found["neurons"], model, seed, seconds=seconds)
+    else:
+        recording, weights = run_hpc(model, seed, seconds=seconds)
+    who = {"populations": tuple(found["populations"]), "between": tuple(found["between"]), "dt": model.dt}
+    return learning_statistics(recording.times, recording.ids, weights, **who)
+
+
+@pytest.mark.parametrize(("name", "quantity"), KEPT)
+def test_agrees_with_another_simulator(name, quantity):
+    """The means of two samples from one distribution differ by 4 standard errors once in 16,000 tries."""
+    theirs = [found[quantity] for found in kept(name)["runs"]]
+    mine = [ours(name, seed)[quantity] for seed in SEEDS]
+    tolerance = 4 * np.std(theirs, ddof=1) * np.sqrt(1 / len(theirs) + 1 / len(mine))
+    assert np.mean(mine) == pytest.approx(np.mean(theirs), abs=tolerance)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_kept_statistics_are_those_of_the_model(name):
+    usual, model = MODELS[name](), kept(name)["model"]
+    assert model == asdict(usual) | {"scale": model["scale"]} if "scale" in model else asdict(usual)
