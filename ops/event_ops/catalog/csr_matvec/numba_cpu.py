@@ -12,7 +12,7 @@ from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist
 from event_ops.parts.numba_cpu.gather import gather_rows_with, number_row
 from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
-from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream
+from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.split import (
     MIN_PARALLEL,
     add_up,
@@ -29,11 +29,13 @@ gather_rows = gather_rows_with(number_row)
 def scatter_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int, high: int) -> None:
     """y[indices[k]] += weight k * v[i] over row i, for the rows from `low` to `high`."""
     weights, nse, columns = hoist(data), np.uintp(indices.size), np.uintp(y.size)
-    streamed = is_far(indices)
+    streamed, far = is_far(indices), is_far(y)
     for i in range(np.uintp(low), np.uintp(high)):
         start, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
         if streamed:
             prefetch_stream(weights, indices, start, end)
+        if far:
+            prefetch_targets(y, indices, start, end)
         value = v[i]
         for k in range(start, end):
             j = np.uintp(indices[k])
