@@ -42,6 +42,7 @@ def ours(name, seed):
     return learning_statistics(recording.times, recording.ids, weights, **who)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "quantity"), KEPT)
 def test_agrees_with_another_simulator(name, quantity):
     """The means of two samples from one distribution differ by 4 standard errors once in 16,000 tries."""
