@@ -29,7 +29,7 @@ from event_ops.parts.numba_cpu.simd import CONTRACT, splat, sum_of, zeros
 WIDTH: Final = 8
 _WIDTH: Final = np.uintp(WIDTH)
 # How many rows ahead their words are asked for: a row of words takes less time than one of a CSR matrix.
-WORDS_AHEAD: Final = np.uintp(8)
+WORDS_AHEAD: Final = np.uintp(12)
 
 
 @njit
