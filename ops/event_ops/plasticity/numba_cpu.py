@@ -16,7 +16,7 @@ from event_ops.parts.numba_cpu.access import hoist
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
 from event_ops.parts.numba_cpu.events import listed_ids
 from event_ops.parts.numba_cpu.jit import njit, num_threads
-from event_ops.parts.numba_cpu.plasticity import entry, prefetch_entries
+from event_ops.parts.numba_cpu.plasticity import AT_ONCE, entry, prefetch_entries, prefetch_weights
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
 from event_ops.plasticity.emit import (
     COLUMNS,
@@ -55,10 +55,15 @@ def rows_with(update: Any) -> Any:
             for values in synapses:
                 prefetch_entries(values, indices, indptr, places, ids, position)
             i = np.uintp(ids[position])
-            for p in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
-                j, k = np.uintp(indices[p]), entry(places, p)
-                if j < size and is_stored(places, k, nse):
-                    update(k, i, j, synapses, variables)
+            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            for first in range(begin, end, AT_ONCE):
+                later = min(first + AT_ONCE, end)
+                for values in synapses:
+                    prefetch_weights(values, places, later, end)
+                for p in range(first, later):
+                    j, k = np.uintp(indices[p]), entry(places, p)
+                    if j < size and is_stored(places, k, nse):
+                        update(k, i, j, synapses, variables)
 
     return visit_rows
 

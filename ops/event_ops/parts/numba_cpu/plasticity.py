@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numba import prange
@@ -13,6 +13,9 @@ from event_ops.parts.numba_cpu.events import listed_ids
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.prefetch import ROWS_AHEAD, prefetch, prefetch_row
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
+
+# How many entries of a row come between two moments at which the weights of as many later ones are asked for.
+AT_ONCE: Final = np.uintp(64)
 
 
 @njit
@@ -32,8 +35,16 @@ def prefetch_entries(w: Any, indices: Any, indptr: Any, places: Any, ids: Any, p
         prefetch_row(places, indices, indptr, ids, position + ROWS_AHEAD)
         if position + np.uintp(1) < np.uintp(ids.size):
             i, nse = np.uintp(ids[position + np.uintp(1)]), np.uintp(indices.size)
-            for p in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
-                prefetch(w, np.uintp(places[p]))
+            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            prefetch_weights(w, places, begin, end)
+
+
+@njit(_nrt=False)
+def prefetch_weights(w: Any, places: Any, begin: Any, end: Any) -> None:
+    """Ask for the weights that AT_ONCE entries from `begin` on point at, but none from `end` on."""
+    if places is not None:
+        for p in range(begin, min(begin + AT_ONCE, end)):
+            prefetch(w, np.uintp(places[p]))
 
 
 @njit
@@ -57,11 +68,15 @@ def move_rows(
         prefetch_entries(w, indices, indptr, places, ids, position)
         i = np.uintp(ids[position])
         event = events[i]
-        for p in range(min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)):
-            j, k = np.uintp(indices[p]), entry(places, p)
-            if j < size and k < nse:
-                step = weighted(at(amount, k), event)
-                w[k] = bounded(w[k] + step * x[j], at(low, k), at(high, k))
+        begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+        for first in range(begin, end, AT_ONCE):
+            later = min(first + AT_ONCE, end)
+            prefetch_weights(w, places, later, end)
+            for p in range(first, later):
+                j, k = np.uintp(indices[p]), entry(places, p)
+                if j < size and k < nse:
+                    step = weighted(at(amount, k), event)
+                    w[k] = bounded(w[k] + step * x[j], at(low, k), at(high, k))
 
 
 @njit
