@@ -174,7 +174,7 @@ def test_a_wrong_call_with_a_rule_is_refused():
         A.with_data(1.0).on_pre(lambda w: w, PRE)
     with pytest.raises(ValueError, match=r"state\[0\] has shape \(3,\); expected \(7,\)"):
         A.on_pre(lambda w, x: (w, x), PRE, state=(np.ones(3, "f"),))
-    with pytest.raises(ValueError, match=r"rate has shape \(2, 4\); expected \(4, 2\): a number, or one value per"):
+    with pytest.raises(ValueError, match=r"rate has shape \(2, 4\); expected \(4, 2\): a number, or one"):
         E.on_pre(lambda w, *, rate: w, PRE, rate=np.ones((2, 4), "f"))
     with pytest.raises(ValueError, match=r"spikes_pre has shape \(3,\); expected \(4,\)"):
         A.on_pre(lambda w: w, POST)

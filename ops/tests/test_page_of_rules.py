@@ -60,6 +60,10 @@ EXPECTED = {
         "pre", (), {"x_post": Y, "eta": 0.5, "alpha": 0.7}, [FLOOR(W + 0.5 * (X_POST - 0.7), 0)],
     ),
     "inhibitory_post": ("post", (), {"x_pre": X, "eta": 0.5}, [W + 0.5 * X_PRE]),
+    "depress": (
+        "pre", (), {"x_post": Y, "lam": 0.5, "alpha": 0.4}, [FLOOR(W - 0.2 * W * X_POST, 0)],
+    ),
+    "potentiate": ("post", (), {"x_pre": X, "lam": 0.5, "mu": 0.4}, [W + 0.5 * X_PRE * W**0.4]),
     "eligible_pre": (
         "pre", (LAST,), {"x_post": Y, "A_minus": 0.4, "t": 3.0, "tau_c": 20.0},
         [DECAYED - 0.4 * X_POST, np.full(SHAPE, 3)],
