@@ -33,7 +33,15 @@ def test_there_are_many():
     assert len({str(x) for x in ALL}) == len(ALL) >= 25
 
 
-@pytest.mark.parametrize("differentiable", ALL, ids=str)
+# Of each theme the first is quick.
+@pytest.mark.parametrize(
+    "differentiable",
+    [
+        pytest.param(x, id=str(x), marks=[pytest.mark.slow] * (i > 0))
+        for theme in THEMES
+        for i, x in enumerate(theme.KERNELS)
+    ],
+)
 def test_a_kernel_gives_what_its_twin_gives(differentiable):
     ins = differentiable.inputs(np.random.default_rng(1), differentiable.size)
     call = numba_kernel(differentiable.kernel, differentiable.outs, scalar_argnames=differentiable.scalars)
