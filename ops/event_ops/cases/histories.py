@@ -4,6 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from event_ops.cases.draw import Draw, Shape
+
+
+def drawn_history(draw: Draw, shape: Shape, rate: float, events: str) -> tuple[np.ndarray, dict[str, str]]:
+    """Return a history of (slots, rows), and its encoding; `events`: "bits", "ids" or a kind of `Draw.events`."""
+    kind = "bool" if events in ("bits", "ids") else events
+    history = draw.events(shape[0] * shape[1], rate, kind).reshape(shape)
+    if events == "bits":
+        return packed_rows(history), {"encoding": "bits"}
+    if events == "ids":
+        return listed(history, shape[1]), {"encoding": "ids"}
+    return history, {"encoding": "counts"} if history.dtype.kind in "iu" else {}
+
 
 def packed_rows(flags: np.ndarray) -> np.ndarray:
     """Return the rows of flags as words of 32 bits."""

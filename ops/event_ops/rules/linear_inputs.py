@@ -23,6 +23,14 @@ def tangent_in(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
     return rule
 
 
+def tangent_without_initial(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
+    """Return the rule for an input in which an operator is linear once its last one, `initial`, is 0."""
+    rule = tangent_in(kernel, position)
+    return lambda tangent, *primals, **params: rule(
+        tangent, *primals[:-1], jnp.zeros_like(primals[-1]), **params
+    )
+
+
 def tangents_in(kernel: XLACustomKernel, *positions: int) -> Callable[..., Any]:
     """Return the jvp rule of a kernel, however many inputs it has, that is linear in those at `positions`."""
     rules = {position: tangent_in(kernel, position) for position in positions}

@@ -8,7 +8,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.histories import listed, packed_rows
+from event_ops.cases.histories import drawn_history, listed
 from event_ops.cases.matrices import WORDS_2_4, packed
 
 DTYPES = ("float32", "float64")
@@ -41,15 +41,8 @@ def _random(
     """Return random arrays; `events`: "bits", "ids" or a kind of `Draw.events`; 0 `parts`: indptr is flat."""
     rows, columns = shape
     entries, indptr = _in_parts(draw, (rows * slots, columns), nse, max(parts, 1))
-    kind = "bool" if events in ("bits", "ids") else events
-    history = draw.events(slots * rows, rate, kind).reshape(slots, rows)
-    static: dict[str, Any] = {"shape": shape}
-    if history.dtype.kind in "iu":
-        static["encoding"] = "counts"
-    if events == "bits":
-        history, static["encoding"] = packed_rows(history), "bits"
-    if events == "ids":
-        history, static["encoding"] = listed(history, rows), "ids"
+    history, encoding = drawn_history(draw, (slots, rows), rate, events)
+    static: dict[str, Any] = {"shape": shape, **encoding}
     if initial:
         static["initial"] = draw.numbers((columns,))
     scale = draw.numbers((rows,) if by_row else ())

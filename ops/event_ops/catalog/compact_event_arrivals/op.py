@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
@@ -19,7 +17,7 @@ from event_ops.checks.values import contract
 from event_ops.checks.words import check_parts, scale_of
 from event_ops.parts.reference.arrivals import Part, arrivals
 from event_ops.parts.reference.history import check_history
-from event_ops.rules.linear_inputs import tangent_in
+from event_ops.rules.linear_inputs import tangent_without_initial
 from ffi_bridge import XLACustomKernel, get_operator
 
 
@@ -99,19 +97,11 @@ kernel.def_tags("sparse", "event-driven", "synapse")
 define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
 
 
-def _tangent_in(position: int) -> Callable[..., Any]:
-    """Return the rule for an input in which the sums are linear once `initial` is 0."""
-    rule = tangent_in(kernel, position)
-    return lambda tangent, *primals, **params: rule(
-        tangent, *primals[:-1], jnp.zeros_like(primals[-1]), **params
-    )
-
-
 kernel.def_jvp_rule2(
-    _tangent_in(0),  # history
+    tangent_without_initial(kernel, 0),  # history
     None,
     None,
-    _tangent_in(3),  # scale
+    tangent_without_initial(kernel, 3),  # scale
     None,
     lambda tangent, *_, **__: tangent,  # initial
 )

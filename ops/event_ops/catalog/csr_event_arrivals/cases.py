@@ -9,7 +9,7 @@ import numpy as np
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.halves import stored_as
-from event_ops.cases.histories import listed, packed_rows
+from event_ops.cases.histories import drawn_history, listed, packed_rows
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
@@ -32,15 +32,8 @@ def _random(
     """Return random arrays; `one`: one weight for all; `events`: "bits", "ids" or a kind of `Draw.events`."""
     rows, columns = shape
     data, indices, indptr = draw.csr((rows * slots, columns), nse)
-    kind = "bool" if events in ("bits", "ids") else events
-    history = draw.events(slots * rows, 0.4, kind).reshape(slots, rows)
-    static: dict[str, Any] = {"shape": shape}
-    if history.dtype.kind in "iu":
-        static["encoding"] = "counts"
-    if events == "bits":
-        history, static["encoding"] = packed_rows(history), "bits"
-    if events == "ids":
-        history, static["encoding"] = listed(history, rows), "ids"
+    history, encoding = drawn_history(draw, (slots, rows), 0.4, events)
+    static: dict[str, Any] = {"shape": shape, **encoding}
     if initial:
         static["initial"] = draw.numbers((columns,))
     weights = draw.numbers(()) if one else data

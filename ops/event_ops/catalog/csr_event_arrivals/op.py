@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -18,7 +17,7 @@ from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import rows_of, values_at
 from event_ops.parts.reference.history import check_history, lagged
-from event_ops.rules.linear_inputs import tangent_in
+from event_ops.rules.linear_inputs import tangent_without_initial
 from ffi_bridge import XLACustomKernel, get_operator
 
 
@@ -119,17 +118,9 @@ kernel.def_tags("sparse", "event-driven", "synapse")
 define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 
 
-def _tangent_in(position: int) -> Callable[..., Any]:
-    """Return the rule for an input in which the sums are linear once `initial` is 0."""
-    rule = tangent_in(kernel, position)
-    return lambda tangent, *primals, **params: rule(
-        tangent, *primals[:-1], jnp.zeros_like(primals[-1]), **params
-    )
-
-
 kernel.def_jvp_rule2(
-    _tangent_in(0),  # history
-    _tangent_in(1),  # data
+    tangent_without_initial(kernel, 0),  # history
+    tangent_without_initial(kernel, 1),  # data
     None,
     None,
     None,
