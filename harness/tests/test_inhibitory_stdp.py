@@ -19,7 +19,7 @@ NEURONS = 300
 
 @pytest.mark.parametrize("backend", [None, pytest.param("reference", marks=pytest.mark.slow)])
 def test_weights_and_conductances_follow_the_spikes(backend):
-    """What a plain loop makes of the spikes that the network fired, in float64."""
+    """Compare with what a plain loop makes of the spikes that the network fired, in float64."""
     model, steps = replace(MODEL, onset=2.0, learning_rate=0.2, w_max=0.4), 200
     state, synapses = drawn(NEURONS, model, seed=3)
     targets, indptr = map(np.asarray, synapses.rows)

@@ -13,7 +13,7 @@ from event_ops.plasticity.rule import OTHER, SPIKING, SYNAPSE, Rule
 
 @dataclass(frozen=True)
 class Storage:
-    """How synapses are stored: what a kernel takes to find those of neurons that spiked.
+    """Say how synapses are stored: what a kernel takes to find those of neurons that spiked.
 
     Args:
         name: of the kernel.

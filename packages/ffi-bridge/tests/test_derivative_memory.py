@@ -171,7 +171,7 @@ def down_to(x, limits, y):
 
 
 def test_of_turns_that_nobody_counts():
-    """What the reverse mode keeps grows as the loop goes: from none to some megabytes."""
+    """Memory of the reverse mode grows as the loop goes on, from none to some megabytes."""
     x, limits = np.array([1.0, 0.9, 1.1, 0.7, 1.2, 0.8]), np.array([2.0, 0.5, 0.1, 0.02, 0.003, 0.05])
     expected = []
     for value, limit in zip(x, limits, strict=True):

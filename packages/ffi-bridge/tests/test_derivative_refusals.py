@@ -151,7 +151,7 @@ def worded_elsewhere(x, y):
 
 
 def test_strings_are_never_taken_for_something_else(monkeypatch):
-    """Where one were not found when the call is traced, the derivative would fail."""
+    """A string that is not found when the call is traced makes its derivative fail, not be wrong."""
     monkeypatch.setattr(compile, "refused_in", lambda _: [])
     f = differentiable(worded_elsewhere, lambda x: x)
     with pytest.raises(

@@ -35,7 +35,7 @@ class State(NamedTuple):
 
 
 class Synapses(NamedTuple):
-    """What does not change: rows are source neurons, columns are targets."""
+    """Hold what does not change: rows are source neurons, columns are targets."""
 
     ex: event_ops.CSR
     rows: tuple[jax.Array, jax.Array]  # of the inhibitory synapses: indices, indptr
