@@ -8,7 +8,7 @@ from event_ops.cases.draw import Draw, Shape
 
 
 def drawn_history(draw: Draw, shape: Shape, rate: float, events: str) -> tuple[np.ndarray, dict[str, str]]:
-    """Return a history of (slots, rows), and its encoding; `events`: "bits", "ids" or a kind of `Draw.events`."""
+    """Return a history of (slots, rows), and its encoding; `events` is "bits", "ids" or a kind of events."""
     kind = "bool" if events in ("bits", "ids") else events
     history = draw.events(shape[0] * shape[1], rate, kind).reshape(shape)
     if events == "bits":
