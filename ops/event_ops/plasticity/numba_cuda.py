@@ -7,15 +7,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import is_active, place
-from event_ops.parts.numba_cuda.by_length import SECTOR
-from event_ops.parts.numba_cuda.plasticity import given_place, grid_and_pieces, note_active, own_place
-from event_ops.parts.numba_cuda.row_products import csr_row
-from event_ops.parts.numba_cuda.threads import BLOCK, WARP, WARPS, blocks_of
+from event_ops.parts.numba_cuda.access import is_active
+from event_ops.parts.numba_cuda.plasticity import given_place, grid_and_pieces, own_place, rows_with
+from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
 from event_ops.plasticity.emit import (
     COLUMNS,
     DENSE_COLUMNS,
@@ -32,32 +29,6 @@ from ffi_bridge import numba_cuda_callable
 
 _KEPT = 1024  # rules
 _MOST_ROWS = 65535  # blocks along y
-
-
-def rows_with(update: Any, place_of: Any) -> Any:
-    """Return the function that calls `update` for each entry of the rows that spike: warps share them."""
-
-    @cuda.jit(device=True)
-    def visit(
-        synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any,
-        variables: Any, pieces: Any,
-    ) -> None:  # fmt: skip
-        noted, counts = cuda.shared.array(BLOCK, numba.int32), cuda.shared.array(WARPS, numba.int32)
-        tasks = note_active(spikes, noted, counts) * pieces
-        first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
-        for task in range(first, tasks, cuda.gridDim.y * WARPS):
-            i = cuda.blockIdx.x * BLOCK + noted[task // pieces]
-            low, high = csr_row(indptr, i, indices.size)
-            # A warp reads whole sectors of memory: its first entries may be before the row, its last behind.
-            for begin in range(low - low % SECTOR + task % pieces * WARP, high, pieces * WARP):
-                p = begin + cuda.threadIdx.x % WARP
-                mine = low <= p < high
-                j = place(indices[p], limit[0]) if mine else -1
-                k = place_of(places, p, synapses[0].size) if mine else -1
-                if j >= 0 and k >= 0:
-                    update(k, i, j, synapses, variables)
-
-    return visit
 
 
 def dense_with(update: Any, by_row: bool) -> Any:

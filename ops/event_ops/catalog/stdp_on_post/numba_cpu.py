@@ -10,7 +10,8 @@ from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import hoist
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.plasticity import move, move_parallel
+from event_ops.parts.numba_cpu.plasticity import move_rows
+from event_ops.parts.numba_cpu.sparse_visits import visiting
 from ffi_bridge import numba_kernel
 
 
@@ -20,14 +21,15 @@ def kernel(large: bool) -> Any:
 
     w and y are the same memory; XLA copies w first where it is needed again.
     """
-    move_weights = move_parallel if large else move
+    visit = visiting(move_rows, large)
 
     @njit(parallel=large)
     def stdp_on_post(
         w: Any, rows: Any, indptr: Any, permutation: Any, spikes: Any, x: Any,
         amount: Any, w_min: Any, w_max: Any, y: Any,
     ) -> None:  # fmt: skip
-        move_weights(y, rows, indptr, permutation, spikes, x, (hoist(amount), hoist(w_min), hoist(w_max)))
+        variables = spikes, x, hoist(amount), hoist(w_min), hoist(w_max)
+        visit((y,), rows, indptr, permutation, spikes, x.size, variables)
 
     return stdp_on_post
 

@@ -71,34 +71,53 @@ def bounded_weight(value: Any, low: Any, high: Any) -> Any:
     return high if above > high else above
 
 
-@cache
-def move_with(place_of: Any) -> Any:
-    """Return the kernel that adds amount * spikes[i] * x[indices[p]] to w[k], bounded, if row i spikes.
+def rows_with(update: Any, place_of: Any) -> Any:
+    """Return the function that calls `update` for each entry of the rows that spike: warps share them."""
 
-    k is `place_of(places, p, w.size)`.
-    """
-
-    @cuda.jit
-    def move(
-        indices: Any, indptr: Any, places: Any, spikes: Any, x: Any, amount: Any, w_min: Any, w_max: Any,
-        pieces: int, w: Any,
+    @cuda.jit(device=True)
+    def visit(
+        synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any,
+        variables: Any, pieces: Any,
     ) -> None:  # fmt: skip
         noted, counts = cuda.shared.array(BLOCK, numba.int32), cuda.shared.array(WARPS, numba.int32)
         tasks = note_active(spikes, noted, counts) * pieces
         first = cuda.blockIdx.y * WARPS + cuda.threadIdx.x // WARP
         for task in range(first, tasks, cuda.gridDim.y * WARPS):
             i = cuda.blockIdx.x * BLOCK + noted[task // pieces]
-            spike = w.dtype.type(spikes[i])
             low, high = csr_row(indptr, i, indices.size)
             # A warp reads whole sectors of memory: its first entries may be before the row, its last behind.
             for begin in range(low - low % SECTOR + task % pieces * WARP, high, pieces * WARP):
                 p = begin + cuda.threadIdx.x % WARP
                 mine = low <= p < high
-                j = place(indices[p], x.size) if mine else -1
-                k = place_of(places, p, w.size) if mine else -1
+                j = place(indices[p], limit[0]) if mine else -1
+                k = place_of(places, p, synapses[0].size) if mine else -1
                 if j >= 0 and k >= 0:
-                    step = at(amount, k) * spike
-                    w[k] = bounded_weight(w[k] + step * x[j], at(w_min, k), at(w_max, k))
+                    update(k, i, j, synapses, variables)
+
+    return visit
+
+
+@cuda.jit(device=True)
+def move_weight(k: Any, i: Any, j: Any, synapses: Any, variables: Any) -> None:
+    """Add amount * spikes[i] * x[j] to w[k], within the bounds."""
+    (w,) = synapses
+    spikes, x, amount, w_min, w_max = variables
+    step = at(amount, k) * w.dtype.type(spikes[i])
+    w[k] = bounded_weight(w[k] + step * x[j], at(w_min, k), at(w_max, k))
+
+
+@cache
+def move_with(place_of: Any) -> Any:
+    """Return the kernel that calls `move_weight` for the entries of the rows that spike."""
+    visit = rows_with(move_weight, place_of)
+
+    @cuda.jit
+    def move(
+        indices: Any, indptr: Any, places: Any, spikes: Any, x: Any, amount: Any, w_min: Any, w_max: Any,
+        pieces: int, w: Any,
+    ) -> None:  # fmt: skip
+        variables = spikes, x, amount, w_min, w_max
+        visit((w,), indices, indptr, places, spikes, (x.size,), variables, pieces)
 
     return move
 
