@@ -63,7 +63,7 @@ def applied(
         structure = *structure, np.asarray(shape[1 - axis], structure[0].dtype)
     flat = list(map(_flat, each))
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in flat)
-    static = {"rule": rule, "shape": shape, "primitive": rule.rare}
+    static = {"rule": rule, "shape": shape, "storage": kernel.name, "primitive": rule.rare}
     changed = kernel(*flat, *structure, *given, outs=outs, backend=backend, **static)
     moved = tuple(x if len(grid) == 1 else x.reshape(grid) for x in changed)
     return moved if several else moved[0]
@@ -110,14 +110,15 @@ def _place(name: str, array: jax.Array, grid: tuple[int, ...], shape: tuple[int,
 
 
 def _defined(name: str, function: str) -> XLACustomKernel:
+    """Return the kernel of the storage of this name in `emit`; `function` is that of its reference."""
     kernel = XLACustomKernel(name)
     kernel.def_tags("sparse", "event-driven", "plasticity")
     kernel.def_reference(f"event_ops.plasticity.reference:{function}")
-    kernel.def_numba_kernel(f"event_ops.plasticity.numba_cpu:{function}")
-    kernel.def_numba_cuda_kernel(f"event_ops.plasticity.numba_cuda:{function}")
+    kernel.def_numba_kernel("event_ops.plasticity.numba_cpu:build")
+    kernel.def_numba_cuda_kernel("event_ops.plasticity.numba_cuda:build")
     lacks = tuple(f"primitive={name}" for name in LACKED_BY_WARP)
     for platform in ("gpu", "cpu"):
-        kernel.def_kernel("warp", platform, f"event_ops.plasticity.warp:{function}", lacks=lacks)
+        kernel.def_kernel("warp", platform, "event_ops.plasticity.warp:build", lacks=lacks)
     return kernel
 
 

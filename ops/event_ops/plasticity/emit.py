@@ -38,6 +38,7 @@ COLUMNS: Final = Storage(
 )
 DENSE_ROWS: Final = Storage("plasticity_on_pre_dense", ("spikes",), ("spikes",))
 DENSE_COLUMNS: Final = Storage("plasticity_on_post_dense", ("spikes",), ("spikes",))
+STORAGES: Final = {x.name: x for x in (ROWS, COLUMNS, DENSE_ROWS, DENSE_COLUMNS)}
 
 _INDEX: Final = {SPIKING: "[spiking]", OTHER: "[other]", SYNAPSE: "[k]"}
 

@@ -15,10 +15,9 @@ from event_ops.parts.numba_cpu.access import hoist
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.plasticity.emit import (
-    COLUMNS,
     DENSE_COLUMNS,
     DENSE_ROWS,
-    ROWS,
+    STORAGES,
     Storage,
     defined,
     kernel_source,
@@ -51,32 +50,13 @@ def visits_with(update: Any, storage: Storage, large: bool) -> Any:
     return sparse_visits.visiting(sparse_visits.rows_with(update), large)
 
 
-def _build(rule: Rule, outs: Any, storage: Storage) -> Callable[..., Any]:
+def build(*, rule: Rule, outs: Any, storage: str, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for synapses that are stored so: on one thread, or on all for many."""
     aliases = {i: i for i in range(rule.count)}
 
     def call(*arrays: Any) -> Any:
         large = reaches(arrays[0].size, MIN_ENTRIES_PARALLEL)
-        function = kernel(rule, storage, large)
+        function = kernel(rule, STORAGES[storage], large)
         return numba_kernel(function, outs, input_output_aliases=aliases)(*arrays)
 
     return call
-
-
-def along_rows(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of rows."""
-    return _build(rule, outs, ROWS)
-
-
-def along_columns(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of columns."""
-    return _build(rule, outs, COLUMNS)
-
-
-def along_dense_rows(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of rows of a dense matrix."""
-    return _build(rule, outs, DENSE_ROWS)
-
-
-def along_dense_columns(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of columns of a dense matrix."""
-    return _build(rule, outs, DENSE_COLUMNS)

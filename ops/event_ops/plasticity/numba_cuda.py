@@ -15,9 +15,9 @@ from event_ops.parts.numba_cuda.plasticity import given_place, grid_and_pieces, 
 from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
 from event_ops.plasticity.emit import (
     COLUMNS,
-    DENSE_COLUMNS,
     DENSE_ROWS,
     ROWS,
+    STORAGES,
     Storage,
     defined,
     kernel_source,
@@ -69,39 +69,18 @@ def kernel(rule: Rule, storage: Storage) -> Any:
     return cuda.jit(defined(source, storage.name, visit=visit, hoist=as_it_is))
 
 
-def _build(
-    rule: Rule, outs: Any, storage: Storage, dense: tuple[int, int] | None = None
-) -> Callable[..., Any]:
-    """Return the native call, of a sparse matrix or of a dense one of this shape."""
-    spikes = rule.count + storage.structure.index("spikes")
+def build(*, rule: Rule, outs: Any, storage: str, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """Return the native call for synapses that are stored so; shape is that of the matrix."""
+    stored = STORAGES[storage]
+    spikes = rule.count + stored.structure.index("spikes")
 
     def move(*arrays: Any) -> None:
         ins, news, stream = arrays[: -rule.count - 1], arrays[-rule.count - 1 : -1], arrays[-1]
-        if dense:
-            grid, extent = (blocks_of(dense[1]), min(dense[0], _MOST_ROWS)), dense[0]
-        else:
+        if stored in (ROWS, COLUMNS):
             grid, extent = grid_and_pieces(ins[0].size, ins[spikes].size)
+        else:
+            grid, extent = (blocks_of(shape[1]), min(shape[0], _MOST_ROWS)), shape[0]
         flat = (x if x.ndim else x.reshape(1) for x in ins)
-        kernel(rule, storage)[grid, BLOCK, stream](*flat, extent, *news)
+        kernel(rule, stored)[grid, BLOCK, stream](*flat, extent, *news)
 
     return numba_cuda_callable(move, outs, input_output_aliases={i: i for i in range(rule.count)})
-
-
-def along_rows(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of rows."""
-    return _build(rule, outs, ROWS)
-
-
-def along_columns(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of columns."""
-    return _build(rule, outs, COLUMNS)
-
-
-def along_dense_rows(*, rule: Rule, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of rows of a dense matrix."""
-    return _build(rule, outs, DENSE_ROWS, shape)
-
-
-def along_dense_columns(*, rule: Rule, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of columns of a dense matrix."""
-    return _build(rule, outs, DENSE_COLUMNS, shape)

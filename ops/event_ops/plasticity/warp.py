@@ -13,6 +13,7 @@ from event_ops.plasticity.emit import (
     DENSE_COLUMNS,
     DENSE_ROWS,
     ROWS,
+    STORAGES,
     Storage,
     array_names,
     changes,
@@ -65,34 +66,14 @@ def kernel(rule: Rule, storage: Storage) -> Any:
     return wp.kernel(function, enable_backward=False, module="unique")
 
 
-def _build(rule: Rule, outs: Any, storage: Storage, dims: Any = None) -> Callable[..., Any]:
-    changed = array_names(rule)[: rule.count]
-    spikes = rule.count + storage.structure.index("spikes")
+def build(*, rule: Rule, outs: Any, storage: str, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for synapses that are stored so; shape is that of the matrix."""
+    stored, changed = STORAGES[storage], array_names(rule)[: rule.count]
+    spikes = rule.count + stored.structure.index("spikes")
 
     def call(*arrays: Any) -> Any:
-        run = warp_kernel(
-            kernel(rule, storage), outs, launch_dims=dims or arrays[spikes].shape, in_out_argnames=changed
-        )
+        dims = arrays[spikes].shape if stored in (ROWS, COLUMNS) else shape
+        run = warp_kernel(kernel(rule, stored), outs, launch_dims=dims, in_out_argnames=changed)
         return run(*arrays)
 
     return call
-
-
-def along_rows(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of rows."""
-    return _build(rule, outs, ROWS)
-
-
-def along_columns(*, rule: Rule, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of columns."""
-    return _build(rule, outs, COLUMNS)
-
-
-def along_dense_rows(*, rule: Rule, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of rows of a dense matrix."""
-    return _build(rule, outs, DENSE_ROWS, shape)
-
-
-def along_dense_columns(*, rule: Rule, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for spikes of columns of a dense matrix."""
-    return _build(rule, outs, DENSE_COLUMNS, shape)
