@@ -34,15 +34,14 @@ def group_of(network, rivals, neurons, cores, python, rounds):
     jobs = [(rival, request) for rival in rivals]
     group = simulators.measure(jobs, python, rounds_for(neurons, rounds))
     neuron_seconds = neurons * steps * network.model.dt * 1e-3
-    rates = {name: {**said, "rate": said["spikes"] / neuron_seconds} for name, said in group.info.items()}
-    return dataclasses.replace(group, info=rates)
+    return simulators.with_rates(group, neuron_seconds)
 
 
 def report(in_turns, benchmark, request, network, rivals, neurons, cores, member):
     """Measure what is asked for, once for all members of a group, and report one of them."""
     benchmark.group = f"{neurons:,} neurons" + (f", {cores} cores" if cores > 1 else "")
     python = asked.option(request.config, "rivals_python", simulators.rivals_python())
-    chosen = tuple(rival for rival in rivals if rival.name in asked.selected(request))
+    chosen = simulators.chosen(rivals, request)
     group = group_of(network, chosen, neurons, cores, python, in_turns.rounds)
     theirs = [rival.name for rival in rivals if not rival.ours]
     in_turns.report(group, member, rivals=theirs, info={"neurons": neurons, "size": neurons})

@@ -1,11 +1,13 @@
 """Measure simulators beside each other: each in a process of its own, in turns."""
 
+import dataclasses
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
+from event_ops_harness.bench import asked
 from event_ops_harness.bench.turns import Group
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
@@ -41,6 +43,17 @@ def measure(jobs: Sequence[tuple[Rival, Request]], python: str, rounds: int) -> 
         {name: _info(asked, workers[name], found[name][-1]) for name, asked in done.items()},
         skipped=skipped,
     )
+
+
+def with_rates(group: Group, neuron_seconds: float) -> Group:
+    """Return the group with `rate`, spikes per neuron and second, in Hz, of the last round."""
+    rates = {name: {**said, "rate": said["spikes"] / neuron_seconds} for name, said in group.info.items()}
+    return dataclasses.replace(group, info=rates)
+
+
+def chosen(rivals: Sequence[Rival], request: Any) -> tuple[Rival, ...]:
+    """Return those rivals of which a test is to run."""
+    return tuple(rival for rival in rivals if rival.name in asked.selected(request))
 
 
 @contextmanager

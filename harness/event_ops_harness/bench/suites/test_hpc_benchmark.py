@@ -10,7 +10,6 @@ synapses, 81 million of which learn. `--seconds` is the model time of a stretch,
 network does not stay as it is for long at this scale; rounds are those of --benchmark-min-rounds.
 """
 
-import dataclasses
 import functools
 
 from event_ops_harness.bench import asked, simulators
@@ -34,16 +33,14 @@ def group_of(rivals, scale, cores, seconds, python, rounds):
     model = HpcBenchmark(scale=scale)
     request = request_of(model, 1, seconds, cores)
     group = simulators.measure([(rival, request) for rival in rivals], python, rounds)
-    neuron_seconds = model.neurons * seconds
-    rates = {name: {**said, "rate": said["spikes"] / neuron_seconds} for name, said in group.info.items()}
-    return dataclasses.replace(group, info=rates)
+    return simulators.with_rates(group, model.neurons * seconds)
 
 
 def test_hpc_benchmark(in_turns, benchmark, request, scale, cores, member):
     seconds = asked.option(request.config, "seconds", SECONDS)
     benchmark.group = f"scale {scale:g}" + (f", {cores} cores" if cores > 1 else "")
     python = asked.option(request.config, "rivals_python", simulators.rivals_python())
-    chosen = tuple(rival for rival in RIVALS if rival.name in asked.selected(request))
+    chosen = simulators.chosen(RIVALS, request)
     group = group_of(chosen, scale, cores, seconds, python, in_turns.rounds)
     info = {"scale": scale, "neurons": HpcBenchmark(scale=scale).neurons, "seconds": seconds}
     in_turns.report(group, member, rivals=[NEST.name], info=info)

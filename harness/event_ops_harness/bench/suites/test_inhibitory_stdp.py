@@ -36,17 +36,14 @@ def group_of(rivals, neurons, cores, seconds, python, rounds):
     request = {"network": "inhibitory_stdp", "neurons": neurons, "seed": 1, "threads": cores}
     request |= {"model": dataclasses.asdict(MODEL), "steps": MODEL.steps(seconds)}
     group = simulators.measure([(rival, request) for rival in rivals], python, rounds)
-    rates = {
-        name: {**said, "rate": said["spikes"] / (neurons * seconds)} for name, said in group.info.items()
-    }
-    return dataclasses.replace(group, info=rates)
+    return simulators.with_rates(group, neurons * seconds)
 
 
 def test_inhibitory_stdp(in_turns, benchmark, request, neurons, cores, member):
     seconds = asked.option(request.config, "seconds", SECONDS)
     benchmark.group = f"{neurons:,} neurons, {seconds:g} s" + (f", {cores} cores" if cores > 1 else "")
     python = asked.option(request.config, "rivals_python", simulators.rivals_python())
-    chosen = tuple(rival for rival in RIVALS if rival.name in asked.selected(request))
+    chosen = simulators.chosen(RIVALS, request)
     group = group_of(chosen, neurons, cores, seconds, python, in_turns.rounds)
     theirs = [rival.name for rival in RIVALS if not rival.ours]
     in_turns.report(group, member, rivals=theirs, info={"neurons": neurons, "seconds": seconds})
