@@ -11,6 +11,7 @@ import jax
 import pytest
 from small_operators import Write, adds, multiplies
 
+from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.operators import tuning
 from ffi_bridge.operators.kernel import XLACustomKernel
 
@@ -67,3 +68,15 @@ def wide() -> Iterator[None]:
     """Have 64 bits, which differences need, and arrays of any rank beside each other."""
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
         yield
+
+
+@pytest.fixture
+def launch(gpu: Any) -> Any:
+    """Run a kernel on NumPy's arrays, which it may write where NumPy may."""
+
+    def launch(
+        kernel: Any, *arrays: Any, block: Any = (4, 1, 1), grid: Any = (1, 1, 1), shared: int = 0
+    ) -> None:
+        gpu.python_host().launch(kernel, LaunchExtents(grid, block, shared), arrays)
+
+    return launch
