@@ -40,7 +40,7 @@ def softmax_by_loop(logits, mode="drop"):
 
 @backends
 @rows
-@pytest.mark.parametrize("mode", ["drop", "clip"])
+@pytest.mark.parametrize("mode", ["drop", pytest.param("clip", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("function", "by_loop"), [(segment_mean, mean_by_loop), (segment_softmax, softmax_by_loop)]
 )

@@ -46,7 +46,7 @@ def test_products_are_those_of_bools(backend, transpose, form, encoding):
 @backends("csr_event_matvec")
 @orientations
 @forms
-@pytest.mark.parametrize("homogeneous", [False, True])
+@pytest.mark.parametrize("homogeneous", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_weight_gradients_are_those_of_bools(backend, transpose, form, encoding, homogeneous):
     data, indices, indptr, spikes = network(transpose)
     data = data[0] if homogeneous else data

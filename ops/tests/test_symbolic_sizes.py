@@ -63,8 +63,14 @@ def traces(rows, columns, width):
     [
         (product, [((ENTRIES,), "float32"), *STRUCTURE, ((COLUMNS,), "float32")], vectors),
         (event_product, [((ENTRIES,), "float32"), *STRUCTURE, ((COLUMNS,), "float32")], vectors),
-        (slopes, [((ENTRIES,), "float32"), *STRUCTURE, ((COLUMNS,), "float32")], vectors),
-        (product, [((ENTRIES,), "float32"), *STRUCTURE, ((COLUMNS, WIDTH), "float32")], matrices),
+        pytest.param(
+            *(slopes, [((ENTRIES,), "float32"), *STRUCTURE, ((COLUMNS,), "float32")], vectors),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(product, [((ENTRIES,), "float32"), *STRUCTURE, ((COLUMNS, WIDTH), "float32")], matrices),
+            marks=pytest.mark.slow,
+        ),
         (decay, [((ROWS,), "float32")], traces),
     ],
     ids=["product", "event product", "slopes", "product with a matrix", "decay"],

@@ -29,6 +29,7 @@ def test_the_rewarded_group_learns_to_answer(example):
     assert abs(first[0] - first[1]) < 0.5  # both begin alike
 
 
+@pytest.mark.slow
 def test_its_table_and_its_help(example, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["three_factor.py", "--seed", "3", "--trials", "400"])
     example.main()

@@ -11,6 +11,7 @@ from recording_driver import RecordingDriver
 from event_ops.cases import CONFORMANCE
 from event_ops.discover import operators
 from event_ops_harness.conformance.cell import Trial
+from event_ops_harness.table import by_family
 
 
 def plain_cases(operator):
@@ -22,8 +23,15 @@ def plain_cases(operator):
     return dict.fromkeys([cases[0], *turned[:1]])
 
 
+# The quick run executes one of each operator on the emulated GPU, in test_cuda_values.py.
+QUICK = [members[0] for members in by_family(operators()).values()]
 CELLS = [
-    pytest.param(operator, case, id=f"{operator.name}-warp-{case.name}")
+    pytest.param(
+        operator,
+        case,
+        id=f"{operator.name}-warp-{case.name}",
+        marks=[] if operator in QUICK else pytest.mark.slow,
+    )
     for operator in operators()
     for case in plain_cases(operator)
 ]

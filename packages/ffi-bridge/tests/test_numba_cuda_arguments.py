@@ -57,7 +57,9 @@ def combined(package, outs=like, **options):
     return numba_cuda_kernel(combine, outs, **({"launch_dims": size} | names | options))
 
 
-@pytest.mark.parametrize("n", [2, 2.5, True, np.int8(3), np.float32(1.5)])
+@pytest.mark.parametrize(
+    "n", [2, True, *(pytest.param(n, marks=pytest.mark.slow) for n in (2.5, np.int8(3), np.float32(1.5)))]
+)
 @pytest.mark.parametrize("word", ["sum", pytest.param("product", marks=pytest.mark.slow)])
 def test_static_arguments_are_constants(package, n, word):
     call, number = combined(package), np.float32(n)
@@ -142,12 +144,19 @@ def test_each_value_has_machine_code_of_its_own(package):
     before = compiled()
     call(X, 5.0, n=11)
     assert compiled() == before
-    for value in (12, 12.0, 13):
+    for value in (12, 12.0):
         call(X, 2.0, n=value)
-    assert len(compiled()) == len(before) + 3
+    assert len(compiled()) == len(before) + 2
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float16", "float32", "complex64"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "bool",
+        "float16",
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ("uint8", "int32", "float32", "complex64")),
+    ],
+)
 def test_numbers_of_every_kind(package, dtype):
     @package.jit
     def repeat(a, y):
