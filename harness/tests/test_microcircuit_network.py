@@ -12,7 +12,6 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import jaxlib.version
 import numpy as np
 import pytest
 
@@ -31,7 +30,7 @@ from event_ops_harness.networks.microcircuit.connectivity import (
     recurrent_drawing,
     thalamic_connectivity,
 )
-from event_ops_harness.networks.microcircuit.delivery import empty_buffer, sent
+from event_ops_harness.networks.microcircuit.delivery import empty_buffer
 from event_ops_harness.networks.microcircuit.inputs import pulse_of
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import (
@@ -41,7 +40,7 @@ from event_ops_harness.networks.microcircuit.network import (
     initial_state,
     wiring_of,
 )
-from event_ops_harness.networks.microcircuit.procedural import MIN_PARALLEL
+from event_ops_harness.networks.microcircuit.procedural import MIN_PARALLEL, deliver_generated
 from event_ops_harness.networks.microcircuit.rows import SLOTS
 from event_ops_harness.networks.microcircuit.simulation import recorder_of, simulate
 from event_ops_harness.networks.shared.simulation import SpikesLostError, compile_chunk
@@ -215,9 +214,8 @@ def poisson_run(state: State, steps: int):
     return simulate(POISSON, catalog_step(POISSON, None), state, wiring, steps=steps)
 
 
-@pytest.mark.skipif(jaxlib.version.__version_info__ < (0, 12), reason="an older XLA copies all the same")
 def test_a_step_copies_no_array():
-    """XLA copies what it sees no order between the reading and the writing of."""
+    """XLA copies a history that is read before it is written."""
     model = Microcircuit(N_scaling=0.01, K_scaling=0.01)
     state, wiring = initial_state(model, 1), wiring_of(recurrent_connectivity(model, 1), 1)
     recorder = recorder_of(model)
@@ -289,12 +287,12 @@ def test_many_rows_at_once_are_drawn_by_all_threads_and_added_up_in_order():
     stored = connect(drawing, POISSON.neurons, parts=1)
     assert drawing.synapses > MIN_PARALLEL
     spikes, empty = jnp.ones(POISSON.neurons, bool), empty_buffer(POISSON.neurons)
-    drawn = sent(empty, wiring_of(drawing, 2).recurrent, spikes, jnp.int32(3), None)
+    drawn = deliver_generated(empty, wiring_of(drawing, 2).recurrent, spikes, jnp.int32(3))
     parts = stored.data, stored.indices, stored.indptr[0, ::SLOTS], stored.delays
     delivered = csr_event_deliver(empty, *parts, spikes, 3, shape=stored.shape)
     np.testing.assert_allclose(drawn, delivered, rtol=1e-5, atol=1e-2)
     assert jnp.count_nonzero(drawn) > POISSON.neurons
     for low, high in ((0, 60), (60, POISSON.neurons)):
         part = wiring_of(drawing._replace(first=np.array(low, np.int32)), 2).recurrent
-        found = sent(empty[:, low:high], part, spikes, jnp.int32(3), None)
+        found = deliver_generated(empty[:, low:high], part, spikes, jnp.int32(3))
         np.testing.assert_array_equal(found, drawn[:, low:high])

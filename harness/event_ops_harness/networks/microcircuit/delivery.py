@@ -38,31 +38,32 @@ def empty_buffer(neurons: int) -> jax.Array:
     return jnp.zeros((SLOTS, neurons), jnp.float32)
 
 
-def arriving(
-    I_syn: jax.Array, pending: jax.Array, synapses: Synapses | Drawing, t: jax.Array, backend: str | None
+def delivered(
+    I_syn: jax.Array,
+    pending: jax.Array,
+    synapses: Synapses | Drawing,
+    spikes: jax.Array,
+    t: jax.Array,
+    backend: str | None,
 ) -> tuple[jax.Array, jax.Array]:
-    """Add to I_syn, (targets,) in pA, what arrives in step t; return it, and what is pending then."""
+    """Add to I_syn, (targets,) in pA, what arrives in step t; return it, and what is pending with its spikes.
+
+    No delay is 0, so that what arrives does not depend on the step's own spikes. They are written first all
+    the same: XLA would copy a history that is read before it is written, all of it and in every step.
+    """
     if isinstance(synapses, Drawing):
         arrivals, pending = event_ops.read_slot(pending, t, backend=backend)
-        return I_syn + arrivals, pending
+        return I_syn + arrivals, deliver_generated(pending, synapses, spikes, t)
+    listed = pending.dtype == jnp.int32
+    row = _ids(spikes, pending.shape[1], backend) if listed else spikes.astype(pending.dtype)
+    pending = jax.lax.dynamic_update_index_in_dim(pending, row, t % SLOTS, 0)
     shape = synapses.indptr.shape[1] // SLOTS, I_syn.size
-    encoding = "ids" if pending.dtype == jnp.int32 else "flags"
+    encoding = "ids" if listed else "flags"
     I_syn = event_ops.compact_event_arrivals(
         pending, *synapses, t, shape=shape, initial=I_syn, encoding=encoding, backend=backend
     )
-    # Without this XLA sees no order between what reads the history here and what writes the step's spikes to
-    # it: it would copy all of it first.
-    return jax.lax.optimization_barrier((I_syn, pending))
+    return I_syn, pending
 
 
-def sent(
-    pending: jax.Array, synapses: Synapses | Drawing, spikes: jax.Array, t: jax.Array, backend: str | None
-) -> jax.Array:
-    """Return what is pending with the spikes of step t."""
-    if isinstance(synapses, Drawing):
-        return deliver_generated(pending, synapses, spikes, t)
-    if pending.dtype == jnp.int32:
-        row, _ = event_ops.spike_compact(spikes, capacity=pending.shape[1], backend=backend)
-    else:
-        row = spikes.astype(pending.dtype)
-    return jax.lax.dynamic_update_index_in_dim(pending, row, t % SLOTS, 0)
+def _ids(spikes: jax.Array, capacity: int, backend: str | None) -> jax.Array:
+    return event_ops.spike_compact(spikes, capacity=capacity, backend=backend)[0]

@@ -19,10 +19,9 @@ from event_ops.parts.reference.spiking import Surrogate
 from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, Connectivity, Drawing, key_of
 from event_ops_harness.networks.microcircuit.delivery import (
     Synapses,
-    arriving,
+    delivered,
     empty_history,
     no_spikes,
-    sent,
 )
 from event_ops_harness.networks.microcircuit.inputs import Pulse, background_of
 from event_ops_harness.networks.microcircuit.model import V_MEAN, V_SD, Microcircuit
@@ -137,12 +136,10 @@ def dynamics(
             V_m, refractory, I_syn, I_e=I_e, **neuron, backend=backend
         )
         I_syn = placement.add(partial(background, wiring.drive, wiring.seed, t), I_syn)
-        I_syn, pending = arriving(I_syn, pending, wiring.recurrent, t, backend)
-        if pulse is not None and wiring.thalamic is not None:
-            I_syn, thalamic = arriving(I_syn, thalamic, wiring.thalamic, t, backend)
-            thalamic = sent(thalamic, wiring.thalamic, pulse(t), t, backend)
         spikes = placement.exchange(own, backend)
-        pending = sent(pending, wiring.recurrent, spikes, t, backend)
+        I_syn, pending = delivered(I_syn, pending, wiring.recurrent, spikes, t, backend)
+        if pulse is not None and wiring.thalamic is not None:
+            I_syn, thalamic = delivered(I_syn, thalamic, wiring.thalamic, pulse(t), t, backend)
         return State(V_m, refractory, I_syn, pending, thalamic, t + 1), spikes
 
     return step

@@ -51,9 +51,9 @@ def csr_event_arrivals(
     which stays in a processor's cache, in place of all slots of a ring buffer. Where those fit into it, too,
     up to some 10,000 neurons, the other is as fast, and takes rows in any order, with a delay per entry.
 
-    In a loop over steps let XLA know that the history is read before it is written, or it copies all of it in
-    every step: `y, history = jax.lax.optimization_barrier((y, history))`, then `history.at[...].set(...)`.
-    (jaxlib 0.12 heeds it, 0.10 copies all the same.)
+    In a loop over steps write the step's events before this call where no entry has a delay of 0: the sums
+    are the same. XLA copies a history that is read before it is written, all of it and in every step, unless
+    `y, history = jax.lax.optimization_barrier((y, history))` says so (jaxlib 0.12 heeds it, 0.10 does not).
 
     Args:
         history: (slots, rows), slots >= 1; bool, or the dtype of y. With encoding="counts":
