@@ -35,11 +35,13 @@ def test_nest_gets_the_threads_that_it_asks_for():
 
 
 def test_shares_are_of_the_step_and_of_what_the_triad_moves():
-    seconds = {"step": [10e-6], "delivery": [5e-6], "background": [2e-6], "neurons": [3e-6]}
+    seconds = {"step": [12e-6], "delivery": [6e-6], "background": [2e-6], "neurons": [3e-6], "rest": [1e-6]}
     found = suite.shares(seconds, {"neurons": 6e3, "delivery": 1e3, "background": 4e3}, triad=1e9)
     assert set(found) == set(suite.PARTS_OF_A_STEP) and found["step"]["of_step"] == 1
     assert sum(found[name]["of_step"] for name in suite.PARTS_OF_A_STEP[1:]) == pytest.approx(1)
-    assert [found[name]["share"] for name in suite.PARTS_OF_A_STEP] == pytest.approx([1.1, 0.2, 2, 2])
+    assert [found[name]["share"] for name in suite.PARTS_OF_A_STEP] == pytest.approx(
+        [11 / 12, 1 / 6, 2, 2, 0]
+    )
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ CORES = (2,)
 SECONDS = 1.0
 MAX_CONNECTIONS_PER_THREAD = 134_217_726  # of NEST
 PARTS = Rival("parts", ("-m", "event_ops_harness.bench.workers.microcircuit_parts"), ours=True)
-PARTS_OF_A_STEP = ("step", "delivery", "background", "neurons")
+PARTS_OF_A_STEP = ("step", "delivery", "background", "neurons", "rest")
 CURVES = defaultdict(dict)  # (member, cores) -> synapses -> seconds of a step, of this run
 
 
@@ -75,10 +75,10 @@ def group_of(names, scale, cores, seconds, python, rounds):
 
 @functools.lru_cache(maxsize=1)
 def parts_of(scale, cores, seconds, rounds):
-    """Measure the step and its parts on so many cores, in turns after one that is not measured.
+    """Measure the step and its parts within it on so many cores, in turns after one that is not measured.
 
-    Delivery, with the lists of spikes that it reads, and background are measured alone; neurons is what is
-    left of the step, `lif_expsyn_step`.
+    Delivery includes the listing of spikes; rest is what XLA does between the operators. They add up to the
+    step, in which clocks are read; `without_clocks` is the step's time without them, as a part of it.
     """
     request = request_of(model_of(scale), seconds) | {"threads": cores}
     try:
@@ -86,16 +86,17 @@ def parts_of(scale, cores, seconds, rounds):
             turns = [worker.run() for _ in range(rounds + 1)][1:]
     except WorkerError as error:
         return Group({}, skipped=dict.fromkeys(PARTS_OF_A_STEP, str(error)))
-    for turn in turns:
-        turn["neurons"] = turn["step"] - turn["delivery"] - turn["background"]
     times = {name: [turn[name] for turn in turns] for name in PARTS_OF_A_STEP}
-    return Group(times, shares(times, worker.versions["bytes"], worker.versions["triad"]))
+    info = shares(times, worker.versions["bytes"], worker.versions["triad"])
+    without = statistics.median(turn["without_clocks"] / turn["step"] for turn in turns)
+    info["step"]["without_clocks"] = without
+    return Group(times, info)
 
 
 def shares(seconds, moved, triad):
     """Return `bytes`, `of_step`, the part of the step's time, and `share`, of what the triad moves in it."""
     medians = {name: statistics.median(each) for name, each in seconds.items()}
-    traffic = {**moved, "step": sum(moved.values())}
+    traffic = {**moved, "step": sum(moved.values()), "rest": 0}
     return {
         name: {
             "bytes": traffic[name],

@@ -1,14 +1,12 @@
 """Time a step of the microcircuit and its parts; the protocol is that of ``networks/shared/rivals.py``.
 
-One line of stdin asks for one turn: the whole step, then its delivery alone, of the spikes of a recorded
-stretch, then its background alone, each in a scan of STEPS steps.
+One line of stdin asks for one turn: STEPS steps, then as many with clocks around the operators.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,11 +16,12 @@ import numpy as np
 
 import event_ops
 from event_ops.discover import operators
+from event_ops_harness.bench.clocks import clocked, no_clocks
 from event_ops_harness.bench.traffic import beyond_cache, bytes_moved, bytes_per_second
-from event_ops_harness.networks.microcircuit.delivery import Synapses, arriving, sent
-from event_ops_harness.networks.microcircuit.inputs import background_of
+from event_ops_harness.networks.microcircuit.delivery import Synapses
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import (
+    OPERATORS,
     State,
     Wiring,
     capacity_of,
@@ -31,12 +30,18 @@ from event_ops_harness.networks.microcircuit.network import (
 )
 from event_ops_harness.networks.microcircuit.rivals.event_ops_worker import build
 from event_ops_harness.networks.microcircuit.rows import SLOTS
-from event_ops_harness.networks.shared.worker import counting, counting_scan
+from event_ops_harness.networks.shared.worker import counting, counting_scan, timed
 
 STEPS = 1000
 SAMPLED = 20  # of so many steps one is looked at for what its delivery moves
 
-Turn = Callable[[], float]
+PARTS = {
+    "delivery": ("compact_event_arrivals", "spike_compact"),
+    "background": ("poisson_input",),
+    "neurons": ("lif_expsyn_step",),
+}
+
+Turn = Callable[[], dict[str, float]]
 
 
 def recorded(model: Microcircuit, state: State, wiring: Wiring) -> tuple[State, jax.Array]:
@@ -49,42 +54,31 @@ def recorded(model: Microcircuit, state: State, wiring: Wiring) -> tuple[State, 
     return jax.jit(run)(state, wiring)
 
 
-def turns_of(step: Callable[..., Any], carry: Any, wiring: Wiring, *each: Any) -> Turn:
-    """Return what times a step in a scan of `carry = step(carry, wiring, *each)`, on from where it ended."""
+def turns_of(model: Microcircuit, state: State, wiring: Wiring) -> Turn:
+    """Compile a scan of steps, with clocks and without; return what runs both, on from where they ended."""
+    move, zero = counting(catalog_step(model, None)), jnp.zeros((), jnp.int32)
+    with_clocks = clocked(move, OPERATORS)
 
-    def run(carry: Any, wiring: Wiring, each: Any) -> Any:
-        return jax.lax.scan(lambda carry, x: (step(carry, wiring, *x), None), carry, each, length=STEPS)[0]
+    def run(carry: Any, clocks: jax.Array, wiring: Wiring) -> Any:
+        return jax.lax.scan(lambda x, _: (with_clocks(*x, wiring), None), (carry, clocks), length=STEPS)[0]
 
-    compiled = jax.jit(run, donate_argnums=0).lower(carry, wiring, each).compile()
-    kept = [jax.block_until_ready(carry)]
+    arguments = (state, zero), no_clocks(OPERATORS), wiring
+    compiled = jax.jit(run, donate_argnums=(0, 1)).lower(*arguments).compile()
+    plain = counting_scan(catalog_step(model, None), STEPS, state, wiring)
 
-    def turn() -> float:
-        start = time.perf_counter()
-        kept[0] = jax.block_until_ready(compiled(kept[0], wiring, each))
-        return (time.perf_counter() - start) / STEPS
+    def turn() -> dict[str, float]:
+        nonlocal state
+        state, without = timed(plain, state, wiring)
+        clocks = no_clocks(OPERATORS)
+        for _ in range(2):  # the first begins the clock
+            (state, _), clocks = compiled((state, jnp.zeros((), jnp.int32)), clocks.at[1:].set(0), wiring)
+        *each, rest = (np.asarray(clocks)[1:] * 1e-9 / STEPS).tolist()
+        spent = dict(zip(OPERATORS, each, strict=True))
+        parts = {name: sum(spent[x] for x in those) for name, those in PARTS.items()}
+        step = sum(spent.values()) + rest
+        return {"step": step, **parts, "rest": rest, "without_clocks": without["seconds"] / STEPS}
 
     return turn
-
-
-def programs(model: Microcircuit, state: State, wiring: Wiring, raster: jax.Array) -> dict[str, Turn]:
-    """Compile the whole step, and its parts."""
-    times, zeros = jnp.arange(STEPS, dtype=jnp.int32), jnp.zeros(model.neurons, jnp.float32)
-    step, background = counting(catalog_step(model, None)), background_of(model, None)
-
-    def delivery(
-        carry: tuple[jax.Array, jax.Array], wiring: Wiring, spikes: jax.Array, t: jax.Array
-    ) -> tuple[jax.Array, jax.Array]:
-        I_syn, pending = arriving(*carry, wiring.recurrent, t, None)
-        return I_syn, sent(pending, wiring.recurrent, spikes, t, None)
-
-    def drawing(I_syn: jax.Array, wiring: Wiring, t: jax.Array) -> jax.Array:
-        return background(wiring.drive, wiring.seed, t, I_syn)
-
-    return {
-        "delivery": turns_of(delivery, (zeros.copy(), state.pending.copy()), wiring, raster, times),
-        "background": turns_of(drawing, zeros, wiring, times),
-        "step": turns_of(step, (state, jnp.zeros((), jnp.int32)), wiring),
-    }
 
 
 def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str, float]:
@@ -119,15 +113,15 @@ def serve(request: dict[str, Any]) -> None:
     model, wiring, state, built = build(request)
     state, _ = counting_scan(catalog_step(model, None), request["steps"], state, wiring)(state, wiring)
     state, raster = recorded(model, state, wiring)
-    turns = programs(model, state, wiring, raster)
     ready = {
         "build_seconds": built,
         "bytes": traffic(model, wiring, np.asarray(raster)),
         "triad": bytes_per_second(beyond_cache()),
     }
+    turn = turns_of(model, state, wiring)
     print(json.dumps({"ready": ready}), flush=True)
     for _ in sys.stdin:
-        print(json.dumps({name: turn() for name, turn in turns.items()}), flush=True)
+        print(json.dumps(turn()), flush=True)
 
 
 if __name__ == "__main__":
