@@ -7,7 +7,8 @@ import jax
 import pytest
 from plasticity_operators import OPERATORS
 
-from event_ops.plasticity import numba_cpu, primitives
+from event_ops.plasticity import numba_cpu
+from event_ops.scalar_functions import primitives
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.command import pytest_command
 from event_ops_harness.conformance.properties import PROPERTIES, VALUES, cells

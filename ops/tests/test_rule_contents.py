@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from event_ops import plasticity
-from event_ops.plasticity import rule as rules
-from event_ops.plasticity.contents import contents
+from event_ops.scalar_functions import function as rules
+from event_ops.scalar_functions.contents import contents
 
 W, SHAPE = np.array([1.0, 2.0], "f"), (1, 2)
 STRUCTURE = np.array([0, 1]), np.array([0, 2]), np.array([True])

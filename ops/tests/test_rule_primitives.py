@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from event_ops import plasticity
-from event_ops.plasticity import primitives
+from event_ops.scalar_functions import primitives
 from ffi_bridge.errors import BackendUnavailableError
 
 INDPTR = np.array([0, 16, 18], np.int32)

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
-from event_ops.plasticity.primitives import LACKED_BY_WARP
-from event_ops.plasticity.rule import ALL, OTHER, SPIKING, SYNAPSE, Rule
+from event_ops.scalar_functions.function import ALL, OTHER, SPIKING, SYNAPSE, Rule
+from event_ops.scalar_functions.primitives import LACKED_BY_WARP
 from ffi_bridge import XLACustomKernel
 
 

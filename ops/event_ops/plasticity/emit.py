@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from event_ops.plasticity.primitives import NUMBA, Target
-from event_ops.plasticity.program import Operation, Program
-from event_ops.plasticity.rule import OTHER, SPIKING, SYNAPSE, Rule
+from event_ops.scalar_functions.function import OTHER, SPIKING, SYNAPSE, Rule
+from event_ops.scalar_functions.primitives import NUMBA, Target
+from event_ops.scalar_functions.program import Operation, Program
 
 
 @dataclass(frozen=True)

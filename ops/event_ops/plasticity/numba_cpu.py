@@ -23,7 +23,7 @@ from event_ops.plasticity.emit import (
     kernel_source,
     update_source,
 )
-from event_ops.plasticity.rule import Rule
+from event_ops.scalar_functions.function import Rule
 from ffi_bridge import numba_kernel
 
 _KEPT = 1024  # rules

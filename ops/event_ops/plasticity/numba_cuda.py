@@ -23,8 +23,8 @@ from event_ops.plasticity.emit import (
     kernel_source,
     update_source,
 )
-from event_ops.plasticity.primitives import NUMBA_CUDA
-from event_ops.plasticity.rule import Rule
+from event_ops.scalar_functions.function import Rule
+from event_ops.scalar_functions.primitives import NUMBA_CUDA
 from ffi_bridge import numba_cuda_callable
 
 _KEPT = 1024  # rules

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.parts.reference.entries import rows_of, sums_at, values_at
-from event_ops.plasticity.rule import OTHER, SPIKING, Rule
+from event_ops.scalar_functions.function import OTHER, SPIKING, Rule
 
 
 def along_rows(rule: Rule, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:

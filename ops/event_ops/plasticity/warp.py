@@ -20,8 +20,8 @@ from event_ops.plasticity.emit import (
     defined,
     function_source,
 )
-from event_ops.plasticity.primitives import WARP
-from event_ops.plasticity.rule import Rule
+from event_ops.scalar_functions.function import Rule
+from event_ops.scalar_functions.primitives import WARP
 from ffi_bridge import warp_kernel
 
 _KEPT = 1024  # rules

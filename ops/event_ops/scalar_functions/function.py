@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
-from event_ops.plasticity.contents import contents
-from event_ops.plasticity.primitives import LACKED_BY_WARP
-from event_ops.plasticity.program import Program
-from event_ops.plasticity.refusals import Source
+from event_ops.scalar_functions.contents import contents
+from event_ops.scalar_functions.primitives import LACKED_BY_WARP
+from event_ops.scalar_functions.program import Program
+from event_ops.scalar_functions.refusals import Source
 
 # Where an input of a rule is read for an entry: at the neuron that spiked, at the one at the other end of
 # the synapse, at the synapse, or once for all.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
-from event_ops.plasticity.primitives import CALLS
-from event_ops.plasticity.refusals import Source
+from event_ops.scalar_functions.primitives import CALLS
+from event_ops.scalar_functions.refusals import Source
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.extend.core import JaxprEqn
 
-from event_ops.plasticity.primitives import EXPRESSIONS, OF_BOOLS, OF_FLOATS
+from event_ops.scalar_functions.primitives import EXPRESSIONS, OF_BOOLS, OF_FLOATS
 
 _DTYPES: Final = ("bool", "float32", "float64", "int32", "int64", "uint32", "uint64")
 _ONE_SYNAPSE: Final = "expected scalars: a rule is of one synapse; pass arrays of neurons or synapses by name"
