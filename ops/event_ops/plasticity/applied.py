@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
-from event_ops.scalar_functions.function import ALL, OTHER, SPIKING, SYNAPSE, Rule
-from event_ops.scalar_functions.primitives import LACKED_BY_WARP
+from event_ops.plasticity.emit import OTHER, SPIKING, SYNAPSE
+from event_ops.scalar_functions.function import ALL, Traced
+from event_ops.scalar_functions.operators import as_variable, define_kernel
+from event_ops.scalar_functions.refusals import Subject
 from ffi_bridge import XLACustomKernel
+
+_SUBJECT: Final = Subject("rule", "synapse", "synaptic variable", "neurons or synapses", "on_pre")
 
 
 def checked_spikes(name: str, spikes: jax.Array, shape: tuple[int, int], axis: int) -> jax.Array:
@@ -54,11 +57,11 @@ def applied(
     _check_synapses(each, grid)
     given, places = [], [SYNAPSE] * len(each)
     for name, value in variables.items():
-        array = _variable(name, value, each[0])
+        array = as_variable(name, value, "synapses", each[0])
         places.append(_place(name, array, grid, shape, axis))
         given.append(_flat(array) if places[-1] == SYNAPSE else array)
     dtypes = [x.dtype for x in (*each, *given)]
-    rule = Rule.of(function, dtypes, tuple(variables), places)
+    rule = Traced.of(function, dtypes, tuple(variables), places, _SUBJECT)
     if len(structure) > 1:
         structure = *structure, np.asarray(shape[1 - axis], structure[0].dtype)
     flat = list(map(_flat, each))
@@ -83,18 +86,6 @@ def _check_synapses(each: list[jax.Array], shape: tuple[int, ...]) -> None:
         check_same_dtype(name, x, "synapses[0]", each[0])
 
 
-def _variable(name: str, value: Any, w: jax.Array) -> jax.Array:
-    """Return a variable as an array: a number in the dtype of the synapses, others in theirs."""
-    is_flag = isinstance(value, bool | np.bool_)
-    if isinstance(value, int | float | np.number) and not is_flag:
-        return jnp.asarray(value, w.dtype)
-    array = as_array(value, name)
-    if array.dtype != bool:
-        check_dtype(name, array, FLOATS)
-        check_same_dtype(name, array, "synapses", w)
-    return array
-
-
 def _place(name: str, array: jax.Array, grid: tuple[int, ...], shape: tuple[int, int], axis: int) -> str:
     """Return where a variable is read, which its name says: at a neuron, at the synapse, or once for all."""
     if not array.ndim:
@@ -109,17 +100,10 @@ def _place(name: str, array: jax.Array, grid: tuple[int, ...], shape: tuple[int,
     return SYNAPSE
 
 
-def _defined(name: str, function: str) -> XLACustomKernel:
-    """Return the kernel of the storage of this name in `emit`; `function` is that of its reference."""
-    kernel = XLACustomKernel(name)
-    kernel.def_tags("sparse", "event-driven", "plasticity")
-    kernel.def_reference(f"event_ops.plasticity.reference:{function}")
-    kernel.def_numba_kernel("event_ops.plasticity.numba_cpu:build")
-    kernel.def_numba_cuda_kernel("event_ops.plasticity.numba_cuda:build")
-    lacks = tuple(f"primitive={name}" for name in LACKED_BY_WARP)
-    for platform in ("gpu", "cpu"):
-        kernel.def_kernel("warp", platform, "event_ops.plasticity.warp:build", lacks=lacks)
-    return kernel
+def _defined(name: str, reference: str) -> XLACustomKernel:
+    """Return the kernel of the storage of this name in `emit`."""
+    tags = "sparse", "event-driven", "plasticity"
+    return define_kernel(name, "event_ops.plasticity", *tags, reference=reference)
 
 
 along_rows = _defined("plasticity_on_pre", "along_rows")

@@ -19,18 +19,18 @@ from event_ops.plasticity.emit import (
     DENSE_ROWS,
     STORAGES,
     Storage,
-    defined,
     kernel_source,
     update_source,
 )
-from event_ops.scalar_functions.function import Rule
+from event_ops.scalar_functions.emit import defined
+from event_ops.scalar_functions.function import Traced
 from ffi_bridge import numba_kernel
 
 _KEPT = 1024  # rules
 
 
 @lru_cache(_KEPT)
-def kernel(rule: Rule, storage: Storage, large: bool) -> Any:
+def kernel(rule: Traced, storage: Storage, large: bool) -> Any:
     """Return the kernel of a rule for one thread, or for all threads.
 
     Its outputs are the memory of the synaptic variables; XLA copies those first that are needed again.
@@ -50,7 +50,7 @@ def visits_with(update: Any, storage: Storage, large: bool) -> Any:
     return sparse_visits.visiting(sparse_visits.rows_with(update), large)
 
 
-def build(*, rule: Rule, outs: Any, storage: str, **_: Any) -> Callable[..., Any]:
+def build(*, rule: Traced, outs: Any, storage: str, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for synapses that are stored so: on one thread, or on all for many."""
     aliases = {i: i for i in range(rule.count)}
 

@@ -19,11 +19,11 @@ from event_ops.plasticity.emit import (
     ROWS,
     STORAGES,
     Storage,
-    defined,
     kernel_source,
     update_source,
 )
-from event_ops.scalar_functions.function import Rule
+from event_ops.scalar_functions.emit import defined
+from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import NUMBA_CUDA
 from ffi_bridge import numba_cuda_callable
 
@@ -57,7 +57,7 @@ def as_it_is(x: Any) -> Any:
 
 
 @lru_cache(_KEPT)
-def kernel(rule: Rule, storage: Storage) -> Any:
+def kernel(rule: Traced, storage: Storage) -> Any:
     """Return the kernel of a rule, which changes the synapses in place."""
     source = update_source(rule, NUMBA_CUDA)
     update = cuda.jit(device=True)(defined(source, "update", cuda=cuda, math=math, np=np))
@@ -69,7 +69,7 @@ def kernel(rule: Rule, storage: Storage) -> Any:
     return cuda.jit(defined(source, storage.name, visit=visit, hoist=as_it_is))
 
 
-def build(*, rule: Rule, outs: Any, storage: str, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(*, rule: Traced, outs: Any, storage: str, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """Return the native call for synapses that are stored so; shape is that of the matrix."""
     stored = STORAGES[storage]
     spikes = rule.count + stored.structure.index("spikes")

@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.parts.reference.entries import rows_of, sums_at, values_at
-from event_ops.scalar_functions.function import OTHER, SPIKING, Rule
+from event_ops.plasticity.emit import OTHER, SPIKING
+from event_ops.scalar_functions.function import Traced
 
 
-def along_rows(rule: Rule, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
+def along_rows(rule: Traced, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
     """Return the function of arrays for spikes of rows, whose entries are in the order of the synapses."""
 
     def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
@@ -24,7 +25,7 @@ def along_rows(rule: Rule, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
     return call
 
 
-def along_columns(rule: Rule, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
+def along_columns(rule: Traced, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
     """Return the function of arrays for spikes of columns: entry p is the synapse permutation[p]."""
 
     def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
@@ -39,17 +40,19 @@ def along_columns(rule: Rule, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
     return call
 
 
-def along_dense_rows(rule: Rule, shape: tuple[int, int], **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
+def along_dense_rows(rule: Traced, shape: tuple[int, int], **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
     """Return the function of arrays for spikes of rows of a dense matrix."""
     return _dense(rule, shape, 0)
 
 
-def along_dense_columns(rule: Rule, shape: tuple[int, int], **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
+def along_dense_columns(
+    rule: Traced, shape: tuple[int, int], **_: Any
+) -> Callable[..., tuple[jax.Array, ...]]:
     """Return the function of arrays for spikes of columns of a dense matrix."""
     return _dense(rule, shape, 1)
 
 
-def _dense(rule: Rule, shape: tuple[int, int], axis: int) -> Callable[..., tuple[jax.Array, ...]]:
+def _dense(rule: Traced, shape: tuple[int, int], axis: int) -> Callable[..., tuple[jax.Array, ...]]:
     def along(axis: int) -> _Find:
         return lambda x: jnp.broadcast_to(jnp.expand_dims(x, 1 - axis), shape).reshape(-1)
 
@@ -69,7 +72,12 @@ def _at(ids: jax.Array) -> _Find:
 
 
 def _changed(
-    rule: Rule, arrays: tuple[Any, ...], between: int, at_spiking: _Find, at_other: _Find, active: jax.Array
+    rule: Traced,
+    arrays: tuple[Any, ...],
+    between: int,
+    at_spiking: _Find,
+    at_other: _Find,
+    active: jax.Array,
 ) -> tuple[jax.Array, ...]:
     """Return what the rule says at active synapses, and elsewhere the synaptic variables as they are."""
     find = {SPIKING: at_spiking, OTHER: at_other}

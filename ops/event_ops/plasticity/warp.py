@@ -1,6 +1,5 @@
 """A rule applied by Warp to the synapses of the neurons that spiked, in place: a thread for each row."""
 
-import linecache
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -15,12 +14,10 @@ from event_ops.plasticity.emit import (
     ROWS,
     STORAGES,
     Storage,
-    array_names,
     changes,
-    defined,
-    function_source,
 )
-from event_ops.scalar_functions.function import Rule
+from event_ops.scalar_functions.emit import array_names, defined, function_source
+from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import WARP
 from ffi_bridge import warp_kernel
 
@@ -51,7 +48,7 @@ _VISITS = {
 
 
 @lru_cache(_KEPT)
-def kernel(rule: Rule, storage: Storage) -> Any:
+def kernel(rule: Traced, storage: Storage) -> Any:
     """Return the kernel of a rule, which changes the synapses in place."""
     visit, depth = _VISITS[storage]
     arrays = array_names(rule)
@@ -61,12 +58,10 @@ def kernel(rule: Rule, storage: Storage) -> Any:
     function = defined(
         source, storage.name, wp=wp, Array=Array, bounded=bounded, is_active=is_active, place=place
     )
-    # Warp reads the source of a function, by the name of its file.
-    linecache.cache[function.__code__.co_filename] = len(source), None, source.splitlines(True), ""
     return wp.kernel(function, enable_backward=False, module="unique")
 
 
-def build(*, rule: Rule, outs: Any, storage: str, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(*, rule: Traced, outs: Any, storage: str, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for synapses that are stored so; shape is that of the matrix."""
     stored, changed = STORAGES[storage], array_names(rule)[: rule.count]
     spikes = rule.count + stored.structure.index("spikes")

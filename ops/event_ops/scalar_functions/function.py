@@ -1,4 +1,4 @@
-"""A rule for one synapse: a function of scalars, traced, with where each of its inputs is read."""
+"""A function of scalars, such as a rule of one synapse: traced, with where each of its inputs is read."""
 
 from __future__ import annotations
 
@@ -15,23 +15,21 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from event_ops.scalar_functions.contents import contents
 from event_ops.scalar_functions.primitives import LACKED_BY_WARP
 from event_ops.scalar_functions.program import Program
-from event_ops.scalar_functions.refusals import Source
+from event_ops.scalar_functions.refusals import Source, Subject
 
-# Where an input of a rule is read for an entry: at the neuron that spiked, at the one at the other end of
-# the synapse, at the synapse, or once for all.
-SPIKING, OTHER, SYNAPSE, ALL = "spiking", "other", "synapse", "all"
-_KEPT = 1024  # rules
+ALL = "all"  # the place of an input that is one for all
+_KEPT = 1024  # functions
 _CONFIG: Any = jax.config  # its attributes are not declared
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A rule, which is another one if it computes something else or has other derivatives.
+class Traced:
+    """A function, which is another one if it computes something else or has other derivatives.
 
     Args:
-        program: what it computes, of the synaptic variables, then of the variables that are given by name.
+        program: what it computes, of what it takes by position, then of what it takes by name.
         dtypes: those of its inputs.
-        places: where each of its inputs is read.
+        places: where each of its inputs is read, ALL or what the caller calls other places.
         derivatives: the text of its derivatives, where these do not follow from the program.
         name: of the function.
         jaxpr: the traced function.
@@ -49,35 +47,52 @@ class Rule:
 
     @property
     def count(self) -> int:
-        """Return how many synaptic variables there are."""
+        """Return how many results there are."""
         return len(self.program.results)
 
     @functools.cached_property
     def rare(self) -> str:
-        """Return the first primitive of the rule that not every backend has, or ""."""
+        """Return the first primitive of the function that not every backend has, or ""."""
         used = (operation.primitive for operation in self.program.operations)
         return next((name for name in used if name in LACKED_BY_WARP), "")
 
     def of_each(self, *inputs: jax.Array) -> tuple[jax.Array, ...]:
-        """Return what the rule says for every synapse."""
-        return tuple(jax.vmap(jaxpr_as_fun(self.jaxpr))(*inputs))
+        """Return what the function says of each element of the inputs; a number is one for all."""
+        axes = tuple(0 if x.ndim else None for x in inputs)
+        return tuple(jax.vmap(jaxpr_as_fun(self.jaxpr), axes)(*inputs))
 
     @classmethod
     def of(
-        cls, function: Callable[..., Any], dtypes: Sequence[Any], names: Sequence[str], places: Sequence[str]
-    ) -> Rule:
-        """Trace a function: of synaptic variables by position, one for each dtype, and of others by name.
+        cls,
+        function: Callable[..., Any],
+        dtypes: Sequence[Any],
+        names: Sequence[str],
+        places: Sequence[str],
+        subject: Subject,
+        *,
+        results: Sequence[Any] | None = None,
+        written_as: Sequence[Callable[..., Any]] = (),
+    ) -> Traced:
+        """Trace a function: of what it takes by position, one for each dtype, and of `names` by name.
+
+        Args:
+            results: the dtypes of what it returns; None: those of what it takes by position.
+            written_as: the functions whose names and lines errors have; none: the function itself.
 
         Raises:
             TypeError: the function does not take these, or returns what is no number of the dtype.
             ValueError: it returns another number of values, or does what kernels cannot do.
         """
         known = contents(function)
-        given = tuple(dtypes), tuple(names), tuple(places)
+        returned = tuple(dtypes[: len(dtypes) - len(names)] if results is None else results)
+        given = (
+            tuple(dtypes), tuple(names), tuple(places), subject, returned, tuple(written_as) or (function,)
+        )  # fmt: skip
         if known is None:
             return _traced(function, *given)
         settings = _CONFIG.jax_enable_x64, _CONFIG.jax_numpy_dtype_promotion
-        return _kept(_Known((known, settings), function), *given)
+        *key, source = given
+        return _kept(_Known((known, settings), function, source), *key)
 
 
 @dataclass(frozen=True)
@@ -86,71 +101,87 @@ class _Known:
 
     contents: Hashable
     function: Callable[..., Any] = field(compare=False)
+    written_as: tuple[Callable[..., Any], ...] = field(compare=False)
 
 
 @functools.lru_cache(_KEPT)
-def _kept(known: _Known, dtypes: tuple[Any, ...], names: tuple[str, ...], places: tuple[str, ...]) -> Rule:
-    return _traced(known.function, dtypes, names, places)
+def _kept(known: _Known, *given: Any) -> Traced:
+    return _traced(known.function, *given, known.written_as)
 
 
 def _traced(
-    function: Callable[..., Any], dtypes: tuple[Any, ...], names: tuple[str, ...], places: tuple[str, ...]
-) -> Rule:
-    name = getattr(function, "__name__", repr(function))
+    function: Callable[..., Any],
+    dtypes: tuple[Any, ...],
+    names: tuple[str, ...],
+    places: tuple[str, ...],
+    subject: Subject,
+    results: tuple[Any, ...],
+    written_as: tuple[Callable[..., Any], ...],
+) -> Traced:
+    name = name_of(written_as[0])
     count = len(dtypes) - len(names)
-    _check_signature(name, function, count, names)
+    _check_signature(subject, name, function, count, names)
 
-    def scalar_rule(*scalars: jax.Array) -> list[jax.Array]:
+    def of_scalars(*scalars: jax.Array) -> list[jax.Array]:
         given = dict(zip(names, scalars[count:], strict=True))
-        return _results(name, function(*scalars[:count], **given), dtypes[:count])
+        return as_results(subject, name, function(*scalars[:count], **given), results)
 
     scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
     try:
-        jaxpr = jax.make_jaxpr(scalar_rule)(*scalars)
+        jaxpr = jax.make_jaxpr(of_scalars)(*scalars)
     except jax.errors.ConcretizationTypeError as error:
-        error.add_note(f"Raised as the rule {name!r} was traced: where it branches, use jnp.where.")
+        error.add_note(f"Raised as the {subject.role} {name!r} was traced: where it branches, use jnp.where.")
         raise
-    program = Program.of(jaxpr, Source(name, function))
+    program = Program.of(jaxpr, Source(name, written_as, subject))
     derivatives = _derivatives(jaxpr, scalars) if program.has_own_derivatives else ""
-    return Rule(program, tuple(map(str, dtypes)), places, derivatives, name, jaxpr)
+    return Traced(program, tuple(map(str, dtypes)), places, derivatives, name, jaxpr)
 
 
-def _check_signature(name: str, function: Callable[..., Any], count: int, names: Sequence[str]) -> None:
+def name_of(function: Callable[..., Any]) -> str:
+    """Return the name that errors have for a function."""
+    return getattr(function, "__name__", repr(function))
+
+
+def _check_signature(
+    subject: Subject, name: str, function: Callable[..., Any], count: int, names: Sequence[str]
+) -> None:
     signature = inspect.signature(function)
     try:
         signature.bind(*range(count), **dict.fromkeys(names))
     except TypeError as error:
         raise TypeError(
-            f"the rule {name}{signature} does not take what it is given: {error}; given are {count} synaptic "
-            f"variable(s) by position, and by name: {', '.join(names) or 'none'}; pass what it needs by "
-            "name, and nothing else"
+            f"the {subject.role} {name}{signature} does not take what it is given: {error}; given are "
+            f"{count} {subject.variable}(s) by position, and by name: {', '.join(names) or 'none'}; pass "
+            "what it needs by name, and nothing else"
         ) from None
 
 
-def _results(name: str, returned: Any, dtypes: Sequence[Any]) -> list[jax.Array]:
-    """Return the values of a rule as scalars of the dtypes."""
+def as_results(subject: Subject, name: str, returned: Any, dtypes: Sequence[Any]) -> list[jax.Array]:
+    """Return what a function returned as scalars of the dtypes; raise unless it can be."""
     values = list(returned) if isinstance(returned, tuple | list) else [returned]
     if len(values) != len(dtypes):
         raise ValueError(
-            f"the rule {name!r} returns {len(values)} value(s); expected {len(dtypes)}, the new value of "
-            "each synaptic variable, in their order"
+            f"the {subject.role} {name!r} returns {len(values)} value(s); expected {len(dtypes)}, the new "
+            f"value of each {subject.variable}, in their order"
         )
-    return [_result(name, value, dtype) for value, dtype in zip(values, dtypes, strict=True)]
+    return [_result(subject, name, value, dtype) for value, dtype in zip(values, dtypes, strict=True)]
 
 
-def _result(name: str, value: Any, dtype: Any) -> jax.Array:
+def _result(subject: Subject, name: str, value: Any, dtype: Any) -> jax.Array:
     if not isinstance(value, jax.Array | int | float):
-        raise TypeError(f"the rule {name!r} returns {value!r}; expected a number: is a return missing?")
+        raise TypeError(
+            f"the {subject.role} {name!r} returns {value!r}; expected a number: is a return missing?"
+        )
     scalar = jnp.asarray(value)
     if scalar.shape:
         raise ValueError(
-            f"the rule {name!r} returns an array of shape {scalar.shape}; expected a scalar, since a rule is "
-            "about one synapse; pass arrays of neurons or synapses by name"
+            f"the {subject.role} {name!r} returns an array of shape {scalar.shape}; expected a scalar, since "
+            f"a {subject.role} is about one {subject.unit}; pass arrays of {subject.arrays} by name"
         )
     if scalar.dtype != dtype and not scalar.weak_type:
         raise TypeError(
-            f"the rule {name!r} returns {scalar.dtype}; expected {dtype}, as the synaptic variable is; "
-            f"cast it: .astype('{dtype}')"
+            f"the {subject.role} {name!r} returns {scalar.dtype}; expected {dtype}, as the "
+            f"{subject.variable} is; cast it: .astype('{dtype}')"
         )
     return scalar.astype(dtype)
 

@@ -1,4 +1,4 @@
-"""The primitives of JAX that a rule may consist of, each as a Python expression of scalars.
+"""The primitives of JAX that a function may consist of, each as a Python expression of scalars.
 
 Numba compiles the expressions for CPUs and GPUs, and NumPy computes the same; Warp spells some of them in
 another way. The operands are {0}, {1} and {2}, and the power of `integer_pow` is one, too; {cast} is the
@@ -119,6 +119,21 @@ _WARP_MAX: Final = "({0} if {0} > {1} or {0} != {0} else {1})"
 _WARP_MIN: Final = "({0} if {0} < {1} or {0} != {0} else {1})"
 
 NUMBA: Final = Target("np", "np.bool_", "", {}, {}, {})
+
+# For loops that vectorise, where exp, expm1 and tanh are functions without calls.
+NUMBA_LOOPS: Final = Target(
+    "np",
+    "np.bool_",
+    "",
+    {
+        "exp": "exp({0})",
+        "expm1": "expm1({0})",
+        "logistic": "{one} / ({one} + exp(-{0}))",
+        "tanh": "tanh({0})",
+    },
+    {},
+    {},
+)
 _SIGN: Final = "({one} if {0} > {cast}(0) else (-{one} if {0} < {cast}(0) else {0}))"
 _IN_MATH: Final = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log", "log1p", "sin",

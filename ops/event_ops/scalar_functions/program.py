@@ -1,4 +1,4 @@
-"""A rule as a program: assignments of scalars, one after the other, all of which kernels can do."""
+"""A function as a program: assignments of scalars, one after the other, all of which kernels can do."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Operation:
 
 @dataclass(frozen=True)
 class Program:
-    """The operations of a rule whose inputs are called x0, x1, ..., and what it returns, names or numbers.
+    """The operations of a function of x0, x1, ..., and what it returns, names or numbers.
 
-    Equal programs compute the same, whatever the names in the rule were.
+    Equal programs compute the same, whatever the names in the function were.
     """
 
     operations: tuple[Operation, ...]
@@ -36,7 +36,7 @@ class Program:
 
     @classmethod
     def of(cls, traced: ClosedJaxpr, source: Source) -> Program:
-        """Return the program of a rule that was traced; raise ValueError for what kernels cannot do."""
+        """Return the program of a function that was traced; raise ValueError for what kernels cannot do."""
         flat = _Flat(source)
         inputs = [f"x{i}" for i in range(len(traced.jaxpr.invars))]
         results = flat.add(traced.jaxpr, traced.consts, inputs)
@@ -45,7 +45,7 @@ class Program:
 
 @dataclass
 class _Flat:
-    """The operations of a rule and of the functions that it calls."""
+    """The operations of a function and of those that it calls."""
 
     source: Source
     operations: list[Operation] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a rule may not do: errors that name the primitive, the line of the rule, and what to do instead."""
+"""What a function may not do: errors that name the primitive, the line, and what to do instead."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from jax.extend.core import JaxprEqn
 from event_ops.scalar_functions.primitives import EXPRESSIONS, OF_BOOLS, OF_FLOATS
 
 _DTYPES: Final = ("bool", "float32", "float64", "int32", "int64", "uint32", "uint64")
-_ONE_SYNAPSE: Final = "expected scalars: a rule is of one synapse; pass arrays of neurons or synapses by name"
-
 # What to do instead, by a part of a primitive's name.
 _INSTEAD: Final = {
-    "callback": "a rule has no side effects; look at what on_pre and on_post return",
-    "print": "a rule has no side effects; look at what on_pre and on_post return",
-    "random": "draw numbers outside, one for each synapse, and pass them by name",
+    "callback": "a {role} has no side effects; look at what {caller} returns",
+    "print": "a {role} has no side effects; look at what {caller} returns",
+    "random": "draw numbers outside, one for each {unit}, and pass them by name",
     "cond": "compute both values, and choose one by jnp.where",
     "custom_vjp": "declare its derivatives by jax.custom_jvp, which serves both modes",
     "while": "write the steps out, or find a closed form",
@@ -31,11 +29,36 @@ _INSTEAD: Final = {
 
 
 @dataclass(frozen=True)
+class Subject:
+    """What a function is about, in the words of errors.
+
+    Args:
+        role: what it is called, such as "rule".
+        unit: what its scalars are those of, such as "synapse".
+        variable: what it changes, such as "synaptic variable".
+        arrays: what has arrays that can be passed by name.
+        caller: the function that it is given to.
+    """
+
+    role: str
+    unit: str
+    variable: str
+    arrays: str
+    caller: str
+
+    @property
+    def expects_scalars(self) -> str:
+        """Say that a function has no arrays."""
+        return f"expected scalars: a {self.role} is of one {self.unit}; pass arrays of {self.arrays} by name"
+
+
+@dataclass(frozen=True)
 class Source:
-    """The function that a rule was traced from."""
+    """The functions that something was traced from, the first of which has the name."""
 
     name: str
-    function: Callable[..., Any]
+    functions: tuple[Callable[..., Any], ...]
+    subject: Subject
 
     def check(self, equation: JaxprEqn) -> None:
         """Raise ValueError unless kernels can compute the equation, of these shapes and dtypes."""
@@ -43,11 +66,16 @@ class Source:
         if name not in EXPRESSIONS:
             hints = (hint for part, hint in _INSTEAD.items() if part in name)
             hint = next(hints, f"write it with those that they have: {', '.join(sorted(EXPRESSIONS))}")
-            raise self._error(equation, f"uses the primitive {name!r}, which kernels of rules lack; {hint}")
+            hint = hint.format_map(vars(self.subject))
+            raise self._error(
+                equation, f"uses the primitive {name!r}, which kernels of {self.subject.role}s lack; {hint}"
+            )
         avals: list[Any] = [atom.aval for atom in (*equation.invars, *equation.outvars)]
         for aval in avals:
             if aval.shape:
-                raise self._error(equation, f"computes {name!r} of an array, {aval}; {_ONE_SYNAPSE}")
+                raise self._error(
+                    equation, f"computes {name!r} of an array, {aval}; {self.subject.expects_scalars}"
+                )
             self._check_dtype(equation, str(aval.dtype), _DTYPES)
         given, result = str(avals[0].dtype), str(avals[-1].dtype)
         if name in OF_BOOLS:
@@ -59,17 +87,18 @@ class Source:
             raise self._error(equation, said)
 
     def constant(self, value: Any) -> str:
-        """Return a number that the rule holds as text of Python; raise ValueError for what is no number."""
+        """Return a number that the function holds as text of Python; raise ValueError if it is none."""
         if isinstance(value, Tracer):
             raise ValueError(
-                f"the rule {self.name!r} reads {value.aval} from around it, where it is traced; pass it by "
-                "name, as in on_pre(..., name=value), and take it as an argument"
+                f"{self._named} reads {value.aval} from around it, where it is traced; pass it by name, as "
+                f"in {self.subject.caller}(..., name=value), and take it as an argument"
             )
         if jnp.issubdtype(value.dtype, jax.dtypes.extended):
-            raise ValueError(f"the rule {self.name!r} holds {value.dtype}; {_INSTEAD['random']}")
+            hint = _INSTEAD["random"].format_map(vars(self.subject))
+            raise ValueError(f"{self._named} holds {value.dtype}; {hint}")
         number = np.asarray(value)
         if number.ndim:
-            raise ValueError(f"the rule {self.name!r} holds an array, {number.shape}; {_ONE_SYNAPSE}")
+            raise ValueError(f"{self._named} holds an array, {number.shape}; {self.subject.expects_scalars}")
         if number.dtype == bool:
             return str(bool(number))
         text = repr(number.item())
@@ -81,17 +110,22 @@ class Source:
             raise self._error(equation, f"{said}; cast it: x.astype('{expected[0]}')")
 
     def _error(self, equation: JaxprEqn, said: str) -> ValueError:
-        return ValueError(f"the rule {self.name!r}{self._line(equation)} {said}")
+        return ValueError(f"{self._named}{self._line(equation)} {said}")
+
+    @property
+    def _named(self) -> str:
+        return f"the {self.subject.role} {self.name!r}"
 
     def _line(self, equation: JaxprEqn) -> str:
-        """Return ", FILE:LINE,", the innermost line of the rule's file, where JAX knows it."""
+        """Return ", FILE:LINE,", the innermost line of a file of the functions, where JAX knows it."""
         known = equation.source_info.traceback
-        code: Any = getattr(self.function, "__code__", None)
-        if known is None or code is None:
+        codes: list[Any] = [getattr(function, "__code__", None) for function in self.functions]
+        files = {code.co_filename for code in codes if code is not None}
+        if known is None:
             return ""
-        frames = walk_tb(known.as_python_traceback())
-        lines = [line for frame, line in frames if frame.f_code.co_filename == code.co_filename]
-        return f", {code.co_filename}:{lines[-1]}," if lines else ""
+        frames = ((frame.f_code.co_filename, line) for frame, line in walk_tb(known.as_python_traceback()))
+        lines = [f", {file}:{line}," for file, line in frames if file in files]
+        return lines[-1] if lines else ""
 
 
 _NAMES: Final = {"nan": "np.nan", "inf": "np.inf", "-inf": "-np.inf"}
