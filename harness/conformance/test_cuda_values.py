@@ -9,13 +9,15 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("warp", reason="warp-lang is not installed")
 
 from catalog_operators import OPERATORS
+from neuron_operators import OPERATORS as NEURONS
 from plasticity_operators import OPERATORS as RULES
 from value_cells import value_cells
 
 from ptx_on_cpu import Checks
 
 BACKENDS = ("numba_cuda", "warp")
-CELLS = [next(value_cells(operator, backend)) for operator in (*OPERATORS, *RULES) for backend in BACKENDS]
+ALL = *OPERATORS, *NEURONS, *RULES
+CELLS = [next(value_cells(operator, backend)) for operator in ALL for backend in BACKENDS]
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.id)

@@ -184,6 +184,7 @@ def write_all(folder: Path) -> Path:
         forms=benchmark(ours("a step", "vectorize", 0.1), entry("a step", "NumPy", 0.2)),
         sampling=benchmark(ours("gradient", "numba_kernel", 0.2), entry("gradient", "pure_callback", 60.0)),
         plasticity=benchmark(ours("on_pre", "a rule", 0.1), entry("on_pre", "by hand", 0.1)),
+        neurons=benchmark(ours("lif_step", "a model", 0.1), entry("lif_step", "by hand", 0.1)),
         derivatives=benchmark(ours("f, jvp", "numba_kernel", 0.2), entry("f, jvp", "JAX", 0.5)),
         catalog=benchmark(*many),
         cuba=benchmark(*network(4000), *network(40000)),

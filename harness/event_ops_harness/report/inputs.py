@@ -17,6 +17,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "forms": "nox -s bench -- forms",
     "sampling": "nox -s bench -- sampling",
     "plasticity": "nox -s bench -- plasticity",
+    "neurons": "nox -s bench -- neurons",
     "derivatives": "nox -s bench -- derivatives",
     "cuba": "nox -s bench -- cuba",
     "coba": "nox -s bench -- coba",

@@ -40,6 +40,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "A plasticity rule",
         "Pair-based STDP as a function of one synapse, compiled, beside the operators written by hand.",
     ),
+    "neurons": (
+        "A neuron model",
+        "LIF, Izhikevich and Hodgkin-Huxley neurons as functions of one, beside operators by hand and JAX.",
+    ),
     "derivatives": (
         "Derivatives of Numba kernels",
         "Kernels of many kinds, differentiated by Enzyme, beside twins in JAX, differentiated by JAX.",

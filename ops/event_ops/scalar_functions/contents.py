@@ -6,6 +6,7 @@ function that reads a dictionary or an object is traced each time.
 
 from __future__ import annotations
 
+import dataclasses
 import dis
 import functools
 import operator
@@ -102,6 +103,8 @@ def _parts(value: Any) -> tuple[Any, ...]:
         return value.func, value.args, _items(value.keywords), _items(vars(value))
     if kind is jax.custom_jvp:
         return _items(vars(value))
+    if getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
+        return kind, *(getattr(value, field.name) for field in dataclasses.fields(value))
     raise _ChangeableError
 
 

@@ -32,7 +32,7 @@ class Program:
 
     operations: tuple[Operation, ...]
     results: tuple[str, ...]
-    has_own_derivatives: bool  # those of jax.custom_jvp, not of the operations
+    has_own_derivatives: bool  # by jax.custom_jvp or stop_gradient, not those of the operations
 
     @classmethod
     def of(cls, traced: ClosedJaxpr, source: Source) -> Program:
@@ -40,7 +40,7 @@ class Program:
         flat = _Flat(source)
         inputs = [f"x{i}" for i in range(len(traced.jaxpr.invars))]
         results = flat.add(traced.jaxpr, traced.consts, inputs)
-        return cls(tuple(flat.operations), tuple(results), flat.has_own_derivatives)
+        return cls(tuple(flat.operations.values()), tuple(results), flat.has_own_derivatives)
 
 
 @dataclass
@@ -48,7 +48,7 @@ class _Flat:
     """The operations of a function and of those that it calls."""
 
     source: Source
-    operations: list[Operation] = field(default_factory=list)
+    operations: dict[tuple[Any, ...], Operation] = field(default_factory=dict)  # by all but the result
     has_own_derivatives: bool = False
 
     def add(self, jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[str]) -> list[str]:
@@ -75,6 +75,11 @@ class _Flat:
     def _operation(self, equation: JaxprEqn, operands: Sequence[str]) -> str:
         result: Any = equation.outvars[0].aval
         name, dtype, power = equation.primitive.name, str(result.dtype), equation.params.get("y")
+        if name == "stop_gradient":
+            self.has_own_derivatives = True
+            return operands[0]
+        if name == "select_n" and len(set(operands[1:])) == 1:
+            return operands[1]
         if power is None:
             return self._assign(name, operands, dtype)
         positive = self._assign(name, (*operands, str(abs(power))), dtype)
@@ -82,9 +87,8 @@ class _Flat:
         return positive if power >= 0 else self._assign("div", (f"np.{dtype}(1)", positive), dtype)
 
     def _assign(self, primitive: str, operands: Sequence[str], dtype: str) -> str:
-        result = f"v{len(self.operations)}"
-        self.operations.append(Operation(primitive, tuple(operands), dtype, result))
-        return result
+        operation = Operation(primitive, tuple(operands), dtype, f"v{len(self.operations)}")
+        return self.operations.setdefault((primitive, operation.operands, dtype), operation).result
 
 
 def _number(literal: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""exp for loops that are to vectorise, which a call into the mathematical library keeps from it."""
+"""exp, expm1 and tanh for loops that are to vectorise, which calls into a library keep from it."""
 
 from __future__ import annotations
 
@@ -87,3 +87,52 @@ def exp(x: Any) -> Any:
 def _exp(x: Any) -> Any:
     function = _EXP[x]
     return lambda x: function(x)
+
+
+def _expm1_of(dtype: Any, degree: int) -> Callable[[Any], Any]:
+    """Return exp(x) - 1 for a float type: near 0 by its Taylor series, elsewhere as it is written."""
+    exp, one, near = _EXP[getattr(types, np.dtype(dtype).name)], dtype(1), dtype(math.log(2) / 2)
+    first, *rest = (dtype(1 / math.factorial(n)) for n in range(degree, 0, -1))
+    coefficients = tuple(rest)
+
+    @njit(fastmath={"contract"}, forceinline=True)
+    def expm1(x: Any) -> Any:
+        series = first
+        for coefficient in coefficients:
+            series = series * x + coefficient
+        return series * x if abs(x) < near else exp(x) - one
+
+    return expm1
+
+
+_EXPM1: Final = {types.float32: _expm1_of(np.float32, 8), types.float64: _expm1_of(np.float64, 14)}
+
+
+def expm1(x: Any) -> Any:
+    """Return e**x - 1, exact to some units in the last place; NaN for NaN."""
+    return np.expm1(x)
+
+
+@overload(expm1, strict=False)
+def _expm1(x: Any) -> Any:
+    function = _EXPM1[x]
+    return lambda x: function(x)
+
+
+def tanh(x: Any) -> Any:
+    """Return tanh(x) = t / (t + 2) with t = expm1(2 * x), exact to some units in the last place."""
+    return np.tanh(x)
+
+
+@overload(tanh, strict=False)
+def _tanh(x: Any) -> Any:
+    function, real = _EXPM1[x], as_dtype(x).type
+    two, most = real(2), real(20)  # tanh(20) is 1 in both types
+
+    @njit(fastmath={"contract"}, forceinline=True, error_model="numpy")
+    def ratio(x: Any) -> Any:
+        inside = -most if x < -most else (most if x > most else x)
+        t = function(two * inside)
+        return t / (t + two)
+
+    return lambda x: ratio(x)

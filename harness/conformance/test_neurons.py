@@ -1,0 +1,101 @@
+"""A model of one neuron has every property of an operator, and a broken compiler of models is noticed."""
+
+import subprocess
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from neuron_operators import OPERATORS
+
+from event_ops.neurons import emit, model, numba_cpu
+from event_ops.scalar_functions import function, primitives
+from event_ops_harness.conformance.check import look_at
+from event_ops_harness.conformance.command import pytest_command
+from event_ops_harness.conformance.properties import PROPERTIES, cells
+from event_ops_harness.statuses import FAILED, SKIPPED
+
+ROOT = Path(__file__).parents[2]
+MODULE = "neuron_operators"
+QUICK = ("values", "jit", "vmap", "vjp", "bounds")
+CELLS = cells(OPERATORS)
+
+
+def is_quick(cell):
+    """Return whether `nox -s tests` looks at a cell: values, and a few other properties of one case."""
+    first = cell.case.name == "random" and cell.prop.name in QUICK
+    usual = cell.prop.name == "values" and cell.case.name != "threads"
+    return cell.backend == "numba_cpu" and cell.dtype in ("float32", cell.prop.dtype) and (first or usual)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(cell, id=cell.id, marks=[] if is_quick(cell) else [pytest.mark.slow])
+        for cell in CELLS
+        if not cell.prop.apart
+    ],
+)
+def test_cell(cell):
+    outcome = look_at(cell, MODULE)
+    if outcome.status == SKIPPED:
+        pytest.skip(outcome.reason)
+    assert outcome.status != FAILED, outcome.reason
+
+
+def every_operation_is_shared(neuron):
+    """Divide the operations wrongly: none would be of one neuron."""
+    return list(neuron.program.operations[:3]), list(neuron.program.operations[4:])
+
+
+# What is replaced by what.
+WRONG = {
+    "never held": (model, "is_held", lambda left, dt: left > jnp.inf),
+    "held by any time": (model, "is_held", lambda left, dt: left > 0),
+    "a spike at the threshold": (model, "crossings", lambda V, V_th, surrogate: V_th <= V),
+    "derivatives pass": (model, "_unless", lambda idle, x: x * 0),
+    "a lost operation": (emit, "_divided", every_operation_is_shared),
+    "cheap exp": (primitives.NUMBA_LOOPS.spellings, "exp", "({one} + {0})"),
+    "cheap tanh": (primitives.NUMBA_LOOPS.spellings, "tanh", "{0}"),
+    "select": (primitives.EXPRESSIONS, "select_n", "{1} if {0} else {2}"),
+}
+DEFAULT = "never held"
+
+
+@pytest.fixture
+def nothing_compiled():
+    """Forget what was traced and compiled, before and after."""
+    _forget()
+    yield
+    _forget()
+
+
+def _forget():
+    function._kept.cache_clear()
+    numba_cpu.kernel.cache_clear()
+    jax.clear_caches()
+
+
+@pytest.mark.usefixtures("nothing_compiled")
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=[] if x == DEFAULT else [pytest.mark.slow]) for x in WRONG]
+)
+def test_the_kit_notices_a_broken_compiler(name, monkeypatch):
+    owner, attribute, wrong = WRONG[name]
+    replace = monkeypatch.setitem if isinstance(owner, dict) else monkeypatch.setattr
+    replace(owner, attribute, wrong)
+    looked_at = [
+        look_at(cell, MODULE)
+        for cell in CELLS
+        if cell.backend == "numba_cpu" and cell.dtype == "float32" and cell.prop.name == "values"
+        and cell.case.name in ("random", "threshold")
+    ]  # fmt: skip
+    assert FAILED in [outcome.status for outcome in looked_at]
+
+
+@pytest.mark.slow
+def test_kernels_stay_in_bounds_run_on_8_devices_and_do_not_race():
+    apart = [prop.name for prop in PROPERTIES if prop.apart]
+    command = [*pytest_command(), "-rs", "--operators", MODULE, "--properties", ",".join(apart)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout + done.stderr

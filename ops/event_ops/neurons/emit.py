@@ -1,0 +1,41 @@
+"""A step of neuron i as lines of Python, for kernels whose arrays of states are changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from event_ops.scalar_functions.emit import array_names, assignments, spelled
+from event_ops.scalar_functions.function import ALL, Traced
+from event_ops.scalar_functions.primitives import Target
+from event_ops.scalar_functions.program import Operation
+
+
+def step_lines(neuron: Traced, target: Target, outputs: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the lines that are the same for all neurons, and those of neuron i.
+
+    The arrays of the variables are called as `array_names` says; `outputs` are the names of the arrays of the
+    states, and last that of the spikes.
+    """
+    arrays = [*outputs[:-1], *array_names(neuron)[len(outputs) - 1 :]]
+    shared, own = _divided(neuron)
+    once = [f"x{k} = {a}{target.only}" for k, a in enumerate(arrays) if neuron.places[k] == ALL]
+    each = [f"x{k} = {a}[i]" for k, a in enumerate(arrays) if neuron.places[k] != ALL]
+    writes = [f"{y}[i] = {x}" for y, x in zip(outputs, neuron.program.results, strict=True)]
+    return (
+        spelled([*once, *assignments(shared, target)], target),
+        spelled([*each, *assignments(own, target), *writes], target),
+    )
+
+
+def _divided(neuron: Traced) -> tuple[list[Operation], list[Operation]]:
+    """Return the operations whose results are the same for all neurons, and the others."""
+    differ = {f"x{k}" for k, place in enumerate(neuron.places) if place != ALL}
+    shared: list[Operation] = []
+    own: list[Operation] = []
+    for operation in neuron.program.operations:
+        if differ.isdisjoint(operation.operands):
+            shared.append(operation)
+        else:
+            differ.add(operation.result)
+            own.append(operation)
+    return shared, own

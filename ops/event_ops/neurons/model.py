@@ -1,0 +1,177 @@
+"""A model of one neuron: its functions, and what becomes of its states in a step."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.parts.reference.spiking import Surrogate, crossings, is_held
+from event_ops.scalar_functions.function import as_results, name_of
+from event_ops.scalar_functions.refusals import Subject
+
+SUBJECT: Final = Subject("neuron model", "neuron", "state", "neurons", "step")
+REFRACTORY: Final = "refractory"  # the remaining time, a state behind the others
+TIMES: Final = "t_ref", "dt"  # what it needs
+RESERVED: Final = "backend", "surrogate", REFRACTORY
+_KEPT: Final = 1024  # functions
+
+
+@dataclass(frozen=True)
+class Model:
+    """The functions of a neuron, each of its states by position and of other values by name.
+
+    Args:
+        integrate: returns the new states.
+        threshold: returns a number that is above 0 where the neuron spikes, or a flag.
+        reset: returns the states after a spike; None: as they are.
+        states: their names.
+        held: which of the states stay as they are in the refractory time, by their places; None: there is
+            no such time.
+    """
+
+    integrate: Callable[..., Any]
+    threshold: Callable[..., Any]
+    reset: Callable[..., Any] | None
+    states: tuple[str, ...]
+    held: tuple[int, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        integrate: Callable[..., Any],
+        threshold: Callable[..., Any],
+        reset: Callable[..., Any] | None,
+        held: Sequence[str] | None,
+    ) -> Model:
+        """Return the model; raise unless its functions fit together."""
+        states = _positional(integrate)
+        name = name_of(integrate)
+        if not states:
+            raise TypeError(
+                f"{name} takes nothing by position; expected the states: def {name}(V_m, *, I_syn)"
+            )
+        for role, function in (("threshold", threshold), ("reset", reset)):
+            if function is not None and not _takes(function, len(states)):
+                raise TypeError(
+                    f"{role} takes {', '.join(_positional(function)) or 'nothing'} by position; expected all "
+                    f"states, as {name} does: {', '.join(states)}; and behind a * what else it needs"
+                )
+        wrong = [x for x in held or () if x not in states]
+        if wrong or isinstance(held, str):
+            raise ValueError(
+                f"held is {held!r}; expected names of states that stay in the refractory time, from "
+                f"{', '.join(states)}, as a tuple; () for none"
+            )
+        places = None if held is None else tuple(map(states.index, held))
+        model = cls(integrate, threshold, reset, states, places)
+        for variable in model.variables:
+            if variable in (*RESERVED, *states):
+                raise ValueError(f"{name} has a variable {variable!r}, which is the name of something else")
+        return model
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """Return those that there are."""
+        return tuple(f for f in (self.integrate, self.threshold, self.reset) if f is not None)
+
+    @functools.cached_property
+    def variables(self) -> dict[str, bool]:
+        """Return name -> whether it has to be given, of all values that the functions take by name."""
+        found = dict.fromkeys(TIMES if self.held is not None else (), True)
+        for function in self.functions:
+            for name, parameter in _named(function).items():
+                found[name] = found.get(name, False) or parameter.default is parameter.empty
+        return found
+
+
+def advance(
+    functions: Sequence[Callable[..., Any] | None],
+    held: tuple[int, ...] | None,
+    surrogate: Surrogate | None,
+    *states: jax.Array,
+    **variables: jax.Array,
+) -> tuple[jax.Array, ...]:
+    """Return the states and the spike of one neuron after a step: integrate unless held, compare, reset."""
+    integrate, threshold, reset = functions
+    if held is None:
+        old, idle = states, jnp.zeros((), bool)
+    else:
+        *old, left = states
+        idle = is_held(left, variables["dt"])
+    new = old if held and len(held) == len(old) else _said(integrate, old, variables)
+    if held:
+        # Of what is held, derivatives do not pass, where 0 times what is infinite is not NaN.
+        passing = {name: _unless(idle, x) for name, x in variables.items()}
+        moved = _said(integrate, [_unless(idle, x) for x in old], passing)
+        new = [jnp.where(idle, old[i], moved[i]) if i in held else free for i, free in enumerate(new)]
+    spike = _crossed(threshold, new, variables, surrogate)
+    if held is not None:
+        spike = jnp.where(idle, jnp.zeros((), spike.dtype), spike)
+    fired = spike.astype(bool)
+    after = new if reset is None else _said(reset, new, variables)
+    result = [jnp.where(fired, x, y) for x, y in zip(after, new, strict=True)]
+    if held is not None:
+        remaining = jnp.where(idle, jnp.maximum(left - variables["dt"], 0), 0)
+        result.append(jnp.where(fired, variables["t_ref"], remaining))
+    return *result, spike
+
+
+def _unless(idle: jax.Array, x: jax.Array) -> jax.Array:
+    """Return x, whose derivative is 0 where a neuron is held."""
+    return jnp.where(idle, jax.lax.stop_gradient(x), x)
+
+
+def _said(function: Callable[..., Any], states: Sequence[jax.Array], variables: dict[str, jax.Array]) -> Any:
+    """Return the states that a function returns."""
+    dtypes = [x.dtype for x in states]
+    return as_results(SUBJECT, name_of(function), _called(function, states, variables), dtypes)
+
+
+def _crossed(
+    threshold: Callable[..., Any],
+    states: Sequence[jax.Array],
+    variables: dict[str, jax.Array],
+    surrogate: Surrogate | None,
+) -> jax.Array:
+    """Return the spike: a flag, or with a surrogate a number."""
+    returned, dtype = _called(threshold, states, variables), states[0].dtype
+    if not isinstance(returned, jax.Array) or returned.dtype != bool:
+        (over,) = as_results(SUBJECT, name_of(threshold), returned, [dtype])
+        return crossings(over, jnp.zeros((), dtype), surrogate)
+    if surrogate is not None:
+        raise TypeError(
+            f"threshold {name_of(threshold)!r} returns a flag, which has no derivative; with a surrogate, "
+            "expected a number that is above 0 where the neuron spikes: V_m - V_th"
+        )
+    return returned
+
+
+def _called(function: Callable[..., Any], states: Sequence[Any], variables: dict[str, Any]) -> Any:
+    return function(*states, **{name: x for name, x in variables.items() if name in _named(function)})
+
+
+def _positional(function: Callable[..., Any]) -> tuple[str, ...]:
+    kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return tuple(x.name for x in _parameters(function) if x.kind in kinds)
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Return whether a function takes so many states by position, some maybe as *args."""
+    given = len(_positional(function))
+    more = any(x.kind is inspect.Parameter.VAR_POSITIONAL for x in _parameters(function))
+    return given == count or (more and given < count)
+
+
+def _named(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    return {x.name: x for x in _parameters(function) if x.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+@functools.lru_cache(_KEPT)
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(function).parameters.values())

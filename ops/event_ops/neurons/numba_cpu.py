@@ -1,0 +1,64 @@
+"""A step of a neuron model on the CPU: one pass without branches, which vectorises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numba import prange
+
+from event_ops.checks.arrays import reaches
+from event_ops.neurons.emit import step_lines
+from event_ops.parts.numba_cpu.access import hoist, stored_spikes
+from event_ops.parts.numba_cpu.exponential import exp, expm1, tanh
+from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.scalar_functions.emit import array_names, defined, function_source, tuple_of
+from event_ops.scalar_functions.function import ALL, Traced
+from event_ops.scalar_functions.primitives import NUMBA_LOOPS
+from ffi_bridge import numba_kernel
+
+# A step of fewer operations takes less time than a parallel launch.
+MIN_OPERATIONS_PARALLEL: Final = 1 << 20
+_OF_A_FUNCTION: Final = 16  # operations that exp, a division and the like count for
+_CHEAP: Final = {"add", "and", "convert_element_type", "mul", "neg", "or", "select_n", "sub"}
+_KEPT: Final = 1024  # models
+
+
+# Each state is the same memory as its output (XLA copies it first where it is needed again). The kernels read
+# the outputs: they would not vectorise otherwise, since LLVM sees two arrays that overlap.
+@lru_cache(_KEPT)
+def kernel(neuron: Traced, large: bool) -> Any:
+    """Return the kernel of a model for one thread, or for all threads."""
+    arrays, outputs = array_names(neuron), [f"y{k}" for k in range(neuron.count)]
+    inputs = arrays[neuron.count - 1 :]
+    shared, own = step_lines(neuron, NUMBA_LOOPS, outputs)
+    unpacked = [f"{tuple_of(inputs)} = variables"] if inputs else []
+    loop = ["for i in range(np.uintp(low), np.uintp(high)):", *(f"    {line}" for line in own)]
+    body = [f"{tuple_of(outputs)} = states", *unpacked, *shared, *loop]
+    source = function_source("step_range", ["states", "variables", "low", "high"], body)
+    # With Python's error model a division would raise where it divides by 0, and so not vectorise.
+    compiled = njit(error_model="numpy", fastmath={"contract"})
+    step_range = compiled(defined(source, "step_range", exp=exp, expm1=expm1, tanh=tanh, math=math, np=np))
+    hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, neuron.places, strict=True)]
+    body = [
+        f"states = {tuple_of([*outputs[:-1], f'stored_spikes({outputs[-1]})'])}",
+        f"variables = {tuple_of(hoisted[neuron.count - 1 :])}",
+        f"size, parts = y0.size, {'num_threads()' if large else '1'}",
+        f"for part in {'prange' if large else 'range'}(parts):",
+        "    step_range(states, variables, size * part // parts, size * (part + 1) // parts)",
+    ]
+    source = function_source("neuron_step", [*arrays, *outputs], body)
+    outside = {"hoist": hoist, "num_threads": num_threads, "prange": prange, "stored_spikes": stored_spikes}
+    return njit(parallel=large)(defined(source, "neuron_step", step_range=step_range, **outside))
+
+
+def build(*, neuron: Traced, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays: on one thread, or on all for many neurons."""
+    names = [operation.primitive for operation in neuron.program.operations]
+    cost = sum(1 if name in _CHEAP else _OF_A_FUNCTION for name in names)
+    large = reaches(outs[0].size * cost, MIN_OPERATIONS_PARALLEL)
+    aliases = {k: k for k in range(neuron.count - 1)}
+    return numba_kernel(kernel(neuron, large), outs, input_output_aliases=aliases)

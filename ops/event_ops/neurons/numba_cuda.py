@@ -1,0 +1,41 @@
+"""A step of a neuron model on a GPU: one thread per neuron, which reads and writes its state once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from event_ops.neurons.emit import step_lines
+from event_ops.scalar_functions.emit import array_names, defined, function_source
+from event_ops.scalar_functions.function import Traced
+from event_ops.scalar_functions.primitives import NUMBA_CUDA
+from ffi_bridge import numba_cuda_kernel
+
+_KEPT = 1024  # models
+
+
+# Each state is the same memory as its output.
+@lru_cache(_KEPT)
+def kernel(neuron: Traced) -> Any:
+    """Return the kernel of a model."""
+    outputs = [f"y{k}" for k in range(neuron.count)]
+    shared, own = step_lines(neuron, NUMBA_CUDA, outputs)
+    body = ["i = cuda.grid(1)", "if i < y0.size:", *(f"    {line}" for line in (*shared, *own))]
+    source = function_source("neuron_step", [*array_names(neuron), *outputs], body)
+    return cuda.jit(defined(source, "neuron_step", cuda=cuda, math=math, np=np))
+
+
+def build(*, neuron: Traced, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays; the states are updated in place where they are not needed again."""
+    aliases = {k: k for k in range(neuron.count - 1)}
+    step = numba_cuda_kernel(kernel(neuron), outs, launch_dims=outs[0].size, input_output_aliases=aliases)
+
+    def call(*arrays: Any) -> Any:
+        return step(*(x if x.ndim else x.reshape(1) for x in arrays))
+
+    return call

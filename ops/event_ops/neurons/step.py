@@ -1,0 +1,186 @@
+"""`neuron_step`: a neuron model of one's own, compiled into one pass over a population."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.typing import ArrayLike
+
+from event_ops.checks.arrays import (
+    FLOATS,
+    as_array,
+    check_dtype,
+    check_positive,
+    check_same_dtype,
+    check_shape,
+)
+from event_ops.neurons.model import REFRACTORY, SUBJECT, Model, advance
+from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
+from event_ops.scalar_functions.function import ALL, Traced, name_of
+from event_ops.scalar_functions.operators import as_variable, define_kernel
+
+EACH = "each"  # the place of an input that has a value for each neuron
+
+
+@dataclass(frozen=True)
+class NeuronStep:
+    """`*states, spikes = step(*states, **variables)`: one step of all neurons; what `neuron_step` returns."""
+
+    model: Model
+
+    def __repr__(self) -> str:
+        return f"neuron_step({name_of(self.model.integrate)})"
+
+    def __call__(
+        self,
+        *states: ArrayLike,
+        surrogate: Surrogate | None = None,
+        backend: str | None = None,
+        **variables: ArrayLike,
+    ) -> tuple[jax.Array, ...]:
+        """Return the states after a step, and the spikes.
+
+        Args:
+            states: in the order of the model, then the remaining refractory time if some are held; of any
+                shape, all of one; float32 or float64, all of one dtype.
+            surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
+            backend: run on this one or not at all; default: choose.
+            variables: what the functions take by name: numbers, or arrays without dimensions, or of the shape
+                of the states; the dtype of the states, or bool. If some are held, also t_ref and dt.
+        """
+        check_surrogate(surrogate)
+        each = self._checked_states(states)
+        first = each[0]
+        self._check_variables(variables)
+        given = [as_variable(name, x, self.model.states[0], first) for name, x in variables.items()]
+        for name, x in zip(variables, given, strict=True):
+            check_shape(name, x, (), first.shape, why="one for all, or one per neuron, as the states")
+        places = [EACH] * len(each) + [EACH if x.ndim else ALL for x in given]
+        flat = [x.reshape(-1) if x.ndim != 1 else x for x in each]
+        flat += [x.reshape(-1) if x.ndim > 1 else x for x in given]
+        out = spikes_out(first, surrogate)
+        functions = self.model.integrate, self.model.threshold, self.model.reset
+        neuron = Traced.of(
+            functools.partial(advance, functions, self.model.held, surrogate),
+            [x.dtype for x in flat],
+            tuple(variables),
+            places,
+            SUBJECT,
+            results=[*(x.dtype for x in each), out.dtype],
+            written_as=self.model.functions,
+        )
+        outs = (*(jax.ShapeDtypeStruct((first.size,), x.dtype) for x in each), out)
+        after = kernel(*flat, outs=outs, backend=backend, neuron=neuron, primitive=neuron.rare)
+        return tuple(x.reshape(first.shape) for x in after)
+
+    def _checked_states(self, states: Sequence[Any]) -> list[jax.Array]:
+        names = self.model.states if self.model.held is None else (*self.model.states, REFRACTORY)
+        if len(states) != len(names):
+            raise TypeError(
+                f"{self!r} is given {len(states)} state(s); expected {len(names)}: {', '.join(names)}; all "
+                "else goes by name"
+            )
+        each = [as_array(x, name) for name, x in zip(names, states, strict=True)]
+        check_dtype(names[0], each[0], FLOATS)
+        for name, x in zip(names[1:], each[1:], strict=True):
+            check_same_dtype(name, x, names[0], each[0])
+            check_shape(name, x, each[0].shape, why=f"one per neuron, as {names[0]}")
+        return each
+
+    def _check_variables(self, variables: dict[str, Any]) -> None:
+        known = self.model.variables
+        unknown = [name for name in variables if name not in known]
+        missing = [name for name, needed in known.items() if needed and name not in variables]
+        if unknown or missing:
+            raise TypeError(
+                f"{self!r} is given {_listed('no', missing)}{' and ' * bool(unknown and missing)}"
+                f"{_listed('the unknown', unknown)}; expected by name: {', '.join(known) or 'nothing'}"
+            )
+        if self.model.held is not None:
+            check_positive("dt", variables["dt"])
+            check_positive("t_ref", variables["t_ref"], zero=True)
+
+
+def _listed(what: str, names: Sequence[str]) -> str:
+    return f"{what} {', '.join(names)}" if names else ""
+
+
+def neuron_step(
+    integrate: Callable[..., Any],
+    *,
+    threshold: Callable[..., Any],
+    reset: Callable[..., Any] | None = None,
+    held: Sequence[str] | None = None,
+) -> NeuronStep:
+    """`V = integrate(V, ...)`; where `threshold(V, ...) > 0`, a spike and `V = reset(V, ...)`: any neuron.
+
+    The functions are those of one neuron, in JAX, where every argument is a scalar: all states by position,
+    other variables by name, behind a `*`, each function those that it needs. They are the definition, whose
+    derivatives JAX takes; traced together, they are compiled into one pass over a population, for the CPU or
+    a GPU, in place where the old states are not needed again.
+
+    The result is called as the neurons of the catalog are: `*states, spikes = step(*states, **variables)`. If
+    states are held, the remaining refractory time is one more state, behind the others, and t_ref and dt are
+    variables, as in `lif_step`: a neuron with refractory > dt / 2 cannot spike, its held states stay, all
+    others go on, and refractory falls by dt, to 0 at the least; a spike sets it to t_ref, so that t_ref / dt
+    held steps follow, rounded.
+
+    Differentiable in states and variables, by the derivatives of the functions; there is none through the
+    spike that resets (it is detached). Spikes have none either, unless there is a surrogate: then they are
+    floats whose derivative is surrogate(x) * dx, where x is what threshold returns, and 0 in neurons that
+    are held. States that are held hide what is NaN or infinite in their neuron from first derivatives. Each
+    result depends on one neuron alone, so that it is the same for any number of threads.
+
+    A model is traced once, and again when a number or a function that it reads from outside has changed;
+    models that compute the same share one kernel. On the CPU, `jnp.exp`, `jnp.expm1`, `jnp.tanh` and
+    `jax.nn.sigmoid` of a neuron's values vectorise, other functions do not; what follows from numbers that
+    are for all neurons, such as `jnp.exp(-dt / tau_m)`, is computed once per step.
+
+    Args:
+        integrate: `integrate(V_m, ..., *, I_syn, ...)` returns the new states, one or a tuple. It may use
+            arithmetic, comparisons, `jnp.where`, `jnp.clip`, `jnp.exp` and other functions of scalars, and
+            what is made of them in JAX; loops of Python, whose steps are written out.
+        threshold: returns a number that is above 0 where the neuron spikes, such as `V_m - V_th`, or a flag,
+            which no surrogate can be given to. It gets the states after integration.
+        reset: returns the states after a spike, from those before; None: they stay.
+        held: names of the states that stay in the refractory time, such as `("V_m",)`; () for none, where
+            that only keeps neurons from spiking; None: there is no refractory time.
+
+    Returns:
+        A `NeuronStep`. The states may have any shape, all the same, float32 or float64, all one dtype;
+        variables are numbers, or arrays without dimensions or of that shape, of that dtype or bool. Spikes
+        have the shape, and are bool, or with a surrogate 0 and 1 in the dtype.
+
+    Raises:
+        TypeError: functions that do not take the same states. When called: a dtype or a variable that does
+            not fit, what is no number of the dtype, or a flag from threshold and a surrogate.
+        ValueError: held names no states, or a variable has the name of an argument. When called: a shape that
+            does not fit, another number of values, what kernels lack, which the error names with its line, or
+            dt <= 0 or t_ref < 0 where their values are known when traced.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from event_ops import neuron_step
+        >>> def lif(V_m, *, I_syn, E_L, tau_m, dt):
+        ...     V_inf = E_L + I_syn
+        ...     return V_inf + (V_m - V_inf) * jnp.exp(-dt / tau_m)
+        >>> def above(V_m, *, V_th):
+        ...     return V_m - V_th
+        >>> def reset(V_m, *, V_reset):
+        ...     return V_reset
+        >>> step = neuron_step(lif, threshold=above, reset=reset, held=("V_m",))
+        >>> neuron = {"tau_m": 20.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -60.0, "t_ref": 2.0, "dt": 1.0}
+        >>> V_m, refractory, spikes = step(jnp.array([-51.0, -60.0]), jnp.zeros(2), I_syn=40.0, **neuron)
+        >>> spikes, refractory
+        (Array([ True, False], dtype=bool), Array([2., 0.], dtype=float32))
+
+    Source: the form is that of Stimberg, Brette and Goodman (2019), eLife 8, e47314 (Brian2's NeuronGroup).
+    """
+    return NeuronStep(Model.of(integrate, threshold, reset, held))
+
+
+kernel = define_kernel("neuron_step", "event_ops.neurons", "neuron", "elementwise")

@@ -1,0 +1,33 @@
+"""A step of a neuron model in Warp: one thread per neuron."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import warp as wp
+
+from event_ops.neurons.emit import step_lines
+from event_ops.parts.warp.access import Array
+from event_ops.scalar_functions.emit import array_names, defined, function_source
+from event_ops.scalar_functions.function import Traced
+from event_ops.scalar_functions.primitives import WARP
+from ffi_bridge import warp_kernel
+
+_KEPT = 1024  # models
+
+
+@lru_cache(_KEPT)
+def kernel(neuron: Traced) -> Any:
+    """Return the kernel of a model, which changes the states in place."""
+    arrays = array_names(neuron)
+    shared, own = step_lines(neuron, WARP, [*arrays[: neuron.count - 1], "spikes"])
+    parameters = [f"{name}: Array" for name in (*arrays, "spikes")]
+    source = function_source("neuron_step", parameters, ["i = wp.tid()", *shared, *own])
+    function = defined(source, "neuron_step", wp=wp, Array=Array)
+    return wp.kernel(function, enable_backward=False, module="unique")
+
+
+def build(*, neuron: Traced, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays; the states are updated in place where they are not needed again."""
+    changed = array_names(neuron)[: neuron.count - 1]
+    return warp_kernel(kernel(neuron), outs, in_out_argnames=changed)
