@@ -17,7 +17,7 @@ from event_ops.scalar_functions.refusals import Subject
 
 SUBJECT: Final = Subject("neuron model", "neuron", "state", "neurons", "step")
 REFRACTORY: Final = "refractory"  # the remaining time, a state behind the others
-TIMES: Final = "t_ref", "dt"  # what it needs
+TIMES: Final[tuple[str, ...]] = "t_ref", "dt"  # what it needs
 RESERVED: Final = "backend", "surrogate", REFRACTORY
 _KEPT: Final = 1024  # functions
 
@@ -83,7 +83,7 @@ class Model:
     @functools.cached_property
     def variables(self) -> dict[str, bool]:
         """Return name -> whether it has to be given, of all values that the functions take by name."""
-        found = dict.fromkeys(TIMES if self.held is not None else (), True)
+        found: dict[str, bool] = dict.fromkeys(TIMES if self.held is not None else (), True)
         for function in self.functions:
             for name, parameter in _named(function).items():
                 found[name] = found.get(name, False) or parameter.default is parameter.empty
@@ -91,35 +91,58 @@ class Model:
 
 
 def advance(
-    functions: Sequence[Callable[..., Any] | None],
+    integrate: Callable[..., Any],
+    threshold: Callable[..., Any],
+    reset: Callable[..., Any] | None,
     held: tuple[int, ...] | None,
     surrogate: Surrogate | None,
     *states: jax.Array,
     **variables: jax.Array,
 ) -> tuple[jax.Array, ...]:
     """Return the states and the spike of one neuron after a step: integrate unless held, compare, reset."""
-    integrate, threshold, reset = functions
     if held is None:
-        old, idle = states, jnp.zeros((), bool)
-    else:
-        *old, left = states
-        idle = is_held(left, variables["dt"])
-    new = old if held and len(held) == len(old) else _said(integrate, old, variables)
-    if held:
-        # Of what is held, derivatives do not pass, where 0 times what is infinite is not NaN.
-        passing = {name: _unless(idle, x) for name, x in variables.items()}
-        moved = _said(integrate, [_unless(idle, x) for x in old], passing)
-        new = [jnp.where(idle, old[i], moved[i]) if i in held else free for i, free in enumerate(new)]
-    spike = _crossed(threshold, new, variables, surrogate)
-    if held is not None:
-        spike = jnp.where(idle, jnp.zeros((), spike.dtype), spike)
-    fired = spike.astype(bool)
-    after = new if reset is None else _said(reset, new, variables)
-    result = [jnp.where(fired, x, y) for x, y in zip(after, new, strict=True)]
-    if held is not None:
-        remaining = jnp.where(idle, jnp.maximum(left - variables["dt"], 0), 0)
-        result.append(jnp.where(fired, variables["t_ref"], remaining))
-    return *result, spike
+        new = _said(integrate, states, variables)
+        spike = _crossed(threshold, new, variables, surrogate)
+        return *_after(spike, reset, new, variables), spike
+    *old, left = states
+    dt, t_ref = variables["dt"], variables["t_ref"]
+    idle = is_held(left, dt)
+    new = _moved(integrate, old, held, idle, variables)
+    crossed = _crossed(threshold, new, variables, surrogate)
+    spike = jnp.where(idle, jnp.zeros((), crossed.dtype), crossed)
+    remaining = jnp.where(idle, jnp.maximum(left - dt, 0), 0)
+    left = jnp.where(spike.astype(bool), t_ref, remaining)
+    return *_after(spike, reset, new, variables), left, spike
+
+
+def _moved(
+    integrate: Callable[..., Any],
+    old: Sequence[jax.Array],
+    held: tuple[int, ...],
+    idle: jax.Array,
+    variables: dict[str, jax.Array],
+) -> Sequence[jax.Array]:
+    """Return the new states, of which those that are held stay where the neuron is idle."""
+    free = _said(integrate, old, variables) if len(held) < len(old) else old
+    if not held:
+        return free
+    # Of what is held, derivatives do not pass, where 0 times what is infinite is not NaN.
+    passing = {name: _unless(idle, x) for name, x in variables.items()}
+    moved = _said(integrate, [_unless(idle, x) for x in old], passing)
+    return [jnp.where(idle, old[i], moved[i]) if i in held else x for i, x in enumerate(free)]
+
+
+def _after(
+    spike: jax.Array,
+    reset: Callable[..., Any] | None,
+    states: Sequence[jax.Array],
+    variables: dict[str, jax.Array],
+) -> Sequence[jax.Array]:
+    """Return the states, after a reset where there is a spike."""
+    if reset is None:
+        return states
+    told = zip(_said(reset, states, variables), states, strict=True)
+    return [jnp.where(spike.astype(bool), new, old) for new, old in told]
 
 
 def _unless(idle: jax.Array, x: jax.Array) -> jax.Array:

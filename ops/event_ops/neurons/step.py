@@ -63,15 +63,15 @@ class NeuronStep:
         flat = [x.reshape(-1) if x.ndim != 1 else x for x in each]
         flat += [x.reshape(-1) if x.ndim > 1 else x for x in given]
         out = spikes_out(first, surrogate)
-        functions = self.model.integrate, self.model.threshold, self.model.reset
+        model = self.model
         neuron = Traced.of(
-            functools.partial(advance, functions, self.model.held, surrogate),
+            functools.partial(advance, model.integrate, model.threshold, model.reset, model.held, surrogate),
             [x.dtype for x in flat],
             tuple(variables),
             places,
             SUBJECT,
             results=[*(x.dtype for x in each), out.dtype],
-            written_as=self.model.functions,
+            written_as=model.functions,
         )
         outs = (*(jax.ShapeDtypeStruct((first.size,), x.dtype) for x in each), out)
         after = kernel(*flat, outs=outs, backend=backend, neuron=neuron, primitive=neuron.rare)

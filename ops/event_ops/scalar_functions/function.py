@@ -85,14 +85,12 @@ class Traced:
         """
         known = contents(function)
         returned = tuple(dtypes[: len(dtypes) - len(names)] if results is None else results)
-        given = (
-            tuple(dtypes), tuple(names), tuple(places), subject, returned, tuple(written_as) or (function,)
-        )  # fmt: skip
+        given = tuple(dtypes), tuple(names), tuple(places), subject, returned
+        sources = tuple(written_as) or (function,)
         if known is None:
-            return _traced(function, *given)
+            return _traced(function, sources, *given)
         settings = _CONFIG.jax_enable_x64, _CONFIG.jax_numpy_dtype_promotion
-        *key, source = given
-        return _kept(_Known((known, settings), function, source), *key)
+        return _kept(_Known((known, settings), function, sources), *given)
 
 
 @dataclass(frozen=True)
@@ -106,17 +104,17 @@ class _Known:
 
 @functools.lru_cache(_KEPT)
 def _kept(known: _Known, *given: Any) -> Traced:
-    return _traced(known.function, *given, known.written_as)
+    return _traced(known.function, known.written_as, *given)
 
 
 def _traced(
     function: Callable[..., Any],
+    written_as: tuple[Callable[..., Any], ...],
     dtypes: tuple[Any, ...],
     names: tuple[str, ...],
     places: tuple[str, ...],
     subject: Subject,
     results: tuple[Any, ...],
-    written_as: tuple[Callable[..., Any], ...],
 ) -> Traced:
     name = name_of(written_as[0])
     count = len(dtypes) - len(names)
