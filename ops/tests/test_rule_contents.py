@@ -1,5 +1,6 @@
 """A rule is traced once, and again when anything that it reads has changed: never does one get old code."""
 
+import dataclasses
 import functools
 import math
 import sys
@@ -13,6 +14,7 @@ import pytest
 from event_ops import plasticity
 from event_ops.scalar_functions import function as rules
 from event_ops.scalar_functions.contents import contents
+from event_ops.surrogate import atan, triangular
 
 W, SHAPE = np.array([1.0, 2.0], "f"), (1, 2)
 STRUCTURE = np.array([0, 1]), np.array([0, 2]), np.array([True])
@@ -231,3 +233,14 @@ def test_functions_of_libraries_are_known_by_their_names():
 
     for function in (disguised, jax.vmap(disguised), np.random.rand, SETTINGS.get):
         assert contents(function) is None
+
+
+def test_frozen_values_of_libraries_are_known_by_their_fields():
+    assert contents(atan(2.0)) == contents(atan(2.0)) != contents(atan(1.0))
+    assert contents(triangular(2.0)) != contents(triangular(1.0)) and contents(atan) != contents(triangular)
+
+    @dataclasses.dataclass(frozen=True)
+    class Mine:
+        alpha: float
+
+    assert contents(Mine(2.0)) is None  # its methods may read anything

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from event_ops import plasticity
+from event_ops.plasticity.applied import _SUBJECT
 from event_ops.scalar_functions import primitives
+from event_ops.scalar_functions.function import ALL, Traced
 from ffi_bridge.errors import BackendUnavailableError
 
 INDPTR = np.array([0, 16, 18], np.int32)
@@ -140,3 +142,12 @@ def test_warp_refuses_what_it_lacks_by_name():
     for name in primitives.LACKED_BY_WARP:
         with pytest.raises(BackendUnavailableError, match=f"warp has no primitive={name}"):
             on_pre(lambda w, x, f=RULES[name]: f(w, x), HARD, x=1.0, backend="warp")
+
+
+def test_what_is_computed_twice_or_chosen_from_equals_is_computed_once():
+    def rule(w, x):
+        return jnp.exp(w) + jnp.where(x > 0, one.stop_gradient(jnp.exp(w)), jnp.exp(w))
+
+    program = Traced.of(rule, [np.dtype("f")] * 2, ["x"], [ALL] * 2, _SUBJECT).program
+    assert [x.primitive for x in program.operations if x.primitive != "gt"] == ["exp", "add"]
+    assert program.has_own_derivatives

@@ -15,6 +15,7 @@ from event_ops.neurons.emit import step_lines
 from event_ops.parts.numba_cpu.access import hoist, stored_spikes
 from event_ops.parts.numba_cpu.exponential import exp, expm1, tanh
 from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.select import select
 from event_ops.scalar_functions.emit import array_names, defined, function_source, tuple_of
 from event_ops.scalar_functions.function import ALL, Traced
 from event_ops.scalar_functions.primitives import NUMBA_LOOPS
@@ -40,8 +41,9 @@ def kernel(neuron: Traced, large: bool) -> Any:
     body = [f"{tuple_of(outputs)} = states", *unpacked, *shared, *loop]
     source = function_source("step_range", ["states", "variables", "low", "high"], body)
     # With Python's error model a division would raise where it divides by 0, and so not vectorise.
-    compiled = njit(error_model="numpy", fastmath={"contract"})
-    step_range = compiled(defined(source, "step_range", exp=exp, expm1=expm1, tanh=tanh, math=math, np=np))
+    compiled = njit(error_model="numpy", fastmath={"arcp", "contract"})
+    functions = {"exp": exp, "expm1": expm1, "select": select, "tanh": tanh}
+    step_range = compiled(defined(source, "step_range", math=math, np=np, **functions))
     hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, neuron.places, strict=True)]
     body = [
         f"states = {tuple_of([*outputs[:-1], f'stored_spikes({outputs[-1]})'])}",

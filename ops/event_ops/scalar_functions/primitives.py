@@ -120,15 +120,22 @@ _WARP_MIN: Final = "({0} if {0} < {1} or {0} != {0} else {1})"
 
 NUMBA: Final = Target("np", "np.bool_", "", {}, {}, {})
 
-# For loops that vectorise, where exp, expm1 and tanh are functions without calls.
+_SELECTED_MAX: Final = "select(({0} > {1}) | ({0} != {0}), {0}, {1})"
+_SELECTED_MIN: Final = "select(({0} < {1}) | ({0} != {0}), {0}, {1})"
+
+# For loops that vectorise, where exp, expm1 and tanh are functions without calls, and choices have no branch.
 NUMBA_LOOPS: Final = Target(
     "np",
     "np.bool_",
     "",
     {
+        "clamp": _SELECTED_MIN.format("{2}", _SELECTED_MAX.format("{0}", "{1}")),
         "exp": "exp({0})",
         "expm1": "expm1({0})",
         "logistic": "{one} / ({one} + exp(-{0}))",
+        "max": _SELECTED_MAX,
+        "min": _SELECTED_MIN,
+        "select_n": "select({0}, {2}, {1})",
         "tanh": "tanh({0})",
     },
     {},

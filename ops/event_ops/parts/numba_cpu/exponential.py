@@ -41,10 +41,10 @@ def scale(context: Any, rounded: Any) -> Any:
     return (rounded(rounded), emit) if isinstance(rounded, types.Float) else None
 
 
-def _exp_of(dtype: Any, kept: int, degree: int) -> Callable[[Any], Any]:
-    """Return exp for a float type: exp(x) = 2**k * exp(x - k * ln(2)), the latter by its Taylor series.
+def _functions_of(dtype: Any, kept: int, degree: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return exp and expm1 for a float type: exp(x) = 2**k * exp(r), r = x - k * ln(2), by its Taylor series.
 
-    Of ln(2), the first `kept` bits have exact products with every k.
+    expm1(x) = 2**k * expm1(r) + (2**k - 1). Of ln(2), the first `kept` bits have exact products with every k.
     """
     info, shift = np.finfo(dtype), _round_to(dtype)
     high = round(math.log(2) * 2**kept) / 2**kept
@@ -52,7 +52,7 @@ def _exp_of(dtype: Any, kept: int, degree: int) -> Callable[[Any], Any]:
     lowest, highest = dtype(math.log(info.tiny)), dtype(math.log(info.max))
     zero, infinite = dtype(0), dtype(np.inf)
     first, *rest = (dtype(1 / math.factorial(n)) for n in range(degree, -1, -1))
-    coefficients = tuple(rest)
+    coefficients, one, without_one = tuple(rest), dtype(1), tuple(rest[:-1])
 
     # Sums in the order in which they are written, unlike in the kernels: otherwise nothing would be rounded.
     # Inlined however often a loop has it, since a call keeps the loop from vectorising.
@@ -68,13 +68,26 @@ def _exp_of(dtype: Any, kept: int, degree: int) -> Callable[[Any], Any]:
         result = series * scale(rounded)
         return zero if x < lowest else (infinite if x > highest else result)
 
-    return exp
+    @njit(fastmath={"contract"}, forceinline=True)
+    def expm1(x: Any) -> Any:
+        inside = lowest if x < lowest else (highest if x > highest else x)
+        rounded = inside * per_ln2 + shift
+        k = rounded - shift
+        near = (inside - k * high) - k * low
+        series = first
+        for coefficient in without_one:
+            series = series * near + coefficient
+        power = scale(rounded)
+        result = power * (series * near) + (power - one)
+        return infinite if x > highest else result
+
+    return exp, expm1
 
 
 # The next term of the series, where |x| <= ln(2) / 2, is less than a tenth of a unit in the last place.
-_EXP: Final = {
-    types.float32: _exp_of(np.float32, 12, 7),
-    types.float64: _exp_of(np.float64, 32, 13),
+_FUNCTIONS: Final = {
+    types.float32: _functions_of(np.float32, 12, 7),
+    types.float64: _functions_of(np.float64, 32, 13),
 }
 
 
@@ -85,27 +98,8 @@ def exp(x: Any) -> Any:
 
 @overload(exp, strict=False)
 def _exp(x: Any) -> Any:
-    function = _EXP[x]
+    function, _ = _FUNCTIONS[x]
     return lambda x: function(x)
-
-
-def _expm1_of(dtype: Any, degree: int) -> Callable[[Any], Any]:
-    """Return exp(x) - 1 for a float type: near 0 by its Taylor series, elsewhere as it is written."""
-    exp, one, near = _EXP[getattr(types, np.dtype(dtype).name)], dtype(1), dtype(math.log(2) / 2)
-    first, *rest = (dtype(1 / math.factorial(n)) for n in range(degree, 0, -1))
-    coefficients = tuple(rest)
-
-    @njit(fastmath={"contract"}, forceinline=True)
-    def expm1(x: Any) -> Any:
-        series = first
-        for coefficient in coefficients:
-            series = series * x + coefficient
-        return series * x if abs(x) < near else exp(x) - one
-
-    return expm1
-
-
-_EXPM1: Final = {types.float32: _expm1_of(np.float32, 8), types.float64: _expm1_of(np.float64, 14)}
 
 
 def expm1(x: Any) -> Any:
@@ -115,7 +109,7 @@ def expm1(x: Any) -> Any:
 
 @overload(expm1, strict=False)
 def _expm1(x: Any) -> Any:
-    function = _EXPM1[x]
+    _, function = _FUNCTIONS[x]
     return lambda x: function(x)
 
 
@@ -126,7 +120,7 @@ def tanh(x: Any) -> Any:
 
 @overload(tanh, strict=False)
 def _tanh(x: Any) -> Any:
-    function, real = _EXPM1[x], as_dtype(x).type
+    (_, function), real = _FUNCTIONS[x], as_dtype(x).type
     two, most = real(2), real(20)  # tanh(20) is 1 in both types
 
     @njit(fastmath={"contract"}, forceinline=True, error_model="numpy")
