@@ -15,7 +15,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import event_weights
-from event_ops.sparse import arithmetic, convert, plasticity, products
+from event_ops.sparse import arithmetic, convert, plasticity, products, rewiring
 from event_ops.sparse.events import Events
 from event_ops.sparse.plan import ByColumn, brought_up_to_date, by_column, reweighted
 from event_ops.sparse.pytree import register
@@ -152,6 +152,9 @@ class Matrix:
     stdp_on_post = plasticity.stdp_on_post
     on_pre = plasticity.on_pre
     on_post = plasticity.on_post
+    prune = rewiring.prune
+    rewire = rewiring.rewire
+    free = property(rewiring.free)
 
     # NumPy's operators and ufuncs call this; JAX's arrays leave their operators to those below.
     __array_ufunc__ = arithmetic.apply_ufunc

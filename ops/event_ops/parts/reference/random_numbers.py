@@ -31,19 +31,24 @@ def philox2x32(x: Any, y: Any, key: Any) -> tuple[Any, Any]:
     The same words on every backend, since 32-bit integer arithmetic is all that it takes.
     """
     for _ in range(ROUNDS):
-        high, low = _product(x)
+        high, low = _product(x, np.uint32(MULTIPLIER))
         x, y = high ^ key ^ y, low
         key = key + np.uint32(KEY_STEP)
     return x, y
 
 
-def _product(x: Any) -> tuple[Any, Any]:
-    """Return the high and low words of MULTIPLIER * x; in halves, since JAX may have no 64-bit integers."""
-    m_low, m_high = np.uint32(MULTIPLIER & 0xFFFF), np.uint32(MULTIPLIER >> 16)
+def below(word: Any, size: Any) -> Any:
+    """Return floor(word * size / 2**32), which is random in [0, size) if the word is random; all uint32."""
+    return _product(word, size)[0]
+
+
+def _product(x: Any, m: Any) -> tuple[Any, Any]:
+    """Return the high and low words of m * x; in halves, since JAX may have no 64-bit integers."""
+    m_low, m_high = m & _LOW, m >> _HALF
     x_low, x_high = x & _LOW, x >> _HALF
     middle = x_high * m_low + (x_low * m_low >> _HALF)
     other = x_low * m_high + (middle & _LOW)
-    return x_high * m_high + (middle >> _HALF) + (other >> _HALF), x * np.uint32(MULTIPLIER)
+    return x_high * m_high + (middle >> _HALF) + (other >> _HALF), x * m
 
 
 def alias_table(counts: Sequence[int]) -> np.ndarray:

@@ -1,0 +1,92 @@
+"""Cases of `csr_rewire`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
+
+# Those of the indices: there is no other input.
+DTYPES = ("int32", "int64")
+ROUNDING = EXACT
+
+ALONE: dict[str, Any] = {"allow_autapses": False, "allow_multapses": False}
+
+
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int, share: float = 0.4, **options: Any) -> Arguments:
+    _, indices, indptr = draw.csr(shape, nse)
+    rewired = draw.events(nse, share)
+    return (indices, indptr, rewired, np.uint32(77), np.int32(-3)), {"shape": shape, **options}
+
+
+@drawn
+def _out_of_range(draw: Draw) -> Arguments:
+    """Return free slots of every kind, some of which become synapses, and slots of no row."""
+    (indices, indptr, *others), kwargs = _random((9, 7), 60, **ALONE)(*draw)
+    lead_astray(indices, 7)
+    indptr[0], indptr[-3:] = 2, indptr[-3]
+    return (indices, indptr, *others), kwargs
+
+
+@drawn
+def _given(draw: Draw, **options: Any) -> Arguments:
+    """Return targets, some of them not allowed or no columns."""
+    (indices, indptr, rewired, *_), kwargs = _random((9, 7), 60, **options)(*draw)
+    targets = draw.csr((9, 7), 60)[1]
+    lead_astray(targets, 7)
+    return (indices, indptr, rewired), kwargs | {"targets": targets}
+
+
+@drawn
+def _sized(draw: Draw, size: int, per_row: int, **options: Any) -> Arguments:
+    _, indices, indptr = draw.fixed_degree_csr((size, size), per_row)
+    words = np.uint32(1), np.int32(0)
+    return (indices, indptr, draw.events(indices.size, 0.3), *words), {"shape": (size, size), **options}
+
+
+CASES = (
+    Case("random", _random((17, 23), 120)),
+    Case("alone", _random((17, 23), 120, **ALONE)),
+    Case("no-autapses", _random((5, 3), 60, allow_autapses=False)),
+    Case(
+        "crowded", _random((4, 9), 60, 0.9, allow_multapses=False), note="rows have more slots than columns"
+    ),
+    Case("out-of-range", _out_of_range()),
+    Case("given", _given()),
+    Case("given-alone", _given(**ALONE)),
+    Case("no-entries", _random((5, 4), 0)),
+    Case("no-rows", _random((0, 4), 0)),
+    Case("no-columns", _random((4, 0), 3)),
+    Case("threads", _random((700, 500), 40_000, **ALONE)),
+    *(
+        benchmark(f"{size}-{per_row}", _sized(size, per_row, **ALONE))
+        for size, per_row in ((4000, 80), (100_000, 100))
+    ),
+)
+
+_wrong = changes_to(
+    STRUCTURE_2_4 | {"rewired": np.ones(3, bool), "seed": np.uint32(1), "step": np.int32(0)}, shape=(2, 4)
+)
+
+MISTAKES = (
+    Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype float32"),
+    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    Mistake("numbers", _wrong(rewired=np.ones(3, "f")), TypeError, "rewired has dtype float32; exp"),
+    Mistake("short", _wrong(rewired=np.ones(2, bool)), ValueError, r"rewired has shape \(2,\)"),
+    Mistake("no-seed", _wrong(seed=None), TypeError, "is given no seed; expected seed and step, to draw"),
+    Mistake("neither", _wrong(seed=None, step=None), TypeError, "is given no seed and no step"),
+    Mistake("both", _wrong(targets=np.zeros(3, np.int32)), TypeError, "is given targets and a seed or a s"),
+    Mistake(
+        "short-targets",
+        _wrong(seed=None, step=None, targets=np.zeros(2, np.int32)),
+        ValueError,
+        r"targets has shape \(2,\)",
+    ),
+    Mistake("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
+    Mistake("too-wide", _wrong(shape=(2, 2**31)), ValueError, "expected at most"),
+)

@@ -1,0 +1,55 @@
+"""`csr_rewire` in pure JAX: its definition, one attempt of every row at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.parts.reference.entries import inside, rows_of, values_at
+from event_ops.parts.reference.random_numbers import below, philox2x32
+
+# Of a row with half of all columns a slot stays free with a probability of 1e-77; of one with 95 %, 2e-6.
+ATTEMPTS: Final = 256
+
+
+def build(*, autapses: bool, multapses: bool, **_: Any) -> Callable[..., jax.Array]:
+    """Return `csr_rewire`, with columns that are drawn where there are no targets.
+
+    Slot k encrypts (k, step) by Philox; the first word chooses a column. Where that is not allowed, both
+    words are encrypted again.
+    """
+
+    def rewire(
+        indices: jax.Array, indptr: jax.Array, rewired: jax.Array, seed: jax.Array, step: jax.Array,
+        columns: jax.Array, targets: jax.Array,
+    ) -> jax.Array:  # fmt: skip
+        (nse,), rows = indices.shape, indptr.shape[0] - 1
+        row, size = inside(rows_of(indptr, nse), rows), columns.astype(indices.dtype)
+        attempts = 1 if targets.shape[0] else ATTEMPTS
+
+        def attempt(state: Any) -> Any:
+            y, waiting, tried, x, z = state
+            places = jnp.where(waiting, jnp.arange(nse), nse)
+            slot = jnp.full(rows, nse).at[row].min(places, mode="drop")  # of each row the first that waits
+            again = tried > 0
+            x, z = jnp.where(again, x, slot.astype("uint32")), jnp.where(again, z, step)
+            x, z = philox2x32(x, z, seed)
+            j = values_at(targets, slot) if targets.shape[0] else below(x, columns).astype(y.dtype)
+            fits = (slot < nse) & (j >= 0) & (j < size)
+            if not autapses:
+                fits &= j != jnp.arange(rows, dtype=j.dtype)
+            if not multapses:
+                fits &= ~jnp.zeros(rows, bool).at[row].max(y == values_at(j, row), mode="drop")
+            y = y.at[jnp.where(fits, slot, nse)].set(j, mode="drop")
+            done = fits | (tried + 1 == attempts)
+            waiting = waiting.at[jnp.where(done, slot, nse)].set(False, mode="drop")
+            return y, waiting, jnp.where(done, 0, tried + 1), x, z
+
+        waiting, zeros = rewired & (row < rows), jnp.zeros(rows, "uint32")
+        start = jnp.where(waiting, size, indices), waiting, jnp.zeros(rows, int), zeros, zeros
+        return jax.lax.while_loop(lambda state: state[1].any(), attempt, start)[0]
+
+    return rewire

@@ -1,0 +1,115 @@
+"""Synapses that go and come: a sparse matrix whose slots become free, and are filled."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from event_ops.catalog.csr_rewire.op import csr_rewire
+from event_ops.checks.arrays import as_array, check_dtype, check_same_dtype, check_shape
+from event_ops.sparse.plan import by_column, reweighted
+
+Matrix = TypeVar("Matrix", bound=Any)
+
+
+def free(A: Any) -> jax.Array:
+    """Return which slots hold no synapse, shaped as `indices`: those whose index is no column."""
+    return (A.indices < 0) | (A.indices >= A.stored_shape[1])
+
+
+def prune(A: Matrix, pruned: ArrayLike) -> Matrix:
+    """Return the matrix without the flagged synapses: their slots are free, for `rewire` to fill.
+
+    Shapes stay, so that it works in a loop under jit. Products, events and plasticity pass free slots over;
+    their weights are 0, unless one weight is for all. A plan is made anew, by a sort: of several changes in
+    one program under jit, only the last one sorts.
+
+    Args:
+        pruned: bool, shaped as `indices`.
+
+    Raises:
+        TypeError: flags that are not bool.
+        ValueError: flags of another shape, or an index dtype too small for a free slot's index, `columns`.
+    """
+    flags = _flags("pruned", pruned, A)
+    columns = A.stored_shape[1]
+    if columns > jnp.iinfo(A.indices.dtype).max:
+        raise ValueError(
+            f"indices have dtype {A.indices.dtype}, too small for {columns}, a free slot's index"
+        )
+    data = jnp.where(flags, jnp.zeros((), A.dtype), A.data) if A.data.ndim else A.data
+    return _restructured(A, data, jnp.where(flags, jnp.asarray(columns, A.indices.dtype), A.indices))
+
+
+def rewire(
+    A: Matrix,
+    rewired: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    seed: ArrayLike | None = None,
+    step: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    allow_autapses: bool = True,
+    allow_multapses: bool = True,
+    backend: str | None = None,
+) -> Matrix:
+    """Return the matrix with the flagged slots at other columns: free slots become synapses, synapses move.
+
+    As the operator `csr_rewire` does, which says how columns are drawn. Every row as it is stored keeps its
+    slots: of `A.T`, every column does. Shapes stay, so that it works in a loop under jit. A plan is made
+    anew, as by `prune`.
+
+    Args:
+        rewired: bool, shaped as `indices`.
+        weights: of the flagged slots: a number, or an array shaped as `indices`; dtype of the weights. None:
+            a slot keeps the weight that it has, which of a pruned one is 0.
+        seed: 0-d or a Python int in [0, 2**32); may be traced.
+        step: 0-d, the number of the call; may be traced.
+        targets: shaped as `indices`, columns: instead of random ones, and of seed and step.
+        allow_autapses: static; whether row i may have an entry in column i.
+        allow_multapses: static; whether a row may have two entries in one column.
+        backend: run on this one or not at all; default: choose.
+
+    Raises:
+        TypeError: a dtype that is not taken; neither seed and step nor targets, or both.
+        ValueError: a shape that does not fit, or weights where one is for all.
+    """
+    flags = _flags("rewired", rewired, A)
+    _, flat, indptr = A._as_csr()
+    if targets is not None:
+        targets = as_array(targets)
+        check_shape("targets", targets, A.indices.shape, why="one column per slot, as indices")
+        targets = targets.reshape(-1)
+    options = {"allow_autapses": allow_autapses, "allow_multapses": allow_multapses, "backend": backend}
+    words = {"seed": seed, "step": step, "targets": targets}
+    moved = csr_rewire(flat, indptr, flags.reshape(-1), shape=A.stored_shape, **words, **options)
+    data = A.data if weights is None else jnp.where(flags, _weights(weights, A), A.data)
+    return _restructured(A, data, moved.reshape(A.indices.shape))
+
+
+def _flags(name: str, given: ArrayLike, A: Any) -> jax.Array:
+    flags = as_array(given)
+    check_dtype(name, flags, ("bool",))
+    check_shape(name, flags, A.indices.shape, why="one flag per slot, as indices")
+    return flags
+
+
+def _weights(weights: ArrayLike, A: Any) -> jax.Array:
+    if not A.data.ndim:
+        raise ValueError("weights are given, and data is one weight for all entries; leave weights out")
+    given = jnp.asarray(weights, A.dtype) if isinstance(weights, int | float) else as_array(weights)
+    check_same_dtype("weights", given, "data", A.data)
+    check_shape("weights", given, (), A.data.shape, why="one for all new synapses, or one per slot")
+    return given
+
+
+def _restructured(A: Any, data: jax.Array, indices: jax.Array) -> Any:
+    B = A._changed(data=data, indices=indices, by_column=None)
+    if A.by_column is None:
+        return B
+    plan = by_column(*B._as_csr()[1:], A.stored_shape)
+    has_none = A.by_column.weights is None and A.data.ndim
+    return B._changed(by_column=plan if has_none else reweighted(plan, data))
