@@ -1,4 +1,4 @@
-"""DEEP R and SET of the page "Prune and rewire synapses" do what their papers say."""
+"""DEEP R and SET of the page "Prune, rewire and normalise synapses" do what their papers say."""
 
 import ast
 import re

@@ -17,6 +17,7 @@ from event_ops.catalog.csr_event_matvec.op import csr_event_matvec as csr_event_
 from event_ops.catalog.csr_gap_current.op import csr_gap_current as csr_gap_current
 from event_ops.catalog.csr_matmat.op import csr_matmat as csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec as csr_matvec
+from event_ops.catalog.csr_normalize.op import csr_normalize as csr_normalize
 from event_ops.catalog.csr_rewire.op import csr_rewire as csr_rewire
 from event_ops.catalog.csr_scale_rows.op import csr_scale_rows as csr_scale_rows
 from event_ops.catalog.csr_sddmm.op import csr_sddmm as csr_sddmm

@@ -152,6 +152,7 @@ class Matrix:
     stdp_on_post = plasticity.stdp_on_post
     on_pre = plasticity.on_pre
     on_post = plasticity.on_post
+    normalize = plasticity.normalize
     prune = rewiring.prune
     rewire = rewiring.rewire
     free = property(rewiring.free)

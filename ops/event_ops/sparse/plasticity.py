@@ -1,4 +1,4 @@
-"""Plasticity of a sparse matrix, by pairs of spikes or any rule: its rows or columns spike."""
+"""Plasticity of a sparse matrix, by pairs of spikes or any rule, and normalised weights of its neurons."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog.csr_normalize.op import csr_normalize
 from event_ops.catalog.stdp_on_post.op import kernel as along_columns
 from event_ops.catalog.stdp_on_pre.op import kernel as along_rows
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
@@ -150,6 +151,53 @@ def on_post(
         ValueError: as `on_pre` does.
     """
     return _after_rule(A, 1, not A.transposed, rule, "spikes_post", spikes_post, state, variables, backend)
+
+
+def normalize(
+    A: Matrix,
+    target: ArrayLike,
+    active: ArrayLike | None = None,
+    *,
+    axis: int,
+    subtractive: bool = False,
+    backend: str | None = None,
+) -> Matrix:
+    """`abs(B).todense().sum(axis) == target`: the weights of each neuron, multiplied so that they add up.
+
+    As the operator `csr_normalize` does, which says more, in place if `data` is not needed again; structure
+    and plan stay. With subtractive=True the same is added to each weight of a neuron, and
+    `B.todense().sum(axis) == target`. The matrix must have a plan where the weights of a neuron are not stored together: for axis=0,
+    or for axis=1 if it is transposed.
+
+    Args:
+        target: (columns,) for axis=0, (rows,) for axis=1, 0-d or a number; dtype of the weights.
+        active: bool, shaped as the targets of neurons: those whose weights have changed. Default: all.
+        axis: 0 for columns, the incoming weights of postsynaptic neurons; 1 for rows, the outgoing ones of
+            presynaptic neurons.
+        subtractive: static; subtract, do not multiply.
+        backend: run on this one or not at all; default: choose.
+
+    Raises:
+        TypeError: a dtype that is not taken, or that is not the one of the weights.
+        ValueError: another axis, a shape that does not fit, one weight for all entries, or no plan where one
+            is needed.
+    """
+    if axis not in (0, 1):
+        raise ValueError(f"axis is {axis!r}; expected 0 for the weights of columns or 1 for those of rows")
+    by_column = A.transposed == bool(axis)
+    weights, (indices, indptr, *places) = _each_weight(A), _structure(A, by_column)
+    moved = csr_normalize(
+        weights.reshape(-1),
+        indices,
+        indptr,
+        target,
+        active,
+        shape=A.stored_shape[::-1] if by_column else A.stored_shape,
+        permutation=places[0] if places else None,
+        subtractive=subtractive,
+        backend=backend,
+    )
+    return A.with_data(moved.reshape(weights.shape))
 
 
 def _after_rule(
