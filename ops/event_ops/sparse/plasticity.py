@@ -166,8 +166,8 @@ def normalize(
 
     As the operator `csr_normalize` does, which says more, in place if `data` is not needed again; structure
     and plan stay. With subtractive=True the same is added to each weight of a neuron, and
-    `B.todense().sum(axis) == target`. The matrix must have a plan where the weights of a neuron are not stored together: for axis=0,
-    or for axis=1 if it is transposed.
+    `B.todense().sum(axis) == target`. The matrix must have a plan where the weights of a neuron are not
+    stored together: for axis=0, or for axis=1 if it is transposed.
 
     Args:
         target: (columns,) for axis=0, (rows,) for axis=1, 0-d or a number; dtype of the weights.
