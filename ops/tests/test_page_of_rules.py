@@ -129,7 +129,7 @@ def csr(values):
 
 
 def test_all_rules_of_the_page_are_here():
-    others = {"pair_step", "matrix_step", "decayed", "release", "learned"}
+    others = {"pair_step", "matrix_step", "decayed", "eligible", "release", "learned"}
     assert RULES.keys() - others == EXPECTED.keys()
 
 

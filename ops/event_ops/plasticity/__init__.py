@@ -2,3 +2,5 @@
 
 from event_ops.plasticity.at_spikes import on_post as on_post
 from event_ops.plasticity.at_spikes import on_pre as on_pre
+from event_ops.plasticity.decay import decayed as decayed
+from event_ops.plasticity.decay import decaying as decaying

@@ -51,6 +51,8 @@ def on_pre(
     their arrays, as by `trace_decay`, before or after.
     Synapses are those of a CSR matrix, or without a structure of a dense one, of which every neuron has a
     synapse with every other: `W = on_pre(rule, W, spikes_pre=spikes, x_post=x_post)`.
+    States that decay between visits need no visit: `decaying` makes a rule that advances them when they are
+    visited next.
     Synapses of silent neurons stay as they are, bit for bit, as do entries whose column is not in
     [0, columns). Differentiable in synapses and variables, by the derivatives of the rule; a silent synapse
     hides what is NaN or infinite, a variable or a cotangent, from first derivatives. Each result depends on

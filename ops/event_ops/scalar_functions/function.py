@@ -86,7 +86,7 @@ class Traced:
         known = contents(function)
         returned = tuple(dtypes[: len(dtypes) - len(names)] if results is None else results)
         given = tuple(dtypes), tuple(names), tuple(places), subject, returned
-        sources = tuple(written_as) or (function,)
+        sources = tuple(written_as) or (inspect.unwrap(function),)
         if known is None:
             return _traced(function, sources, *given)
         settings = _CONFIG.jax_enable_x64, _CONFIG.jax_numpy_dtype_promotion

@@ -1,4 +1,6 @@
-"""Time a plasticity rule beside the same rule written by hand: pair-based STDP, 100,000 neurons x 100.
+"""Time plasticity rules: STDP beside the same by hand, decay at visits beside decay at every step.
+
+Of 100,000 neurons x 100 synapses.
 
 A step of a loop in machine code, in which 1000 to 30,000 neurons spike, other ones at each step, and
 weights change in place. The rule is a function of one synapse, which `plasticity.on_pre` and `on_post`
@@ -6,9 +8,12 @@ compile; the kernels by hand are those of `stdp_on_pre` and `stdp_on_post`. Brai
 `csr_apply_on_pre` and `csr_apply_on_post`, which its release for Python 3.11 lacks. The exponent of time =
 factor * spikes ** exponent is with the most spikes.
 
-Not measured: rules of several synaptic variables, and the time to trace and to compile.
+"decay" is a trace of each synapse to which presynaptic spikes add: `plasticity.decaying`, which advances it
+when its neuron spikes, beside a pass over all synapses at each step and the same rule without it.
 
-`--sizes` are other numbers of spikes; `-k on_pre` and `-k on_post` choose.
+Not measured: the time to trace and to compile.
+
+`--sizes` are other numbers of spikes; `-k on_pre`, `-k on_post` and `-k decay` choose.
 """
 
 import functools
@@ -30,6 +35,8 @@ SPIKES = (1000, 3000, 10_000, 30_000)
 NEURONS = 100_000  # of the operators' largest case
 SIDES = ("stdp_on_pre", "stdp_on_post")
 RULE, BY_HAND = "a rule", "by hand"
+DECAY, LAZY, EVERY_STEP = "decay", "at visits", "at every step"
+TAU = 20.0  # steps
 OPERATORS = {operator.name: operator for operator in operators() if operator.name in SIDES}
 CURVES = defaultdict(dict)  # (side, member) -> spikes -> seconds, of this run
 
@@ -50,6 +57,27 @@ def on_post(w, rows, indptr, permutation, spikes, x_pre, **named):
     return plasticity.on_post(potentiate, w, rows, indptr, permutation, spikes, x_pre=x_pre, **named)
 
 
+def eligible(c, *, x_post):
+    return c + x_post
+
+
+def at_visits(c, last, t, indices, indptr, spikes, x_post, **named):
+    rule = plasticity.decaying(eligible, c=TAU)
+    new = plasticity.on_pre(rule, (c, last), indices, indptr, spikes, x_post=x_post, t=t, **named)
+    return *new, t + 1
+
+
+def now(state):
+    """Return the traces of all synapses at the last step."""
+    c, last, t = state
+    return plasticity.decayed(c, last, t - 1, TAU)
+
+
+def at_every_step(c, last, t, indices, indptr, spikes, x_post, **named):
+    c = c * jnp.exp(-1 / TAU)
+    return plasticity.on_pre(eligible, c, indices, indptr, spikes, x_post=x_post, **named), last, t + 1
+
+
 RULES = dict(zip(SIDES, (on_pre, on_post), strict=True))
 
 
@@ -61,23 +89,33 @@ def pytest_generate_tests(metafunc):
         for size in sizes
         for member in (RULE, BY_HAND, *rivals_of(side))
     ]
+    found += [(DECAY, size, member) for size in sizes for member in (LAZY, EVERY_STEP)]
     metafunc.parametrize(("side", "size", "member"), found)
 
 
 @functools.lru_cache(maxsize=1)
 def problem_of(side, size):
-    """Return the largest case of the operator, with so many spikes."""
-    operator = OPERATORS[side]
+    """Return the largest case of the operator, or of decay, with so many spikes."""
+    operator = OPERATORS[side if side != DECAY else SIDES[0]]
     problem = make_problem(operator, operator.tagged(BENCHMARK)[-1])
     place = event_place(operator, problem.args)
     spikes = np.random.default_rng(0).permutation(np.arange(NEURONS) < size)
     args = [spikes if i == place else x for i, x in enumerate(problem.args)]
-    return replace(problem, args=tuple(args), varying=place)
+    if side != DECAY:
+        return replace(problem, args=tuple(args), varying=place)
+    state = args[0], np.full_like(args[0], -1), np.float32(0)
+    carried, kwargs = {0: 0, 1: 1, 2: 2}, {"shape": problem.kwargs["shape"]}
+    return replace(problem, args=(*state, *args[1:]), kwargs=kwargs, varying=place + 2, carried=carried)
 
 
 @functools.lru_cache(maxsize=1)
 def members_of(side, size):
     problem = problem_of(side, size)
+    if side == DECAY:
+        lazily, always = (
+            steps_of(problem, functools.partial(f, **problem.kwargs)) for f in (at_visits, at_every_step)
+        )
+        return {LAZY: replace(lazily, values=now), EVERY_STEP: replace(always, values=lambda state: state[0])}
     functions = {RULE: RULES[side], BY_HAND: problem.operator.function}
     ours = {name: steps_of(problem, functools.partial(f, **problem.kwargs)) for name, f in functions.items()}
     return ours | {name: rival.make(problem) for name, rival in rivals_of(side).items()}
@@ -86,7 +124,7 @@ def members_of(side, size):
 def test_plasticity(in_turns, benchmark, pytestconfig, side, size, member):
     benchmark.group = f"{side}, {size:,} of 100,000 neurons spike"
     info = {"versions": installed("jax", "numba"), "spikes": size}
-    in_turns(members_of(side, size), member, rivals={BY_HAND, *rivals_of(side)}, info=info)
+    in_turns(members_of(side, size), member, rivals={BY_HAND, EVERY_STEP, *rivals_of(side)}, info=info)
     if not benchmark.stats:
         return
     curve = CURVES[side, member]
