@@ -34,7 +34,7 @@ def decayed(x: ArrayLike, last: ArrayLike, t: ArrayLike, tau: ArrayLike) -> jax.
         TypeError: x and others of dtypes that do not go together.
         ValueError: shapes that do not broadcast.
     """
-    return x * jnp.exp((last - t) / tau)
+    return jnp.multiply(x, jnp.exp(jnp.subtract(last, t) / tau))
 
 
 def decaying(
@@ -88,23 +88,23 @@ def decaying(
     own = tuple(x.name for x in parameters if x.kind == x.KEYWORD_ONLY)
     _check(rule, names, since, taus)
     places = tuple((names.index(name), tau) for name, tau in taus.items())
-    stamped = since is None
 
     @functools.wraps(rule)
     def visited(*synapses: Any, **variables: Any) -> Any:
         states, t = list(synapses[: len(names)]), variables[TIME]
-        last = synapses[-1] if stamped else variables[since]
+        last = variables[since] if since else synapses[-1]
         for place, tau in places:
             constant = variables[tau] if isinstance(tau, str) else tau
             states[place] = decayed(states[place], last, t, constant)
         new = rule(*states, **{name: variables[name] for name in own})
-        if not stamped:
+        if since:
             return new
         return (*new, t) if isinstance(new, tuple | list) else (new, t)
 
-    more = (TIME, *(tau for _, tau in places if isinstance(tau, str)), *(() if stamped else (since,)))
+    stamp, at_neuron = ((), (since,)) if since else ((_LAST,), ())
+    more = TIME, *(tau for _, tau in places if isinstance(tau, str)), *at_neuron
     visited.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in (*names, *((_LAST,) if stamped else ()))]
+        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in (*names, *stamp)]
         + [Parameter(name, Parameter.KEYWORD_ONLY) for name in dict.fromkeys((*own, *more))]
     )
     return visited
@@ -125,5 +125,5 @@ def _check(rule: Any, names: tuple[str, ...], since: str | None, taus: dict[str,
                 f"{name} decays with {tau!r}; expected a number, or the name of a variable that is passed to "
                 f'on_pre or on_post: {name}="tau"'
             )
-    if since is None and _LAST in names:
+    if not since and _LAST in names:
         raise ValueError(f"{given}, has one called {_LAST}, the time stamp's name; call it by another name")

@@ -83,9 +83,18 @@ def rewire(
         targets = as_array(targets)
         check_shape("targets", targets, A.indices.shape, why="one column per slot, as indices")
         targets = targets.reshape(-1)
-    options = {"allow_autapses": allow_autapses, "allow_multapses": allow_multapses, "backend": backend}
-    words = {"seed": seed, "step": step, "targets": targets}
-    moved = csr_rewire(flat, indptr, flags.reshape(-1), shape=A.stored_shape, **words, **options)
+    moved = csr_rewire(
+        flat,
+        indptr,
+        flags.reshape(-1),
+        seed,
+        step,
+        shape=A.stored_shape,
+        targets=targets,
+        allow_autapses=allow_autapses,
+        allow_multapses=allow_multapses,
+        backend=backend,
+    )
     data = A.data if weights is None else jnp.where(flags, _weights(weights, A), A.data)
     return _restructured(A, data, moved.reshape(A.indices.shape))
 
@@ -110,6 +119,7 @@ def _restructured(A: Any, data: jax.Array, indices: jax.Array) -> Any:
     B = A._changed(data=data, indices=indices, by_column=None)
     if A.by_column is None:
         return B
-    plan = by_column(*B._as_csr()[1:], A.stored_shape)
+    _, flat, indptr = B._as_csr()
+    plan = by_column(flat, indptr, A.stored_shape)
     has_none = A.by_column.weights is None and A.data.ndim
     return B._changed(by_column=plan if has_none else reweighted(plan, data))

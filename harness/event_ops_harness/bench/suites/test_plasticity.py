@@ -19,6 +19,7 @@ Not measured: the time to trace and to compile.
 import functools
 from collections import defaultdict
 from dataclasses import replace
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -98,7 +99,7 @@ def problem_of(side, size):
     """Return the largest case of the operator, or of decay, with so many spikes."""
     operator = OPERATORS[side if side != DECAY else SIDES[0]]
     problem = make_problem(operator, operator.tagged(BENCHMARK)[-1])
-    place = event_place(operator, problem.args)
+    place: Any = event_place(operator, problem.args)
     spikes = np.random.default_rng(0).permutation(np.arange(NEURONS) < size)
     args = [spikes if i == place else x for i, x in enumerate(problem.args)]
     if side != DECAY:
