@@ -21,11 +21,16 @@ from event_ops.plasticity.applied import along_columns, along_dense_columns, alo
 TAU, W_MAX = 3.0, 0.9
 
 
-def rule(w: Any, trace: Any, *, x_pre: Any, x_post: Any, rate: Any, tau: Any) -> Any:
-    """Decay a trace of the synapse by exp(-1 / tau), add to it what the neurons say, and learn from it."""
-    trace = trace * jnp.exp(-1 / tau) + jnp.where(x_post > x_pre, x_pre - 0.3, -x_post)
+def at_spike(w: Any, trace: Any, *, x_pre: Any, x_post: Any, rate: Any) -> Any:
+    """Add to a trace of the synapse what the neurons say, and learn from it."""
+    trace = trace + jnp.where(x_post > x_pre, x_pre - 0.3, -x_post)
     moved = w + rate * jnp.tanh(trace)
     return jnp.where(moved > W_MAX, W_MAX, moved), trace
+
+
+# The trace decays for 1 time step before: by exp(-1 / tau).
+rule = plasticity.decaying(at_spike, since="last_pre", trace="tau")
+STEP = {"tau": TAU, "last_pre": 2.0, "t": 3.0}
 
 
 def rule_in_numpy(w: Any, trace: Any, x_pre: Any, x_post: Any, rate: Any) -> Any:
@@ -46,7 +51,7 @@ def rule_on_pre(
     **named: Any,
 ) -> tuple[jax.Array, jax.Array]:
     """Call `plasticity.on_pre` with the rule."""
-    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, "tau": TAU}
+    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, **STEP}
     return plasticity.on_pre(rule, (w, trace), indices, indptr, spikes, **variables, **named)
 
 
@@ -55,7 +60,7 @@ def rule_on_post(
     rate: Any, **named: Any,
 ) -> tuple[jax.Array, jax.Array]:  # fmt: skip
     """Call `plasticity.on_post` with the rule."""
-    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, "tau": TAU}
+    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, **STEP}
     return plasticity.on_post(rule, (w, trace), rows, indptr, permutation, spikes, **variables, **named)
 
 
@@ -63,7 +68,7 @@ def dense_on_pre(
     w: Any, trace: Any, spikes: Any, x_pre: Any, x_post: Any, rate: Any, **named: Any
 ) -> tuple[jax.Array, jax.Array]:
     """Call `plasticity.on_pre` with the rule and a dense matrix."""
-    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, "tau": TAU}
+    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, **STEP}
     return plasticity.on_pre(rule, (w, trace), spikes_pre=spikes, **variables, **named)
 
 
@@ -71,7 +76,7 @@ def dense_on_post(
     w: Any, trace: Any, spikes: Any, x_pre: Any, x_post: Any, rate: Any, **named: Any
 ) -> tuple[jax.Array, jax.Array]:
     """Call `plasticity.on_post` with the rule and a dense matrix."""
-    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, "tau": TAU}
+    variables = {"x_pre": x_pre, "x_post": x_post, "rate": rate, **STEP}
     return plasticity.on_post(rule, (w, trace), spikes_post=spikes, **variables, **named)
 
 
