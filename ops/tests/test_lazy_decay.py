@@ -98,6 +98,7 @@ def test_the_time_stamp_may_be_one_of_the_neuron():
     np.testing.assert_array_equal(shared, c)
 
 
+@pytest.mark.slow
 def test_derivatives_are_those_of_decay_at_every_step():
     def eligibility(tau, w, gap):
         rule = plasticity.decaying(lambda c, *, gain: c + gain * c**2, c="tau")

@@ -43,7 +43,7 @@ def dense_of(A):
     return D.T if A.transposed else D
 
 
-QUICK = ("places", "planned")
+QUICK = ("planned",)
 
 
 @pytest.mark.parametrize(
