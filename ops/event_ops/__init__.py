@@ -62,6 +62,7 @@ from event_ops.sparse.compact import CompactCSR as CompactCSR
 from event_ops.sparse.csr import CSR as CSR
 from event_ops.sparse.ell import ELL as ELL
 from event_ops.sparse.events import Events as Events
+from event_ops.sparse.exchange import exchange_spikes as exchange_spikes
 from event_ops.sparse.procedural import procedural_tocsr as procedural_tocsr
 from event_ops.sparse.procedural import procedural_todense as procedural_todense
 from event_ops.sparse.sharded import ShardedCSR as ShardedCSR

@@ -1,0 +1,98 @@
+"""`exchange_spikes`: shards tell each other who spiked in several steps, by one all-gather."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from event_ops.checks.arrays import as_array, check_dtype, check_rank, check_shape
+
+
+def exchange_spikes(
+    spike_ids: ArrayLike,
+    num_spikes: ArrayLike,
+    axis_name: Hashable,
+    *,
+    first: ArrayLike,
+    neurons: int,
+    message: int,
+    capacity: int,
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """`all_ids[s]`: the ids of step s of shard 0, then of shard 1, ..., for some steps at once.
+
+    Inside `jax.shard_map`. A network whose least delay is d steps calls it once in d steps: each shard lists
+    the spikes of its own neurons, step by step, and none of them arrives before the last of these steps is
+    done. What is returned is rows of a history, as `csr_event_arrivals` and `compact_event_arrivals` take it
+    with encoding="ids". With neurons in the order of the shards ids ascend, so that the sums of the latter
+    have the same bits for any number of shards.
+
+    It communicates one all-gather, of 4 * (steps + message) bytes from each shard. Spikes for which there is
+    no room are counted, never passed over in silence: check that none is lost.
+
+    Args:
+        spike_ids: (steps, own), int32: row s as `spike_compact` returns it, counted from this shard's first
+            neuron.
+        num_spikes: (steps,), int32, as `spike_compact` returns them; they may exceed own.
+        axis_name: the mesh axis of the shards.
+        first: 0-d, int32, the first neuron of this shard.
+        neurons: how many all shards have together, which marks places that are not used; static.
+        message: how many ids a shard sends for all steps together; static.
+        capacity: how many ids of one step are returned; static.
+
+    Returns:
+        all_ids: (steps, capacity), int32; unused places hold `neurons`.
+        all_num_spikes: (steps,), int32, the spikes of all shards, also those for which there was no room.
+        lost: 0-d, int32, how many of them are not in all_ids; 0 if own, message and capacity were enough.
+
+    Raises:
+        TypeError: a dtype other than int32.
+        ValueError: shapes that do not fit, or a message or a capacity below 1.
+
+    Source: Morrison et al. 2005, Neural Comput. 17:1776-1801, the exchange of NEST.
+    """
+    spike_ids, num_spikes, first = map(as_array, (spike_ids, num_spikes, first))
+    for name, x in (("spike_ids", spike_ids), ("num_spikes", num_spikes), ("first", first)):
+        check_dtype(name, x, ("int32",))
+    check_rank("spike_ids", spike_ids, 2, "(steps, own), a list of each step")
+    check_shape("num_spikes", num_spikes, spike_ids.shape[:1], why="one of each step, as spike_ids")
+    check_shape("first", first, (), why="one neuron")
+    steps, own = spike_ids.shape
+    sizes = {"message": message, "capacity": capacity, "steps of spike_ids": steps, "own, its length": own}
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name} is {size}; expected 1 or more")
+    listed = jnp.minimum(num_spikes, own)
+    sent = _joined(spike_ids, listed, message) + first
+    received = jax.lax.all_gather(jnp.concatenate([num_spikes, sent]), axis_name)
+    counts, lists = received[:, :steps], received[:, steps:]
+    ids, known = _by_step(lists, jnp.minimum(counts, own), capacity, neurons)
+    totals = counts.sum(axis=0, dtype=counts.dtype)
+    return ids, totals, (totals - known).sum(dtype=counts.dtype)
+
+
+def _joined(lists: Any, counts: Any, size: int) -> Any:
+    """(size,), the lists one after the other, as far as there is room; what follows them is any id."""
+    ends, place = jnp.cumsum(counts), jnp.arange(size, dtype=counts.dtype)
+    step = jnp.searchsorted(ends, place, side="right", method="compare_all")
+    return lists.at[step, place - (ends - counts).at[step].get(mode="clip")].get(mode="clip")
+
+
+def _by_step(lists: Any, counts: Any, capacity: int, padding: int) -> tuple[Any, Any]:
+    """Return (steps, capacity), the ids of each step out of the lists of all shards, and how many these are.
+
+    counts: (shards, steps), how many ids of each step a shard has listed.
+    """
+    shards, size = lists.shape
+    begins = jnp.cumsum(counts, axis=1) - counts
+    there = jnp.clip(size - begins, 0, counts)
+    ends = jnp.cumsum(there, axis=0)
+    place = jnp.arange(capacity, dtype=counts.dtype)[None]
+    shard = (place[None] >= ends[..., None]).sum(axis=0, dtype=counts.dtype)
+    which = jnp.minimum(shard, shards - 1)
+    offset = (begins - ends + there)[which, jnp.arange(counts.shape[1])[:, None]]
+    ids = lists.at[which, offset + place].get(mode="clip")
+    return jnp.where(shard < shards, ids, padding), jnp.minimum(ends[-1], capacity)
