@@ -12,7 +12,6 @@ from typing import Any
 import jax
 import numba
 import numpy as np
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from event_ops_harness.networks.microcircuit.connectivity import Drawing, connect, source_ends
@@ -58,19 +57,11 @@ class Blocks(EqualBlocks):
         """Draw the synapses onto each block in the process that has it, with equal room for each block."""
         parts = [drawn._replace(first=np.array(k * self.size, np.int32)) for k in range(self.devices)]
         counts = [int(source_ends(part, self.size, 1)[-1, -1]) for part in parts]
-        devices = list(self.mesh.devices.flat)
-        mine = [k for k, device in enumerate(devices) if device.process_index == jax.process_index()]
-        split = max(1, numba.get_num_threads() // len(mine))
-        here, done, blocks = sum(counts[k] for k in mine), 0, []
-        for k in mine:
-            on_part = partial(tell, on_progress, done, drawn.synapses / max(1, here))
+        split = max(1, numba.get_num_threads() // len(self.here))
+        total, done, blocks = sum(counts[k] for k in self.here), 0, []
+        for k in self.here:
+            on_part = partial(tell, on_progress, done, drawn.synapses / max(1, total))
             block = connect(parts[k], self.size, on_part, parts=split, room=max(counts))
-            arrays = block.entries, block.indptr, block.scale
-            blocks.append([jax.device_put(x[None], devices[k]) for x in arrays])
+            blocks.append((block.entries, block.indptr, block.scale))
             done += counts[k]
-        return Synapses(*map(self._stacked, zip(*blocks, strict=True)))
-
-    def _stacked(self, blocks: tuple[jax.Array, ...]) -> jax.Array:
-        """Make one array of those of the blocks, a row for each device."""
-        shape, sharding = (self.devices, *blocks[0].shape[1:]), NamedSharding(self.mesh, P(AXIS))
-        return jax.make_array_from_single_device_arrays(shape, sharding, list(blocks))
+        return Synapses(*map(self.stacked, zip(*blocks, strict=True)))

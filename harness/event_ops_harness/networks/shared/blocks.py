@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -74,6 +74,18 @@ class EqualBlocks(OneDevice):
     def first(self) -> jax.Array:
         """The first neuron of this device, within a loop."""
         return jax.lax.axis_index(AXIS) * self.size
+
+    @property
+    def here(self) -> list[int]:
+        """The numbers of the blocks of this process."""
+        owners = [device.process_index for device in self.mesh.devices.flat]
+        return [k for k, owner in enumerate(owners) if owner == jax.process_index()]
+
+    def stacked(self, blocks: Sequence[np.ndarray]) -> jax.Array:
+        """Make one array of those of the blocks that are here, a row for each block."""
+        shape, devices = (self.devices, *blocks[0].shape), list(self.mesh.devices.flat)
+        rows = [jax.device_put(x[None], devices[k]) for k, x in zip(self.here, blocks, strict=True)]
+        return jax.make_array_from_single_device_arrays(shape, NamedSharding(self.mesh, P(AXIS)), rows)
 
     def split(self, state: Any, wiring: Any) -> tuple[Any, Any]:
         """Return the partition specs of both."""
