@@ -1,5 +1,6 @@
 """One time step of the network, built from the catalog's operators and from a rule of one synapse."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -45,6 +46,11 @@ def potentiate(w: jax.Array, *, x_pre: jax.Array, rate: jax.Array, mu: jax.Array
     return w + rate * x_pre * w**mu
 
 
+def first_potentials(model: HpcBenchmark, seed: int) -> np.ndarray:
+    """Draw (N,), float32, in mV, from a normal distribution."""
+    return np.random.default_rng([seed, 1]).normal(model.V_mean, model.V_sd, model.neurons).astype(np.float32)
+
+
 def drawn(model: HpcBenchmark, seed: int) -> tuple[State, Synapses]:
     """Draw the synapses and the first state; synapses that learn begin with one weight."""
     learning, to_inhibitory, inhibitory = drawn_network(model, seed)
@@ -53,7 +59,7 @@ def drawn(model: HpcBenchmark, seed: int) -> tuple[State, Synapses]:
     weights = np.float32(model.weight), np.float32(model.g * model.weight)
     kept = (to_inhibitory, inhibitory)
     fixed = tuple((weight, *wires[:2]) for weight, wires in zip(weights, kept, strict=True))
-    V_m = np.random.default_rng([seed, 1]).normal(model.V_mean, model.V_sd, n).astype(np.float32)
+    V_m = first_potentials(model, seed)
     current, rise, x_pre, x_post = (jnp.zeros(n, jnp.float32) for _ in range(4))
     state = State(
         *(jnp.asarray(V_m), current, rise, jnp.zeros(n, jnp.int32)),
@@ -63,6 +69,23 @@ def drawn(model: HpcBenchmark, seed: int) -> tuple[State, Synapses]:
     return state, Synapses(*jax.tree.map(jnp.asarray, (rows, columns, fixed)))
 
 
+def membranes(model: HpcBenchmark) -> Callable[..., tuple[jax.Array, ...]]:
+    """Return a step of V_m, current, rise and refractory, of which it returns the new ones and the spikes."""
+    P, held = model.propagator().astype(np.float32), round(model.t_ref / model.dt)
+
+    def move(
+        V: jax.Array, current: jax.Array, rise: jax.Array, refractory: jax.Array
+    ) -> tuple[jax.Array, ...]:
+        free = refractory == 0
+        V = jnp.where(free, P[0, 0] * V + P[0, 1] * current + P[0, 2] * rise, V)
+        current, rise = P[1, 1] * current + P[1, 2] * rise, P[2, 2] * rise
+        spikes = free & (model.V_th <= V)
+        refractory = jnp.where(spikes, held, jnp.maximum(refractory - 1, 0))
+        return jnp.where(spikes, model.V_reset, V), current, rise, refractory, spikes
+
+    return move
+
+
 def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | None = None) -> Step:
     """Integrate, let synapses learn, send the spikes, list them.
 
@@ -70,9 +93,8 @@ def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | N
     weight at which it was sent.
     """
     n, dt = model.neurons, model.dt
-    P = model.propagator().astype(np.float32)
     decay_pre, decay_post = (np.float32(np.exp(-dt / tau)) for tau in (model.tau_plus, model.tau_minus))
-    held, jump = round(model.t_ref / dt), np.float32(np.e / model.tau_syn)
+    jump, move = np.float32(np.e / model.tau_syn), membranes(model)
     everywhere = {"shape": (n, n), "backend": backend}
     arrivals = partial(event_ops.csr_event_arrivals, slot=0, **everywhere)
     drive = {"mean": model.rate_outside * dt * 1e-3, "weight": np.float32(model.weight), "seed": seed}
@@ -80,15 +102,6 @@ def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | N
     compact = partial(event_ops.spike_compact, capacity=capacity, backend=backend)
     pack = partial(event_ops.pack_events, backend=backend)
     lam, mu = model.lam, model.mu
-
-    def integrate(state: State) -> tuple[jax.Array, ...]:
-        V, current, rise = state[:3]
-        free = state.refractory == 0
-        V = jnp.where(free, P[0, 0] * V + P[0, 1] * current + P[0, 2] * rise, V)
-        current, rise = P[1, 1] * current + P[1, 2] * rise, P[2, 2] * rise
-        spikes = free & (model.V_th <= V)
-        refractory = jnp.where(spikes, held, jnp.maximum(state.refractory - 1, 0))
-        return jnp.where(spikes, model.V_reset, V), current, rise, refractory, spikes
 
     def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
         slot = state.t % model.delay_steps
@@ -98,7 +111,7 @@ def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | N
         x_pre, x_post = state.x_pre * decay_pre, state.x_post * decay_post
         gain = {"x_pre": x_pre, "rate": lam, "mu": mu}
         w = plasticity.on_post(potentiate, state.w, *synapses.columns, back, **gain, **everywhere)
-        V_m, current, rise, refractory, spikes = integrate(state)
+        V_m, current, rise, refractory, spikes = move(*state[:4])
         loss = {"x_post": x_post, "rate": lam * model.alpha}
         w = plasticity.on_pre(depress, w, *synapses.rows, spikes, **loss, **everywhere)
         now, sent = spikes[None], jnp.zeros(n, jnp.float32)
