@@ -72,3 +72,13 @@ def test_vmap_over_seeds_and_weights():
     batch = jax.vmap(lambda seed: poisson_input(np.float32(2), seed, 3, mean=mean))(seeds)
     for seed, row in zip(seeds, batch, strict=True):
         np.testing.assert_array_equal(row, poisson_input(np.float32(2), seed, 3, mean=mean))
+
+
+@backends("poisson_input")
+@pytest.mark.parametrize("first", [3, 64, 1021])
+def test_a_block_draws_what_the_whole_draws(backend, first):
+    mean = np.resize([0.3, 2.32], 2400)
+    whole = poisson_input(np.float32(1), 7, 3, mean=mean, backend=backend)
+    some = mean[first : first + 1200]
+    draw = jax.jit(lambda first: poisson_input(np.float32(1), 7, 3, mean=some, first=first, backend=backend))
+    np.testing.assert_array_equal(draw(np.int32(first)), whole[first : first + 1200])

@@ -26,16 +26,19 @@ def _random(
     step: Any = 5,
     initial: bool = False,
     data: bool = False,
+    block: int = 0,
 ) -> Arguments:
     """Return neurons that take turns with the means, or share the one mean; `data`: the means as a JAX array.
 
-    `each`: every neuron has a weight of its own; `initial`: numbers that are added to.
+    `each`: every neuron has a weight of its own; `initial`: numbers that are added to; `block`: the
+    number of the first neuron.
     """
     weight = draw.numbers(size if each else ())
     mean = np.resize(np.asarray(means, np.float32 if data else float), size) if np.ndim(means) else means
-    first = {"initial": draw.numbers(size)} if initial else {}
+    more: dict[str, Any] = {"initial": draw.numbers(size)} if initial else {}
+    more |= {"first": np.int32(block)} if block else {}
     given = jnp.asarray(mean, np.float32) if data else mean
-    return (weight, np.uint32(77), np.int32(step)), {"mean": given} | first
+    return (weight, np.uint32(77), np.int32(step)), {"mean": given} | more
 
 
 CASES = (
@@ -47,6 +50,9 @@ CASES = (
     Case("data", _random(133, (0.3, 1.28, 99.7, 0), each=True, data=True), differentiable=(WEIGHT,)),
     Case("one-mean-data", _random(70, 2.32, initial=True, data=True), differentiable=(WEIGHT,), tolerance=4),
     Case("half-a-block", _random(32, (4.0,))),
+    Case("a-block", _random(133, (0.3, 2.32), block=4 * 1000 + 3), differentiable=(WEIGHT,)),
+    Case("a-block-data", _random(70, (0.3, 2.32), block=2, data=True)),
+    Case("many-blocks-later", _random(1_061, (0.3, 2.32), block=5)),
     Case("no-neurons", _random(0, (1.0,)), differentiable=(WEIGHT,)),
     Case("many-blocks", _random(1_061, (0.3, 2.32))),
     Case("threads", _random(20_001, (1.28, 2.32))),
@@ -66,6 +72,8 @@ MISTAKES = (
     Mistake("whole-initial", _wrong(initial=np.ones(3, np.int32)), TypeError, "initial has dtype int32 and"),
     Mistake("float-step", _wrong(step=np.float32(1)), TypeError, "step has dtype float32"),
     Mistake("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
+    Mistake("float-first", _wrong(first=np.float32(1)), TypeError, "first has dtype float32"),
+    Mistake("firsts", _wrong(first=np.ones(2, np.int32)), ValueError, r"first has shape \(2,\)"),
     Mistake("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
     Mistake("negative-mean", _wrong(mean=np.array([0.5, -0.1])), ValueError, "mean is or contains -0.1"),
     Mistake("large-mean", _wrong(mean=np.array([101.0])), ValueError, "mean is or contains 101"),

@@ -35,6 +35,7 @@ _FIRST_TABLES: Final = poisson.FIRST_TABLES
 _BASE: Final = float(poisson.BASE)
 _REST: Final = float(poisson.REST)
 _AT_ONCE: Final = 512  # neurons: their bits and entries stay in the nearest cache
+_ROOM: Final = _AT_ONCE + poisson.SHARE  # for their bits: the first of them is anywhere in a counter
 
 
 @njit(inline="always")
@@ -45,11 +46,12 @@ def bits_at(counter: Any, stream: Any, time: Any, key: Any) -> Any:
 
 
 @njit
-def draw_bits(start: Any, stream: Any, time: Any, key: Any, bits: Any) -> None:
-    """Write to `bits`, uint16, those of as many neurons from `start` on, which begins a counter."""
-    wide, first = bits.view(np.uint64), np.uint64(start // _SHARE)
+def draw_bits(start: Any, stream: Any, time: Any, key: Any, bits: Any) -> Any:
+    """Write to `bits`, uint16, those of the neurons from `start` on; return those of `_AT_ONCE` of them."""
+    wide, counter, skipped = bits.view(np.uint64), np.uint64(start // _SHARE), start % _SHARE
     for k in range(np.uint64(wide.size)):
-        wide[k] = bits_at(first + k, stream, time, key)
+        wide[k] = bits_at(counter + k, stream, time, key)
+    return bits[skipped : skipped + np.uintp(_AT_ONCE)]
 
 
 @njit
@@ -62,22 +64,24 @@ def draw_word(i: Any, high: Any, time: Any, key: Any) -> Any:
 @njit
 def draw_words(start: Any, part: Any, time: Any, key: Any, bits: Any, words: Any) -> None:
     """Write the words of the neurons from `start` on for one part of the mean."""
-    draw_bits(start, 2 * part, time, key, bits[0])
-    draw_bits(start, 2 * part + 1, time, key, bits[1])
+    high = draw_bits(start, 2 * part, time, key, bits[0])
+    low = draw_bits(start, 2 * part + 1, time, key, bits[1])
     for k in range(np.uintp(words.size)):
-        words[k] = np.uint32(bits[0, k]) << _BITS | np.uint32(bits[1, k])
+        words[k] = np.uint32(high[k]) << _BITS | np.uint32(low[k])
 
 
 @njit
-def draw(weight: Any, seed: Any, step: Any, tables: Any, which: Any, y: Any, low: Any, high: Any) -> None:
-    """Draw for the neurons from `low`, which begins a counter, up to `high`."""
-    weights, key, time = hoist(weight), hoist(seed), hoist(step)
-    bits, is_open = np.empty(_AT_ONCE, np.uint16), np.empty(_AT_ONCE, np.bool_)
+def draw(
+    weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, y: Any, low: Any, high: Any
+) -> None:
+    """Draw for the neurons from first + `low` up to first + `high`."""
+    weights, key, time, neuron = hoist(weight), hoist(seed), hoist(step), np.uintp(hoist(first))
+    room, is_open = np.empty(_ROOM, np.uint16), np.empty(_AT_ONCE, np.bool_)
     words = np.empty((3, _AT_ONCE), np.uint32)
     entries, numbers, ids = words[0], words[1], words[2]
     for start in range(np.uintp(low), np.uintp(high), np.uintp(_AT_ONCE)):
         count = min(np.uintp(_AT_ONCE), np.uintp(high) - start)
-        draw_bits(start, 0, time, key, bits)
+        bits = draw_bits(neuron + start, 0, time, key, room)
         for k in range(count):
             word = np.uint32(bits[k]) << _BITS
             entries[k] = place_of(np.uint32(which[start + k]) << _NUMBER_BITS, word, _NUMBER_BITS)
@@ -89,7 +93,7 @@ def draw(weight: Any, seed: Any, step: Any, tables: Any, which: Any, y: Any, low
             is_open[k] = numbers[k] != outcome(entries[k], word | _LOW_BITS, _NUMBER_BITS)
         for position in range(active_ids(is_open[:count], ids)):
             k = np.uintp(ids[position])
-            word = draw_word(start + k, bits[k], time, key)
+            word = draw_word(neuron + start + k, bits[k], time, key)
             numbers[k] = outcome(entries[k], word, _NUMBER_BITS)
         for k in range(count):
             y[start + k] += at(weights, start + k) * y.dtype.type(np.int32(numbers[k]))
@@ -105,11 +109,15 @@ def rest_number(rest: Any, word: Any) -> Any:
 
 @njit
 def draw_of_data(
-    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, y: Any, low: Any, high: Any
+    weight: Any, seed: Any, step: Any, first: Any, tables: Any, mean: Any, y: Any, low: Any, high: Any
 ) -> None:
     """Draw as `draw` does for means that are data: digit by digit, then the rest."""
     weights, key, time, means = hoist(weight), hoist(seed), hoist(step), hoist(mean)
-    bits, words = np.empty((2, _AT_ONCE), np.uint16), np.empty(_AT_ONCE, np.uint32)
+    bits, words, neuron = (
+        np.empty((2, _ROOM), np.uint16),
+        np.empty(_AT_ONCE, np.uint32),
+        np.uintp(hoist(first)),
+    )
     entries, numbers, left = np.empty_like(words), np.empty_like(words), np.empty(words.size)
     for start in range(np.uintp(low), np.uintp(high), np.uintp(_AT_ONCE)):
         count = min(np.uintp(_AT_ONCE), np.uintp(high) - start)
@@ -118,19 +126,19 @@ def draw_of_data(
             left[k] = wanted if wanted >= 0 and wanted <= MAX_MEAN else 0
             numbers[k] = 0
         for part in range(_PARTS):
-            draw_words(start, part, time, key, bits, words)
+            draw_words(neuron + start, part, time, key, bits, words)
             table, scale = np.uint32(_FIRST_TABLES[part]), _BASE if part else 1.0
             for k in range(count):
                 scaled = left[k] * scale
                 digit = np.int32(scaled)
                 left[k] = scaled - digit
-                first = np.uint32(np.uint32(digit) + table) << _NUMBER_BITS
-                entries[k] = place_of(first, words[k], _NUMBER_BITS)
+                begin = np.uint32(np.uint32(digit) + table) << _NUMBER_BITS
+                entries[k] = place_of(begin, words[k], _NUMBER_BITS)
             for k in range(count):
                 entries[k] = tables[np.uintp(entries[k])]
             for k in range(count):
                 numbers[k] += outcome(entries[k], words[k], _NUMBER_BITS)
-        draw_words(start, _PARTS, time, key, bits, words)
+        draw_words(neuron + start, _PARTS, time, key, bits, words)
         for k in range(count):
             wanted = at(means, start + k)
             rest = np.uint32(np.int32(left[k] * _REST + 0.5))
@@ -148,12 +156,12 @@ def kernel_with(draw: Any, large: bool) -> Any:
 
     @njit(parallel=large)
     def poisson_input(
-        weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any
+        weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any, y: Any
     ) -> None:
         chunks, parts = -(-y.size // _AT_ONCE), num_threads() if large else 1
         for part in prange(parts):
             low, high = chunks * part // parts * _AT_ONCE, chunks * (part + 1) // parts * _AT_ONCE
-            draw(weight, seed, step, tables, which, y, low, min(high, y.size))
+            draw(weight, seed, step, first, tables, which, y, low, min(high, y.size))
 
     return poisson_input
 
@@ -162,9 +170,9 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the native call for so many neurons: floats in `which` are means, integers name their tables."""
     large = reaches(outs.size, MIN_PARALLEL)
 
-    def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
+    def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:
         chosen = draw_of_data if which.dtype.kind == "f" else draw
-        run = numba_kernel(kernel_with(chosen, large), outs, input_output_aliases={5: 0})
-        return run(weight, seed, step, tables, which, initial)
+        run = numba_kernel(kernel_with(chosen, large), outs, input_output_aliases={6: 0})
+        return run(weight, seed, step, first, tables, which, initial)
 
     return call

@@ -44,10 +44,12 @@ def word_of(i: Any, part: Any, time: Any, key: Any) -> Any:
 
 # initial and y are the same memory.
 @cuda.jit
-def poisson_input(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any, y: Any) -> None:
+def poisson_input(
+    weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any, y: Any
+) -> None:
     i = cuda.grid(1)
     if i < y.size:
-        number = number_of(tables, which[i], word_of(i, 0, step[()], seed[()]))
+        number = number_of(tables, which[i], word_of(np.int64(first[()]) + i, 0, step[()], seed[()]))
         y[i] += at(weight, i) * y.dtype.type(number)
 
 
@@ -62,23 +64,23 @@ def rest_number(rest: Any, word: Any) -> Any:
 # initial and y are the same memory. A thread draws for each part, and last for the rest.
 @cuda.jit
 def poisson_input_of_data(
-    weight: Any, seed: Any, step: Any, tables: Any, mean: Any, initial: Any, y: Any
+    weight: Any, seed: Any, step: Any, first: Any, tables: Any, mean: Any, initial: Any, y: Any
 ) -> None:
     i = cuda.grid(1)
     if i < y.size:
-        left = at(mean, i)
+        left, neuron = at(mean, i), np.int64(first[()]) + i
         if left >= 0 and left <= MAX_MEAN:
             number = np.int32(0)
             for part in range(_PARTS):
                 scaled = left * mean.dtype.type(_BASE if part else 1)
                 digit = np.int32(scaled)
                 left = scaled - mean.dtype.type(digit)
-                word = word_of(i, part, step[()], seed[()])
+                word = word_of(neuron, part, step[()], seed[()])
                 number += number_of(tables, digit + _FIRST_TABLES[part], word)
             scaled = left * mean.dtype.type(_REST)
             rest = np.int32(scaled)
             rest += np.int32(scaled - mean.dtype.type(rest) >= mean.dtype.type(0.5))
-            number += rest_number(np.uint64(rest), word_of(i, _PARTS, step[()], seed[()]))
+            number += rest_number(np.uint64(rest), word_of(neuron, _PARTS, step[()], seed[()]))
             y[i] += at(weight, i) * y.dtype.type(number)
         else:
             y[i] = np.nan
@@ -87,9 +89,9 @@ def poisson_input_of_data(
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; floats in `which` are means, integers name their tables."""
 
-    def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
+    def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:
         kernel = poisson_input_of_data if which.dtype.kind == "f" else poisson_input
-        run = numba_cuda_kernel(kernel, outs, launch_dims=outs.size, input_output_aliases={5: 0})
-        return run(weight.reshape(-1), seed, step, tables, which.reshape(-1), initial)
+        run = numba_cuda_kernel(kernel, outs, launch_dims=outs.size, input_output_aliases={6: 0})
+        return run(weight.reshape(-1), seed, step, first, tables, which.reshape(-1), initial)
 
     return call

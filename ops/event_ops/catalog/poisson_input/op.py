@@ -27,12 +27,13 @@ def poisson_input(
     *,
     mean: ArrayLike,
     initial: ArrayLike = 0,
+    first: ArrayLike = 0,
     backend: str | None = None,
 ) -> jax.Array:
     """`y[i] = initial[i] + weight[i] * k[i]`, k[i] a Poisson number of mean[i]: what a step's sources send.
 
-    The numbers are a function of seed, step, i and mean[i] alone: the same on every backend, for any number
-    of threads and of neurons. Another step, or another seed, gives independent ones. Differentiable in
+    The numbers are a function of seed, step, first + i and mean[i] alone: the same on every backend, for any
+    number of threads and of neurons. Another step, or another seed, gives independent ones. Differentiable in
     weight and initial; the derivative with respect to mean is 0 (that of the expected y is weight).
 
     A mean that is a number or a NumPy array is a constant, which becomes tables of the compiled code. A mean
@@ -49,6 +50,8 @@ def poisson_input(
             NaN, y is NaN.
         initial: (n,), 0-d or a number, what the spikes are added to; dtype of weight. An array is updated in
             place where it is not needed again.
+        first: 0-d, the number of the first of these neurons, in [0, 2**31): with it the blocks of a
+            population draw what the whole of it draws; any integer dtype; may be traced.
         backend: run on this one or not at all; default: choose.
 
     Returns:
@@ -69,18 +72,19 @@ def poisson_input(
     why = "one for all, or one per neuron"
     check_shape("mean", means, (), outs.shape, why=why)
     check_shape("weight", weight, (), outs.shape, why=f"{why}, as mean")
-    step = as_array(step)
-    check_dtype("step", step, INTEGERS)
-    check_shape("step", step, (), why="the number of one time step")
-    first = initial_sums(initial, outs, "weight", weight)
-    words = seed_word(seed), step.astype(np.uint32)
+    step, first = as_array(step), as_array(first)
+    for name, x, why in (("step", step, "the number of one time step"), ("first", first, "one neuron")):
+        check_dtype(name, x, INTEGERS)
+        check_shape(name, x, (), why=why)
+    sums = initial_sums(initial, outs, "weight", weight)
+    words = seed_word(seed), step.astype(np.uint32), first.astype(np.uint32)
     if isinstance(means, jax.Array):
         tables, which = jnp.asarray(digit_tables()), jax.lax.stop_gradient(means)
         which = which if which.dtype == np.float64 else which.astype(np.float32)
     else:
         tables, which = poisson_tables(means)
         which = jnp.broadcast_to(which, outs.shape)
-    return kernel(weight, *words, tables, which, first, outs=outs, backend=backend)
+    return kernel(weight, *words, tables, which, sums, outs=outs, backend=backend)
 
 
 kernel = XLACustomKernel("poisson_input")

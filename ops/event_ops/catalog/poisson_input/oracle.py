@@ -32,34 +32,34 @@ def word(i, part, step, seed):
     return bits(i, 2 * part, step, seed) * 2**16 + bits(i, 2 * part + 1, step, seed)
 
 
-def table_numbers(means, step, seed, part=0):
+def table_numbers(means, step, seed, first, part=0):
     """The number of each mean's alias table."""
     tables = {value: filled(poisson_counts(value)) for value in set(means)}
     numbers = np.zeros(len(means))
     for i, value in enumerate(means):
-        slot, rest = divmod(word(i, part, step, seed), 1 << 24)
+        slot, rest = divmod(word(first + i, part, step, seed), 1 << 24)
         cut, alias = tables[value][slot]
         numbers[i] = slot if rest < cut else alias
     return numbers
 
 
-def digit_numbers(means, step, seed):
+def digit_numbers(means, step, seed, first):
     """Sums of the numbers of the whole part, of two digits to the base 64, and of the rest in 2**-32."""
     means, numbers = [Fraction(mean) for mean in means], np.zeros(len(means))
     for part in range(3):
         digits = [mean * 64**part // 1 / Fraction(64**part) for mean in means]
-        numbers += table_numbers(list(map(float, digits)), step, seed, part)
+        numbers += table_numbers(list(map(float, digits)), step, seed, first, part)
         means = [mean - digit for mean, digit in zip(means, digits, strict=True)]
     for i, mean in enumerate(means):
-        drawn, rest = word(i, 3, step, seed), int(mean * 2**32 + Fraction(1, 2))
+        drawn, rest = word(first + i, 3, step, seed), int(mean * 2**32 + Fraction(1, 2))
         twice = (rest // 32) ** 2 // 2**23
         numbers[i] += (drawn < rest - twice) + (drawn < twice)
     return numbers
 
 
-def poisson_input(weight, seed, step, *, mean, initial=0):
+def poisson_input(weight, seed, step, *, mean, initial=0, first=0):
     n = max(np.size(x) if np.ndim(x) else 0 for x in (mean, weight, initial))
     values = np.broadcast_to(np.asarray(mean), n).tolist()
     numbers = digit_numbers if isinstance(mean, jax.Array) else table_numbers
-    drawn = numbers(values, int(step) % 2**32, int(seed))
+    drawn = numbers(values, int(step) % 2**32, int(seed), int(first))
     return wide(initial) + np.broadcast_to(wide(weight), n) * drawn

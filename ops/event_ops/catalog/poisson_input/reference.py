@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,16 +18,18 @@ def poisson_input(
     weight: jax.Array,
     seed: jax.Array,
     step: jax.Array,
+    first: jax.Array,
     tables: jax.Array,
     which: jax.Array,
     initial: jax.Array,
 ) -> jax.Array:
     """Draw each neuron's word and look up its number; `which` names its table, or is its mean if floating."""
-    n, tables, which = initial.shape[0], jnp.asarray(tables), jnp.asarray(which)
+    tables, which = jnp.asarray(tables), jnp.asarray(which)
+    words = partial(words_of, initial.shape[0], seed, step, first)
     if jnp.issubdtype(which.dtype, jnp.floating):
-        numbers = digit_numbers(which, n, seed, step, tables).astype(weight.dtype)
+        numbers = digit_numbers(which, words, tables).astype(weight.dtype)
         return jnp.where(is_poisson_mean(which), initial + weight * numbers, jnp.nan)
-    numbers = outcome(tables, words_of(n, seed, step), NUMBER_BITS, which.astype("uint32") << NUMBER_BITS)
+    numbers = outcome(tables, words(0), NUMBER_BITS, which.astype("uint32") << NUMBER_BITS)
     return initial + weight * numbers.astype(weight.dtype)
 
 

@@ -48,35 +48,38 @@ def rest_number(rest: wp.uint32, word: wp.uint32) -> wp.uint32:
 @wp.kernel(enable_backward=False)
 def poisson_input(
     weight: Array, seed: wp.array(dtype=wp.uint32), step: wp.array(dtype=wp.uint32),
-    tables: wp.array(dtype=wp.uint32), which: wp.array(dtype=wp.uint16), y: Array,
+    first: wp.array(dtype=wp.uint32), tables: wp.array(dtype=wp.uint32),
+    which: wp.array(dtype=wp.uint16), y: Array,
 ):  # fmt: skip
     i = wp.tid()
-    number = outcome(tables, wp.int32(which[i]), word_of(i, 0, step[0], seed[0]), _NUMBER_BITS)
+    neuron = wp.int32(first[0]) + i
+    number = outcome(tables, wp.int32(which[i]), word_of(neuron, 0, step[0], seed[0]), _NUMBER_BITS)
     y[i] = y[i] + at(weight, i) * y.dtype(number)
 
 
 @wp.kernel(enable_backward=False)
 def poisson_input_of_data(
     weight: Array, seed: wp.array(dtype=wp.uint32), step: wp.array(dtype=wp.uint32),
-    tables: wp.array(dtype=wp.uint32), mean: Array, y: Array,
+    first: wp.array(dtype=wp.uint32), tables: wp.array(dtype=wp.uint32), mean: Array, y: Array,
 ):  # fmt: skip
     i = wp.tid()
+    neuron = wp.int32(first[0]) + i
     wanted = at(mean, i)
     if wanted >= mean.dtype(0) and wanted <= mean.dtype(_MAX_MEAN):
         digit = wp.int32(wanted)
         left = wanted - mean.dtype(digit)
-        number = outcome(tables, digit, word_of(i, 0, step[0], seed[0]), _NUMBER_BITS)
+        number = outcome(tables, digit, word_of(neuron, 0, step[0], seed[0]), _NUMBER_BITS)
         for part in range(1, _PARTS):
             scaled = left * mean.dtype(_BASE)
             digit = wp.int32(scaled)
             left = scaled - mean.dtype(digit)
-            first = wp.where(part == 1, _WHOLE, _SECOND)
-            number += outcome(tables, first + digit, word_of(i, part, step[0], seed[0]), _NUMBER_BITS)
+            table = wp.where(part == 1, _WHOLE, _SECOND)
+            number += outcome(tables, table + digit, word_of(neuron, part, step[0], seed[0]), _NUMBER_BITS)
         scaled = left * mean.dtype(_REST)
         rest = wp.int32(scaled)
         if scaled - mean.dtype(rest) >= mean.dtype(0.5):
             rest += 1
-        number += rest_number(wp.uint32(rest), word_of(i, _PARTS, step[0], seed[0]))
+        number += rest_number(wp.uint32(rest), word_of(neuron, _PARTS, step[0], seed[0]))
         y[i] = y[i] + at(weight, i) * y.dtype(number)
     else:
         y[i] = y.dtype(wp.nan)
@@ -85,9 +88,9 @@ def poisson_input_of_data(
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; floats in `which` are means, integers name their tables."""
 
-    def call(weight: Any, seed: Any, step: Any, tables: Any, which: Any, initial: Any) -> Any:
+    def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:
         kernel = poisson_input_of_data if which.dtype.kind == "f" else poisson_input
         run = warp_kernel(kernel, outs, in_out_argnames=["y"])
-        return run(weight, seed, step, tables, which, initial)
+        return run(weight, seed, step, first, tables, which, initial)
 
     return call

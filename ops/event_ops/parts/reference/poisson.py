@@ -17,6 +17,7 @@ number finds the word of its table.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from itertools import pairwise
 from typing import Any
@@ -102,18 +103,21 @@ def neurons(mean: Any, weight: Any, initial: Any) -> tuple[int]:
     )
 
 
-def words_of(n: int, seed: jax.Array, step: jax.Array, part: int = 0) -> jax.Array:
-    """Return the word of each of n neurons for a part of its mean, from the streams 2 part and 2 part + 1."""
-    first, second = (_bits_of(n, seed, step, 2 * part + stream) for stream in (0, 1))
-    return first << BITS | second
+def words_of(n: int, seed: jax.Array, step: jax.Array, first: jax.Array, part: int) -> jax.Array:
+    """Return the word of each of n neurons from `first` on for a part of its mean.
+
+    It is of the streams 2 part and 2 part + 1.
+    """
+    high, low = (_bits_of(n, seed, step, jnp.asarray(first), 2 * part + stream) for stream in (0, 1))
+    return high << BITS | low
 
 
-def _bits_of(n: int, seed: jax.Array, step: jax.Array, stream: int) -> jax.Array:
+def _bits_of(n: int, seed: jax.Array, step: jax.Array, first: jax.Array, stream: int) -> jax.Array:
     """(n,), uint32: 16 bits of a stream for each neuron."""
-    counters = jnp.arange(-(-n // SHARE), dtype="uint32") + jnp.uint32(stream << STREAM_BIT)
-    words = philox2x32(counters, jnp.asarray(step), jnp.asarray(seed))
+    counters = jnp.arange(-(-n // SHARE) + 1, dtype="uint32") + first // SHARE
+    words = philox2x32(counters + jnp.uint32(stream << STREAM_BIT), jnp.asarray(step), jnp.asarray(seed))
     halves = [word >> shift & jnp.uint32((1 << BITS) - 1) for word in words for shift in (0, BITS)]
-    return jnp.stack(halves, axis=1).reshape(-1)[:n]
+    return jax.lax.dynamic_slice_in_dim(jnp.stack(halves, axis=1).reshape(-1), first % SHARE, n)
 
 
 PARTS = 3  # that have tables: the whole, and two digits
@@ -142,16 +146,16 @@ def rest_number(rest: Any, word: Any) -> Any:
     return (word < rest - twice).astype(np.uint32) + (word < twice).astype(np.uint32)
 
 
-def digit_numbers(mean: jax.Array, n: int, seed: jax.Array, step: jax.Array, tables: jax.Array) -> jax.Array:
-    """(n,), uint32: a Poisson number of each mean, 0 for those out of range."""
-    left, numbers = jnp.where(is_poisson_mean(mean), mean, 0), jnp.zeros((n,), jnp.uint32)
+def digit_numbers(mean: jax.Array, words: Callable[[int], jax.Array], tables: jax.Array) -> jax.Array:
+    """(n,), uint32: a Poisson number of each mean, 0 for those out of range; `words` has those of a part."""
+    left, numbers = jnp.where(is_poisson_mean(mean), mean, 0), jnp.uint32(0)
     for part, first in enumerate(FIRST_TABLES):
         left = left * BASE if part else left
         digit = jnp.floor(left)
         left = left - digit
         table = (digit.astype(jnp.uint32) + jnp.uint32(first)) << NUMBER_BITS
-        numbers += outcome(tables, words_of(n, seed, step, part), NUMBER_BITS, table)
+        numbers += outcome(tables, words(part), NUMBER_BITS, table)
     scaled = left * REST
     rest = jnp.floor(scaled)
     rest = rest.astype(jnp.uint32) + (scaled - rest >= 0.5).astype(jnp.uint32)
-    return numbers + rest_number(rest, words_of(n, seed, step, PARTS))
+    return numbers + rest_number(rest, words(PARTS))
