@@ -15,6 +15,7 @@ import jax
 from jax.sharding import Mesh
 
 from event_ops_harness.networks.shared.blocks import mesh_of
+from event_ops_harness.networks.shared.threads import let_threads_finish
 
 # A lost process is noticed after so many seconds; the others then end within as many more.
 HEARTBEAT_SECONDS = 10
@@ -62,6 +63,7 @@ def mesh_asked(options: argparse.Namespace, neurons: int) -> Mesh | None:
 
 def join(coordinator: str, processes: int, process_id: int) -> None:
     """Meet the other processes at HOST:PORT, where process 0 listens; collectives on the CPU are gloo's."""
+    let_threads_finish()
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     local = coordinator.startswith(LOOPBACK)
     try:
