@@ -116,10 +116,9 @@ def interval_of(
         def step(carry: Any, sent: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
             *membrane, t = carry
             arrived = arrivals(sent[None], *synapses)
-            *membrane, spikes = move(*membrane)
-            arrived = blocks.add(lambda total: outside(step=t, initial=total), arrived)
-            membrane[2] = membrane[2] + jump * arrived
-            return (*membrane, t + 1), compact(spikes)
+            V_m, current, rise, refractory, spikes = move(*membrane)
+            rise = rise + jump * outside(step=t, initial=arrived, first=blocks.first)
+            return (V_m, current, rise, refractory, t + 1), compact(spikes)
 
         carry = (*state[:4], state.t)
         (*membrane, t), (ids, counts) = jax.lax.scan(step, carry, state.travelling)

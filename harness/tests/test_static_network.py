@@ -1,0 +1,71 @@
+"""The network with static synapses: blocks have those of the whole, spikes are those of plain loops."""
+
+import jax
+import numpy as np
+import pytest
+
+from event_ops import poisson_input
+from event_ops.checks.words import columns_in
+from event_ops_harness.networks.hpc_benchmark import static
+from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
+from event_ops_harness.networks.shared.blocks import EqualBlocks, mesh_of
+from event_ops_harness.networks.shared.simulation import SpikesLostError
+
+MODEL, SEED = HpcBenchmark(scale=0.02), 3
+INTERVALS = 8
+
+
+def counts_onto(first, size):
+    """Return (N, size): how many synapses each neuron has onto each of a block."""
+    entries, indptr = static.synapses_onto(MODEL, SEED, first, size)
+    sources = np.repeat(np.arange(MODEL.neurons), np.diff(indptr))
+    found = np.zeros((MODEL.neurons, size), int)
+    np.add.at(found, (sources, columns_in(entries[: indptr[-1]], size)), 1)
+    return found
+
+
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_blocks_have_the_synapses_of_the_whole(blocks):
+    n, size = MODEL.neurons, -(-MODEL.neurons // blocks)
+    whole = counts_onto(0, n)
+    parts = np.hstack([counts_onto(k * size, size) for k in range(blocks)])
+    np.testing.assert_array_equal(parts[:, :n], whole)
+    assert not parts[:, n:].any() and not np.diag(whole).any()
+    assert (whole[: MODEL.excitatory].sum(axis=0) == MODEL.excitatory).all()
+    assert (whole[MODEL.excitatory :].sum(axis=0) == MODEL.inhibitory).all()
+
+
+@pytest.fixture(scope="module")
+def lists():
+    blocks = EqualBlocks(MODEL.neurons, mesh_of(1, 1))
+    arguments = static.first_state(MODEL, SEED, blocks), static.connect(MODEL, SEED, blocks)
+    return static.compile_intervals(MODEL, SEED, blocks, arguments, INTERVALS)(*arguments)[1]
+
+
+def test_spikes_are_those_of_plain_loops(lists):
+    n, steps = MODEL.neurons, INTERVALS * MODEL.delay_steps
+    weights = np.where(np.arange(n) < MODEL.excitatory, MODEL.weight, MODEL.g * MODEL.weight)
+    P, jump, onto = MODEL.propagator(), np.e / MODEL.tau_syn, weights[:, None] * counts_onto(0, n)
+    x, held = np.zeros((3, n)), np.zeros(n, int)
+    x[0] = static.first_potentials(MODEL, SEED)
+    drive = {"mean": MODEL.rate_outside * MODEL.dt * 1e-3, "initial": np.zeros(n, np.float32)}
+    outside = jax.jit(lambda t: poisson_input(np.float32(MODEL.weight), SEED, t, **drive))
+    spikes = np.zeros((steps, n), bool)
+    for t in range(steps):
+        moved = P @ x
+        x = np.where(held > 0, [x[0], moved[1], moved[2]], moved)
+        spikes[t] = (held == 0) & (x[0] >= MODEL.V_th)
+        x[0, spikes[t]], held = MODEL.V_reset, np.where(spikes[t], 5, np.maximum(held - 1, 0))
+        sent = onto[spikes[t - MODEL.delay_steps]].sum(axis=0) if t >= MODEL.delay_steps else 0
+        x[2] += jump * (sent + np.asarray(outside(np.int32(t)), float))
+    found = np.asarray(lists.ids).reshape(steps, -1)
+    for row, expected in zip(found, spikes, strict=True):
+        np.testing.assert_array_equal(row[row < n], np.flatnonzero(expected))
+    np.testing.assert_array_equal(np.asarray(lists.counts).reshape(-1), spikes.sum(axis=1))
+    assert spikes.sum() > 100 and not np.asarray(lists.lost).any()
+
+
+def test_lost_spikes_are_an_error(lists):
+    static.check_lists(lists)
+    with pytest.raises(SpikesLostError, match="7 spikes of interval 2, which has"):
+        static.check_lists(lists._replace(lost=np.array([0, 0, 7, 0, 0, 1, 0, 0])))
