@@ -210,7 +210,7 @@ def test_a_split_with_other_spikes_is_wrong(monkeypatch: pytest.MonkeyPatch):
     def ask(worker: str, request: dict[str, Any], env: Any) -> dict[str, Any]:
         return {"seconds": 1.0, "spikes": 9 - request.get("processes", 1), "synapses": 5}
 
-    monkeypatch.setattr(devices, "ask", ask)
+    monkeypatch.setattr(devices, "ask_together", ask)
     group = devices.devices(("2 devices", "2 processes"), 300, 1.0, 2)
     assert group.seconds == {"1 device": [1.0, 1.0], "2 devices": [1.0, 1.0]}
     assert group.info["1 device"] == {"spikes": 8, "synapses": 5}

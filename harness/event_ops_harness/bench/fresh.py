@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from event_ops_harness.bench.turns import Group
+from event_ops_harness.networks.shared.processes import LOOPBACK, free_port
 
 Found = dict[str, Any]
 T = TypeVar("T")
@@ -38,6 +40,20 @@ def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] |
     if not answers:
         raise ProcessError("the process ended without a result")
     return json.loads(answers[-1])
+
+
+def ask_together(
+    worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] | None = None
+) -> Found:
+    """Return what the first of the processes that a request asks for answers; they meet on this host."""
+    processes = request.get("processes", 1)
+    if processes == 1:
+        return ask(worker, request, env)
+    together = {**request, "coordinator": f"{LOOPBACK}:{free_port()}"}
+    requests = [together | {"process-id": k} for k in range(processes)]
+    with ThreadPoolExecutor(processes) as pool:
+        first, *_ = pool.map(lambda each: ask(worker, each, env), requests)
+    return first
 
 
 def run_python(words: Sequence[str], env: Mapping[str, str]) -> str:

@@ -7,11 +7,9 @@ costs then shows as time lost, not as scaling. Not measured: several hosts, netw
 """
 
 import functools
-from concurrent.futures import ThreadPoolExecutor
 
 from event_ops_harness.bench import asked
-from event_ops_harness.bench.fresh import ask, group_of, take_turns
-from event_ops_harness.networks.shared.processes import LOOPBACK, free_port
+from event_ops_harness.bench.fresh import ask_together, group_of, take_turns
 
 ONE = "1 device"
 SPLITS = {
@@ -35,7 +33,8 @@ def devices(splits, neurons, seconds, rounds):
     """Return the group of those splits of a network, one device always."""
     size = {"neurons": neurons, "seconds": seconds}
     names = [name for name in SPLITS if name in (ONE, *splits)]
-    found, failed = take_turns({x: functools.partial(simulated, size | SPLITS[x]) for x in names}, rounds)
+    simulate = functools.partial(ask_together, "devices", env=ENVIRONMENT)
+    found, failed = take_turns({x: functools.partial(simulate, size | SPLITS[x]) for x in names}, rounds)
     failed |= different(found)
     return group_of(
         found,
@@ -43,18 +42,6 @@ def devices(splits, neurons, seconds, rounds):
         lambda each: each["seconds"],
         lambda rounds: {name: rounds[0][name] for name in ("spikes", "synapses")},
     )
-
-
-def simulated(request):
-    """Return what the first of the processes found that the request asks for, all at once."""
-    processes = request.get("processes", 1)
-    if processes == 1:
-        return ask("devices", request, ENVIRONMENT)
-    together = {**request, "coordinator": f"{LOOPBACK}:{free_port()}"}
-    requests = [together | {"process-id": k} for k in range(processes)]
-    with ThreadPoolExecutor(processes) as pool:
-        first, *_ = pool.map(lambda each: ask("devices", each, ENVIRONMENT), requests)
-    return first
 
 
 def different(found):
