@@ -42,7 +42,15 @@ def test_every_shard_has_all_spikes_in_order(rate):
     assert not lost.any()
 
 
-@pytest.mark.parametrize("small", ["own", "message", "capacity"])
+def test_short_messages_take_more_rounds():
+    spikes = spikes_at(0.3, seed=2)
+    whole = exchanged(spikes, message=STEPS * OWN, capacity=NEURONS)
+    for message in (1, 7, 33, 1000):
+        for found, expected in zip(exchanged(spikes, message=message, capacity=NEURONS), whole, strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("small", ["own", "capacity"])
 @pytest.mark.parametrize("room", [1, 7])
 def test_what_has_no_room_is_counted(small, room):
     spikes = spikes_at(0.3, seed=1)

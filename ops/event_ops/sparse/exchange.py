@@ -30,8 +30,9 @@ def exchange_spikes(
     with encoding="ids". With neurons in the order of the shards ids ascend, so that the sums of the latter
     have the same bits for any number of shards.
 
-    It communicates one all-gather, of 4 * (steps + message) bytes from each shard. Spikes for which there is
-    no room are counted, never passed over in silence: check that none is lost.
+    It communicates one all-gather, of 4 * (steps + message) bytes from each shard, and as many more as the
+    shard with most spikes needs. Spikes for which the lists of a step have no room are counted, never passed
+    over in silence: check that none is lost.
 
     Args:
         spike_ids: (steps, own), int32: row s as `spike_compact` returns it, counted from this shard's first
@@ -40,13 +41,14 @@ def exchange_spikes(
         axis_name: the mesh axis of the shards.
         first: 0-d, int32, the first neuron of this shard.
         neurons: how many all shards have together, which marks places that are not used; static.
-        message: how many ids a shard sends for all steps together; static.
+        message: how many ids a shard sends at once, of all steps; static. Time, not the result, depends on
+            it: best is what a shard rarely exceeds.
         capacity: how many ids of one step are returned; static.
 
     Returns:
         all_ids: (steps, capacity), int32; unused places hold `neurons`.
         all_num_spikes: (steps,), int32, the spikes of all shards, also those for which there was no room.
-        lost: 0-d, int32, how many of them are not in all_ids; 0 if own, message and capacity were enough.
+        lost: 0-d, int32, how many of them are not in all_ids; 0 if own and capacity were enough.
 
     Raises:
         TypeError: a dtype other than int32.
@@ -66,17 +68,31 @@ def exchange_spikes(
         if size < 1:
             raise ValueError(f"{name} is {size}; expected 1 or more")
     listed = jnp.minimum(num_spikes, own)
-    sent = _joined(spike_ids, listed, message) + first
-    received = jax.lax.all_gather(jnp.concatenate([num_spikes, sent]), axis_name)
-    counts, lists = received[:, :steps], received[:, steps:]
-    ids, known = _by_step(lists, jnp.minimum(counts, own), capacity, neurons)
-    totals = counts.sum(axis=0, dtype=counts.dtype)
+
+    def message_from(start: Any) -> Any:
+        return _joined(spike_ids, listed, start, message) + first
+
+    received = jax.lax.all_gather(jnp.concatenate([num_spikes, message_from(0)]), axis_name)
+    counts = jnp.minimum(received[:, :steps], own)
+    most = counts.sum(axis=1, dtype=counts.dtype).max()  # the same on all shards, so all take as many rounds
+    rounds = -(-steps * own // message)
+    lists = jnp.pad(received[:, steps:], ((0, 0), (0, (rounds - 1) * message)))
+
+    def one_more(carry: Any) -> Any:
+        start, lists = carry
+        more = jax.lax.all_gather(message_from(start), axis_name)
+        return start + message, jax.lax.dynamic_update_slice_in_dim(lists, more, start, 1)
+
+    start = jnp.asarray(message, counts.dtype)
+    _, lists = jax.lax.while_loop(lambda carry: carry[0] < most, one_more, (start, lists))
+    ids, known = _by_step(lists, counts, capacity, neurons)
+    totals = received[:, :steps].sum(axis=0, dtype=counts.dtype)
     return ids, totals, (totals - known).sum(dtype=counts.dtype)
 
 
-def _joined(lists: Any, counts: Any, size: int) -> Any:
-    """(size,), the lists one after the other, as far as there is room; what follows them is any id."""
-    ends, place = jnp.cumsum(counts), jnp.arange(size, dtype=counts.dtype)
+def _joined(lists: Any, counts: Any, start: Any, size: int) -> Any:
+    """(size,), the lists one after the other, from place `start` on; what follows them is any id."""
+    ends, place = jnp.cumsum(counts), jnp.arange(size, dtype=counts.dtype) + start
     step = jnp.searchsorted(ends, place, side="right", method="compare_all")
     return lists.at[step, place - (ends - counts).at[step].get(mode="clip")].get(mode="clip")
 
@@ -86,13 +102,11 @@ def _by_step(lists: Any, counts: Any, capacity: int, padding: int) -> tuple[Any,
 
     counts: (shards, steps), how many ids of each step a shard has listed.
     """
-    shards, size = lists.shape
+    shards, ends = lists.shape[0], jnp.cumsum(counts, axis=0)
     begins = jnp.cumsum(counts, axis=1) - counts
-    there = jnp.clip(size - begins, 0, counts)
-    ends = jnp.cumsum(there, axis=0)
     place = jnp.arange(capacity, dtype=counts.dtype)[None]
     shard = (place[None] >= ends[..., None]).sum(axis=0, dtype=counts.dtype)
     which = jnp.minimum(shard, shards - 1)
-    offset = (begins - ends + there)[which, jnp.arange(counts.shape[1])[:, None]]
+    offset = (begins - ends + counts)[which, jnp.arange(counts.shape[1])[:, None]]
     ids = lists.at[which, offset + place].get(mode="clip")
     return jnp.where(shard < shards, ids, padding), jnp.minimum(ends[-1], capacity)

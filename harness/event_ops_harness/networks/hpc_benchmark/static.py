@@ -110,7 +110,7 @@ def interval_of(
     drive = {"mean": model.rate_outside * model.dt * 1e-3, "weight": np.float32(model.weight), "seed": seed}
     outside = partial(event_ops.poisson_input, **drive, backend=backend)
     compact = partial(event_ops.spike_compact, capacity=capacity_of(size), backend=backend)
-    rooms = {"neurons": n, "message": 2 * capacity_of(size), "capacity": capacity_of(n)}
+    rooms = {"neurons": n, "message": capacity_of(size), "capacity": capacity_of(n)}
 
     def interval(state: State, synapses: Synapses) -> tuple[State, Lists]:
         def step(carry: Any, sent: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
