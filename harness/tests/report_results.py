@@ -200,6 +200,7 @@ def write_all(folder: Path) -> Path:
             entry("STREAM triad", "2 threads", 8, threads=2, efficiency=0.625),
         ),
         devices=benchmark(ours("500 neurons", "1 device", 10), ours("500 neurons", "2 processes", 7)),
+        processes=benchmark(ours("225 neurons", "1 process", 10), ours("225 neurons", "2 processes", 6)),
         memory=benchmark(
             ours("kept", "event_ops.CSR", 9, bytes_per_synapse=8.0, resident_MiB=[251.25, 297]),
             entry("kept", "SciPy", 8, bytes_per_synapse=12.0),

@@ -26,6 +26,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "scaling": "nox -s bench -- scaling",
     "threads": "nox -s bench -- threads",
     "devices": "nox -s bench -- devices",
+    "processes": "nox -s bench -- processes",
     "memory": "nox -s bench -- memory",
     "cold": "nox -s bench -- cold",
     "gpu": "nox -s gpu",

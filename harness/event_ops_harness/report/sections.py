@@ -67,6 +67,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "scaling": ("Scaling", "Time against size; the exponent is fitted to the upper half of the sizes."),
     "threads": ("Threads", "Parallel operators with one thread and with all, beside the memory's own gain."),
     "devices": ("Devices", "The CUBA network split over devices and processes of one host."),
+    "processes": (
+        "Processes",
+        "A network that exchanges spikes once per delay, in one process and in two; what an all-gather costs.",
+    ),
     "memory": ("Memory", "Resident memory per synapse, each kind of matrix in processes of its own."),
     "cold": ("Cold start", "Imports and first calls in fresh processes."),
     "gpu": ("On a GPU", "Launches, products and the CUBA network on a GPU, beside XLA and other libraries."),

@@ -6,5 +6,6 @@
 | connectivity.py | who projects to whom, in the order of the sources and the targets |
 | network.py      | what happens in one time step, and what does one synapse learn?   |
 | simulation.py   | how is it run, and what is kept of it?                            |
+| static.py       | how do blocks of it, without learning, exchange spikes?           |
 | rivals/         | the same in NEST, for the benchmark and for its statistics        |
 """
