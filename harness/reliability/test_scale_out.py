@@ -77,11 +77,16 @@ def test_a_lost_process_ends_the_others_with_an_error(processes, victim, how, tm
     record_property("tried", len(numbers) - 1)
 
 
-def test_the_program_of_the_page_runs(tmp_path):
+def test_the_programs_of_the_page_run(tmp_path):
     page = Path(__file__).parents[2] / "docs" / "scale-out.md"
-    program, *_ = re.findall(
+    products, exchange, _ = re.findall(
         r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
-    (tmp_path / "program.py").write_text(program)
-    (shown,) = outputs([(tmp_path / "program.py",)])
-    assert shown == "ShardedCSR(1000 x 1000, 1 shard along 'devices', A @ v of shape (1, 1000)) 9.0\n"
+    shown = []
+    for name, program in (("products.py", products), ("exchange.py", exchange)):
+        (tmp_path / name).write_text(program)
+        shown += outputs([(tmp_path / name,)])
+    assert shown == [
+        "ShardedCSR(1000 x 1000, 1 shard along 'devices', A @ v of shape (1, 1000)) 9.0\n",
+        "[  2 100] 0\n",
+    ]

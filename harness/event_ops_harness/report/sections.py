@@ -69,7 +69,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "devices": ("Devices", "The CUBA network split over devices and processes of one host."),
     "processes": (
         "Processes",
-        "A network that exchanges spikes once per delay, in one process and in two; what an all-gather costs.",
+        "A network that exchanges spikes once per delay, in one process and in two; an all-gather.",
     ),
     "memory": ("Memory", "Resident memory per synapse, each kind of matrix in processes of its own."),
     "cold": ("Cold start", "Imports and first calls in fresh processes."),
