@@ -6,6 +6,7 @@ import pytest
 
 from event_ops import poisson_input
 from event_ops.checks.words import columns_in
+from event_ops_harness.bench.fresh import ask_together
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.shared.blocks import EqualBlocks, mesh_of
@@ -63,6 +64,25 @@ def test_spikes_are_those_of_plain_loops(lists):
         np.testing.assert_array_equal(row[row < n], np.flatnonzero(expected))
     np.testing.assert_array_equal(np.asarray(lists.counts).reshape(-1), spikes.sum(axis=1))
     assert spikes.sum() > 100 and not np.asarray(lists.lost).any()
+
+
+def digest_of(devices, processes):
+    size = {"scale": MODEL.scale, "intervals": 10, "stretches": 2}
+    found = ask_together("static_network", size | {"devices": devices, "processes": processes})
+    assert found["spikes"] > 500
+    return found["digest"]
+
+
+@pytest.fixture(scope="module")
+def one_device():
+    return digest_of(1, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.promise(11)
+@pytest.mark.parametrize(("devices", "processes"), [(3, 1), (2, 2), (4, 2)])
+def test_the_very_same_spikes_on_several_devices_and_in_several_processes(one_device, devices, processes):
+    assert digest_of(devices, processes) == one_device
 
 
 def test_lost_spikes_are_an_error(lists):
