@@ -18,7 +18,7 @@ import scipy.sparse
 from jax.sharding import Mesh
 
 import event_ops
-from event_ops import CSR, Events
+from event_ops import CSR, CompactCSR, Events
 from event_ops_harness.networks.shared.processes import join, prepare_devices
 
 COLLECTIVES = re.compile(
@@ -35,15 +35,20 @@ def random_rows(lengths: np.ndarray, columns: int, rng: np.random.Generator) -> 
     return CSR(data, indices, indptr, shape=(lengths.size, columns))
 
 
-def matrices(rng: np.random.Generator) -> dict[str, CSR]:
+def matrices(rng: np.random.Generator) -> dict[str, CSR | CompactCSR]:
     """The cases, the first two of which are the short form."""
     skewed = random_rows((40 / np.arange(1, 54)).astype(int), 37, rng)
     one_weight = random_rows(rng.integers(0, 9, 41), 50, rng)
+    scales = 2.0 ** rng.integers(-30, 30, 17).astype(np.float32)
     one_row = np.zeros(19, int)
     one_row[7] = 60
     return {
         "skewed": skewed,
         "one weight": one_weight.with_data(3.0),
+        "compact": random_rows(rng.integers(0, 9, 23), 31, rng).compact(),
+        "compact, a scale per row": (
+            random_rows(rng.integers(0, 9, 17), 29, rng) * scales[:, None]
+        ).compact(),
         "one row has all": random_rows(one_row, 11, rng),
         "fewer rows than shards": random_rows(np.array([5]), 9, rng),
         "empty": random_rows(np.zeros(12, int), 9, rng),
@@ -80,7 +85,9 @@ def on_host(x: Any) -> Any:
     return jax.tree.map(np.asarray, x)
 
 
-def compare(name: str, A: CSR, mesh: Mesh, rng: np.random.Generator) -> Iterator[tuple[str, bool, bool]]:
+def compare(
+    name: str, A: CSR | CompactCSR, mesh: Mesh, rng: np.random.Generator
+) -> Iterator[tuple[str, bool, bool]]:
     """(what was compared, whether it is equal, whether it has the intended collectives)."""
     S = event_ops.shard_csr(A, mesh, AXIS)
     for operand, before, x in operands(A.shape, rng):

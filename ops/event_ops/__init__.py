@@ -65,6 +65,7 @@ from event_ops.sparse.events import Events as Events
 from event_ops.sparse.exchange import exchange_spikes as exchange_spikes
 from event_ops.sparse.procedural import procedural_tocsr as procedural_tocsr
 from event_ops.sparse.procedural import procedural_todense as procedural_todense
+from event_ops.sparse.sharded import ShardedCompactCSR as ShardedCompactCSR
 from event_ops.sparse.sharded import ShardedCSR as ShardedCSR
 from event_ops.sparse.sharded import shard_csr as shard_csr
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_matrix import DENSE, small
 
-from event_ops import CSR, Events, ShardedCSR, shard_csr
-from event_ops.sparse.partition import balanced_starts, stored
+from event_ops import CSR, CompactCSR, Events, ShardedCompactCSR, ShardedCSR, shard_csr
+from event_ops.sparse.partition import balanced_starts, stored, stored_codes
 
 
 def one_device() -> jax.sharding.Mesh:
@@ -63,6 +63,35 @@ def test_one_shard_is_the_matrix(A):
     np.testing.assert_array_equal(S.scatter(x) @ S, x @ dense)
     np.testing.assert_array_equal(Events(S.scatter(x > 1)) @ S, (x > 1) @ dense)
     np.testing.assert_array_equal(S.gather(S @ dense.T), dense @ dense.T)
+
+
+@pytest.mark.parametrize("per_row", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_compact_matrix_keeps_its_words(transposed, per_row):
+    weights = small() * np.array([[0.1], [0.7]], "f") if per_row else small()
+    A = weights.compact()
+    A = A.T if transposed else A
+    S = shard_csr(A, one_device(), "i")
+    assert isinstance(S, ShardedCompactCSR) and isinstance(jax.tree.map(jnp.copy, S), ShardedCompactCSR)
+    v, x = (np.arange(1, size + 1, dtype="f") for size in A.shape[::-1])
+    np.testing.assert_array_equal(S.gather(S @ v), A @ v)
+    np.testing.assert_array_equal(S.gather(S @ Events(v > 1)), A @ Events(v > 1))
+    np.testing.assert_array_equal(S.scatter(x) @ S, x @ A)
+    np.testing.assert_array_equal(Events(S.scatter(x > 1)) @ S, Events(x > 1) @ A)
+    np.testing.assert_array_equal(S.gather(S @ np.eye(v.size, dtype="f")), A.todense())
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 7])
+def test_words_of_blocks_are_the_rows(shards):
+    rng = np.random.default_rng(shards)
+    A = CSR.from_dense(rng.integers(-2, 3, (16, 23)).astype("f")).compact()
+    for whole, dense in ((stored_codes(A), A.todense()), (stored_codes(A.T), A.T.todense())):
+        for low, high in pairwise(balanced_starts(whole.ends(), shards)):
+            part = whole.rows(low, high)
+            shape = part.shape[::-1] if part.transposed else part.shape
+            B = CompactCSR(part.words(shape[1]), part.indptr, A.scale, shape=shape)
+            found = (B.T if part.transposed else B).todense()
+            np.testing.assert_array_equal(found, dense[low:high])
 
 
 def test_a_product_has_the_shape_that_the_text_says():

@@ -10,6 +10,8 @@ import numpy as np
 
 from event_ops.checks.arrays import is_known
 from event_ops.checks.csr import MEND, check_indptr
+from event_ops.checks.words import columns_in
+from event_ops.parts.reference.words import codes_in, words_of
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,15 @@ class Stored:
         """Pad to so many rows and entries; new entries lie behind indptr[-1], and out of range."""
         columns = self.shape[1]
         outside = np.asarray(rows if self.transposed else columns).astype(self.indices.dtype)
-        data = _longer(self.data, nse, 0) if self.data.ndim else self.data
-        indices, indptr = _longer(self.indices, nse, outside), self.indptr
+        data = padded(self.data, nse, 0) if self.data.ndim else self.data
+        indices, indptr = padded(self.indices, nse, outside), self.indptr
         if not self.transposed:
-            indptr = _longer(indptr, rows + 1, indptr[-1])
+            indptr = padded(indptr, rows + 1, indptr[-1])
         return Stored(data, indices, indptr, (rows, columns), self.transposed)
+
+    def words(self, columns: int) -> Any:
+        """Return the entries as words, of which the data are the codes."""
+        return words_of(self.indices, self.data, columns)
 
 
 def stored(A: Any) -> Stored:
@@ -65,12 +71,28 @@ def stored(A: Any) -> Stored:
 
     Raise ValueError for a matrix that is being traced, or whose indptr does not rise within its entries.
     """
-    if not is_known(A.data, A.indices, A.indptr):
+    _check_known(A.data, A.indices, A.indptr)
+    return _spanned(A, np.asarray(A.data), np.asarray(A.indices))
+
+
+def stored_codes(A: Any) -> Stored:
+    """Return those of a `CompactCSR`, with codes as the data; raise as `stored` does."""
+    _check_known(A.entries, A.indptr, A.scale)
+    words, columns = np.asarray(A.entries), A.stored_shape[1]
+    return _spanned(A, codes_in(words, columns), columns_in(words, columns).astype(np.int32))
+
+
+def _check_known(*arrays: Any) -> None:
+    if not is_known(*arrays):
         raise ValueError(
             "A is being traced, or split over processes; expected known arrays, by which it is cut: "
             "call shard_csr outside of jit and hand its result to the function"
         )
-    data, indices, indptr = np.asarray(A.data), np.asarray(A.indices), np.asarray(A.indptr)
+
+
+def _spanned(A: Any, data: Any, indices: Any) -> Stored:
+    """Return the entries that indptr spans."""
+    indptr = np.asarray(A.indptr)
     check_indptr(indptr, indices.size, MEND, whole=False)
     spanned = slice(int(indptr[0]), int(indptr[-1]))
     rows, columns = A.shape
@@ -105,7 +127,8 @@ def check_starts(starts: Sequence[int], rows: int, shards: int) -> tuple[int, ..
     return cuts
 
 
-def _longer(x: Any, size: int, fill: Any) -> Any:
+def padded(x: Any, size: int, fill: Any) -> Any:
+    """Return a vector made longer."""
     result = np.full(size, fill, x.dtype)
     result[: x.size] = x
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import jax
 import numpy as np
@@ -15,31 +15,17 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import ENABLE_X64, as_array, check_shape
 from event_ops.sparse.arithmetic import no_array
+from event_ops.sparse.compact import CompactCSR
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events
-from event_ops.sparse.partition import balanced_starts, check_starts, stored
+from event_ops.sparse.partition import balanced_starts, check_starts, padded, stored, stored_codes
 from event_ops.sparse.products import check_factor
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["data", "indices", "indptr"],
-    meta_fields=["block_shape", "transposed", "starts", "mesh", "axis"],
-)
 @dataclass(frozen=True, eq=False, repr=False)
-class ShardedCSR:
-    """The rows of a CSR matrix, a contiguous block on each shard of a mesh axis; see `shard_csr`.
+class Sharded:
+    """What a matrix by shards is but for its entries: how its rows are cut, and its products."""
 
-    `A @ v` and `A @ Events(x)` take v or x whole on every device, and give blocks, (shards, block rows):
-    nothing is communicated. `x @ A` and `Events(x) @ A` take blocks, and give the sum over the shards, whole
-    on every device: one all-reduce of `columns` numbers. `scatter` makes blocks of a vector and `gather` a
-    vector of blocks. A pytree, so an argument of any transformed function; in a `jax.shard_map` of your
-    own its specification is `P(axis)`, and `A.local()` is the `CSR` of this shard.
-    """
-
-    data: jax.Array  # (shards, nse of a block), or (shards,): one weight for all entries
-    indices: jax.Array  # (shards, nse of a block)
-    indptr: jax.Array  # (shards, rows of a block + 1), or where stored transposed (shards, columns + 1)
     block_shape: tuple[int, int]
     transposed: bool
     starts: tuple[int, ...]
@@ -48,6 +34,10 @@ class ShardedCSR:
 
     __array_ufunc__: ClassVar[None] = None
     __array__ = no_array("A @ x is in blocks, and A.gather(A @ x) one array")
+
+    def local(self) -> Any:
+        """Return the rows of this shard, padded to `block_shape`; inside `jax.shard_map` only."""
+        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -58,21 +48,9 @@ class ShardedCSR:
         rows, columns = self.shape
         shards = len(self.starts) - 1
         return (
-            f"ShardedCSR({rows} x {columns}, {shards} shard{'s' * (shards != 1)} along {self.axis!r}, "
-            f"A @ v of shape {(shards, self.block_shape[0])})"
+            f"{type(self).__name__}({rows} x {columns}, {shards} shard{'s' * (shards != 1)} along "
+            f"{self.axis!r}, A @ v of shape {(shards, self.block_shape[0])})"
         )
-
-    def local(self) -> CSR:
-        """Return the rows of this shard, padded to `block_shape`, as a `CSR`; inside `jax.shard_map` only."""
-        shape = self.block_shape[::-1] if self.transposed else self.block_shape
-        A = CSR(self.data[0], self.indices[0], self.indptr[0], shape=shape, validate=False)
-        return A.T if self.transposed else A
-
-    def with_data(self, data: ArrayLike) -> ShardedCSR:
-        """Return the matrix with other weights, in the shape of `data`; those of padding have no effect."""
-        weights = as_array(data)
-        check_shape("data", weights, self.data.shape, why="weights by shard, as in the attribute `data`")
-        return replace(self, data=weights)
 
     def __matmul__(self, x: Any) -> jax.Array:
         check_factor(x, self.shape, left=False)
@@ -112,7 +90,69 @@ class ShardedCSR:
         return np.concatenate([block[:size] for block, size in zip(whole, sizes, strict=True)])
 
 
-def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None) -> ShardedCSR:
+_FIELDS = ["block_shape", "transposed", "starts", "mesh", "axis"]
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["data", "indices", "indptr"], meta_fields=_FIELDS)
+@dataclass(frozen=True, eq=False, repr=False)
+class ShardedCSR(Sharded):
+    """The rows of a CSR matrix, a contiguous block on each shard of a mesh axis; see `shard_csr`.
+
+    `A @ v` and `A @ Events(x)` take v or x whole on every device, and give blocks, (shards, block rows):
+    nothing is communicated. `x @ A` and `Events(x) @ A` take blocks, and give the sum over the shards, whole
+    on every device: one all-reduce of `columns` numbers. `scatter` makes blocks of a vector and `gather` a
+    vector of blocks. A pytree, so an argument of any transformed function; in a `jax.shard_map` of your
+    own its specification is `P(axis)`, and `A.local()` is the `CSR` of this shard.
+    """
+
+    data: jax.Array  # (shards, nse of a block), or (shards,): one weight for all entries
+    indices: jax.Array  # (shards, nse of a block)
+    indptr: jax.Array  # (shards, rows of a block + 1), or where stored transposed (shards, columns + 1)
+
+    def local(self) -> CSR:
+        """Return the rows of this shard, padded to `block_shape`, as a `CSR`; inside `jax.shard_map` only."""
+        shape = self.block_shape[::-1] if self.transposed else self.block_shape
+        A = CSR(self.data[0], self.indices[0], self.indptr[0], shape=shape, validate=False)
+        return A.T if self.transposed else A
+
+    def with_data(self, data: ArrayLike) -> ShardedCSR:
+        """Return the matrix with other weights, in the shape of `data`; those of padding have no effect."""
+        weights = as_array(data)
+        check_shape("data", weights, self.data.shape, why="weights by shard, as in the attribute `data`")
+        return replace(self, data=weights)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["entries", "indptr", "scale"], meta_fields=_FIELDS)
+@dataclass(frozen=True, eq=False, repr=False)
+class ShardedCompactCSR(Sharded):
+    """The rows of a `CompactCSR`, a contiguous block on each shard of a mesh axis; see `shard_csr`.
+
+    It has the products of a `ShardedCSR`, and is as much of a pytree; `A.local()` is the `CompactCSR` of this
+    shard.
+    """
+
+    entries: jax.Array  # (shards, nse of a block), uint32
+    indptr: jax.Array  # (shards, rows of a block + 1), or where stored transposed (shards, columns + 1)
+    scale: jax.Array  # (shards,), or one for each row as it is stored, (shards, rows of indptr)
+
+    def local(self) -> CompactCSR:
+        """Return the rows of this shard, padded to `block_shape`; inside `jax.shard_map` only."""
+        shape = self.block_shape[::-1] if self.transposed else self.block_shape
+        A = CompactCSR(self.entries[0], self.indptr[0], self.scale[0], shape=shape)
+        return A.T if self.transposed else A
+
+
+@overload
+def shard_csr(
+    A: CompactCSR, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None
+) -> ShardedCompactCSR: ...
+
+
+@overload
+def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None) -> ShardedCSR: ...
+
+
+def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None) -> Sharded:
     """`(A @ v)[starts[k] : starts[k + 1]]` on shard k: a CSR matrix by blocks of rows with balanced nse.
 
     Without `starts`, block k begins at the first row that has at least k / shards of all entries before it:
@@ -129,32 +169,40 @@ def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = N
     a SciPy matrix of memory-mapped arrays is then read where those blocks are.
 
     Args:
-        A: a `CSR`, also transposed, or a SciPy CSR matrix or array; known, not traced.
+        A: a `CSR` or a `CompactCSR`, also transposed, or a SciPy CSR matrix or array; known, not traced. Of a
+            compact matrix, each block of columns has words of its own, and weights do not change.
         mesh: the devices.
         axis: the mesh axis over which the rows are split; over others they are repeated.
         starts: (shards + 1,), the first row of each shard and the end, for matrices that have to share one
             partition of a population; default: balanced nse.
 
     Returns:
-        A `ShardedCSR`, with arrays of sharding P(axis).
+        A `ShardedCSR`, or a `ShardedCompactCSR`, with arrays of sharding P(axis).
 
     Raises:
         ValueError: no such axis, starts that do not cut the rows, or a matrix that is traced or broken.
     """
     if axis not in mesh.shape:
         raise ValueError(f"axis is {axis!r}; expected one of the mesh: {', '.join(map(repr, mesh.shape))}")
-    whole, shards = stored(A), mesh.shape[axis]
+    compact = isinstance(A, CompactCSR)
+    whole, shards = stored_codes(A) if compact else stored(A), mesh.shape[axis]
     ends = whole.ends()
     cuts = balanced_starts(ends, shards) if starts is None else check_starts(starts, whole.shape[0], shards)
     rows, nse = int(np.diff(cuts).max()), int(np.diff(ends[list(cuts)]).max())
     _check_countable(max(nse, whole.shape[1]))
-    block = cache(lambda k: whole.rows(cuts[k], cuts[k + 1]).padded(rows, nse))
-    arrays = (
-        _by_shard(lambda k: block(k).data, mesh, axis),
-        _by_shard(lambda k: block(k).indices, mesh, axis),
-        _by_shard(lambda k: block(k).indptr, mesh, axis),
-    )
-    return ShardedCSR(*arrays, (rows, whole.shape[1]), whole.transposed, cuts, mesh, axis)
+    part = cache(lambda k: whole.rows(cuts[k], cuts[k + 1]))
+    block = cache(lambda k: part(k).padded(rows, nse))
+    cut = (rows, whole.shape[1]), whole.transposed, cuts, mesh, axis
+    shared = partial(_by_shard, mesh=mesh, axis=axis)
+    indptr = shared(lambda k: block(k).indptr)
+    if not compact:
+        return ShardedCSR(*cut, shared(lambda k: block(k).data), shared(lambda k: block(k).indices), indptr)
+    # A word of padding has the code 0, a column within the block, and a place behind the end of indptr.
+    scale, columns = np.asarray(A.scale), rows if whole.transposed else whole.shape[1]
+    entries = shared(lambda k: padded(part(k).words(columns), nse, 0))
+    whole_scale = whole.transposed or not scale.ndim  # one for each row as it is stored
+    scales = shared(lambda k: scale if whole_scale else padded(scale[cuts[k] : cuts[k + 1]], rows, 0))
+    return ShardedCompactCSR(*cut, entries, indptr, scales)
 
 
 def _check_countable(count: int) -> None:
@@ -178,16 +226,16 @@ def _by_shard(block: Callable[[int], Any], mesh: Mesh, axis: str) -> jax.Array:
 
 
 @jax.jit
-def _times(A: ShardedCSR, x: Any) -> jax.Array:
-    def part(A: ShardedCSR, x: Any) -> jax.Array:
+def _times(A: Sharded, x: Any) -> jax.Array:
+    def part(A: Sharded, x: Any) -> jax.Array:
         return (A.local() @ x)[None]
 
     return jax.shard_map(part, mesh=A.mesh, in_specs=(P(A.axis), P()), out_specs=P(A.axis))(A, x)
 
 
 @jax.jit
-def _before(x: Any, A: ShardedCSR) -> jax.Array:
-    def part(x: Any, A: ShardedCSR) -> jax.Array:
+def _before(x: Any, A: Sharded) -> jax.Array:
+    def part(x: Any, A: Sharded) -> jax.Array:
         own = jax.tree.map(lambda block: block[0], x)
         return jax.lax.psum(own @ A.local(), A.axis)
 
