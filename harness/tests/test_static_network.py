@@ -10,6 +10,7 @@ from event_ops_harness.bench.fresh import ask_together
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.shared.blocks import EqualBlocks, mesh_of
+from event_ops_harness.networks.shared.processes import DevicesError
 from event_ops_harness.networks.shared.simulation import SpikesLostError
 
 MODEL, SEED = HpcBenchmark(scale=0.02), 3
@@ -83,6 +84,12 @@ def one_device():
 @pytest.mark.parametrize(("devices", "processes"), [(3, 1), (2, 2), (4, 2)])
 def test_the_very_same_spikes_on_several_devices_and_in_several_processes(one_device, devices, processes):
     assert digest_of(devices, processes) == one_device
+
+
+def test_more_synapses_than_can_be_counted_are_refused():
+    model = HpcBenchmark(scale=5)
+    with pytest.raises(DevicesError, match=r"a block has 3164062500 synapses; .* use more devices"):
+        static.connect(model, SEED, EqualBlocks(model.neurons, mesh_of(1, 1)))
 
 
 def test_lost_spikes_are_an_error(lists):

@@ -19,7 +19,10 @@ from event_ops.parts.reference.words import words_of
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.hpc_benchmark.network import first_potentials, membranes
 from event_ops_harness.networks.shared.blocks import AXIS, EqualBlocks, placed
+from event_ops_harness.networks.shared.processes import DevicesError
 from event_ops_harness.networks.shared.simulation import SpikesLostError
+
+MAX_SYNAPSES = np.iinfo(np.int32).max
 
 
 class State(NamedTuple):
@@ -50,8 +53,8 @@ SYNAPSES: Any = Synapses(P(AXIS), P(AXIS), P())
 
 
 def capacity_of(neurons: int) -> int:
-    """Return how many spikes of one step are listed: a tenth of it is usual."""
-    return max(256, neurons // 16)
+    """Return how many spikes of one step are listed: the network has bursts, of one neuron in twenty."""
+    return max(256, neurons // 8)
 
 
 def sources_of(model: HpcBenchmark, seed: int, target: int) -> np.ndarray:
@@ -80,7 +83,15 @@ def synapses_onto(model: HpcBenchmark, seed: int, first: int, size: int) -> tupl
 
 
 def connect(model: HpcBenchmark, seed: int, blocks: EqualBlocks) -> Synapses:
-    """Draw the synapses onto each block in the process that has it."""
+    """Draw the synapses onto each block in the process that has it.
+
+    Raise DevicesError if int32 cannot count those of a block.
+    """
+    if blocks.size * model.neurons > MAX_SYNAPSES:
+        raise DevicesError(
+            f"a block has {blocks.size * model.neurons} synapses; expected at most {MAX_SYNAPSES}, "
+            "which int32 can count: use more devices"
+        )
     here = [synapses_onto(model, seed, k * blocks.size, blocks.size) for k in blocks.here]
     entries, indptr = map(blocks.stacked, zip(*here, strict=True))
     scale = np.full(model.neurons, model.weight, np.float32)
@@ -91,11 +102,9 @@ def connect(model: HpcBenchmark, seed: int, blocks: EqualBlocks) -> Synapses:
 def first_state(model: HpcBenchmark, seed: int, blocks: EqualBlocks) -> State:
     """Draw the potentials; nothing is on its way. Idle neurons are never excited enough."""
     V_m = np.pad(first_potentials(model, seed), (0, blocks.idle), constant_values=-np.inf)
-    zeros, none = (
-        np.zeros_like(V_m),
-        np.full((model.delay_steps, capacity_of(model.neurons)), model.neurons, np.int32),
-    )
-    arrays = State(V_m, zeros, zeros, zeros.astype(np.int32), none, np.int32(0))
+    zeros, lists = np.zeros_like(V_m), (model.delay_steps, capacity_of(model.neurons))
+    nobody = np.full(lists, model.neurons, np.int32)
+    arrays = State(V_m, zeros, zeros, zeros.astype(np.int32), nobody, np.int32(0))
     return State(*(placed(x, blocks.mesh, spec) for x, spec in zip(arrays, STATE, strict=True)))
 
 
