@@ -143,7 +143,7 @@ class ShardedCompactCSR(Sharded):
 
 
 @overload
-def shard_csr(
+def shard_csr(  # pyright: ignore[reportOverlappingOverload]
     A: CompactCSR, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None
 ) -> ShardedCompactCSR: ...
 
