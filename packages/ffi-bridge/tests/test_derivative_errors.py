@@ -52,6 +52,47 @@ def test_a_derivative_raises_what_its_kernel_raises(derivative, kernel):
 
 
 @numba.njit
+def root(x):
+    if x < 0:
+        raise ValueError
+    return np.sqrt(x)
+
+
+@numba.njit
+def caught(x, y):
+    for i in range(x.size):
+        try:
+            y[i] = root(x[i])
+        except Exception:
+            y[i] = 3.0 * x[i]
+
+
+def test_a_kernel_may_catch_what_a_function_raises():
+    f = differentiable(caught, lambda x: x)
+    assert jax.grad(lambda x: f(x).sum())(jnp.array([4.0, -1.0])).tolist() == [0.25, 3.0]
+
+
+@numba.njit
+def in_a_loop(x, y):
+    """Is 1 / x[i] where a product of all before is not 0, and raises otherwise, within two loops."""
+    for i in range(x.size):
+        total = 1.0
+        for j in range(i + 1):
+            total *= root(x[j])
+        y[i] = 1.0 / total
+
+
+def test_what_raises_within_loops_leaves_them():
+    f = differentiable(in_a_loop, lambda x: x)
+    gradient = jax.jit(jax.grad(lambda x: f(x).sum()))
+    x = jnp.array([1.0, 4.0, 0.25])
+    np.testing.assert_allclose(gradient(x), jax.grad(lambda x: (1 / jnp.cumprod(jnp.sqrt(x))).sum())(x))
+    for bad, message in ((0.0, "ZeroDivisionError"), (-1.0, "ValueError")):
+        with pytest.raises(Exception, match=f"kernel 'in_a_loop_vjp' raised {message}"):
+            jax.block_until_ready(gradient(x.at[1].set(bad)))
+
+
+@numba.njit
 def divides(x, y):
     for i in range(x.size):
         y[i] = 1.0 / x[i]

@@ -1,5 +1,7 @@
 """What kernels call of NumPy, and lists of known length, have derivatives, for what is copied, too."""
 
+import jax
+import jax.numpy as jnp
 import numba
 import numpy as np
 import pytest
@@ -67,3 +69,16 @@ QUICK = part_of_an_output, in_lists
 )
 def test_derivatives_are_those_of_differences(kernel):
     check(differentiable(kernel, lambda x: x), X)
+
+
+@numba.njit
+def scaled(x, scale, y):
+    for i in range(x.size):
+        y[i] = x[i] * scale[i]
+
+
+def test_nothing_times_infinity_is_nothing():
+    """Of what has no weight, or does not move, an infinite slope is not asked for."""
+    f = differentiable(scaled, lambda x, scale: x)
+    for jacobian in jax.jacrev(f), jax.jacfwd(f), jax.jit(jax.jacrev(f)):
+        assert jacobian(jnp.ones(2), jnp.array([np.inf, 0.5])).tolist() == [[np.inf, 0.0], [0.0, 0.5]]

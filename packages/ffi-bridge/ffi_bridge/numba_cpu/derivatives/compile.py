@@ -37,7 +37,7 @@ from ffi_bridge.numba_cpu.internals import (
 _MATHEMATICS: Final = re.compile(
     r"(a?(sin|cos|tan)h?|atan2|exp2?|expm1|log(2|10|1p)?|sqrt|cbrt|pow|hypot|erfc?|fabs|floor|ceil|"
     r"trunc|f?round|rint|nearbyint|fmod|fmin|fmax|fma|copysign)f?|malloc|free|memcpy|memset|memmove|"
-    "ffi_bridge_(index|keep)"
+    "ffi_bridge_(index|keep|fail_if)"
 )
 _REFUSED: Final = re.compile(r"llvm\.(masked|vp)\..*")
 _HINTS: Final = {

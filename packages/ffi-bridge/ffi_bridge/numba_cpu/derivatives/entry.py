@@ -1,7 +1,11 @@
 """The functions of LLVM's text around a kernel from which Enzyme makes a derivative.
 
-`entry(table)` is what a Numba kernel calls. The table holds, for each buffer, the address of its elements and
-those of its tangents, then all extents: one derivative serves all shapes.
+`entry(table)` is what a Numba kernel calls. The table holds the address of the status, whether to be careful,
+for each buffer the address of its elements and those of its tangents, then all extents: one derivative serves
+all shapes.
+
+What is not taken in a branch may have an infinite derivative, and 0 times that is to be 0, not NaN. To ask at
+each product takes a quarter of the time or more, and only the careful derivative does, as that of order 2.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from numba import types
 from ffi_bridge.numba_cpu.derivatives.mode import Mode
 
 NAME: Final = "f"  # as the call of the compiler in `child` says
+_CAREFUL: Final = "i32 %strong_zero"
 _FLAGS: Final = ("enzyme_const", "enzyme_dup", "enzyme_runtime_activity", "enzyme_strong_zero")
 _DECLARED: Final = """
 declare noalias ptr @malloc(i64)
@@ -67,8 +72,7 @@ def entry_text(kernel: str, slots: Sequence[Slot], mode: Mode, at_run_time: bool
     `at_run_time`: whether a pointer leads to what has derivatives is decided when it is used, which costs a
     comparison; Enzyme says where it cannot know before.
     """
-    # What is not taken in a branch may have an infinite derivative, and 0 times that is to be 0.
-    options = ["i32 %strong_zero", *(["i32 %runtime_activity"] if at_run_time else [])]
+    options = ["i32 %runtime_activity"] if at_run_time else []
     parts = [_primal(kernel, slots), *_first(slots, mode, options), _entry(slots, mode, options)]
     return "\n".join([_DECLARED, *_flags(), *parts])
 
@@ -111,7 +115,7 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
             given += ["ptr null", "ptr null", f"i64 %size{i}", item, f"ptr {data}", *shape, *strides]
     return "\n".join(
         [
-            f"define internal void @primal({', '.join(parameters)}) {{",
+            f"define internal void @primal({', '.join(parameters)}) noimplicitfloat {{",
             "  %ret = alloca ptr",
             "  %exc = alloca ptr",
             *before,
@@ -154,7 +158,8 @@ def _first(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> list[st
     parameters += [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
     return [
         f"define internal void @first({', '.join(parameters)}) {{",
-        *_differentiate(mode, slots, options),
+        *_loaded(),
+        *_differentiate(mode, slots, [_CAREFUL, *options]),
         "  ret void",
         "}",
     ]
@@ -167,7 +172,7 @@ def _differentiate(mode: Mode, slots: Sequence[Slot], options: Sequence[str]) ->
     for i, slot in enumerate(slots):
         given += ["i32 %dup", f"ptr %b{i}", f"ptr %d{i}"] if slot.is_active else ["i32 %const", f"ptr %b{i}"]
     given += chain.from_iterable(("i32 %const", f"i64 {x}") for x in _extents(slots))
-    return [*_loaded(), f"  call void (...) @__enzyme_{kind}.first(ptr @primal, {', '.join(given)})"]
+    return [f"  call void (...) @__enzyme_{kind}.first(ptr @primal, {', '.join(given)})"]
 
 
 def _loaded() -> list[str]:
@@ -185,22 +190,32 @@ def _entry(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> str:
         place += 1
 
     read("%status", "ptr")
+    read("%careful", "i64")
     for i, slot in enumerate(slots):
         for name in ("b", "d", "b.t", "d.t")[: shadows(mode) if slot.is_active else 1]:
             read(f"%{name}{i}", "ptr")
     for x in _extents(slots):
         read(x, "i64")
+    lines += _loaded()
     if mode.order == 1:
-        lines += _differentiate(mode, slots, options)
+        lines += [
+            "  %is_careful = icmp ne i64 %careful, 0",
+            "  br i1 %is_careful, label %with_care, label %without",
+            "without:",
+            *_differentiate(mode, slots, options),
+            "  ret void",
+            "with_care:",
+            *_differentiate(mode, slots, [_CAREFUL, *options]),
+        ]
     else:
-        given = [*options, "i32 %const", "ptr %status"]
+        given = [_CAREFUL, *options, "i32 %const", "ptr %status"]
         for i, slot in enumerate(slots):
             if slot.is_active:
                 given += [f"i32 %dup, ptr %{x}{i}, ptr %{x}.t{i}" for x in "bd"]
             else:
                 given += [f"i32 %const, ptr %b{i}"]
         given += [f"i32 %const, i64 {x}" for x in _extents(slots)]
-        lines += [*_loaded(), f"  call void (...) @__enzyme_fwddiff.second(ptr @first, {', '.join(given)})"]
+        lines.append(f"  call void (...) @__enzyme_fwddiff.second(ptr @first, {', '.join(given)})")
     unused = "ptr %results, ptr %options, ptr %parameters"
     return "\n".join(
         [

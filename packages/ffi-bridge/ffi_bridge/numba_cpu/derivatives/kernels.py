@@ -35,12 +35,20 @@ def source(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> 
     seeds = [f"seed{k}__{x}" for k, side in enumerate(mode.seeds) for x in active[side]]
     results = [f"result__{x}" for x in active[mode.opens]]
     parameters = [*(x.name for x in inputs), *seeds, *(x.name for x in outputs), *results]
-    table = [f"({x.name}, {', '.join(_tangents(x, mode) if x.is_active else ())})" for x in buffers]
+    tangents = (f"({x.name}, {', '.join(_tangents(x, mode) if x.is_active else ())})" for x in buffers)
+    table = f"({', '.join(tangents)},)"
     shared = {x.begins: x.name for x in outputs}
     again = [f"{x.name}={f'{x.name}[()]' if x.is_number else shared.get(x.name, x.name)}" for x in buffers]
     lines = [
-        *(f"{x}[...] = 0" for x in results),
-        f"if _derivative_(({', '.join(table)},)):",
+        # A derivative with a NaN is computed again, with care: see `entry`.
+        f"for _careful_ in range({0 if mode.order == 1 else 1}, 2):",
+        *(f"    {x}[...] = 0" for x in results),
+        f"    _failed_ = _derivative_(_careful_, {table})",
+        "    _undefined_ = 0",
+        *(f"    for _x_ in {x}.reshape({x}.size):\n            _undefined_ += _x_ != _x_" for x in results),
+        "    if _failed_ or not _undefined_:",
+        "        break",
+        "if _failed_:",
         *(f"    {x.name}[...] = {x.begins}" for x in outputs if x.begins),
         f"    _kernel_({', '.join(again)})",
         "    raise RuntimeError('its derivative failed where it did not: it follows no strings, and it '",
@@ -84,19 +92,19 @@ def calling(kernel: Any, code: str, called: str, primal: Any) -> Any:
     """Return the dispatcher of a placeholder that calls the function `called`, which `code` defines."""
 
     @intrinsic
-    def _derivative(typing_context: Any, buffers: Any) -> tuple[Any, Callable[..., Any]]:
+    def _derivative(typing_context: Any, careful: Any, buffers: Any) -> tuple[Any, Callable[..., Any]]:
         def emit(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
             link_text(context, called, code)
-            return _call(context, builder, called, signature.args[0], values[0])
+            return _call(context, builder, called, signature.args[1], *values)
 
-        return types.int32(buffers), emit
+        return types.int32(types.int64, buffers), emit
 
     scope = {"_derivative_": _derivative, "_kernel_": primal, "np": np, **SCOPE}
     function = kernel.py_func
     return numba.njit(FunctionType(function.__code__, scope, function.__name__))
 
 
-def _call(context: Any, builder: Any, called: str, kinds: Any, values: Any) -> Any:
+def _call(context: Any, builder: Any, called: str, kinds: Any, careful: Any, values: Any) -> Any:
     """Emit the table of addresses and extents, and the call; return the kernel's status, 0 for success."""
     status = variable(builder, ir.Constant(I32, 0), "status")
     addresses, extents = [status], []
@@ -108,7 +116,8 @@ def _call(context: Any, builder: Any, called: str, kinds: Any, values: Any) -> A
         ]
         addresses += [data for data, _ in parts]
         extents += parts[0][1]
-    entries = [*(builder.ptrtoint(x, I64) for x in addresses), *extents]
+    first, *rest = (builder.ptrtoint(x, I64) for x in addresses)
+    entries = [first, careful, *rest, *extents]
     table = variable(builder, ir.Constant(ir.ArrayType(I64, len(entries)), None), "table")
     for i, entry in enumerate(entries):
         builder.store(entry, member(builder, table, i))

@@ -11,13 +11,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ffi_bridge.numba_cpu.derivatives import failures
+
 # A block begins with two words. One of its own from C: the address of the next such block, and that of the
 # pointer to itself. One of a chunk: the class of its size, and null; once it is let go of, the address of the
 # next free one of the class follows. Sizes are of 4 classes from each power of two to the next, so that less
 # than a fifth of a block is unused. Each chunk is 4 times as large as the one before: of what C is given back
 # at the end it keeps twice the largest block for the next call, and more would be fetched anew, page by page.
 _POOL: Final = """
-%pool = type { ptr, ptr, ptr, i64, [80 x ptr] }
+%pool = type { ptr, ptr, ptr, i64, [80 x ptr], [64 x i64] }
 declare ptr @malloc(i64)
 declare ptr @realloc(ptr, i64)
 declare void @free(ptr)
@@ -25,6 +27,17 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
+declare i32 @_setjmp(ptr) returns_twice
+declare void @longjmp(ptr, i32) noreturn
+define internal void @pool_leave_if(ptr %.pool, i1 %fails) alwaysinline {
+  br i1 %fails, label %leave, label %stay
+leave:
+  %jump = getelementptr %pool, ptr %.pool, i64 0, i32 5
+  call void @longjmp(ptr %jump, i32 1)
+  unreachable
+stay:
+  ret void
+}
 define internal void @enter(ptr %.pool, ptr %block) {
   %next = load ptr, ptr %.pool
   store ptr %next, ptr %block
@@ -211,7 +224,16 @@ define void @"{name}"(ptr %table) {{
   store %pool zeroinitializer, ptr %.pool
   %chunk.at = getelementptr %pool, ptr %.pool, i64 0, i32 3
   store i64 65536, ptr %chunk.at
+  %jump = getelementptr %pool, ptr %.pool, i64 0, i32 5
+  %failed = call i32 @_setjmp(ptr %jump) returns_twice
+  %begins = icmp eq i32 %failed, 0
+  br i1 %begins, label %begin, label %failure
+begin:
   call void @entry(ptr %outs, ptr %.pool)
+  br label %next
+failure:
+  %status = load ptr, ptr %table
+  store i32 1, ptr %status
   br label %next
 next:
   %block = load ptr, ptr %.pool
@@ -228,7 +250,7 @@ end:
 """
 _ALLOCATES: Final = re.compile(r"@(malloc|calloc|realloc|free)\(")
 _DECLARED: Final = re.compile(
-    r"^declare [^\n]*@(malloc|calloc|realloc|free|"
+    rf"^declare [^\n]*@(malloc|calloc|realloc|free|{failures.NAME}|"
     r"llvm\.(memset\.p0\.i64|memcpy\.p0\.p0\.i64|ctlz\.i64|umax\.i64))\(.*\n",
     re.M,
 )
@@ -243,7 +265,7 @@ def released_at_the_end(text: str, name: str) -> str:
     """
     own = {found[1] for found in _DEFINED.finditer(text)} - {"entry"}
     text = _ENTRY.sub("define internal void @entry(ptr %outs, ptr %.pool) {", _DECLARED.sub("", text))
-    text = _ALLOCATES.sub(r"@pool_\1(", text)
-    for called in [*map(re.escape, own), r"pool_(?:malloc|calloc|realloc|free)"]:
+    text = _ALLOCATES.sub(r"@pool_\1(", text).replace(f"@{failures.NAME}(", "@pool_leave_if(")
+    for called in [*map(re.escape, own), r"pool_(?:malloc|calloc|realloc|free|leave_if)"]:
         text = re.sub(rf"(@{called}\()(?=(\)?))", lambda x: f"{x[1]}ptr %.pool{'' if x[2] else ', '}", text)
     return text + _POOL + _CALLED.format(name=name)

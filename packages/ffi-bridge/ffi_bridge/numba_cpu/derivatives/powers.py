@@ -38,8 +38,11 @@ _BY_LLVM: Final = """{head}
   %infinite = and i1 %divided, %checked
   %smallest = icmp slt i64 %size, 0
   %fails = or i1 %infinite, %smallest
-  %status = zext i1 %fails to i32
-  ret i32 %status
+  br i1 %fails, label %failure, label %success
+failure:
+  ret i32 1
+success:
+  ret i32 0
 }}
 """
 _NUMBER: Final = """

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from llvmlite import binding as llvm
 
-from ffi_bridge.numba_cpu.derivatives import powers
+from ffi_bridge.numba_cpu.derivatives import failures, powers
 from ffi_bridge.numba_cpu.derivatives.memory import IN_RUNTIME, RUNTIME
 
 # Functions that put together what an exception says: the kernel itself says it, see `kernels`.
@@ -70,7 +70,7 @@ _SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.((?:v(\d+))?f(\d+))\
 
 def for_enzyme(text: str, kernel: str) -> str:
     """Return the module `text` with what the function `kernel` reaches, in terms that Enzyme follows."""
-    text = _DECLARATION.sub(_declared, _DEFINITION.sub(_defined, text))
+    text = failures.leaving(_DECLARATION.sub(_declared, _DEFINITION.sub(_defined, text)))
     module = llvm.parse_assembly(_declared_once(text + RUNTIME + powers.DECLARED))
     for function in module.functions:
         if not function.is_declaration:
