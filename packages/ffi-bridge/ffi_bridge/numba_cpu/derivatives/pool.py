@@ -18,6 +18,8 @@ from ffi_bridge.numba_cpu.derivatives import failures
 # next free one of the class follows. Sizes are of 4 classes from each power of two to the next, so that less
 # than a fifth of a block is unused. Each chunk is 4 times as large as the one before: of what C is given back
 # at the end it keeps twice the largest block for the next call, and more would be fetched anew, page by page.
+# Arrays that are written side by side are not to begin at the same place of a page: lines of a cache that are
+# whole pages apart take each other's place.
 _POOL: Final = """
 %pool = type { ptr, ptr, ptr, i64, [80 x ptr], [64 x i64] }
 declare ptr @malloc(i64)
@@ -108,8 +110,8 @@ define internal ptr @pool_malloc(ptr %.pool, i64 %size) {
   %large = icmp ugt i64 %size, 1048576
   br i1 %large, label %own, label %small
 own:
-  %apart = call ptr @own_block(ptr %.pool, i64 %size)
-  ret ptr %apart
+  %alone = call ptr @own_block(ptr %.pool, i64 %size)
+  ret ptr %alone
 small:
   %more = add i64 %size, 15
   %whole = and i64 %more, -16
@@ -132,7 +134,9 @@ again:
   ret ptr %free
 cut:
   %bytes = call i64 @bytes_of(i64 %class)
-  %needed = add i64 %bytes, 16
+  %is_of_pages = icmp uge i64 %bytes, 16384
+  %apart = select i1 %is_of_pages, i64 336, i64 16
+  %needed = add i64 %bytes, %apart
   %next.at = getelementptr %pool, ptr %.pool, i64 0, i32 1
   %end.at = getelementptr %pool, ptr %.pool, i64 0, i32 2
   %next = load ptr, ptr %next.at

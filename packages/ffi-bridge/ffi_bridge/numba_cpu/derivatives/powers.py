@@ -48,7 +48,7 @@ success:
 _NUMBER: Final = """
 declare i64 @llvm.abs.i64(i64, i1)
 declare {of} @llvm.pow.{kind}({of}, {of})
-define internal {of} @powi.{kind}.i64({of} %x, i64 %n) nosync nounwind willreturn memory(none) {{
+define internal {of} @powi.{kind}.i64({of} %x, i64 %n) noinline nosync nounwind willreturn memory(none) {{
   %size = call i64 @llvm.abs.i64(i64 %n, i1 false)
   %many = icmp ugt i64 %size, 65536
   br i1 %many, label %other, label %turn
@@ -76,6 +76,28 @@ end:
   ret {of} %power
 }}
 """
+# A slope has the power below one that is there already: their quotient is the base, but for 0 and infinity.
+_BELOW: Final = """
+declare {of} @llvm.fabs.{kind}({of})
+define internal {of} @powi.below.{kind}.i64({of} %x, i64 %n) alwaysinline {{
+  %power = call {of} @powi.{kind}.i64({of} %x, i64 %n)
+  %size = call {of} @llvm.fabs.{kind}({of} %power)
+  %above = fcmp ogt {of} %size, 0x39B0000000000000
+  %below = fcmp olt {of} %size, 0x4630000000000000
+  %usual = and i1 %above, %below
+  br i1 %usual, label %part, label %other
+part:
+  %quotient = fdiv {of} %power, %x
+  ret {of} %quotient
+other:
+  %m = sub i64 %n, 1
+  %found = call {of} @powi.{kind}.i64({of} %x, i64 %m)
+  ret {of} %found
+}}
+"""
+_FUNCTION: Final = re.compile(r"^define .*?^\}$", re.M | re.S)
+_LESS_ONE: Final = re.compile(r"^ *(%\S+) = add (?:nuw |nsw )*i64 (%\S+), -1$", re.M)
+_CALL: Final = re.compile(r"@powi\.(f\d+)\.i64\((\w+) (%\S+), i64 (%[^\s)]+)\)")
 
 
 def by_llvm(name: str, head: str) -> str | None:
@@ -96,11 +118,24 @@ def by_llvm(name: str, head: str) -> str | None:
 def defined(text: str) -> str:
     """Return a module with definitions of all powers that it has, of numbers and of vectors."""
     kinds = sorted({(bits, kind, count) for kind, count, bits in _OF_LLVM.findall(text)})
-    text = _OF_LLVM.sub("", text).replace("@llvm.powi.", "@powi.")
+    text = _FUNCTION.sub(_by_quotients, _OF_LLVM.sub("", text).replace("@llvm.powi.", "@powi."))
     text += "".join(
-        _NUMBER.format(of=_TYPES[x], kind=f"f{x}") for x in sorted({bits for bits, _, _ in kinds})
+        (_NUMBER + _BELOW).format(of=_TYPES[x], kind=f"f{x}") for x in sorted({bits for bits, _, _ in kinds})
     )
     return text + "".join(_vector(bits, int(count)) for bits, _, count in kinds if count)
+
+
+def _by_quotients(function: re.Match[str]) -> str:
+    """Return a function in which a power comes from the next one, where that is there."""
+    next_one = dict(_LESS_ONE.findall(function[0]))
+    there = {(base, exponent) for _, _, base, exponent in _CALL.findall(function[0])}
+
+    def quotient(call: re.Match[str]) -> str:
+        kind, of, base, exponent = call.groups()
+        n = next_one.get(exponent)
+        return f"@powi.below.{kind}.i64({of} {base}, i64 {n})" if (base, n) in there else call[0]
+
+    return _CALL.sub(quotient, function[0])
 
 
 def _vector(bits: str, count: int) -> str:
