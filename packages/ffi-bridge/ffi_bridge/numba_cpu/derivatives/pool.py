@@ -18,8 +18,8 @@ from ffi_bridge.numba_cpu.derivatives import failures
 # next free one of the class follows. Sizes are of 4 classes from each power of two to the next, so that less
 # than a fifth of a block is unused. Each chunk is 4 times as large as the one before: of what C is given back
 # at the end it keeps twice the largest block for the next call, and more would be fetched anew, page by page.
-# Arrays that are written side by side are not to begin at the same place of a page: lines of a cache that are
-# whole pages apart take each other's place.
+# The smallest is of 64 bytes: arrays that grow begin with that. Arrays that are written side by side are not
+# to begin at the same place of a page: lines of a cache that are whole pages apart take each other's place.
 _POOL: Final = """
 %pool = type { ptr, ptr, ptr, i64, [80 x ptr], [64 x i64] }
 declare ptr @malloc(i64)
@@ -115,7 +115,7 @@ own:
 small:
   %more = add i64 %size, 15
   %whole = and i64 %more, -16
-  %rounded = call i64 @llvm.umax.i64(i64 %whole, i64 16)
+  %rounded = call i64 @llvm.umax.i64(i64 %whole, i64 64)
   %highest = sub i64 %rounded, 1
   %zeros = call i64 @llvm.ctlz.i64(i64 %highest, i1 true)
   %power = sub i64 63, %zeros
