@@ -38,7 +38,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "plasticity": (
         "A plasticity rule",
-        "Pair-based STDP as a function of one synapse, compiled, beside the operators by hand; decay at visits.",
+        "Pair-based STDP as a function of one synapse, beside the operators by hand; decay at visits.",
     ),
     "neurons": (
         "A neuron model",
