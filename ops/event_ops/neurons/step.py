@@ -137,8 +137,8 @@ def neuron_step(
 
     A model is traced once, and again when a number or a function that it reads from outside has changed;
     models that compute the same share one kernel. On the CPU, `jnp.exp`, `jnp.expm1`, `jnp.tanh` and
-    `jax.nn.sigmoid` of a neuron's values vectorise, other functions do not; what follows from numbers that
-    are for all neurons, such as `jnp.exp(-dt / tau_m)`, is computed once per step.
+    `jax.nn.sigmoid` vectorise; logarithms, sines and powers of a neuron's values keep the step from it. What
+    follows from numbers for all neurons alone, such as `jnp.exp(-dt / tau_m)`, is computed once per step.
 
     Args:
         integrate: `integrate(V_m, ..., *, I_syn, ...)` returns the new states, one or a tuple. It may use
