@@ -52,7 +52,7 @@ def decaying(
     The time is a number of the dtype of the states: counted in steps, float32 has it exactly up to 2**24.
 
     Args:
-        rule: as for `on_pre`; its synaptic variables are its parameters in front of `*`.
+        rule: as for `on_pre`; its synaptic variables are its parameters by position, before the star.
         since: where all visits are those of one neuron's spikes, as if there is on_pre alone, the time stamp
             may be one of the neuron: the name of a variable, such as "last_pre". It is given by name, and
             there is no further synaptic variable; set it after the visit: `jnp.where(spikes, t, last_pre)`.
