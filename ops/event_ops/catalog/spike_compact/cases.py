@@ -30,6 +30,8 @@ CASES = (
             ("overflow", _random(50, 0.5, 10)),
             ("room-to-spare", _random(20, 0.3, 33)),
             ("no-room", _random(20, 0.5, 0)),
+            ("threads", _random(40_001, 0.01)),
+            ("threads-overflow", _random(40_001, 0.01, 250)),
         )
     ),
     benchmark("4k-1%", _random(4000, 0.01)),

@@ -1,4 +1,9 @@
-"""Compacting spikes on the CPU: 64 neurons at a time."""
+"""Compacting spikes on the CPU: 64 neurons at a time; many neurons on all threads.
+
+Listing takes a few microseconds. It is shared all the same, by threads that have the neurons which they also
+step: to read what another processor wrote, and to write there again in the next step, takes several times as
+long.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,60 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import prange
 
+from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.events import active_ids
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, num_threads
 from ffi_bridge import numba_kernel
+
+MIN_PARALLEL = 1 << 15  # neurons
+
+
+@njit
+def joined(lists: Any, lengths: Any, spike_ids: Any) -> Any:
+    """Write the first lengths[part] ids of every list one after the other; return how many there are."""
+    found = np.uintp(0)
+    for part in range(lengths.size):
+        room = np.uintp(spike_ids.size) - min(found, np.uintp(spike_ids.size))
+        for position in range(min(lengths[part], room)):
+            spike_ids[found + position] = lists[part, position]
+        found += lengths[part]
+    return found
+
+
+@njit
+def finish(found: Any, size: Any, spike_ids: Any, num_spikes: Any) -> None:
+    """Write what is behind the ids, and how many spikes were found."""
+    for position in range(found, np.uintp(spike_ids.size)):
+        spike_ids[position] = size
+    num_spikes[()] = found
 
 
 @njit
 def spike_compact(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
-    found = active_ids(spikes, spike_ids)
-    for position in range(found, np.uintp(spike_ids.size)):
-        spike_ids[position] = spikes.size
-    num_spikes[()] = found
+    finish(active_ids(spikes, spike_ids), spikes.size, spike_ids, num_spikes)
+
+
+@njit(parallel=True)
+def spike_compact_shared(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
+    parts = num_threads()
+    room = min(spike_ids.size, -(-spikes.size // parts))
+    lists, lengths = np.empty((parts, room), np.int32), np.empty(parts, np.uintp)
+    for part in prange(parts):
+        low, high = spikes.size * part // parts, spikes.size * (part + 1) // parts
+        lengths[part] = active_ids(spikes[low:high], lists[part])
+        for position in range(min(lengths[part], np.uintp(room))):
+            lists[part, position] += np.int32(low)
+    finish(joined(lists, lengths, spike_ids), spikes.size, spike_ids, num_spikes)
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays that calls the kernel."""
-    return numba_kernel(spike_compact, outs)
+    """Return the function of arrays: on one thread, or on all for many neurons."""
+
+    def call(spikes: Any) -> Any:
+        return numba_kernel(
+            spike_compact_shared if reaches(spikes.size, MIN_PARALLEL) else spike_compact, outs
+        )(spikes)
+
+    return call
