@@ -11,6 +11,7 @@ from numba.extending import overload
 from event_ops.parts.numba_cpu.events import active_ids, active_value, flags_of, have_values
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.packed_events import BITS, set_bits_into
+from event_ops.parts.numba_cpu.prefetch import prefetch
 
 # Events that are read before the room for ids is checked again.
 CHUNK = np.uintp(1 << 15)
@@ -73,6 +74,8 @@ def steps_since(slot: Any, now: Any, slots: Any) -> Any:
 def rows_of_lists(history: Any, now: Any, size: Any) -> Any:
     """Return `recent_rows` of spike ids; a slot's ids end at its first padding."""
     slots, lengths, total = np.uintp(history.shape[0]), np.empty(history.shape[0], np.uintp), np.uintp(0)
+    for slot in range(slots):  # a step's rows have pushed the lists out of the caches since they were read
+        prefetch(history, slot * np.uintp(history.shape[1]))
     for slot in range(slots):
         lengths[slot] = known_at_front(history[slot], np.uint32(size))
         total += lengths[slot]
