@@ -46,7 +46,7 @@ def applied(
         function: the rule.
         synapses: an array or a tuple of arrays.
         structure: what the kernel reads between the synapses and the variables, the spikes last.
-        grid: the shape of the synapses, which kernels see flat.
+        grid: the shape of the synapses.
         shape: (presynaptic, postsynaptic) neurons.
         axis: 0 if presynaptic neurons spiked, 1 if postsynaptic ones did.
         variables: what the rule takes by name.
@@ -59,21 +59,15 @@ def applied(
     for name, value in variables.items():
         array = as_variable(name, value, "synapses", each[0])
         places.append(_place(name, array, grid, shape, axis))
-        given.append(_flat(array) if places[-1] == SYNAPSE else array)
+        given.append(array)
     dtypes = [x.dtype for x in (*each, *given)]
     rule = Traced.of(function, dtypes, tuple(variables), places, _SUBJECT)
     if len(structure) > 1:
         structure = *structure, np.asarray(shape[1 - axis], structure[0].dtype)
-    flat = list(map(_flat, each))
-    outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in flat)
+    outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in each)
     static = {"rule": rule, "shape": shape, "storage": kernel.name, "primitive": rule.rare}
-    changed = kernel(*flat, *structure, *given, outs=outs, backend=backend, **static)
-    moved = tuple(x if len(grid) == 1 else x.reshape(grid) for x in changed)
-    return moved if several else moved[0]
-
-
-def _flat(x: jax.Array) -> jax.Array:
-    return x if x.ndim == 1 else x.reshape(-1)
+    changed = kernel(*each, *structure, *given, outs=outs, backend=backend, **static)
+    return tuple(changed) if several else changed[0]
 
 
 def _check_synapses(each: list[jax.Array], shape: tuple[int, ...]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from event_ops.scalar_functions.emit import array_names, assignments, function_source, spelled, tuple_of
-from event_ops.scalar_functions.function import Traced
+from event_ops.scalar_functions.function import ALL, Traced
 from event_ops.scalar_functions.primitives import NUMBA, Target
 
 # Where an input of a rule is read for an entry, if it is not one for all: at the neuron that spiked, at the
@@ -55,14 +55,38 @@ def changes(rule: Traced, target: Target) -> list[str]:
 
 def update_source(rule: Traced, target: Target = NUMBA) -> str:
     """Return the function that changes synapse k, between the neuron that spiked and the other one."""
-    arrays = array_names(rule)
-    unpacked = [
-        f"{tuple_of(names)} = {source}"
-        for names, source in ((arrays[: rule.count], "synapses"), (arrays[rule.count :], "variables"))
-        if names
-    ]
     parameters = ["k", "spiking", "other", "synapses", "variables"]
-    return function_source("update", parameters, [*unpacked, *changes(rule, target)])
+    synapses, variables = _unpacked(rule)
+    return function_source("update", parameters, [*synapses, *variables, *changes(rule, target)])
+
+
+def block_sources(rule: Traced, varying: str, target: Target = NUMBA) -> dict[str, str]:
+    """Return the functions that copy synapse k to place q of a block, change it there, and copy it back.
+
+    A block has room for all that is read of a synapse, in the dtype of the synapses; flags are numbers there.
+    varying: which neuron differs from synapse to synapse of a block, SPIKING or OTHER; they share the other.
+    """
+    copied = [i for i, place in enumerate(rule.places) if place in (varying, SYNAPSE)]
+    at = {i: f"block[np.uintp({position}) * AT_ONCE + q]" for position, i in enumerate(copied)}
+    reads = [
+        f"x{i} = {at[i]}{' != 0' * (dtype == 'bool')}"
+        if i in at
+        else f"x{i} = a{i}{'[shared]' * (place != ALL)}"
+        for i, (place, dtype) in enumerate(zip(rule.places, rule.dtypes, strict=True))
+    ]
+    loads = [f"{at[i]} = a{i}[{'k' if rule.places[i] == SYNAPSE else 'neuron'}]" for i in copied]
+    writes = [f"{at[i]} = {result}" for i, result in enumerate(rule.program.results)]
+    stores = [f"a{i}[k] = {at[i]}" for i in range(rule.count)]
+    synapses, variables = _unpacked(rule)
+    bodies = {
+        "load": ("q, k, neuron, synapses, variables, block", [*synapses, *variables, *loads]),
+        "change": (
+            "q, shared, variables, block",
+            [*variables, *reads, *assignments(rule.program.operations, target), *writes],
+        ),
+        "store": ("q, k, synapses, block", [*synapses, *stores]),
+    }
+    return {name: function_source(name, [parameters], body) for name, (parameters, body) in bodies.items()}
 
 
 def kernel_source(rule: Traced, storage: Storage, *more: str) -> str:
@@ -71,7 +95,14 @@ def kernel_source(rule: Traced, storage: Storage, *more: str) -> str:
     It has `more` parameters before the outputs, which are for what visits the synapses.
     """
     arrays, news = array_names(rule), [f"y{i}" for i in range(rule.count)]
-    hoisted = tuple_of([f"hoist({name})" for name in arrays[rule.count :]])
-    call = f"visit({', '.join((tuple_of(news), *storage.read, hoisted, *more))})"
+    synapses, hoisted = (tuple_of([f"hoist({x})" for x in names]) for names in (news, arrays[rule.count :]))
+    call = f"visit({', '.join((synapses, *storage.read, hoisted, *more))})"
     parameters = [*arrays[: rule.count], *storage.structure, *arrays[rule.count :], *more, *news]
     return function_source(storage.name, parameters, [call])
+
+
+def _unpacked(rule: Traced) -> tuple[list[str], list[str]]:
+    """Return the lines that name the arrays of synapses, and of variables, of which there may be none."""
+    arrays = array_names(rule)
+    variables = [f"{tuple_of(names)} = variables" for names in (arrays[rule.count :],) if names]
+    return [f"{tuple_of(arrays[: rule.count])} = synapses"], variables

@@ -5,25 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu import dense_visits, sparse_visits
-from event_ops.parts.numba_cpu.access import hoist
+from event_ops.parts.numba_cpu.blocks import AT_ONCE, Change, changing
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.parts.numba_cpu.exponential import exp
 from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.power import power
 from event_ops.plasticity.emit import (
+    COLUMNS,
     DENSE_COLUMNS,
     DENSE_ROWS,
+    OTHER,
+    ROWS,
+    SPIKING,
     STORAGES,
     Storage,
+    block_sources,
     kernel_source,
     update_source,
 )
 from event_ops.scalar_functions.emit import defined
 from event_ops.scalar_functions.function import Traced
+from event_ops.scalar_functions.primitives import NUMBA
 from ffi_bridge import numba_kernel
 
 _KEPT = 1024  # rules
@@ -35,19 +43,48 @@ def kernel(rule: Traced, storage: Storage, large: bool) -> Any:
 
     Its outputs are the memory of the synaptic variables; XLA copies those first that are needed again.
     """
-    update = njit(error_model="numpy", _nrt=False)(defined(update_source(rule), "update", math=math, np=np))
-    visit = visits_with(update, storage, large)
+    visit = visits_with(rule, storage, large)
     source = kernel_source(rule, storage)
-    return njit(parallel=large)(defined(source, storage.name, visit=visit, hoist=hoist))
+    return njit(parallel=large)(defined(source, storage.name, visit=visit, hoist=dense_visits.laid_flat))
 
 
-def visits_with(update: Any, storage: Storage, large: bool) -> Any:
-    """Return the function that calls `update` for each synapse of the neurons that spiked."""
-    if storage is DENSE_ROWS:
-        return dense_visits.visiting_rows(update, large)
-    if storage is DENSE_COLUMNS:
-        return dense_visits.visiting_columns(update, large)
-    return sparse_visits.visiting(sparse_visits.rows_with(update), large)
+def visits_with(rule: Traced, storage: Storage, large: bool) -> Any:
+    """Return the function that changes each synapse of the neurons that spiked.
+
+    A rule with an operation that takes long, and that vectorises, changes synapses in blocks.
+    """
+    if rule.uses(NUMBA.spellings):
+        sources = block_sources(rule, SPIKING if storage is DENSE_COLUMNS else OTHER)
+        change = Change(*(_compiled(source, name) for name, source in sources.items()))
+        visit_rows = _IN_BLOCKS[storage](*changing(change, len(rule.places)))
+    else:
+        visit_rows = _ONE_BY_ONE[storage](_compiled(update_source(rule), "update"))
+    return _VISITING[storage](visit_rows, large)
+
+
+_IN_BLOCKS: Final[dict[Storage, Callable[..., Any]]] = {
+    ROWS: sparse_visits.blocks_with,
+    COLUMNS: sparse_visits.blocks_with,
+    DENSE_ROWS: dense_visits.rows_in_blocks,
+    DENSE_COLUMNS: dense_visits.columns_in_blocks,
+}
+_ONE_BY_ONE: Final[dict[Storage, Callable[..., Any]]] = {
+    ROWS: sparse_visits.rows_with,
+    COLUMNS: sparse_visits.rows_with,
+    DENSE_ROWS: dense_visits.rows_with,
+    DENSE_COLUMNS: dense_visits.columns_with,
+}
+_VISITING: Final[dict[Storage, Callable[..., Any]]] = {
+    ROWS: sparse_visits.visiting,
+    COLUMNS: sparse_visits.visiting,
+    DENSE_ROWS: dense_visits.visiting_rows,
+    DENSE_COLUMNS: dense_visits.visiting_columns,
+}
+
+
+def _compiled(source: str, name: str) -> Any:
+    given = {"math": math, "np": np, "exp": exp, "power": power, "AT_ONCE": AT_ONCE}
+    return njit(error_model="numpy", _nrt=False, forceinline=True)(defined(source, name, **given))
 
 
 def build(*, rule: Traced, outs: Any, storage: str, **_: Any) -> Callable[..., Any]:

@@ -80,7 +80,7 @@ def build(*, rule: Traced, outs: Any, storage: str, shape: tuple[int, int], **_:
             grid, extent = grid_and_pieces(ins[0].size, ins[spikes].size)
         else:
             grid, extent = (blocks_of(shape[1]), min(shape[0], _MOST_ROWS)), shape[0]
-        flat = (x if x.ndim else x.reshape(1) for x in ins)
-        kernel(rule, stored)[grid, BLOCK, stream](*flat, extent, *news)
+        ins, news = ([x.reshape(x.size) for x in arrays] for arrays in (ins, news))
+        kernel(rule, stored)[grid, BLOCK, stream](*ins, extent, *news)
 
     return numba_cuda_callable(move, outs, input_output_aliases={i: i for i in range(rule.count)})

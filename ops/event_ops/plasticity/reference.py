@@ -57,8 +57,9 @@ def _dense(rule: Traced, shape: tuple[int, int], axis: int) -> Callable[..., tup
         return lambda x: jnp.broadcast_to(jnp.expand_dims(x, 1 - axis), shape).reshape(-1)
 
     def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        spikes = arrays[rule.count]
-        return _changed(rule, arrays, 1, along(axis), along(1 - axis), along(axis)(spikes))
+        flat, spikes = tuple(x.reshape(-1) if x.ndim == 2 else x for x in arrays), arrays[rule.count]
+        changed = _changed(rule, flat, 1, along(axis), along(1 - axis), along(axis)(spikes))
+        return tuple(x.reshape(shape) for x in changed)
 
     return call
 

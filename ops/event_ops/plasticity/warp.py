@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import jax
 import warp as wp
 
 from event_ops.parts.warp.access import Array, bounded, is_active, place
@@ -68,7 +69,9 @@ def build(*, rule: Traced, outs: Any, storage: str, shape: tuple[int, int], **_:
 
     def call(*arrays: Any) -> Any:
         dims = arrays[spikes].shape if stored in (ROWS, COLUMNS) else shape
-        run = warp_kernel(kernel(rule, stored), outs, launch_dims=dims, in_out_argnames=changed)
-        return run(*arrays)
+        flat = tuple(jax.ShapeDtypeStruct((x.size,), x.dtype) for x in outs)
+        run = warp_kernel(kernel(rule, stored), flat, launch_dims=dims, in_out_argnames=changed)
+        found = run(*(x.reshape(-1) if x.ndim == 2 else x for x in arrays))
+        return tuple(x.reshape(out.shape) for x, out in zip(found, outs, strict=True))
 
     return call

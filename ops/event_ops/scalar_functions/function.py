@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,10 @@ class Traced:
         """Return the first primitive of the function that not every backend has, or ""."""
         used = (operation.primitive for operation in self.program.operations)
         return next((name for name in used if name in LACKED_BY_WARP), "")
+
+    def uses(self, primitives: Collection[str]) -> bool:
+        """Return whether one of these primitives is among its operations."""
+        return any(operation.primitive in primitives for operation in self.program.operations)
 
     def of_each(self, *inputs: jax.Array) -> tuple[jax.Array, ...]:
         """Return what the function says of each element of the inputs; a number is one for all."""

@@ -118,7 +118,8 @@ class Target:
 _WARP_MAX: Final = "({0} if {0} > {1} or {0} != {0} else {1})"
 _WARP_MIN: Final = "({0} if {0} < {1} or {0} != {0} else {1})"
 
-NUMBA: Final = Target("np", "np.bool_", "", {}, {}, {})
+# For CPUs: exp and pow are those of `parts/numba_cpu`, which vectorise.
+NUMBA: Final = Target("np", "np.bool_", "", {"exp": "exp({0})", "pow": "power({0}, {cast}({1}))"}, {}, {})
 
 _SELECTED_MAX: Final = "select(({0} > {1}) | ({0} != {0}), {0}, {1})"
 _SELECTED_MIN: Final = "select(({0} < {1}) | ({0} != {0}), {0}, {1})"

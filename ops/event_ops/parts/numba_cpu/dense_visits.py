@@ -5,11 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
+from numba import prange, types
+from numba.extending import overload
 
+from event_ops.parts.numba_cpu.access import hoist
+from event_ops.parts.numba_cpu.blocks import AT_ONCE
 from event_ops.parts.numba_cpu.events import listed_ids
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
+
+
+def laid_flat(values: Any) -> Any:
+    """Return what `hoist` does, of a matrix its elements row by row."""
+    return values.reshape(-1) if values.ndim == 2 else hoist(values)
+
+
+@overload(laid_flat, strict=False)
+def _laid_flat(values: Any) -> Any:
+    if isinstance(values, types.Array) and values.ndim == 2:
+        return lambda values: values.reshape(-1)
+    return lambda values: hoist(values)
 
 
 @njit
@@ -38,6 +53,38 @@ def rows_with(update: Any) -> Any:
     return visit_rows
 
 
+def rows_in_blocks(empty: Any, run: Any) -> Any:
+    """Return the same for a rule that is applied in blocks."""
+
+    @njit(_nrt=False)
+    def visit(
+        synapses: Any,
+        variables: Any,
+        ids: Any,
+        columns: Any,
+        low: Any,
+        high: Any,
+        block: Any,
+        own: Any,
+        others: Any,
+    ) -> None:
+        width = np.uintp(columns)
+        for position in range(np.uintp(low), np.uintp(high)):
+            i = np.uintp(ids[position])
+            for first in range(np.uintp(0), width, AT_ONCE):
+                count = min(AT_ONCE, width - first)
+                for q in range(count):
+                    own[q], others[q] = i * width + first + q, first + q
+                run(count, i, own, others, synapses, variables, block)
+
+    @njit
+    def visit_rows(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
+        block, room = empty(synapses)
+        visit(synapses, variables, ids, columns, low, high, block, room[0], room[1])
+
+    return visit_rows
+
+
 def columns_with(update: Any) -> Any:
     """Return the function that calls `update` for each entry of the columns `ids`, in rows low to high."""
 
@@ -52,14 +99,37 @@ def columns_with(update: Any) -> Any:
     return visit_columns
 
 
-def visiting_rows(update: Any, large: bool) -> Any:
-    """Return the function that calls `update` for each entry of rows that spike, on one or all threads."""
-    return (all_threads if large else one_thread)(rows_with(update), row_sizes)
+def columns_in_blocks(empty: Any, run: Any) -> Any:
+    """Return the function that changes each entry of the columns `ids`, in rows low to high, in blocks."""
+
+    @njit(_nrt=False)
+    def visit(
+        synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any, block: Any, own: Any
+    ) -> None:
+        width = np.uintp(columns)
+        for i in range(np.uintp(low), np.uintp(high)):
+            for first in range(np.uintp(0), np.uintp(ids.size), AT_ONCE):
+                count = min(AT_ONCE, np.uintp(ids.size) - first)
+                for q in range(count):
+                    own[q] = i * width + np.uintp(ids[first + q])
+                run(count, i, own, ids[first:], synapses, variables, block)
+
+    @njit
+    def visit_columns(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
+        block, room = empty(synapses)
+        visit(synapses, variables, ids, columns, low, high, block, room[0])
+
+    return visit_columns
 
 
-def visiting_columns(update: Any, large: bool) -> Any:
+def visiting_rows(visit_rows: Any, large: bool) -> Any:
+    """Return the function that visits the rows that spike, on one thread or on all."""
+    return (all_threads if large else one_thread)(visit_rows, row_sizes)
+
+
+def visiting_columns(visit_columns: Any, large: bool) -> Any:
     """Return the same for columns that spike."""
-    return (all_threads if large else one_thread)(columns_with(update), column_sizes)
+    return (all_threads if large else one_thread)(visit_columns, column_sizes)
 
 
 def one_thread(visit_part: Any, sizes: Any) -> Any:

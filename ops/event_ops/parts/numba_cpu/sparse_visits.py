@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numba import prange
 
+from event_ops.parts.numba_cpu.blocks import AT_ONCE
 from event_ops.parts.numba_cpu.deliver import entries_up_to
 from event_ops.parts.numba_cpu.events import listed_ids
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.prefetch import ROWS_AHEAD, prefetch, prefetch_row
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-
-# How many entries of a row come between two moments at which the weights of as many later ones are asked for.
-AT_ONCE: Final = np.uintp(64)
 
 
 @njit
@@ -81,6 +79,39 @@ def rows_with(update: Any) -> Any:
                     j, k = np.uintp(indices[p]), entry(places, p)
                     if j < size and is_stored(places, k, nse):
                         update(k, i, j, synapses, variables)
+
+    return visit_rows
+
+
+def blocks_with(empty: Any, run: Any) -> Any:
+    """Return the function that changes the synapses of some rows in blocks, wherever they are."""
+
+    @njit(_nrt=False)
+    def visit(
+        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any,
+        block: Any, own: Any, others: Any,
+    ) -> None:  # fmt: skip
+        nse, size = np.uintp(indices.size), np.uintp(limit)
+        for position in range(np.uintp(ids.size)):
+            for values in synapses:
+                prefetch_entries(values, indices, indptr, places, ids, position)
+            i = np.uintp(ids[position])
+            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            for first in range(begin, end, AT_ONCE):
+                later, count = min(first + AT_ONCE, end), np.uintp(0)
+                for values in synapses:
+                    prefetch_weights(values, places, later, end)
+                for p in range(first, later):
+                    others[count], own[count] = indices[p], entry(places, p)
+                    count += np.uintp((others[count] < size) & (own[count] < nse))
+                run(count, i, own, others, synapses, variables, block)
+
+    @njit
+    def visit_rows(
+        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any
+    ) -> None:
+        block, room = empty(synapses)
+        visit(synapses, indices, indptr, places, limit, variables, ids, block, room[0], room[1])
 
     return visit_rows
 
