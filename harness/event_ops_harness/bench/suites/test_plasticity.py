@@ -6,7 +6,8 @@ A step of a loop in machine code, in which 1000 to 30,000 neurons spike, other o
 weights change in place. The rule is a function of one synapse, which `plasticity.on_pre` and `on_post`
 compile; the kernels by hand are those of `stdp_on_pre` and `stdp_on_post`. BrainEvent takes the same rule in
 `csr_apply_on_pre` and `csr_apply_on_post`, which its release for Python 3.11 lacks. The exponent of time =
-factor * spikes ** exponent is with the most spikes.
+factor * spikes ** exponent is with the most spikes. Of the 4000 neurons on both sides of a dense matrix as
+large a share spikes; the rival there is XLA, which computes the rule for all synapses, and chooses.
 
 "decay" is a trace of each synapse to which presynaptic spikes add: `plasticity.decaying`, which advances it
 when its neuron spikes, beside a pass over all synapses at each step and the same rule without it.
@@ -23,6 +24,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from event_ops import plasticity
 from event_ops.cases import BENCHMARK
@@ -34,8 +36,9 @@ from event_ops_harness.results import installed
 
 SPIKES = (1000, 3000, 10_000, 30_000)
 NEURONS = 100_000  # of the operators' largest case
+DENSE = 4000  # neurons of a dense matrix, on both sides
 SIDES = ("stdp_on_pre", "stdp_on_post")
-RULE, BY_HAND = "a rule", "by hand"
+RULE, BY_HAND, XLA = "a rule", "by hand", "XLA"
 DECAY, LAZY, EVERY_STEP = "decay", "at visits", "at every step"
 TAU = 20.0  # steps
 OPERATORS = {operator.name: operator for operator in operators() if operator.name in SIDES}
@@ -79,11 +82,34 @@ def at_every_step(c, last, t, indices, indptr, spikes, x_post, **named):
     return plasticity.on_pre(eligible, c, indices, indptr, spikes, x_post=x_post, **named), last, t + 1
 
 
+def dense_on_pre(w, spikes, x_post, **named):
+    return plasticity.on_pre(depress, w, spikes_pre=spikes, x_post=x_post, **named)
+
+
+def dense_on_post(w, spikes, x_pre, **named):
+    return plasticity.on_post(potentiate, w, spikes_post=spikes, x_pre=x_pre, **named)
+
+
+def chosen_on_pre(w, spikes, x_post, **named):
+    return jnp.where(spikes[:, None], depress(w, x_post=x_post, **named), w)
+
+
+def chosen_on_post(w, spikes, x_pre, **named):
+    return jnp.where(spikes, potentiate(w, x_pre=x_pre[:, None], **named), w)
+
+
 RULES = dict(zip(SIDES, (on_pre, on_post), strict=True))
+OF_DENSE = {
+    "stdp_on_pre": {RULE: dense_on_pre, XLA: chosen_on_pre},
+    "stdp_on_post": {RULE: dense_on_post, XLA: chosen_on_post},
+}
 
 
 def pytest_generate_tests(metafunc):
     sizes = asked.counts(metafunc.config, "sizes", SPIKES)
+    if "dense_size" in metafunc.fixturenames:
+        metafunc.parametrize("dense_size", sizes)
+        return
     found = [
         (side, size, member)
         for side in SIDES
@@ -120,6 +146,25 @@ def members_of(side, size):
     functions = {RULE: RULES[side], BY_HAND: problem.operator.function}
     ours = {name: steps_of(problem, functools.partial(f, **problem.kwargs)) for name, f in functions.items()}
     return ours | {name: rival.make(problem) for name, rival in rivals_of(side).items()}
+
+
+@functools.lru_cache(maxsize=1)
+def dense_members_of(side, size):
+    problem, rng = problem_of(side, size), np.random.default_rng(0)
+    spikes, trace = rng.permutation(np.arange(DENSE) < size * DENSE // NEURONS), rng.random(DENSE)
+    args = rng.random((DENSE, DENSE)).astype(np.float32), spikes, trace.astype(np.float32)
+    named = {name: value for name, value in problem.kwargs.items() if name != "shape"}
+    dense = replace(problem, args=args, varying=1)
+    return {name: steps_of(dense, functools.partial(f, **named)) for name, f in OF_DENSE[side].items()}
+
+
+@pytest.mark.parametrize("dense_member", [RULE, XLA])
+@pytest.mark.parametrize("dense_side", SIDES)
+def test_dense_plasticity(in_turns, benchmark, dense_side, dense_size, dense_member):
+    share = dense_size * DENSE // NEURONS
+    benchmark.group = f"{dense_side}, dense, {share:,} of 4,000 neurons spike"
+    info = {"versions": installed("jax", "numba"), "spikes": share}
+    in_turns(dense_members_of(dense_side, dense_size), dense_member, rivals={XLA}, info=info)
 
 
 def test_plasticity(in_turns, benchmark, pytestconfig, side, size, member):
