@@ -52,8 +52,8 @@ def microcircuit(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def plasticity(session: nox.Session) -> None:
-    """Simulate a network that learns, of Vogels et al. (2011); `-- --help` shows its options."""
-    run_module(session, "event_ops_harness.networks.inhibitory_stdp", "numba")
+    """Simulate a network that learns, of Vogels et al. (2011), or `-- hpc_benchmark`; `-- --help`."""
+    run_module(session, "event_ops_harness.networks", "numba")
 
 
 @nox.session

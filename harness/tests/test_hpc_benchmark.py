@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from event_ops_harness.networks.hpc_benchmark.cli import main
 from event_ops_harness.networks.hpc_benchmark.connectivity import connect, drawn_network
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.hpc_benchmark.network import catalog_step, drawn
@@ -114,3 +115,12 @@ def test_weights_change_in_place():
         shape = f"f32[{','.join(map(str, large.shape))}]"
         assert shape in compiled
         assert " copy(" not in "".join(line for line in compiled.splitlines() if shape in line)
+
+
+@pytest.mark.slow
+def test_the_program_prints_a_table_and_draws_a_figure(tmp_path, capsys):
+    figure = tmp_path / "figure.png"
+    asked = ["--scale", "0.02", "--seconds", "0.05", "--no-progress", "--output", str(figure)]
+    assert main(asked) == 0
+    said = capsys.readouterr().out
+    assert "225" in said and "Hz, excitatory" in said and figure.read_bytes().startswith(b"\x89PNG")

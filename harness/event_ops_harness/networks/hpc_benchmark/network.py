@@ -14,6 +14,17 @@ from event_ops_harness.networks.hpc_benchmark.connectivity import drawn_network
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.shared.simulation import Spikes, Step
 
+OPERATORS = (
+    "plasticity_on_pre",
+    "plasticity_on_post",
+    "csr_event_arrivals",
+    "poisson_input",
+    "read_slot",
+    "pack_events",
+    "unpack_events",
+    "spike_compact",
+)
+
 
 class State(NamedTuple):
     V_m: jax.Array  # float32 (N,), mV

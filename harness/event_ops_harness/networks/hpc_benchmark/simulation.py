@@ -1,5 +1,8 @@
 """Run the network, and keep its spikes and what its synapses learned."""
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +15,12 @@ DRIVEN_MV = 100.0  # far above any threshold
 
 
 def run(
-    model: HpcBenchmark, seed: int, *, seconds: float, backend: str | None = None
+    model: HpcBenchmark,
+    seed: int,
+    *,
+    seconds: float,
+    backend: str | None = None,
+    on_chunk: Callable[[int], Any] = lambda done: None,
 ) -> tuple[Recording, np.ndarray]:
     """Simulate; return the recording, and the weights in pA of the synapses that learn, by source.
 
@@ -22,7 +30,9 @@ def run(
     state, synapses = drawn(model, seed)
     step = catalog_step(model, seed, capacity=model.neurons, backend=backend)
     recorder = Recorder(model.neurons, capacity=model.neurons, refractory_steps=round(model.t_ref / model.dt))
-    state, recording = simulate(step, state, synapses, recorder, steps=model.steps(seconds))
+    state, recording = simulate(
+        step, state, synapses, recorder, steps=model.steps(seconds), on_chunk=on_chunk
+    )
     return recording, np.asarray(if_all_spike(step, state, synapses).w)
 
 
