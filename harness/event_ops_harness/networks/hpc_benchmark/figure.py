@@ -30,7 +30,9 @@ def save_figure(path: Path, recording: Recording, weights: np.ndarray, model: Hp
             rate = binned_rate(counts, round(BIN_MS / model.dt), last - first, model.dt)
             edges = np.arange(rate.size + 1) * BIN_MS
             rates.stairs(rate, edges, baseline=None, color=colour, label=label)
-        raster.set(xlabel="Time (ms)", ylabel=f"Neuron (every {stride}th of {model.neurons:,})")
+        raster.set(
+            xlabel="Time (ms)", ylabel=f"Neuron ({-(-model.neurons // stride):,} of {model.neurons:,})"
+        )
         rates.set(xlabel="Time (ms)", ylabel="Rate (Hz)", ylim=(0, None))
         rates.legend()
         learned.hist(weights, WEIGHT_BINS, color=EXCITATORY_COLOUR)
