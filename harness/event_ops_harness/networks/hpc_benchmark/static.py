@@ -48,8 +48,8 @@ class Lists(NamedTuple):
     lost: jax.Array  # int32 (intervals,), spikes for which a list had no room
 
 
-STATE: Any = State(P(AXIS), P(AXIS), P(AXIS), P(AXIS), P(), P())  # how the arrays are split
-SYNAPSES: Any = Synapses(P(AXIS), P(AXIS), P())
+STATE: Any = State._make([P(AXIS)] * 4 + [P()] * 2)  # how the arrays are split
+SYNAPSES: Any = Synapses._make([P(AXIS), P(AXIS), P()])
 
 
 def capacity_of(neurons: int) -> int:
@@ -104,8 +104,8 @@ def first_state(model: HpcBenchmark, seed: int, blocks: EqualBlocks) -> State:
     V_m = np.pad(first_potentials(model, seed), (0, blocks.idle), constant_values=-np.inf)
     zeros, lists = np.zeros_like(V_m), (model.delay_steps, capacity_of(model.neurons))
     nobody = np.full(lists, model.neurons, np.int32)
-    arrays = State(V_m, zeros, zeros, zeros.astype(np.int32), nobody, np.int32(0))
-    return State(*(placed(x, blocks.mesh, spec) for x, spec in zip(arrays, STATE, strict=True)))
+    arrays = V_m, zeros, zeros, zeros.astype(np.int32), nobody, np.int32(0)
+    return State._make(placed(x, blocks.mesh, spec) for x, spec in zip(arrays, STATE, strict=True))
 
 
 def interval_of(
@@ -132,7 +132,7 @@ def interval_of(
         carry = (*state[:4], state.t)
         (*membrane, t), (ids, counts) = jax.lax.scan(step, carry, state.travelling)
         ids, counts, lost = event_ops.exchange_spikes(ids, counts, AXIS, first=blocks.first, **rooms)
-        return State(*membrane, ids, t), Lists(ids, counts, lost)
+        return State._make([*membrane, ids, t]), Lists(ids, counts, lost)
 
     return interval
 
