@@ -7,14 +7,9 @@ from typing import Any
 import numpy as np
 
 from event_ops.parts.numba_cpu.access import at, weighted
+from event_ops.parts.numba_cpu.blocks import AT_ONCE
 from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.sparse_visits import (
-    AT_ONCE,
-    entry,
-    is_stored,
-    prefetch_entries,
-    prefetch_weights,
-)
+from event_ops.parts.numba_cpu.sparse_visits import entry, is_stored, prefetch_entries, prefetch_weights
 
 
 @njit
