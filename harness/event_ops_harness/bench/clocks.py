@@ -56,7 +56,10 @@ def clocked(step: Callable[..., Any], operators: Sequence[str]) -> Callable[...,
             name = equation.primitive.name
             if name in operators:
                 done.append(equation)
-                first = next(x for x in equation.invars if not isinstance(x, Literal))
+                # The smallest: XLA copies a large one that has just been updated in place.
+                first = min(
+                    (x for x in equation.invars if not isinstance(x, Literal)), key=lambda x: x.aval.size
+                )
                 values[first], clocks = _read(value(first), clocks, len(operators) + 1)
             found = _evaluated(closed.jaxpr, equation, value)
             if name in operators:
