@@ -20,7 +20,7 @@ QUANTITIES = ("rate_ex", "rate_in", "cv", "w_mean", *(f"w_{q:.0%}" for q in QUAN
 KEPT = [
     (name, quantity) for name in MODELS for quantity in QUANTITIES if (name[:3], quantity) != ("hpc", "cv")
 ]
-SEEDS = range(1, 3)
+SEEDS = range(1, 6)
 
 
 @functools.cache
@@ -45,11 +45,15 @@ def ours(name, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "quantity"), KEPT)
 def test_agrees_with_another_simulator(name, quantity):
-    """The means of two samples from one distribution differ by 4 standard errors once in 16,000 tries."""
+    """Medians are compared, since hpc_benchmark runs away with some seeds: with 2 it reaches 47 Hz.
+
+    Those of two normal samples differ by 4 of their standard errors once in 16,000 tries.
+    """
     theirs = [found[quantity] for found in kept(name)["runs"]]
     mine = [ours(name, seed)[quantity] for seed in SEEDS]
-    tolerance = 4 * np.std(theirs, ddof=1) * np.sqrt(1 / len(theirs) + 1 / len(mine))
-    assert np.mean(mine) == pytest.approx(np.mean(theirs), abs=tolerance)
+    error_of_median = np.sqrt(np.pi / 2 * (1 / len(theirs) + 1 / len(mine)))
+    tolerance = 4 * np.std(theirs, ddof=1) * error_of_median
+    assert np.median(mine) == pytest.approx(np.median(theirs), abs=tolerance)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -7,7 +7,8 @@ weights change in place. The rule is a function of one synapse, which `plasticit
 compile; the kernels by hand are those of `stdp_on_pre` and `stdp_on_post`. BrainEvent takes the same rule in
 `csr_apply_on_pre` and `csr_apply_on_post`, which its release for Python 3.11 lacks. The exponent of time =
 factor * spikes ** exponent is with the most spikes. Of the 4000 neurons on both sides of a dense matrix as
-large a share spikes; the rival there is XLA, which computes the rule for all synapses, and chooses.
+large a share spikes; the rival there is XLA, which computes the rule for all synapses, and chooses. Where
+BrainEvent is measured, whoever follows it is slowed: compare the others without it (`-k "not BrainEvent"`).
 
 "decay" is a trace of each synapse to which presynaptic spikes add: `plasticity.decaying`, which advances it
 when its neuron spikes, beside a pass over all synapses at each step and the same rule without it.
