@@ -185,7 +185,8 @@ def stdp_on_pre(d: Draw) -> Made:
     return arrays | {"x_post": d.floats(d.shape[1])}, static
 
 
-def stdp_on_post(d: Draw) -> Made:
+def _permutation_once(d: Draw) -> np.ndarray:
+    """Return places in data, most often each once, as the operator asks for."""
     nse = d.sizes.nse
     permutation = d.ids(nse, nse)
     if d.draw(st.booleans()):
@@ -193,11 +194,34 @@ def stdp_on_post(d: Draw) -> Made:
         permutation = np.array(permutation, d.index_dtype)
     inside = permutation[(permutation >= 0) & (permutation < nse)]
     d.defined &= np.unique(inside).size == inside.size
+    return permutation
+
+
+def stdp_on_post(d: Draw) -> Made:
+    nse = d.sizes.nse
     arrays = {
         "w": d.floats(nse), "rows": d.ids(d.shape[0], nse), "indptr": d.indptr(d.shape[1], nse),
-        "permutation": permutation, "spikes_post": d.events(d.shape[1]), "x_pre": d.floats(d.shape[0]),
+        "permutation": _permutation_once(d), "spikes_post": d.events(d.shape[1]),
+        "x_pre": d.floats(d.shape[0]),
     }  # fmt: skip
     return arrays, {"shape": d.shape, "A_plus": 0.5, "w_min": -1.0, "w_max": 2.0}
+
+
+def csr_normalize(d: Draw) -> Made:
+    # Rows add up to 0 afterwards, for which every weight of theirs is 0: no quotient is rounded.
+    arrays = {"data": d.floats(d.sizes.nse), **d.structure(), "target": np.zeros((), np.float32)}
+    permutation = {"permutation": _permutation_once(d)} if d.one_of(True, False) else {}
+    return arrays | {"active": d.bools(d.shape[0])} | permutation, {"shape": d.shape}
+
+
+def csr_rewire(d: Draw) -> Made:
+    given = d.one_of(False, True)
+    nse = d.sizes.nse
+    chosen = {"targets": d.ids(d.shape[1], nse)} if given else {"seed": d.ids(9), "step": d.ids(9)}
+    static = {"shape": d.shape} | {
+        name: d.one_of(False, True) for name in ("allow_autapses", "allow_multapses")
+    }
+    return d.structure() | {"rewired": d.bools(nse)} | chosen, static
 
 
 def dense_event_matvec(d: Draw) -> Made:
