@@ -56,29 +56,34 @@ def _functions_of(dtype: Any, kept: int, degree: int) -> tuple[Callable[[Any], A
 
     # Sums in the order in which they are written, unlike in the kernels: otherwise nothing would be rounded.
     # Inlined however often a loop has it, since a call keeps the loop from vectorising.
-    @njit(fastmath={"contract"}, forceinline=True)
-    def exp(x: Any) -> Any:
+    written = njit(fastmath={"contract"}, forceinline=True)
+
+    @written
+    def reduced(x: Any) -> Any:
+        """Return the sum of k and the shift, and r."""
         inside = lowest if x < lowest else (highest if x > highest else x)
         rounded = inside * per_ln2 + shift
         k = rounded - shift
-        near = (inside - k * high) - k * low
+        return rounded, (inside - k * high) - k * low
+
+    @written
+    def sum_of(terms: Any, near: Any) -> Any:
         series = first
-        for coefficient in coefficients:
+        for coefficient in terms:
             series = series * near + coefficient
-        result = series * scale(rounded)
+        return series
+
+    @written
+    def exp(x: Any) -> Any:
+        rounded, near = reduced(x)
+        result = sum_of(coefficients, near) * scale(rounded)
         return zero if x < lowest else (infinite if x > highest else result)
 
-    @njit(fastmath={"contract"}, forceinline=True)
+    @written
     def expm1(x: Any) -> Any:
-        inside = lowest if x < lowest else (highest if x > highest else x)
-        rounded = inside * per_ln2 + shift
-        k = rounded - shift
-        near = (inside - k * high) - k * low
-        series = first
-        for coefficient in without_one:
-            series = series * near + coefficient
+        rounded, near = reduced(x)
         power = scale(rounded)
-        result = power * (series * near) + (power - one)
+        result = power * (sum_of(without_one, near) * near) + (power - one)
         return infinite if x > highest else result
 
     return exp, expm1
