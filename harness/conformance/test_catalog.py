@@ -1,21 +1,14 @@
 """Every operator of the catalog has every property on every backend of a CPU: the quick profile."""
 
-import subprocess
-from pathlib import Path
-
 import pytest
 from catalog_operators import OPERATORS
+from looked_at import APART, assert_all_hold, assert_holds, parameters
 
 from event_ops_harness.conformance.cell import index_dtype_of
-from event_ops_harness.conformance.check import look_at
-from event_ops_harness.conformance.command import pytest_command
 from event_ops_harness.conformance.properties import FULL, PROPERTIES, VALUES, cells
-from event_ops_harness.statuses import FAILED, SKIPPED
 from event_ops_harness.table import by_family
 
-ROOT = Path(__file__).parents[2]
 ALL = cells(OPERATORS)
-APART = ("bounds", "shard_map", "races")
 # What rules and the bridge decide, and kernels hardly: in the quick run, once for each family of operators,
 # and so is all but values on other backends than the default one.
 OF_FAMILIES = {
@@ -51,19 +44,12 @@ def takes_long(cell):
     return not usual or cell.case.name.startswith(("threads", "float16"))
 
 
-CELLS = [
-    pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if takes_long(cell) else [])
-    for cell in ALL
-    if not cell.prop.apart
-]
+CELLS = parameters(ALL, takes_long)
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_cell(cell):
-    outcome = look_at(cell, "catalog_operators")
-    if outcome.status == SKIPPED:
-        pytest.skip(outcome.reason)
-    assert outcome.status != FAILED, outcome.reason
+    assert_holds(cell, "catalog_operators")
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
@@ -80,7 +66,7 @@ def places(chosen):
 def test_no_operator_and_no_property_is_left_out():
     """Compare all properties with those checked here, here with the mark slow, and in processes apart."""
     names = {prop.name for prop in PROPERTIES}
-    assert {prop.name for prop in PROPERTIES if prop.apart} == set(APART)
+    assert set(APART) == {"bounds", "shard_map", "races"}
     quick = places(cell.values[0] for cell in CELLS if not cell.marks)
     assert {name for _, _, name in quick} == names - set(APART)
     # `nox -s matrix -- --profile full` looks at other backends by all that the default one has.
@@ -98,13 +84,11 @@ def test_no_operator_and_no_property_is_left_out():
 @pytest.mark.parametrize(
     "options",
     [
-        ("catalog_operators", "--properties", ",".join(APART)),
+        ("catalog_operators", APART),
         # On small inputs operators choose kernels for one thread.
-        ("operators_on_all_threads", "--properties", "races,values", "--profile", "full"),
+        ("operators_on_all_threads", ("races", "values"), "--profile", "full"),
     ],
     ids=["as they are", "on all threads"],
 )
 def test_kernels_stay_in_bounds_run_on_8_devices_and_do_not_race(options):
-    command = [*pytest_command(), "-rs", "--operators", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout + done.stderr
+    assert_all_hold(*options)

@@ -1,20 +1,16 @@
 """Rules of synapses have every property of an operator, and a wrong expression of a primitive is noticed."""
 
-import subprocess
-from pathlib import Path
-
 import jax
 import pytest
+from looked_at import APART, assert_all_hold, assert_holds, parameters
 from plasticity_operators import OPERATORS
 
 from event_ops.plasticity import numba_cpu
 from event_ops.scalar_functions import primitives
 from event_ops_harness.conformance.check import look_at
-from event_ops_harness.conformance.command import pytest_command
-from event_ops_harness.conformance.properties import PROPERTIES, VALUES, cells
-from event_ops_harness.statuses import FAILED, SKIPPED
+from event_ops_harness.conformance.properties import VALUES, cells
+from event_ops_harness.statuses import FAILED
 
-ROOT = Path(__file__).parents[2]
 MODULE = "plasticity_operators"
 QUICK = ("values", "jit", "vmap", "vjp", "nan_derivatives", "bounds")
 CELLS = cells(OPERATORS)
@@ -28,19 +24,9 @@ def is_quick(cell):
     return usual and first and wanted
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        pytest.param(cell, id=cell.id, marks=[] if is_quick(cell) else [pytest.mark.slow])
-        for cell in CELLS
-        if not cell.prop.apart
-    ],
-)
+@pytest.mark.parametrize("cell", parameters(CELLS, lambda cell: not is_quick(cell)))
 def test_cell(cell):
-    outcome = look_at(cell, MODULE)
-    if outcome.status == SKIPPED:
-        pytest.skip(outcome.reason)
-    assert outcome.status != FAILED, outcome.reason
+    assert_holds(cell, MODULE)
 
 
 WRONG = {
@@ -78,7 +64,4 @@ def test_the_kit_notices_a_wrong_expression(name, monkeypatch):
 
 @pytest.mark.slow
 def test_kernels_stay_in_bounds_run_on_8_devices_and_do_not_race():
-    apart = [prop.name for prop in PROPERTIES if prop.apart]
-    command = [*pytest_command(), "-rs", "--operators", MODULE, "--properties", ",".join(apart)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout + done.stderr
+    assert_all_hold(MODULE, APART)
