@@ -1,11 +1,11 @@
 """The microcircuit's examples run as their docstrings say: many seeds in one program; a gradient."""
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from example_programs import loaded
 
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
@@ -18,11 +18,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def example(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(EXAMPLES / f"{name}.py")
 
 
 def test_seeds_of_one_program_are_those_of_programs_of_their_own():

@@ -1,6 +1,5 @@
 """The example of e-prop learns to draw its curve, and its step is that of a pass over all synapses."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -8,16 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from example_programs import loaded
 
 PATH = Path(__file__).parents[1] / "examples" / "eprop_pattern.py"
 
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location("eprop_pattern", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(PATH)
 
 
 def gradients(example, weights, task, too_often):

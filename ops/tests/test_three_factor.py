@@ -1,20 +1,17 @@
 """The example of three-factor learning learns, and only where rewards follow what earned them."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
+from example_programs import loaded
 
 PATH = Path(__file__).parents[1] / "examples" / "three_factor.py"
 
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location("three_factor", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(PATH)
 
 
 @pytest.mark.slow
