@@ -1,6 +1,6 @@
 """The table at the end of a simulation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import jax
@@ -79,6 +79,11 @@ def table_of(
         rows["devices"] = f"{placement.devices} (processes: {jax.process_count()})"
         sent = f"{placement.exchanged_bytes:,} bytes to each device"
         rows["exchange per step"] = f"all-gather of spikes, {sent}"
+    return with_backends(title, rows, ran_on)
+
+
+def with_backends(title: str, rows: Mapping[str, str], ran_on: list[Explanation]) -> Table:
+    """Return a table of quantities, and below them the backends."""
     table = quantities(rows, title=title)
     table.add_section()
     for name, value, style in backend_rows(ran_on):

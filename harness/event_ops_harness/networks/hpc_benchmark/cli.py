@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import Console
 
-from event_ops_harness.networks.balanced.report import backend_rows
+from event_ops_harness.networks.balanced.report import with_backends
 from event_ops_harness.networks.hpc_benchmark.figure import save_figure
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.hpc_benchmark.network import OPERATORS
@@ -18,7 +18,7 @@ from event_ops_harness.networks.shared.cli import (
     progress_bar,
     run_command,
 )
-from event_ops_harness.networks.shared.display import explanations, quantities
+from event_ops_harness.networks.shared.display import explanations
 from event_ops_harness.networks.shared.simulation import Recording
 
 
@@ -44,11 +44,7 @@ def show(options: argparse.Namespace) -> None:
         how = {"seconds": options.seconds, "backend": options.backend, "on_chunk": on_chunk}
         recording, weights = run(model, options.seed, **how)
     console = Console()
-    table = quantities(rows_of(recording, weights, options, model), title="Network with STDP")
-    table.add_section()
-    for name, value, style in backend_rows(ran_on):
-        table.add_row(name, value, style=style)
-    console.print(table)
+    console.print(with_backends("Network with STDP", rows_of(recording, weights, options, model), ran_on))
     save_figure(options.output, recording, weights, model)
     console.print(f"Figure: {options.output}", soft_wrap=True)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from event_ops_harness.networks.balanced.analysis import learning_statistics
-from event_ops_harness.networks.balanced.report import backend_rows
+from event_ops_harness.networks.balanced.report import with_backends
 from event_ops_harness.networks.inhibitory_stdp.figure import save_figure
 from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
 from event_ops_harness.networks.inhibitory_stdp.network import OPERATORS
@@ -20,7 +20,7 @@ from event_ops_harness.networks.shared.cli import (
     progress_bar,
     run_command,
 )
-from event_ops_harness.networks.shared.display import explanations, quantities
+from event_ops_harness.networks.shared.display import explanations
 
 MODEL = InhibitoryStdpParameters()
 COUNTED = 0.5  # the last part of the model time
@@ -50,11 +50,9 @@ def show(options: argparse.Namespace) -> None:
         how = {"seconds": options.seconds, "backend": options.backend, "on_chunk": on_chunk}
         simulated = run(options.neurons, model, options.seed, **how)
     console = Console()
-    table = quantities(rows_of(simulated, options, model), title="Network with inhibitory plasticity")
-    table.add_section()
-    for name, value, style in backend_rows(ran_on):
-        table.add_row(name, value, style=style)
-    console.print(table)
+    console.print(
+        with_backends("Network with inhibitory plasticity", rows_of(simulated, options, model), ran_on)
+    )
     save_figure(options.output, simulated, model)
     console.print(f"Figure: {options.output}", soft_wrap=True)
 
