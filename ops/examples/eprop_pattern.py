@@ -33,7 +33,7 @@ KEPT = jnp.exp(-1 / TAU)  # of a trace in a step of 1 ms
 
 
 class Weights(NamedTuple):
-    """What learns; rows are presynaptic."""
+    """Weights that learn; rows are presynaptic."""
 
     w_in: jax.Array  # (inputs, neurons)
     w_rec: jax.Array  # (neurons, neurons), 0 from a neuron to itself
@@ -41,7 +41,7 @@ class Weights(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What stays as it is."""
+    """Input, target and feedback, which no trial changes."""
 
     spikes: jax.Array  # bool (steps, inputs)
     target: jax.Array  # (steps,)

@@ -83,7 +83,7 @@ def test_a_model_is_the_neuron_of_the_catalog(backend, dtype):
 
 @slow_backends
 def test_derivatives_are_those_of_the_catalog(backend):
-    """Of states and, by the surrogate, of spikes; the reset of U_m takes the spike as a flag."""
+    """Compare those of states and, by the surrogate, of spikes; the reset of U_m takes a spike as a flag."""
     with jax.enable_x64(True):
         for by_hand, by_model in by_hand_and_by_model("float64"):
             weights = np.arange(1.0, N + 1)

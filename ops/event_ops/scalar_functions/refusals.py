@@ -30,7 +30,7 @@ _INSTEAD: Final = {
 
 @dataclass(frozen=True)
 class Subject:
-    """What a function is about, in the words of errors.
+    """Words of errors for what a function is about.
 
     Args:
         role: what it is called, such as "rule".

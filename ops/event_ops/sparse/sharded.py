@@ -24,7 +24,7 @@ from event_ops.sparse.products import check_factor
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sharded:
-    """What a matrix by shards is but for its entries: how its rows are cut, and its products."""
+    """A matrix by shards without its entries, which subclasses have: how its rows are cut, its products."""
 
     block_shape: tuple[int, int]
     transposed: bool

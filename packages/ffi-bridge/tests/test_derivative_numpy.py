@@ -78,7 +78,7 @@ def scaled(x, scale, y):
 
 
 def test_nothing_times_infinity_is_nothing():
-    """Of what has no weight, or does not move, an infinite slope is not asked for."""
+    """An infinite slope adds nothing to a derivative where its weight is 0, or its input does not move."""
     f = differentiable(scaled, lambda x, scale: x)
     for jacobian in jax.jacrev(f), jax.jacfwd(f), jax.jit(jax.jacrev(f)):
         assert jacobian(jnp.ones(2), jnp.array([np.inf, 0.5])).tolist() == [[np.inf, 0.0], [0.0, 0.5]]
