@@ -43,7 +43,7 @@ WRONG = {
     "a lost operation": (emit, "_divided", every_operation_is_shared),
     "cheap exp": (primitives.NUMBA_LOOPS.spellings, "exp", "({one} + {0})"),
     "cheap tanh": (primitives.NUMBA_LOOPS.spellings, "tanh", "{0}"),
-    "select": (primitives.EXPRESSIONS, "select_n", "{1} if {0} else {2}"),
+    "select": (primitives.NUMBA_LOOPS.spellings, "select_n", "select({0}, {1}, {2})"),
 }
 DEFAULT = "never held"
 
