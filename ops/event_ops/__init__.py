@@ -55,6 +55,7 @@ from event_ops.catalog.stdp_on_pre.op import stdp_on_pre as stdp_on_pre
 from event_ops.catalog.trace_decay.op import trace_decay as trace_decay
 from event_ops.catalog.unpack_events.op import unpack_events as unpack_events
 from event_ops.checks.values import validate as validate
+from event_ops.neurons.step import NeuronStep as NeuronStep
 from event_ops.neurons.step import neuron_step as neuron_step
 from event_ops.segments import segment_mean as segment_mean
 from event_ops.segments import segment_softmax as segment_softmax
