@@ -15,6 +15,7 @@ import numpy as np
 from event_ops import neuron_step
 from event_ops.cases import Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.draw import Draw, drawn
+from event_ops.catalog.spike_compact.oracle import spike_compact
 from event_ops.discover import Operator
 from event_ops.neurons.step import kernel
 from event_ops.parts.oracle.lif import each_neuron
@@ -64,11 +65,13 @@ def neuron(
 
 
 def oracle(
-    V: Any, w: Any, refractory: Any, I_syn: Any, driven: Any, *, surrogate: Any = None, **parameters: Any
-) -> Any:
-    """Take the step in a loop over the neurons."""
+    V: Any, w: Any, refractory: Any, I_syn: Any, driven: Any, *,
+    surrogate: Any = None, capacity: Any = None, **parameters: Any,
+) -> Any:  # fmt: skip
+    """Take the step in a loop over the neurons, and list the spikes where there is a capacity."""
     named = [parameters[name] for name in NEURON]
-    return each_neuron(neuron, (V, w, refractory), (I_syn, driven, *named), surrogate)
+    after = each_neuron(neuron, (V, w, refractory), (I_syn, driven, *named), surrogate)
+    return after if capacity is None else (*after, *spike_compact(after[-1], capacity=capacity))
 
 
 @drawn
@@ -92,6 +95,7 @@ def _threshold(draw: Draw) -> Arguments:
 _MOVING = 0, 1, 3
 _STATES = dict.fromkeys(("V", "w", "refractory", "I_syn"), np.zeros(3, np.float32))
 _wrong = changes_to(_STATES | {"driven": np.ones(3, bool)}, **NEURON)
+_COLUMNS = dict.fromkeys(("V", "w", "refractory"), np.zeros((3, 1), np.float32))
 
 OPERATORS = (
     Operator(
@@ -107,6 +111,9 @@ OPERATORS = (
             Case("empty", _random(0), differentiable=_MOVING),
             Case("single", _random(()), differentiable=_MOVING),
             Case("threads", _random(40_000)),
+            Case("listed", _random(33, capacity=33), differentiable=_MOVING),
+            Case("listed-surrogate", _random(33, capacity=3, surrogate=atan(0.1))),
+            Case("listed-threads", _random(40_000, capacity=250)),
         ),
         (
             Mistake("integer", _wrong(V=np.zeros(3, np.int32)), TypeError, "V has dtype int32"),
@@ -117,6 +124,8 @@ OPERATORS = (
             Mistake("t_ref", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
             Mistake("dt", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
             Mistake("unknown", _wrong(tau=1.0), TypeError, "the unknown tau; expected by name: t_ref"),
+            Mistake("grid", _wrong(**_COLUMNS, capacity=3), ValueError, "V has 2 dimensions"),
+            Mistake("capacity", _wrong(capacity=-1), ValueError, "capacity is -1; expected >= 0"),
             Mistake("surrogate", _wrong(surrogate=atan), TypeError, r"call it, atan\(\)"),
         ),
         oracle,

@@ -1,4 +1,6 @@
-"""Spike ids and packed bits give the products and the weight gradients that bools give."""
+"""Spike ids and packed bits give the products and gradients that bools give; neurons list their spikes."""
+
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -6,8 +8,9 @@ import numpy as np
 import pytest
 from implemented import backends
 
-from event_ops import csr_event_matvec, pack_events, spike_compact
+from event_ops import csr_event_matvec, neuron_step, pack_events, spike_compact
 from event_ops.cases.matrices import random_csr
+from event_ops.surrogate import fast_sigmoid
 
 orientations = pytest.mark.parametrize("transpose", [False, True])
 
@@ -85,3 +88,23 @@ def test_no_ids_and_more_ids_than_neurons(backend):
         many = jnp.zeros(100, jnp.int32)
         y = csr_event_matvec(*parts, many, **options)
         assert y.tolist() == [100, 100]
+
+
+@pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
+def test_a_neuron_step_lists_the_spikes_that_it_returns(backend):
+    """The list is that of `spike_compact`, also where it has no room, in batches, and beside derivatives."""
+    step = neuron_step(lambda V, *, I: V + I, threshold=lambda V: V - 1, reset=lambda V: 0.0)
+    V = jnp.linspace(0, 1, 70)
+    for capacity in (70, 2):
+        run = functools.partial(step, V, capacity=capacity, backend=backend)
+        _, spikes, ids, count = jax.vmap(lambda I, run=run: run(I=I))(jnp.array([0.1, 0.4]))
+        expected = [spike_compact(x, capacity=capacity, backend="reference") for x in spikes]
+        np.testing.assert_array_equal(ids, [x for x, _ in expected])
+        np.testing.assert_array_equal(count, [x for _, x in expected])
+        assert 2 < count[0] < count[1] < 70
+
+    def loss(I):
+        _, spikes, ids, _ = run(I=I, surrogate=fast_sigmoid())
+        return spikes[ids].sum()
+
+    assert jax.grad(loss)(0.4) > 0

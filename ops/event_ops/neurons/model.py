@@ -18,7 +18,7 @@ from event_ops.scalar_functions.refusals import Subject
 SUBJECT: Final = Subject("neuron model", "neuron", "state", "neurons", "step")
 REFRACTORY: Final = "refractory"  # the remaining time, a state behind the others
 TIMES: Final[tuple[str, ...]] = "t_ref", "dt"  # what it needs
-RESERVED: Final = "backend", "surrogate", REFRACTORY
+RESERVED: Final = "backend", "capacity", "surrogate", REFRACTORY
 _KEPT: Final = 1024  # functions
 
 

@@ -10,9 +10,11 @@ from typing import Any, Final
 import numpy as np
 from numba import prange
 
+from event_ops.catalog.spike_compact.numba_cpu import finish, joined, list_part, lists_of
 from event_ops.checks.arrays import reaches
 from event_ops.neurons.emit import step_lines
 from event_ops.parts.numba_cpu.access import hoist, stored_spikes
+from event_ops.parts.numba_cpu.events import flags_of
 from event_ops.parts.numba_cpu.exponential import exp, expm1, tanh
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.select import select
@@ -26,13 +28,17 @@ MIN_OPERATIONS_PARALLEL: Final = 1 << 20
 _OF_A_FUNCTION: Final = 16  # operations that exp, a division and the like count for
 _CHEAP: Final = {"add", "and", "convert_element_type", "mul", "neg", "or", "select_n", "sub"}
 _KEPT: Final = 1024  # models
+_OUTSIDE: Final = {
+    x.__name__: x
+    for x in (finish, flags_of, hoist, joined, list_part, lists_of, num_threads, prange, stored_spikes)
+}
 
 
 # Each state is the same memory as its output (XLA copies it first where it is needed again). The kernels read
 # the outputs: they would not vectorise otherwise, since LLVM sees two arrays that overlap.
 @lru_cache(_KEPT)
-def kernel(neuron: Traced, large: bool) -> Any:
-    """Return the kernel of a model for one thread, or for all threads."""
+def kernel(neuron: Traced, large: bool, listed: bool) -> Any:
+    """Return the kernel of a model for one thread, or for all threads; `listed`: it lists the spikes, too."""
     arrays, outputs = array_names(neuron), [f"y{k}" for k in range(neuron.count)]
     inputs = arrays[neuron.count - 1 :]
     shared, own = step_lines(neuron, NUMBA_LOOPS, outputs)
@@ -45,16 +51,30 @@ def kernel(neuron: Traced, large: bool) -> Any:
     functions = {"exp": exp, "expm1": expm1, "select": select, "tanh": tanh}
     step_range = compiled(defined(source, "step_range", math=math, np=np, **functions))
     hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, neuron.places, strict=True)]
+    names, first, each, last = _list_lines(outputs[-1]) if listed else ([], [], [], [])
     body = [
         f"states = {tuple_of([*outputs[:-1], f'stored_spikes({outputs[-1]})'])}",
         f"variables = {tuple_of(hoisted[neuron.count - 1 :])}",
         f"size, parts = y0.size, {'num_threads()' if large else '1'}",
+        *first,
         f"for part in {'prange' if large else 'range'}(parts):",
-        "    step_range(states, variables, size * part // parts, size * (part + 1) // parts)",
+        "    low, high = size * part // parts, size * (part + 1) // parts",
+        "    step_range(states, variables, low, high)",
+        *each,
+        *last,
     ]
-    source = function_source("neuron_step", [*arrays, *outputs], body)
-    outside = {"hoist": hoist, "num_threads": num_threads, "prange": prange, "stored_spikes": stored_spikes}
-    return njit(parallel=large)(defined(source, "neuron_step", step_range=step_range, **outside))
+    source = function_source("neuron_step", [*arrays, *outputs, *names], body)
+    return njit(parallel=large)(defined(source, "neuron_step", step_range=step_range, **_OUTSIDE))
+
+
+def _list_lines(spikes: str) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return the names of the list's outputs, and the lines before, in and after the loop over parts."""
+    return (
+        ["spike_ids", "num_spikes"],
+        ["lists, lengths = lists_of(size, parts, spike_ids)"],
+        [f"    lengths[part] = list_part(flags_of({spikes}[low:high]), low, lists[part])"],
+        ["finish(joined(lists, lengths, spike_ids), size, spike_ids, num_spikes)"],
+    )
 
 
 def build(*, neuron: Traced, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -63,4 +83,5 @@ def build(*, neuron: Traced, outs: Any, **_: Any) -> Callable[..., Any]:
     cost = sum(1 if name in _CHEAP else _OF_A_FUNCTION for name in names)
     large = reaches(outs[0].size * cost, MIN_OPERATIONS_PARALLEL)
     aliases = {k: k for k in range(neuron.count - 1)}
-    return numba_kernel(kernel(neuron, large), outs, input_output_aliases=aliases)
+    listed = len(outs) > neuron.count
+    return numba_kernel(kernel(neuron, large, listed), outs, input_output_aliases=aliases)

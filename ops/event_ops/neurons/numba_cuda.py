@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
+from event_ops.catalog.spike_compact import numba_cuda as spike_compact
 from event_ops.neurons.emit import step_lines
+from event_ops.neurons.lists import Step, with_list
 from event_ops.scalar_functions.emit import array_names, defined, function_source
 from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import NUMBA_CUDA
@@ -30,12 +31,12 @@ def kernel(neuron: Traced) -> Any:
     return cuda.jit(defined(source, "neuron_step", cuda=cuda, math=math, np=np))
 
 
-def build(*, neuron: Traced, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, neuron: Traced, outs: Any, **_: Any) -> Step:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
-    aliases = {k: k for k in range(neuron.count - 1)}
-    step = numba_cuda_kernel(kernel(neuron), outs, launch_dims=outs[0].size, input_output_aliases=aliases)
+    aliases, own = {k: k for k in range(neuron.count - 1)}, outs[: neuron.count]
+    step = numba_cuda_kernel(kernel(neuron), own, launch_dims=own[0].size, input_output_aliases=aliases)
 
     def call(*arrays: Any) -> Any:
         return step(*(x if x.ndim else x.reshape(1) for x in arrays))
 
-    return call
+    return with_list(call, spike_compact.build, outs[neuron.count :])

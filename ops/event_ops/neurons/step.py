@@ -10,11 +10,13 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
+from event_ops.catalog.spike_compact.op import list_outs
 from event_ops.checks.arrays import (
     FLOATS,
     as_array,
     check_dtype,
     check_positive,
+    check_rank,
     check_same_dtype,
     check_shape,
 )
@@ -39,15 +41,18 @@ class NeuronStep:
         self,
         *states: ArrayLike,
         surrogate: Surrogate | None = None,
+        capacity: int | None = None,
         backend: str | None = None,
         **variables: ArrayLike,
     ) -> tuple[jax.Array, ...]:
-        """Return the states after a step, and the spikes.
+        """Return the states after a step, and the spikes; with a capacity also spike_ids and num_spikes.
 
         Args:
             states: in the order of the model, then the remaining refractory time if some are held; of any
                 shape, all of one; float32 or float64, all of one dtype.
             surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
+            capacity: length of spike_ids, static, >= 0, for the list that `spike_compact` makes of spikes;
+                states have to be 1-d. None: there is no list.
             backend: run on this one or not at all; default: choose.
             variables: what the functions take by name: numbers, or arrays without dimensions, or of the shape
                 of the states; the dtype of the states, or bool. If some are held, also t_ref and dt.
@@ -55,6 +60,8 @@ class NeuronStep:
         check_surrogate(surrogate)
         each = self._checked_states(states)
         first = each[0]
+        if capacity is not None:
+            check_rank(self.model.states[0], first, 1, "one per neuron, where their spikes are listed")
         self._check_variables(variables)
         given = [as_variable(name, x, self.model.states[0], first) for name, x in variables.items()]
         for name, x in zip(variables, given, strict=True):
@@ -63,6 +70,7 @@ class NeuronStep:
         flat = [x.reshape(-1) if x.ndim != 1 else x for x in each]
         flat += [x.reshape(-1) if x.ndim > 1 else x for x in given]
         out = spikes_out(first, surrogate)
+        listed = () if capacity is None else list_outs(first.size, capacity)
         model = self.model
         neuron = Traced.of(
             functools.partial(advance, model.integrate, model.threshold, model.reset, model.held, surrogate),
@@ -73,9 +81,10 @@ class NeuronStep:
             results=[*(x.dtype for x in each), out.dtype],
             written_as=model.functions,
         )
-        outs = (*(jax.ShapeDtypeStruct((first.size,), x.dtype) for x in each), out)
+        outs = (*(jax.ShapeDtypeStruct((first.size,), x.dtype) for x in each), out, *listed)
         after = kernel(*flat, outs=outs, backend=backend, neuron=neuron, primitive=neuron.rare)
-        return tuple(x.reshape(first.shape) for x in after)
+        shaped = (x.reshape(first.shape) for x in after[: neuron.count])
+        return (*shaped, *after[neuron.count :])
 
     def _checked_states(self, states: Sequence[Any]) -> list[jax.Array]:
         names = self.model.states if self.model.held is None else (*self.model.states, REFRACTORY)

@@ -1,12 +1,13 @@
 """A step of a neuron model in Warp: one thread per neuron."""
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import warp as wp
 
+from event_ops.catalog.spike_compact import warp as spike_compact
 from event_ops.neurons.emit import step_lines
+from event_ops.neurons.lists import Step, with_list
 from event_ops.parts.warp.access import Array
 from event_ops.scalar_functions.emit import array_names, defined, function_source
 from event_ops.scalar_functions.function import Traced
@@ -27,7 +28,8 @@ def kernel(neuron: Traced) -> Any:
     return wp.kernel(function, enable_backward=False, module="unique")
 
 
-def build(*, neuron: Traced, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, neuron: Traced, outs: Any, **_: Any) -> Step:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
     changed = array_names(neuron)[: neuron.count - 1]
-    return warp_kernel(kernel(neuron), outs, in_out_argnames=changed)
+    step = warp_kernel(kernel(neuron), outs[: neuron.count], in_out_argnames=changed)
+    return with_list(step, spike_compact.build, outs[neuron.count :])

@@ -22,6 +22,22 @@ MIN_PARALLEL = 1 << 15  # neurons
 
 
 @njit
+def lists_of(size: Any, parts: Any, spike_ids: Any) -> Any:
+    """Return room for the ids of each of `parts` parts of the neurons, and for how many there are."""
+    room = min(spike_ids.size, -(-size // parts))
+    return np.empty((parts, room), np.int32), np.empty(parts, np.uintp)
+
+
+@njit
+def list_part(flags: Any, first: Any, ids: Any) -> Any:
+    """Write the ids of the flags that are set, from `first` on, as many as fit; return how many there are."""
+    found = active_ids(flags, ids)
+    for position in range(min(found, np.uintp(ids.size))):
+        ids[position] += np.int32(first)
+    return found
+
+
+@njit
 def joined(lists: Any, lengths: Any, spike_ids: Any) -> Any:
     """Write the first lengths[part] ids of every list one after the other; return how many there are."""
     found = np.uintp(0)
@@ -49,13 +65,10 @@ def spike_compact(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
 @njit(parallel=True)
 def spike_compact_shared(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
     parts = num_threads()
-    room = min(spike_ids.size, -(-spikes.size // parts))
-    lists, lengths = np.empty((parts, room), np.int32), np.empty(parts, np.uintp)
+    lists, lengths = lists_of(spikes.size, parts, spike_ids)
     for part in prange(parts):
         low, high = spikes.size * part // parts, spikes.size * (part + 1) // parts
-        lengths[part] = active_ids(spikes[low:high], lists[part])
-        for position in range(min(lengths[part], np.uintp(room))):
-            lists[part, position] += np.int32(low)
+        lengths[part] = list_part(spikes[low:high], low, lists[part])
     finish(joined(lists, lengths, spike_ids), spikes.size, spike_ids, num_spikes)
 
 

@@ -43,15 +43,18 @@ def spike_compact(
     spikes = as_array(spikes)
     check_dtype("spikes", spikes, ("bool",))
     check_rank("spikes", spikes, 1, "one per neuron")
-    size = spikes.shape[0]
+    spike_ids, num_spikes = kernel(spikes, outs=list_outs(spikes.shape[0], capacity), backend=backend)
+    return spike_ids, num_spikes
+
+
+def list_outs(size: int, capacity: int | None) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
+    """Return spike_ids and num_spikes of so many neurons, as outputs; raise as `spike_compact` does."""
     if size > np.iinfo(np.int32).max:
         raise ValueError(f"spikes has {size} elements; ids are int32: split the population")
     length = size if capacity is None else operator.index(capacity)
     if length < 0:
-        raise ValueError(f"capacity is {length}; expected >= 0, or None for the size of spikes")
-    ids, count = jax.ShapeDtypeStruct((length,), np.int32), jax.ShapeDtypeStruct((), np.int32)
-    spike_ids, num_spikes = kernel(spikes, outs=(ids, count), backend=backend)
-    return spike_ids, num_spikes
+        raise ValueError(f"capacity is {length}; expected >= 0, the number of ids that have room")
+    return jax.ShapeDtypeStruct((length,), np.int32), jax.ShapeDtypeStruct((), np.int32)
 
 
 kernel = XLACustomKernel("spike_compact")
