@@ -1,17 +1,12 @@
 """Neurons and gap junctions of the catalog against NEST: V by the error of the scheme, spikes to the step."""
 
-import json
-import os
-import subprocess
-import sys
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from nest_programs import printed
 
 from event_ops import (
     CSR,
@@ -30,16 +25,6 @@ from event_ops.catalog.lif_cond_exp_step.cases import COBA
 STEPS = 3000
 # Excitation all the time, some inhibition; the weights are in nS, or in mV.
 ARRIVALS = [(7 * i + 3, 25.0 if i % 5 else -60.0) for i in range(400)]
-
-
-def printed(program: str, request: dict[str, Any]) -> Any:
-    """Return what a program with NEST prints; skip where no Python with NEST is known."""
-    python = os.environ.get("CUBA_RIVALS_PYTHON", sys.executable if find_spec("nest") else None)
-    if python is None:
-        pytest.skip("nest-simulator is not installed, and CUBA_RIVALS_PYTHON names no Python that has it")
-    command = [python, str(Path(__file__).with_name(program))]
-    ended = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, check=True)
-    return json.loads(ended.stdout.splitlines()[-1])
 
 
 def in_nest(model: str, parameters: dict[str, Any], dt: float, arrivals: list[tuple[int, float]]) -> Any:
