@@ -1,10 +1,13 @@
 """The network with STDP: its synapses, its membranes and what it learns are those of plain loops."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.linalg
+from nest_programs import printed
 
+import event_ops
 from event_ops_harness.networks.hpc_benchmark.cli import main
 from event_ops_harness.networks.hpc_benchmark.connectivity import connect, drawn_network
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
@@ -124,3 +127,39 @@ def test_the_program_prints_a_table_and_draws_a_figure(tmp_path, capsys):
     assert main(asked) == 0
     said = capsys.readouterr().out
     assert "225" in said and "Hz, excitatory" in said and figure.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_spikes_are_those_of_nest(tmp_path):
+    """With the same synapses, potentials and background each spike is NEST's, for 0.1 s at least.
+
+    Then rounding has grown to the size of a spike: float32 here, float64 in NEST.
+    """
+    model, seed, steps = HpcBenchmark(scale=0.1), 2, 1000
+    state, synapses = drawn(model, seed)
+    named = zip(("learning", "to_inhibitory", "inhibitory"), drawn_network(model, seed), strict=True)
+    ends = {
+        name: np.stack([np.repeat(np.arange(model.neurons), np.diff(wires.indptr)), wires.targets])
+        for name, wires in named
+    }
+    mean, silent = model.rate_outside * model.dt * 1e-3, jnp.zeros(model.neurons)
+    count = jax.vmap(lambda t: event_ops.poisson_input(1.0, seed, t, mean=mean, initial=silent))
+    outside = np.asarray(count(jnp.arange(steps)))
+    np.savez(tmp_path / "inputs.npz", V_m=state.V_m, outside=outside, **ends)
+    step = catalog_step(model, seed, model.neurons)
+
+    def listed(state, _):
+        state, _ = step(state, synapses)
+        return state, state.refractory == round(model.t_ref / model.dt)
+
+    # In NEST nothing arrives from outside in the first step.
+    state, _ = step(state, synapses)
+    jump = model.weight * np.e / model.tau_syn
+    state = state._replace(rise=state.rise - np.float32(jump) * outside[0])
+    fired = jax.jit(lambda state: jax.lax.scan(listed, state, length=steps - 1)[1])(state)
+    request = {"model": vars(model) | {"weight": model.weight}, "steps": steps}
+    wanted = printed("plastic_spikes_in_nest.py", request | {"inputs": str(tmp_path / "inputs.npz")})
+    found = np.argwhere(fired) + np.array([1, 0])
+    assert len(found) > 1000
+    later = [spike for spike in wanted["spikes"] if spike[0] > 0]
+    np.testing.assert_array_equal(found, sorted(later))
