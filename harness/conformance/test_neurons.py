@@ -2,11 +2,14 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from looked_at import APART, assert_all_hold, assert_holds, parameters
 from neuron_operators import OPERATORS
 
+from event_ops.catalog.spike_compact.numba_cpu import finish
 from event_ops.neurons import emit, model, numba_cpu
+from event_ops.parts.numba_cpu.jit import njit
 from event_ops.scalar_functions import function, primitives
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.properties import cells
@@ -34,6 +37,12 @@ def every_operation_is_shared(neuron):
     return list(neuron.program.operations[:3]), list(neuron.program.operations[4:])
 
 
+@njit
+def count_one_more(found, size, spike_ids, num_spikes):
+    """Finish a list wrongly: it would have one spike more than there are."""
+    finish(found + np.uintp(1), size, spike_ids, num_spikes)
+
+
 # What is replaced by what.
 WRONG = {
     "never held": (model, "is_held", lambda left, dt: left > jnp.inf),
@@ -44,6 +53,7 @@ WRONG = {
     "cheap exp": (primitives.NUMBA_LOOPS.spellings, "exp", "({one} + {0})"),
     "cheap tanh": (primitives.NUMBA_LOOPS.spellings, "tanh", "{0}"),
     "select": (primitives.NUMBA_LOOPS.spellings, "select_n", "select({0}, {1}, {2})"),
+    "a long list": (numba_cpu._OUTSIDE, "finish", count_one_more),
 }
 DEFAULT = "never held"
 
@@ -74,7 +84,7 @@ def test_the_kit_notices_a_broken_compiler(name, monkeypatch):
         look_at(cell, MODULE)
         for cell in CELLS
         if cell.backend == "numba_cpu" and cell.dtype == "float32" and cell.prop.name == "values"
-        and cell.case.name in ("random", "threshold")
+        and cell.case.name in ("random", "threshold", "listed")
     ]  # fmt: skip
     assert FAILED in [outcome.status for outcome in looked_at]
 

@@ -162,7 +162,7 @@ def neuron_step(
     Returns:
         A `NeuronStep`. The states may have any shape, all the same, float32 or float64, all one dtype;
         variables are numbers, or arrays without dimensions or of that shape, of that dtype or bool. Spikes
-        have the shape, and are bool, or with a surrogate 0 and 1 in the dtype.
+        have the shape, and are bool, or with a surrogate 0 and 1 in the dtype; a capacity adds their list.
 
     Raises:
         TypeError: functions that do not take the same states. When called: a dtype or a variable that does
