@@ -174,6 +174,9 @@ def test_slow_work_is_timed_once_and_short_work_fills_its_share():
         calls.clear()
         assert times_per_step({"slow": slow}, rounds=2, budget=100)["slow"] == [10, 10]
         assert calls == [1, 1, 5, 5, 5]  # warm-up, two to find that 5 steps fill 50 s, two turns
+        calls.clear()
+        assert times_per_step({"slow": slow}, rounds=2, budget=400)["slow"] == [10, 10]
+        assert calls == [1, 1, 20, 2, 20, 2, 20]  # each turn with a warm-up
 
 
 @pytest.mark.slow

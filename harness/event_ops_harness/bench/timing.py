@@ -11,6 +11,7 @@ Work = Callable[[], Any]
 Run = Callable[[int], Any]  # does its work as often as it is told, and returns the last result
 SLOW = 4  # a first step that takes so many budgets counts, and only few more are worth the wait
 FEW = 2
+WARM_UP = 8  # so many steps are timed for each before them that is not
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ def times_per_step(
     Args:
         runs: name -> a function that does so many steps to the end, and is compiled; called for one step to
             warm up.
-        rounds: how often each rival's turn comes.
+        rounds: how often each rival's turn comes. It begins with a few steps that are not timed, in which
+            caches get what the rival needs in place of what the one before it has left.
         budget: seconds for one rival over all rounds; a turn takes as many steps as fill its share.
         at_least: how many turns a rival gets of which one step outlasts its share; default: all. With 0,
             what outlasts the budget is timed once. What outlasts `SLOW` budgets gets at most `FEW` more.
@@ -54,6 +56,8 @@ def times_per_step(
     for turn in range(rounds):
         for name in list(runs)[:: -1 if turn % 2 else 1]:
             if turn < turns[name]:
+                if warming := steps[name] // WARM_UP:
+                    runs[name](warming)
                 times[name].append(_time(runs[name], steps[name]))
     return times
 
