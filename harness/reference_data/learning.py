@@ -22,7 +22,7 @@ from event_ops_harness.networks.hpc_benchmark.rivals import NEST, request_of
 from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
 from event_ops_harness.networks.shared.rivals import Worker
 
-SEEDS = range(1, 9)
+SEEDS = {"inhibitory_stdp": range(1, 9), "hpc_benchmark": range(1, 17)}
 NEURONS = 10_000  # of inhibitory_stdp
 BALANCED, HPC = InhibitoryStdpParameters(), HpcBenchmark(scale=0.3)
 BETWEEN = {"inhibitory_stdp": (5.0, 10.0), "hpc_benchmark": (0.05, 0.15)}  # s, spikes that count
@@ -62,7 +62,7 @@ def main(network: str, simulator: str) -> None:
     found = json.loads(path.read_text()) if path.exists() else {}
     runs = found["runs"] if found.get("model") == asdict(model) else []
     who = {"populations": (excitatory, neurons - excitatory), "between": BETWEEN[network]}
-    for seed in SEEDS[len(runs) :]:
+    for seed in SEEDS[network][len(runs) :]:
         run, versions = simulate(network, seed, **who, dt=model.dt)
         runs.append(run)
         made = {

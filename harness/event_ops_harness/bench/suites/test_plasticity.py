@@ -3,11 +3,12 @@
 Of 100,000 neurons x 100 synapses.
 
 A step of a loop in machine code, in which 1000 to 30,000 neurons spike, other ones at each step, each of them
-in its turn, and weights change in place, which are the same memory for all who are timed. The rule is a function of one synapse, which `plasticity.on_pre` and `on_post`
-compile; the kernels by hand are those of `stdp_on_pre` and `stdp_on_post`. BrainEvent takes the same rule in
-`csr_apply_on_pre` and `csr_apply_on_post`, which its release for Python 3.11 lacks. The exponent of time =
-factor * spikes ** exponent is with the most spikes. Of the 4000 neurons on both sides of a dense matrix as
-large a share spikes; the rival there is XLA, which computes the rule for all synapses, and chooses.
+in its turn, and weights change in place, in the same memory for all who are timed. The rule is a function of
+one synapse, which `plasticity.on_pre` and `on_post` compile; the kernels by hand are those of `stdp_on_pre`
+and `stdp_on_post`. BrainEvent takes the same rule in `csr_apply_on_pre` and `csr_apply_on_post`, which its
+release for Python 3.11 lacks. The exponent of time = factor * spikes ** exponent is with the most spikes. Of
+the 4000 neurons on both sides of a dense matrix as large a share spikes; the rival there is XLA, which
+computes the rule for all synapses, and chooses.
 
 "decay" is a trace of each synapse to which presynaptic spikes add: `plasticity.decaying`, which advances it
 when its neuron spikes, beside a pass over all synapses at each step and the same rule without it.
