@@ -12,6 +12,7 @@ Run = Callable[[int], Any]  # does its work as often as it is told, and returns 
 SLOW = 4  # a first step that takes so many budgets counts, and only few more are worth the wait
 FEW = 2
 WARM_UP = 8  # so many steps are timed for each before them that is not
+PAUSE = 0.1  # s, after a step that fills a turn: memory that it frees slows whoever follows for half of that
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ def times_per_step(
                 if warming := steps[name] // WARM_UP:
                     runs[name](warming)
                 times[name].append(_time(runs[name], steps[name]))
+                if steps[name] == 1:
+                    time.sleep(PAUSE)
     return times
 
 
