@@ -121,7 +121,7 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Steps:
     replaced = {*problem.carried, problem.varying}
     fixed = [None if i in replaced else x for i, x in enumerate(problem.on_device)]
     bank = None if problem.varying is None else jnp.asarray(problem.bank)
-    if problem.turning:
+    if bank is not None and problem.turning:
         bank = jnp.concatenate([bank, bank], axis=1)
     shapes = jax.tree.leaves(jax.eval_shape(function, *problem.on_device))
     begins, key = True, tuple((x.shape, x.dtype) for x in shapes)
