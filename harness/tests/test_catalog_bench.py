@@ -100,19 +100,29 @@ def test_traffic_of_other_layouts():
     assert moved("stdp_on_pre", *CSR, spikes, trace, **rule) == 3 + 2 * 4 + 3 * 4 + 4  # w twice, index, trace
 
 
+@pytest.mark.parametrize("turning", [False, True])
 @pytest.mark.parametrize("name", ["lif_step", "csr_event_deliver", "read_slot", "csr_event_matvec"])
-def test_steps_of_a_loop_do_what_so_many_calls_do(name: str):
+def test_steps_of_a_loop_do_what_so_many_calls_do(name: str, turning: bool):
+    """So does who comes next, from the same state, in the same memory."""
     problem = problem_of(name)
+    if turning and problem.varying is None:
+        pytest.skip("no events")
+    problem = dataclasses.replace(problem, turning=turning)
     function = functools.partial(problem.operator.function, backend="reference", **problem.kwargs)
     args = list(problem.args)
     for t in range(3):
         if problem.varying is not None:
-            args[problem.varying] = problem.bank[t]
+            args[problem.varying] = np.roll(problem.bank[t], -t * steps.TURN if turning else 0)
         outs = jax.tree.leaves(function(*args))
         for position, out in problem.carried.items():
             args[position] = outs[out]
-    for looped, out in zip(steps.steps_of(problem, function).run(3), outs, strict=True):
-        np.testing.assert_allclose(looped, out, rtol=1e-5, atol=1e-5)
+    pointers = []
+    for member in (steps.steps_of(problem, function), steps.steps_of(problem, function)):
+        found = member.run(3)
+        pointers.append([x.unsafe_buffer_pointer() for x in found])
+        for looped, out in zip(found, outs, strict=True):
+            np.testing.assert_allclose(looped, out, rtol=1e-5, atol=1e-5)
+    assert pointers[0] == pointers[1]
 
 
 COMPUTED = {
