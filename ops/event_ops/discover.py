@@ -16,7 +16,7 @@ from event_ops.cases.bench import Bench
 from ffi_bridge import XLACustomKernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is one of a kind, and a key of caches
 class Operator:
     """An operator with all that tests, benchmarks and pages need to know of it.
 

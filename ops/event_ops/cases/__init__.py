@@ -40,7 +40,7 @@ class Rounding:
 EXACT = Rounding(0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is one of a kind, and a key of caches
 class Case:
     """One way to call an operator.
 
