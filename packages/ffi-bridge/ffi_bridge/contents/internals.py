@@ -10,6 +10,7 @@ has such an object has loaded its package. `numba_cpu.internals`, `numba_cuda.by
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 import types
 from collections.abc import Generator
@@ -32,14 +33,22 @@ def is_dispatcher(value: object) -> bool:
 
 def templates_of(function: types.FunctionType) -> list[Any]:
     """Return the templates by which overloads of a Python function were declared."""
-    modules = [sys.modules[name] for name in _TEMPLATES if name in sys.modules]
+    registries = [sys.modules[name].builtin_registry for name in _TEMPLATES if name in sys.modules]
     return [
         template
-        for module in modules
-        for value, kind in module.builtin_registry.globals
-        if value is function
+        for registry in registries
+        for kind in _kinds_by_identity(registry, len(registry.globals)).get(id(function), ())
         for template in kind.templates
     ]
+
+
+@functools.lru_cache(len(_TEMPLATES))
+def _kinds_by_identity(registry: Any, count: int) -> dict[int, list[Any]]:
+    """Return the types of the `count` globals of a registry, which keeps them alive, by their identity."""
+    found: dict[int, list[Any]] = {}
+    for value, kind in registry.globals:
+        found.setdefault(id(value), []).append(kind)
+    return found
 
 
 def overload_of(part: Any) -> Any:
