@@ -5,8 +5,9 @@ import importlib
 import os
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
@@ -32,6 +33,7 @@ hypothesis.settings.load_profile("ci" if "CI" in os.environ else "default")
 
 KERNELS, PROGRAMS = "FFI_BRIDGE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR"
 WEEK = 7 * 24 * 3600
+NO_PARAMETERS = SimpleNamespace(indices={})
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,6 +61,34 @@ def forget_what_nobody_read(folder: Path) -> None:
     for path in folder.glob("*/*"):
         if path.stat().st_atime < time.time() - WEEK:
             path.unlink(missing_ok=True)
+
+
+def values_of(case: Any) -> set[tuple[str, int]]:
+    """Return the values of the parameters of a test's case, each by its name and its place."""
+    return set(case.callspec.indices.items())
+
+
+def each_value_once(cases: list[Any]) -> list[Any]:
+    """Return so few cases of a test that each value of each parameter is in one of them, in turns."""
+    shown: Counter[tuple[str, int]] = Counter()
+    chosen = []
+    while cases := [case for case in cases if values_of(case) - shown.keys()]:
+        chosen.append(min(cases, key=lambda case: sum(shown[value] for value in values_of(case))))
+        shown.update(values_of(chosen[-1]))
+    return chosen
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects by marks
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Mark as slow, of a test with several parameters, what only combines values that other cases have."""
+    tests = defaultdict(list)
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        if len(getattr(item, "callspec", NO_PARAMETERS).indices) > 1 and not marks & {"slow", "promise"}:
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for cases in tests.values():
+        for case in {*cases} - {*each_value_once(cases)}:
+            case.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:

@@ -23,6 +23,10 @@ CLOCK, BASE, KNOWN, FOREIGN, PENDING, WIDE, CLOSE, ROW, HOLDERS, ARRIVED, ARRIVE
 HEAD = TABLES + 13
 
 
+# For what only compiled code calls: a wrapper for Python would double what there is to compile.
+inner: Any = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def to_pointer(typing: Any, address: Any) -> Any:
     """Return the integer `address` as a pointer."""
 
@@ -35,26 +39,26 @@ def to_pointer(typing: Any, address: Any) -> Any:
 pointer: Any = intrinsic(to_pointer)
 
 
-@njit(cache=True, nogil=True, inline="never")
+@inner
 def head_of(state: Any) -> Any:
     """Return the head of the state at an address, int64[HEAD]."""
     return carray(pointer(state), (HEAD,), np.int64)
 
 
-@njit(cache=True, nogil=True, inline="never")
+@inner
 def table(head: Any, place: int, start: int, count: int) -> Any:
     """Return `count` int32 from `start` of the table at a place of the head."""
     return carray(pointer(head[place] + 4 * start), (count,), np.int32)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def drop(head: Any, row: int) -> None:
     """Give up one hold of a row; a row without holders is free."""
     if row > 0:
         table(head, HOLDERS, row, 1)[0] -= 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def own(head: Any, row: int) -> int:
     """Return a row that knows what `row` knows and that only the caller holds, in place of `row`."""
     holders = table(head, HOLDERS, 0, head[ROWS])
@@ -74,7 +78,7 @@ def own(head: Any, row: int) -> int:
     return mine
 
 
-@njit(cache=True, nogil=True)
+@inner
 def merged(head: Any, row: int, other: int, start: int, stop: int) -> int:
     """Return a row, held in place of `row`, that knows what both know, of `other` threads start to stop."""
     total = head[THREADS] * head[BLOCKS]
@@ -91,7 +95,7 @@ def merged(head: Any, row: int, other: int, start: int, stop: int) -> int:
     return mine
 
 
-@njit(cache=True, nogil=True)
+@inner
 def knows(head: Any, rank: int, thread: int, clock: int) -> bool:
     """Return whether what `thread` of the launch did at `clock` happened before what `rank` does now."""
     count = head[THREADS]
@@ -105,7 +109,7 @@ def knows(head: Any, rank: int, thread: int, clock: int) -> bool:
     return row > 0 and table(head, ROW, row * count * head[BLOCKS] + thread, 1)[0] >= clock
 
 
-@njit(cache=True, nogil=True)
+@inner
 def learn(head: Any, rank: int, row: int, wide: bool) -> None:
     """Let a thread know what a row knows of its block and, if `wide`, of all blocks."""
     count = head[THREADS]
@@ -119,7 +123,7 @@ def learn(head: Any, rank: int, row: int, wide: bool) -> None:
         foreign[0] = merged(head, foreign[0], row, 0, count * head[BLOCKS])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def release(head: Any, rank: int, row: int, clock: int) -> int:
     """Return a row that knows what `row` and a thread of the running block know, itself up to `clock`."""
     count = head[THREADS]

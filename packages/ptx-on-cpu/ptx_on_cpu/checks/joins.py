@@ -26,6 +26,7 @@ from ptx_on_cpu.checks.clocks import (
     WIDE,
     drop,
     head_of,
+    inner,
     learn,
     merged,
     own,
@@ -126,7 +127,7 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
     drop(head, row)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def own_none(head: Any, row: int) -> int:
     """Give up a row and return row 0, which knows nothing."""
     drop(head, row)
@@ -151,7 +152,7 @@ def joined_grid(state: int) -> None:
     drop(head, row)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fence(head: Any, rank: int, wide: bool, releases: bool, acquires: bool) -> None:
     """Let later strong writes of a thread release what it did, and its earlier strong reads acquire."""
     at = head[BLOCK] * head[THREADS] + rank
@@ -174,7 +175,7 @@ def fenced(state: int, rank: int, scope: int) -> None:
     fence(head_of(state), rank, scope > 0, True, True)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def variable(head: Any, key: int, block: int, make: bool) -> Any:
     """Return the place of a variable (int64[3]: key, block + 1 or 0, row), or int64[0] if it has none."""
     size = head[VARIABLES]
@@ -193,7 +194,7 @@ def variable(head: Any, key: int, block: int, make: bool) -> Any:
     return keys[0, :0]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> None:
     """Let a strong write release what was before the thread's last fence.
 
@@ -213,7 +214,7 @@ def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> 
             place[2] = release(head, rank, place[2], clock)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def read_variable(head: Any, rank: int, key: int, wide: bool) -> None:
     """Keep what a variable released until the thread fences."""
     count = head[THREADS]

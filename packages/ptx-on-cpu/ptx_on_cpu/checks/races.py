@@ -28,6 +28,7 @@ from ptx_on_cpu.checks.clocks import (
     THREADS,
     USED,
     head_of,
+    inner,
     knows,
     pointer,
     table,
@@ -105,13 +106,13 @@ def forget(state: int, cells: int, size: int) -> None:
             lists[i], records[r, NEXT], head[FREE] = records[r, NEXT], head[FREE], r
 
 
-@njit(cache=True, nogil=True)
+@inner
 def writes(kind: int) -> bool:
     """Return whether an access of a kind writes."""
     return kind != LOAD and kind != STRONG_LOAD
 
 
-@njit(cache=True, nogil=True)
+@inner
 def conflict(r: Any, kind: int, mask: int, value: int, same_block: bool) -> bool:
     """Return whether an access conflicts with an earlier one, if nothing orders them."""
     common = r[MASK] & mask
@@ -127,7 +128,7 @@ def conflict(r: Any, kind: int, mask: int, value: int, same_block: bool) -> bool
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def racing(head: Any, records: Any, cell: Any, rank: int, kind: int, mask: int, value: int) -> int:
     """Return the record of an earlier access to a cell that races with this one, or 0."""
     block = head[BLOCK]
@@ -148,7 +149,7 @@ def racing(head: Any, records: Any, cell: Any, rank: int, kind: int, mask: int, 
     return 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def supersede(head: Any, records: Any, cell: Any, rank: int, mask: int) -> None:
     """Take from a cell, for the bytes that a weak store writes, all accesses that happened before it."""
     for which in range(SHADOW):
@@ -169,7 +170,7 @@ def supersede(head: Any, records: Any, cell: Any, rank: int, mask: int) -> None:
             i = after
 
 
-@njit(cache=True, nogil=True)
+@inner
 def remember(
     head: Any, records: Any, cell: Any, rank: int, pc: int, kind: int, mask: int, value: int
 ) -> None:
@@ -231,7 +232,7 @@ def note_access(
     return 2 if head[EXHAUSTED] else 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def synchronise(head: Any, rank: int, bits: int, key: int) -> None:
     """Let a strong access release and acquire, itself or by the fences around it."""
     kind = bits & 7

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
+from ptx_on_cpu.checks.clocks import inner
 from ptx_on_cpu.checks.joins import joined
 from ptx_on_cpu.records import IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING, WARP
 
@@ -33,10 +33,8 @@ NO_BARRIER: Final = -1  # threads of a warp have met
 # A value that nobody may rely on: that of a lane that takes no part.
 UNDEFINED: Final = np.uint64(0xDEADBEEFDEADBEEF)
 
-compiled: Any = njit(cache=True, nogil=True)
 
-
-@compiled
+@inner
 def _combined(kind: int, total: int, value: int) -> int:
     if kind == R_ADD:
         return total + value
@@ -51,7 +49,7 @@ def _combined(kind: int, total: int, value: int) -> int:
     return total ^ value
 
 
-@compiled
+@inner
 def _source(kind: int, lane: int, b: int, c: int) -> int:
     """Return the lane that a shuffle reads, and -1 where it keeps its own value."""
     limit, segment = c & 31, c >> 8 & 31
@@ -67,7 +65,7 @@ def _source(kind: int, lane: int, b: int, c: int) -> int:
     return source if source <= last else -1
 
 
-@compiled
+@inner
 def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any) -> None:
     """Give the lanes `members` of the warp of thread `first`, which are at one operation, its results."""
     if races is not None:
@@ -116,7 +114,7 @@ def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any)
         threads[first + members[k]].status = RUNNING
 
 
-@compiled
+@inner
 def has_met(threads: Any, at: int, members: Any) -> int:
     """Write the lanes that thread `at` waits for to `members`; return how many, or 0 if one is missing.
 
@@ -139,7 +137,7 @@ def has_met(threads: Any, at: int, members: Any) -> int:
     return found
 
 
-@compiled
+@inner
 def meet_in_block(block: Any, threads: Any, barrier: int, races: Any) -> bool:
     """Let the threads at a barrier go on, if all that it waits for are there; return whether they are."""
     there, votes, kind = 0, 0, 0

@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic
 
+from ptx_on_cpu.checks.clocks import inner
 from ptx_on_cpu.checks.joins import begin_block, end_block, joined_grid, resume_block
 from ptx_on_cpu.checks.races import forget
-from ptx_on_cpu.engine.exchange import ACTIVE, compiled, has_met, meet_in_block, meet_in_warp
+from ptx_on_cpu.engine.exchange import ACTIVE, has_met, meet_in_block, meet_in_warp
 from ptx_on_cpu.records import (
     BARRIERS,
     DEADLOCK,
@@ -57,7 +58,7 @@ def _code_call(
 _call: Any = _code_call  # numba passes its first argument
 
 
-@compiled
+@inner
 def _release(block: Any, threads: Any, races: Any) -> int:
     """Let threads go on that have met, or paused; return what the block can do next."""
     members = np.empty(WARP, np.int64)
@@ -95,7 +96,7 @@ def _release(block: Any, threads: Any, races: Any) -> int:
     return AT_GRID if at_grid == unfinished else FAILED
 
 
-@compiled
+@inner
 def _diverged(block: Any, threads: Any) -> bool:
     """Return whether threads of one warp wait at different places for one barrier that wants them at one."""
     places = np.full((len(threads) // WARP + 1, BARRIERS), -1)
@@ -109,7 +110,7 @@ def _diverged(block: Any, threads: Any) -> bool:
     return False
 
 
-@compiled
+@inner
 def _number(block: Any, threads: Any) -> None:
     """Give the threads of a row their places in a block."""
     for i in range(len(threads)):
@@ -119,7 +120,7 @@ def _number(block: Any, threads: Any) -> None:
         threads[i].z = i // (block.ntid_x * block.ntid_y)
 
 
-@compiled
+@inner
 def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> None:
     """Make a block ready for its first step."""
     block.number = number
@@ -133,7 +134,7 @@ def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> N
     shadow[:] = 0
 
 
-@compiled
+@inner
 def _advance(run: int, frame_size: int, blocks: Any, threads: Any, row: int, is_new: bool, races: Any) -> Any:
     """Run the block of a row until nothing of it goes on; return what comes next, and if threads have met."""
     at, first = blocks[row:].ctypes.data, threads[row].ctypes.data
@@ -151,7 +152,7 @@ def _advance(run: int, frame_size: int, blocks: Any, threads: Any, row: int, is_
     return FINISHED, has_met
 
 
-@compiled
+@njit(cache=True, nogil=True)
 def run_blocks(
     run: int,
     frame_size: int,
@@ -233,7 +234,7 @@ def run_blocks(
     return FINE, 0
 
 
-@compiled
+@inner
 def _leave_grid(threads: Any) -> None:
     """Let threads go on that have waited for the whole grid."""
     for i in range(len(threads)):
@@ -241,7 +242,7 @@ def _leave_grid(threads: Any) -> None:
             threads[i].status = RUNNING
 
 
-@compiled
+@inner
 def _reason(threads: Any) -> Any:
     for i in range(len(threads)):
         if threads[i].status == FAULT:
