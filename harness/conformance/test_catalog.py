@@ -4,32 +4,46 @@ import pytest
 from catalog_operators import OPERATORS
 from looked_at import APART, assert_all_hold, assert_holds, parameters
 
+from event_ops.checks.arrays import HALVES
 from event_ops_harness.conformance.cell import index_dtype_of
 from event_ops_harness.conformance.properties import FULL, PROPERTIES, VALUES, cells
 from event_ops_harness.table import by_family
 
 ALL = cells(OPERATORS)
 # What rules and the bridge decide, and kernels hardly: in the quick run, once for each family of operators,
-# and so is all but values on other backends than the default one.
+# and so is all on other backends than the default one, but the values of a case of each operator.
 OF_FAMILIES = {
+    "deterministic",
+    "disable_jit",
+    "donation",
+    "export",
     "jvp",
     "kernel_derivatives",
     "nan_derivatives",
     "nested_vmap",
     "remat",
     "second",
+    "shape",
     "threads",
     "transpose",
+    "vmap_grad",
+    "vmap_last",
+    "while",
+    "written",
 }
-OF_FAMILIES |= {"vmap_grad", "vmap_last"}
 FAMILY = {member.name: family for family, members in by_family(OPERATORS).items() for member in members}
 
 
 def scope(cell):
     """Return the key of cells of which the quick run checks one: operator or family, backend, property."""
-    name, is_default = cell.operator.name, cell.backend == cell.operator.kernel.defaults["cpu"]
-    alone = is_default and cell.prop.name not in OF_FAMILIES
+    name = cell.operator.name
+    alone = cell.prop is VALUES or (is_default(cell) and cell.prop.name not in OF_FAMILIES)
     return name if alone else FAMILY[name], cell.backend, cell.prop.name
+
+
+def is_default(cell):
+    """Return whether the cell's backend is the one that is tried first."""
+    return cell.backend == cell.operator.kernel.defaults["cpu"]
 
 
 FIRST = {scope(cell): cell.id for cell in reversed(ALL)}
@@ -37,11 +51,12 @@ FIRST = {scope(cell): cell.id for cell in reversed(ALL)}
 
 def takes_long(cell):
     """Return whether `nox -s tests` leaves the cell to `nox -s slow` and `nox -s conformance`."""
-    if cell.prop is not VALUES:
+    if cell.prop is not VALUES or not is_default(cell):
         return FIRST[scope(cell)] != cell.id
-    # Each dtype is compiled anew, and so are the kernels for all threads; bfloat16 stands for float16.
+    # Each dtype is compiled anew, and so are the kernels for all threads; one case stands for weights of 16 bits.
     usual = (cell.operator.dtypes[0], index_dtype_of(cell.dtype)) == (cell.dtype, cell.index_dtype)
-    return not usual or cell.case.name.startswith(("threads", "float16"))
+    kind, _, rest = cell.case.name.partition("-")
+    return not usual or "threads" in cell.case.name or (kind in HALVES and rest != "random")
 
 
 CELLS = parameters(ALL, takes_long)

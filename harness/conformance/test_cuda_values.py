@@ -1,6 +1,7 @@
 """Every CUDA kernel, compiled for a GPU and run on an emulated one, gives what a plain loop gives.
 
-One case of each operator is checked here; `nox -s gpu` looks at all properties, cases and dtypes.
+One operator of each family is checked in the quick run, and one case of each operator in the slow one;
+`nox -s gpu` looks at all properties, cases and dtypes.
 """
 
 import pytest
@@ -13,14 +14,21 @@ from neuron_operators import OPERATORS as NEURONS
 from plasticity_operators import OPERATORS as RULES
 from value_cells import value_cells
 
+from event_ops_harness.table import by_family
 from ptx_on_cpu import Checks
 
 BACKENDS = ("numba_cuda", "warp")
 ALL = *OPERATORS, *NEURONS, *RULES
-CELLS = [next(value_cells(operator, backend)) for operator in ALL for backend in BACKENDS]
+QUICK = [members[0] for members in (*by_family(OPERATORS).values(), NEURONS, RULES)]
+CELLS = [
+    pytest.param(cell, id=cell.id, marks=[] if operator in QUICK else [pytest.mark.slow])
+    for operator in ALL
+    for backend in BACKENDS
+    for cell in [next(value_cells(operator, backend))]
+]
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.id)
+@pytest.mark.parametrize("cell", CELLS)
 def test_values(gpu, monkeypatch, cell):
     monkeypatch.setattr(gpu, "backends", BACKENDS)
     monkeypatch.setattr(gpu, "seed", 0)

@@ -154,6 +154,7 @@ def test_a_broken_indptr_stays_inside_the_arrays(backend, size):
     assert (np.abs(y) <= 4 * size).all()
 
 
+@pytest.mark.slow
 @backends("csr_event_arrivals")
 def test_derivatives_through_a_scan_of_delays(backend):
     with jax.enable_x64(True):
@@ -184,6 +185,7 @@ def test_a_loop_over_time_steps_does_not_copy_the_history():
     assert copies == []
 
 
+@pytest.mark.slow
 def test_all_threads_add_up_what_one_does(monkeypatch):
     numba = pytest.importorskip("numba", reason="the kernel is Numba's")
     kernels = importlib.import_module("event_ops.catalog.csr_event_arrivals.numba_cpu")

@@ -52,6 +52,7 @@ def test_neither_parts_nor_threads_change_a_bit(monkeypatch):
         np.testing.assert_array_equal(other, found[0])
 
 
+@pytest.mark.slow
 def test_derivatives_are_those_of_the_csr():
     def total(product):
         return lambda x, y: (product(x, y, 3, shape=SHAPE) ** 2).sum()

@@ -45,6 +45,7 @@ def test_products_are_those_of_scipy(backend, transpose):
         np.testing.assert_allclose(y, A @ np.asarray(operand, "f"), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @backends("csr_matmat")
 @pytest.mark.parametrize("dtype", ["complex64", pytest.param("int32", marks=pytest.mark.slow), "int8"])
 def test_other_dtypes(backend, dtype):
@@ -64,6 +65,7 @@ def test_other_dtypes(backend, dtype):
     assert product.dtype == sampled.dtype == dtype
 
 
+@pytest.mark.slow
 @backends("csr_matmat")
 @pytest.mark.parametrize("transpose", [False, True])
 def test_complex_weights_have_a_gradient(backend, transpose):
@@ -104,6 +106,7 @@ def test_vmap_over_vectors_is_one_product_with_a_matrix(product, transpose, axis
     check_grads(batched, (data, v), order=1, modes=("fwd", "rev"), atol=0.02, rtol=0.02)
 
 
+@pytest.mark.slow
 @backends("csr_matmat")
 def test_a_shared_matrix_has_one_weight_gradient_for_the_whole_batch(backend):
     data, indices, indptr = matrix()

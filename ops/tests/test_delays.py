@@ -113,6 +113,7 @@ def test_a_broken_indptr_stays_inside_the_arrays(backend, size):
     assert (np.abs(y) <= 4 * size).all()
 
 
+@pytest.mark.slow
 @backends("csr_event_deliver")
 def test_derivatives_through_a_scan_of_delays(backend):
     data, indices, indptr, delays, stimuli = network()
@@ -183,6 +184,7 @@ def test_a_loop_over_time_steps_does_not_copy_the_buffer():
     assert copies == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["all", "most", "none"])
 @pytest.mark.parametrize("delays", ["uint8", "int32"])
 def test_in_parts_by_slot_is_row_by_row(monkeypatch, order, delays):

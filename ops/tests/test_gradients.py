@@ -70,6 +70,7 @@ def test_lif_step_in_its_parameters(backend, method):
         check_grads(f, values, order=2, modes=("fwd", "rev"), eps=1e-5, atol=1e-3, rtol=1e-3)
 
 
+@pytest.mark.slow
 @backends("lif_expsyn_step")
 def test_lif_expsyn_step_in_its_parameters(backend):
     with jax.enable_x64(True):

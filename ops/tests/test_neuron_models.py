@@ -63,6 +63,7 @@ def spike_steps(model, steps):
         y = solve_ivp(held, (free.t[-1], t), after, **TIGHT).y[:, -1]
 
 
+@pytest.mark.slow
 @each_model("lif_cond_exp")
 def test_spikes_fall_on_the_steps_of_the_exact_solution(name, backend):
     wanted = spike_steps(MODELS[name], 3000)
@@ -70,6 +71,7 @@ def test_spikes_fall_on_the_steps_of_the_exact_solution(name, backend):
     np.testing.assert_array_equal(run(MODELS[name], backend, 3000)[1], wanted)
 
 
+@pytest.mark.slow
 @each_model("adex")
 def test_adaptive_spikes_come_to_those_of_the_exact_solution(name, backend):
     model = MODELS[name]._replace(constants=MODELS[name].constants | {"I_e": 1000.0})
@@ -117,6 +119,7 @@ def test_derivatives_of_spikes(name, backend):
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
 
 
+@pytest.mark.slow
 @each_model("hh_cond_exp")
 def test_derivatives_of_spikes_at_a_maximum(name, backend):
     """They are those of V - V_T - 30, times the surrogate, where V falls and a spike can be seen."""

@@ -117,6 +117,7 @@ def test_what_is_held_hides_its_derivatives(backend):
     )  # of the shared parameter
 
 
+@pytest.mark.slow
 @backends
 def test_batches_loops_and_parameters_of_each_neuron(backend):
     own = {"tau_m": RNG.uniform(10, 30, N).astype("f"), "E_L": RNG.uniform(-52, -48, N).astype("f")}
@@ -187,6 +188,7 @@ def test_nothing_is_held_and_a_spike_is_seen_once(dtype):
     np.testing.assert_allclose(np.diff(found)[1:] * 0.01, 14.6, atol=0.1)
 
 
+@pytest.mark.slow
 def test_derivatives_of_many_operations():
     step = neuron_step(hodgkin_huxley, threshold=lambda V, *_, V_th: V - V_th, held=())
     with jax.enable_x64(True):

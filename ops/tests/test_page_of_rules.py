@@ -133,12 +133,8 @@ def test_all_rules_of_the_page_are_here():
     assert RULES.keys() - others == EXPECTED.keys()
 
 
-QUICK = ("pair_pre",)
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in EXPECTED]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_rule_is_its_formula_on_every_storage(name):
     side, _, variables, expected = EXPECTED[name]
     spiking = PRE[:, None] if side == "pre" else POST
@@ -155,6 +151,7 @@ def test_a_rule_is_its_formula_on_every_storage(name):
             np.testing.assert_array_equal(same, np.where(stored, new, x))
 
 
+@pytest.mark.slow
 def test_short_term_plasticity_is_a_recursion():
     names = {"U": 0.5, "tau_rec": 800.0, "tau_fac": 100.0}
     state = np.zeros(SHAPE, "f"), np.zeros(SHAPE, "f"), np.ones(SHAPE, "f"), np.zeros(SHAPE, "f")
@@ -197,6 +194,7 @@ def test_the_voltage_rule_is_the_differential_equation():
     np.testing.assert_allclose(found, w, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_eprop_at_events_is_eprop_at_every_step():
     # Bellec et al. (2020): e_bar is filtered at every step, and the weight moves by -eta * L * e_bar.
     rng, kappa = np.random.default_rng(1), np.exp(-1 / 20.0)
@@ -219,6 +217,7 @@ def test_eprop_at_events_is_eprop_at_every_step():
     np.testing.assert_allclose(state[0], w, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_values_of_spikes_are_a_variable():
     indices, indptr, w = INDICES.ravel(), np.arange(ROWS + 1) * PER_ROW, drawn(ROWS * PER_ROW)
     values = np.where(PRE, drawn(ROWS) - 0.5, 0).astype("f")

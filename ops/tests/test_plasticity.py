@@ -24,6 +24,7 @@ def on_post(w, spikes, x_pre, **kwargs):
     return stdp_on_post(w, *transpose, spikes, x_pre, **({"shape": SHAPE} | BOUNDS | kwargs))
 
 
+@pytest.mark.slow
 @backends
 def test_both_orientations_change_the_weights_of_one_array(backend):
     w = jnp.full(6, 0.5)
@@ -127,6 +128,7 @@ def test_what_is_silent_hides_its_derivatives(backend, bad):
             assert np.isfinite(got).all() and np.any(got)
 
 
+@pytest.mark.slow
 @backends
 def test_derivatives_go_through_a_scan(backend):
     with jax.enable_x64(True):
@@ -168,7 +170,7 @@ def test_a_silent_float_spike_has_a_derivative(backend):
     np.testing.assert_allclose(pull(jnp.zeros(4)), [-0.7, 0, -0.2, -0.8], rtol=1e-6)
 
 
-@pytest.mark.parametrize("size", [8, 1_100_000])
+@pytest.mark.parametrize("size", [8, pytest.param(1_100_000, marks=pytest.mark.slow)])
 def test_a_broken_structure_stays_inside_the_arrays(size):
     # The result is not defined; memory outside the arrays is neither read nor written.
     lowest, highest = np.iinfo(np.int32).min, np.iinfo(np.int32).max

@@ -82,6 +82,7 @@ def test_pair_stdp_is_the_operators_bit_for_bit(dtype):
         assert found.dtype == dtype
 
 
+@pytest.mark.slow
 def test_many_synapses_are_shared_between_threads():
     rows, columns, per_row = 2000, 300, 600
     indices = np.random.default_rng(0).integers(0, columns, rows * per_row, np.int32)
@@ -106,6 +107,7 @@ def test_silent_synapses_stay_bit_for_bit(backend):
         np.testing.assert_array_equal(np.asarray(found).view(np.uint32), w.view(np.uint32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "order"), [("numba_cpu", 1), ("reference", 2)])
 def test_derivatives_are_those_of_the_rule(backend, order):
     with jax.enable_x64(True):
@@ -174,6 +176,7 @@ def test_stopped_gradients_are_another_rule():
         np.testing.assert_allclose(grad, np.where(PRE[OWNERS], factor * W, 1), rtol=1e-6)
 
 
+@pytest.mark.slow
 @backends
 def test_batches_and_loops(backend):
     def f(w, tau, x):
@@ -210,6 +213,7 @@ def scaled(factor):
     return same_name
 
 
+@pytest.mark.slow
 def test_rules_of_one_name_never_share_code():
     # Their closures, their code, and a number that changes under one function differ.
     for factor in (0.5, 0.25, np.float32(2), jnp.float32(3)):

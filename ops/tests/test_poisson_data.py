@@ -54,6 +54,7 @@ def test_numbers_have_the_distribution_asked_for(backend):
             assert abs(np.corrcoef(found[0], found[1])[0, 1]) < 4 / 4000**0.5
 
 
+@pytest.mark.slow
 def test_every_backend_gives_the_same_bits(on_gpu):
     mean = jnp.asarray(np.r_[np.linspace(0, 100, 90), np.geomspace(1e-7, 1, 10)], np.float32)
     for given in (mean, jnp.float32(1.3)):
@@ -62,6 +63,7 @@ def test_every_backend_gives_the_same_bits(on_gpu):
             np.testing.assert_array_equal(drawn(given, n=100, backend=backend), expected)
 
 
+@pytest.mark.slow
 def test_precision_of_the_mean_and_the_number_of_neurons_change_nothing():
     many = np.asarray(drawn(jnp.full(20_000, 1.3), n=20_000))
     np.testing.assert_array_equal(drawn(jnp.full(70, 1.3)), many[:70])
@@ -78,6 +80,7 @@ def test_a_whole_mean_gives_the_numbers_of_its_table(mean):
     np.testing.assert_array_equal(drawn(jnp.full(70, mean, jnp.int32)), drawn(np.full(70, mean)))
 
 
+@pytest.mark.slow
 def test_a_known_mean_may_be_a_number():
     np.testing.assert_array_equal(drawn(1.5), drawn(np.full(70, 1.5)))
     each = poisson_input(np.ones(70, "f"), 7, 3, mean=np.float64(1.5))
@@ -86,6 +89,7 @@ def test_a_known_mean_may_be_a_number():
         jax.jit(lambda mean: poisson_input(ONE, 7, 3, mean=mean))(1.5)
 
 
+@pytest.mark.slow
 @backends("poisson_input")
 def test_a_sweep_of_rates_is_one_vmap(backend):
     means = jnp.array([0.0, 0.3, 5.5])
@@ -106,6 +110,7 @@ def test_a_modulated_input_is_a_scan():
     np.testing.assert_allclose(means, 1.2 + np.sin(0.1 * np.arange(126)), atol=0.1)
 
 
+@pytest.mark.slow
 def test_the_derivative_with_respect_to_the_mean_is_zero():
     def total(weight, mean):
         return poisson_input(weight, 7, 3, mean=mean, initial=jnp.zeros(70)).sum()
@@ -114,6 +119,7 @@ def test_the_derivative_with_respect_to_the_mean_is_zero():
     assert weight == drawn(jnp.full(70, 1.3)).sum() and not mean.any()
 
 
+@pytest.mark.slow
 @backends("poisson_input")
 def test_a_traced_mean_out_of_range_gives_nan(backend):
     mean = np.array([1, -1e-9, np.nan, 100.001, np.inf, 100, -0.0, 1e-40], "f")

@@ -95,6 +95,7 @@ def test_prob_zero_and_one(backend):
         np.testing.assert_array_equal(y, np.full(5000, 2 * prob))
 
 
+@pytest.mark.slow
 def test_csr_is_the_same_matrix():
     given = {"prob": 0.02, "shape": (300, 500), "distribution": "uniform"}
     data, indices, indptr = procedural_tocsr((1.0, 2.0), 9, **given)
@@ -117,6 +118,7 @@ def test_a_seed_out_of_range_is_refused(seed):
         procedural_matvec(1.0, seed, np.ones(2, "f"), prob=0.1, shape=(2, 2))
 
 
+@pytest.mark.slow
 @backends("procedural_matvec")
 @pytest.mark.parametrize("transpose", [False, True])
 def test_inactive_events_hide_a_weight_that_is_not_a_number(backend, transpose):
@@ -186,6 +188,7 @@ def test_weights_have_their_mean_and_deviation(distribution, mean, std):
     assert abs(third) < 5 * np.sqrt(15 / weights.size)
 
 
+@pytest.mark.slow
 @backends("procedural_matvec")
 def test_one_matrix_per_seed_under_vmap(backend):
     seeds, v = jnp.arange(3, dtype="uint32"), jnp.ones(50)

@@ -43,12 +43,8 @@ def dense_of(A):
     return D.T if A.transposed else D
 
 
-QUICK = ("planned",)
-
-
-@pytest.mark.parametrize(
-    "form", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in FORMS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
 def test_all_that_reads_a_changed_matrix_is_right(form):
     A = FORMS[form]()
     cut = RNG.random(A.indices.shape) < 0.5

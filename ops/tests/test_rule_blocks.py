@@ -22,7 +22,7 @@ def short_rule(w, trace, *, own, x_pre, x_post, is_open_post, mu):
     return w + jnp.where(is_open_post, own * x_pre, mu), trace + x_post
 
 
-@pytest.mark.parametrize("rule", [long_rule, short_rule])
+@pytest.mark.parametrize("rule", [pytest.param(long_rule, marks=pytest.mark.slow), short_rule])
 @pytest.mark.parametrize("side", ["pre", "post"])
 def test_every_storage_is_the_reference(rule, side):
     indices = np.tile(np.arange(150, dtype=np.int32), 7)

@@ -111,10 +111,9 @@ def test_every_primitive_has_a_rule_that_uses_it():
         assert name in str(jax.make_jaxpr(rule)(1.5, 2.5))
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "backend", ["numba_cpu", *(pytest.param(name, marks=pytest.mark.slow) for name in ("numba_cuda", "warp"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("backend", ["numba_cpu", "numba_cuda", "warp"])
 def test_a_kernel_computes_what_jax_does(dtype, backend, request):
     if backend == "numba_cuda":
         request.getfixturevalue("on_gpu")

@@ -45,6 +45,7 @@ def test_tangents_are_those_of_jax(how, backend):
     np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 @both
 @backends
 def test_one_update_for_all_and_its_cotangent_are_those_of_jax(how, backend):
@@ -70,6 +71,7 @@ def test_every_nan_is_carried_through(how, backend, bits):
         assert np.isnan(operator(target, np.arange(2), updates, backend=backend)).all()
 
 
+@pytest.mark.slow
 @both
 def test_many_updates_on_all_threads_are_those_of_jax(how):
     rng = np.random.default_rng(0)

@@ -55,7 +55,7 @@ def test_what_counts_from_the_end_is_in_range_for_one_and_not_for_the_other():
 
 
 @both
-@pytest.mark.parametrize("copies", [1, 10_000])
+@pytest.mark.parametrize("copies", [1, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_traced_indices_out_of_range_are_an_error_when_run(operator, copies):
     f = jax.jit(lambda data, indices: operator(data, indices, mode="error", backend="numba_cpu"))
     data, inside, outside = (jnp.tile(x, copies) for x in (DATA, INSIDE, OUTSIDE))

@@ -48,6 +48,7 @@ def test_derivatives_in_the_updates_are_refused():
         gradient(jnp.asarray(UPDATES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 300])
 def test_many_updates_on_all_threads_are_those_of_one(size):
     rng = np.random.default_rng(0)

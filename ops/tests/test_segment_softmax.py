@@ -51,6 +51,7 @@ def test_values_are_those_of_a_loop(backend, row, mode, function, by_loop):
     np.testing.assert_allclose(found, by_loop(data, mode), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "complex64", "complex128"])
 def test_means_of_other_dtypes(dtype):
     with jax.enable_x64(True):
@@ -101,6 +102,7 @@ def test_what_is_not_a_number_stays_in_its_segment(bad):
     np.testing.assert_array_equal(np.isnan(found), IDS == 3)
 
 
+@pytest.mark.slow
 @backends
 @pytest.mark.parametrize("function", [segment_mean, segment_softmax])
 def test_derivatives_of_both_orders(backend, function):
@@ -109,6 +111,7 @@ def test_derivatives_of_both_orders(backend, function):
         check_grads(f, (jnp.asarray(numbers((2,))),), order=2, modes=["fwd", "rev"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [segment_mean, segment_softmax])
 def test_vmap_is_a_loop_and_so_is_its_gradient(function):
     batch = jnp.asarray(np.stack([numbers((2,), seed) for seed in range(3)]), jnp.float32)

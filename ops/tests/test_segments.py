@@ -85,6 +85,7 @@ def test_every_nan_is_carried_through(how, backend, bits):
             assert np.isnan(y).all()
 
 
+@pytest.mark.slow
 @both
 def test_sorted_data_on_all_threads_are_those_of_one(how):
     rng = np.random.default_rng(0)

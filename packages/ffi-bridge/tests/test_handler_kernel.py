@@ -76,6 +76,7 @@ def capsule(address, name=None):
     return new(("PyCapsule_New", ctypes.pythonapi))(address, name, None)
 
 
+@pytest.mark.slow
 def test_attributes_are_constants_of_a_call(scale):
     x = jnp.arange(3.0)
     for factor in (2, 3, 2):

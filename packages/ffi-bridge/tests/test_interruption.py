@@ -61,6 +61,7 @@ def test_a_signal_ends_a_loop_of_kernels_if_its_handler_raises():
     assert child(BEGIN, AT_ONCE, program) == ["KeyboardInterrupt", "TimeoutError", "(1,)"]
 
 
+@pytest.mark.slow
 def test_a_loop_goes_on_if_the_handler_returns():
     program = """
         seen = []
@@ -74,6 +75,7 @@ def test_a_loop_goes_on_if_the_handler_returns():
     assert child(BEGIN, AT_ONCE, program) == ["True True"]
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_soon_is_not_disturbed():
     program = """
         run(ONE, 1)
@@ -87,6 +89,7 @@ def test_a_program_that_ends_soon_is_not_disturbed():
     assert child(BEGIN, program)[-1] == "KeyboardInterrupt"
 
 
+@pytest.mark.slow
 def test_programs_of_other_threads_and_wakeup_files_of_others_are_left_alone():
     program = """
         file = os.memfd_create("another")

@@ -228,6 +228,7 @@ print(call(jnp.arange(3.0), 2.0, n=int(sys.argv[1])).tolist(), len(compiled))
 """
 
 
+@pytest.mark.slow
 def test_another_process_finds_the_code_of_a_constant(tmp_path, monkeypatch):
     monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path))
     monkeypatch.syspath_prepend("")

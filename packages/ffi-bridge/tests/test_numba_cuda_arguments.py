@@ -68,6 +68,7 @@ def test_static_arguments_are_constants(package, n, word):
     np.testing.assert_allclose(jax.jit(lambda x: call(x, 2.0, n=n, word=word))(X), expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_constants_give_the_size_of_arrays_and_leave_branches_out(package):
     float32 = pytest.importorskip(package.__name__.removesuffix(".cuda")).types.float32
 
@@ -94,6 +95,7 @@ def test_constants_give_the_size_of_arrays_and_leave_branches_out(package):
         np.testing.assert_array_equal(call(x, rows=rows, columns=columns, mask=None), columns * x.T)
 
 
+@pytest.mark.slow
 def test_tuples(package):
     @package.jit
     def dot(x, weights, y):
@@ -118,6 +120,7 @@ def by_mode(x, mode, dtype, y):
         y[cuda.grid(1)] = scratch[0] * 5
 
 
+@pytest.mark.slow
 def test_members_of_enums_and_dtypes(gpu):
     call = numba_cuda_kernel(by_mode, like, launch_dims=size, static_argnames=("mode", "dtype"))
     x = X + 0.5
@@ -170,6 +173,7 @@ def test_numbers_of_every_kind(package, dtype):
     np.testing.assert_array_equal(batch, np.asarray([[0, 0], [1, 1], [1, 1]], dtype))
 
 
+@pytest.mark.slow
 def test_float16_for_which_other_code_is_linked(package):
     x, factor = jnp.arange(3).astype("float16"), jnp.float16(2)
     call = combined(package)
@@ -178,6 +182,7 @@ def test_float16_for_which_other_code_is_linked(package):
     np.testing.assert_array_equal(batch[1], 2 * x + 3)
 
 
+@pytest.mark.slow
 def test_a_batch_of_numbers_is_one_launch(package, gpu):
     call, factors = combined(package), jnp.array([2.0, 3.0])
     rows, before = jnp.stack([X, X + 1, X * 4]), len(gpu.launches)
@@ -200,6 +205,7 @@ def test_a_batch_of_a_kernel_that_uses_the_third_axis_is_a_loop(package, gpu):
     assert len(gpu.launches) - before == 2
 
 
+@pytest.mark.slow
 def test_globals_are_read_anew(package, monkeypatch):
     global OFFSET
 

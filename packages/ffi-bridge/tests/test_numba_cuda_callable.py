@@ -78,6 +78,7 @@ def test_numbers_keep_their_types(gpu, x):
     np.testing.assert_array_equal(numba_cuda_callable(function, out(10))(x), x + 15)
 
 
+@pytest.mark.slow
 def test_parts_of_arrays(x):
     def function(x, y, stream):
         first, rows = x[:4], x[2:].reshape(2, 4)
@@ -94,6 +95,7 @@ def test_parts_of_arrays(x):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_several_outputs_forall_and_like(x):
     def function(x, y, z, stream):
         like = cuda.device_array_like(x)
@@ -122,6 +124,7 @@ def test_a_kernel_that_takes_nothing(gpu, x):
     assert [launched.kernel for launched in gpu.launches[before:]] == ["idle", "affine"]
 
 
+@pytest.mark.slow
 def test_shared_memory_of_a_launch():
     def function(x, y, stream):
         kernels.reversed_block[1, 8, stream, 32](x, y)
@@ -130,6 +133,7 @@ def test_shared_memory_of_a_launch():
     np.testing.assert_array_equal(numba_cuda_callable(function, out(8))(v), v[::-1])
 
 
+@pytest.mark.slow
 def test_vmap_is_one_launch_of_each_kernel(gpu, x):
     f, rows = numba_cuda_callable(cube, out(10)), jnp.stack([x, x + 1, x - 3])
     before = len(gpu.launches)
@@ -137,6 +141,7 @@ def test_vmap_is_one_launch_of_each_kernel(gpu, x):
     assert [launched.grid[2] for launched in gpu.launches[before:]] == [3, 3]
 
 
+@pytest.mark.slow
 def test_nested_vmap_of_parts(x):
     def function(x, y, out, stream):
         kernels.add[1, 8, stream](x[::2], y[1:6], out)
@@ -146,6 +151,7 @@ def test_nested_vmap_of_parts(x):
     np.testing.assert_array_equal(f(xs, ys), xs[:, None, ::2] + ys[None, :, 1:6])
 
 
+@pytest.mark.slow
 def test_sequential_vmap(gpu, x):
     f = numba_cuda_callable(cube, out(10), vmap_method="sequential")
     rows, before = jnp.stack([x, x + 1]), len(gpu.launches)
@@ -153,6 +159,7 @@ def test_sequential_vmap(gpu, x):
     assert len(gpu.launches) - before == 4
 
 
+@pytest.mark.slow
 def test_an_alias(x):
     def function(before, after, stream):
         kernels.count_up[1, 16, stream](before, after)
@@ -266,12 +273,14 @@ def test_what_is_no_function_is_refused(function):
         numba_cuda_callable(function, out(10))
 
 
+@pytest.mark.slow
 def test_without_jit(x):
     with jax.disable_jit():
         np.testing.assert_array_equal(numba_cuda_callable(cube, out(10))(x), x**3)
         np.testing.assert_array_equal(wrapped_add(10)(x, x), 2 * x)
 
 
+@pytest.mark.slow
 def test_a_callable_and_a_kernel_agree(x):
     def function(x, y, z, stream):
         kernels.add[2, 5, stream](x, y, z)

@@ -51,6 +51,7 @@ def test_several_outputs_in_a_pytree(x):
     np.testing.assert_array_equal(found["up"], jnp.minimum(x - 5, 0))
 
 
+@pytest.mark.slow
 def test_two_and_three_dimensions(x):
     f = numba_cuda_kernel(kernels.outer, out(10, 3), launch_dims=(10, 3))
     np.testing.assert_array_equal(f(x, x[:3]), np.outer(x, x[:3]))
@@ -64,13 +65,23 @@ def test_a_number_is_a_0d_array(x):
     np.testing.assert_array_equal(f(x, F32(3)), 3 * x)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.int8, np.uint16, np.complex64])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        np.float32,
+        *(
+            pytest.param(x, marks=pytest.mark.slow)
+            for x in (np.float16, np.int32, np.int8, np.uint16, np.complex64)
+        ),
+    ],
+)
 def test_dtypes(dtype):
     v = jnp.asarray(np.arange(7).astype(dtype))
     f = numba_cuda_kernel(kernels.add, out(7, dtype=dtype), launch_dims=7)
     np.testing.assert_array_equal(f(v, v), v + v)
 
 
+@pytest.mark.slow
 def test_options_and_device_functions():
     f = numba_cuda_kernel(kernels.norm, out(2), launch_dims=2)
     np.testing.assert_allclose(f(jnp.array([3.0, 5.0]), jnp.array([4.0, 12.0])), [5, 13])
@@ -84,6 +95,7 @@ def test_shared_memory_and_barriers():
     np.testing.assert_array_equal(g(v[:8]), v[:8][::-1])
 
 
+@pytest.mark.slow
 def test_warps_and_atomics():
     v = jnp.arange(64, dtype=F32)
     f = numba_cuda_kernel(kernels.warp_sum, out(2), grid=1, block=64)
@@ -126,6 +138,7 @@ def test_vmap_is_one_launch(gpu, x):
     assert (launched.grid[2], launched.shapes) == (3, ((3, 10), (10,), (3, 10)))
 
 
+@pytest.mark.slow
 def test_nested_vmap_is_one_launch(gpu, x):
     f = jax.vmap(jax.vmap(wrapped_add(10), (0, None)), (None, 1))
     rows, columns = jnp.stack([x, x + 1, x * 2]), jnp.stack([x, x - 1], axis=1)
@@ -134,12 +147,14 @@ def test_nested_vmap_is_one_launch(gpu, x):
     assert [launched.grid[2] for launched in gpu.launches[before:]] == [6]
 
 
+@pytest.mark.slow
 def test_vmap_over_numbers(x):
     f = numba_cuda_kernel(kernels.scale, out(10), launch_dims=10)
     factors = jnp.array([2.0, 3.0])
     np.testing.assert_array_equal(jax.vmap(f, (None, 0))(x, factors), factors[:, None] * x[None])
 
 
+@pytest.mark.slow
 def test_vmap_of_a_kernel_that_uses_the_third_axis_is_a_loop(gpu):
     @cuda.jit
     def moved(x, out):
@@ -153,6 +168,7 @@ def test_vmap_of_a_kernel_that_uses_the_third_axis_is_a_loop(gpu):
     assert len(gpu.launches) - before == 2
 
 
+@pytest.mark.slow
 def test_a_block_that_takes_several_elements_waits_between_them(gpu, monkeypatch):
     monkeypatch.setattr(numba_cuda_batch, "MAX_GRID", (2**31 - 1, 65535, 2))
     rows = jnp.arange(7 * 8, dtype=jnp.float32).reshape(7, 8)
@@ -161,6 +177,7 @@ def test_a_block_that_takes_several_elements_waits_between_them(gpu, monkeypatch
     assert gpu.launches[-1].grid == (1, 1, 2)
 
 
+@pytest.mark.slow
 def test_vmap_of_an_alias():
     f = numba_cuda_kernel(
         kernels.count_up, out(5, dtype=jnp.int32), launch_dims=5, input_output_aliases={0: 0}
@@ -169,6 +186,7 @@ def test_vmap_of_an_alias():
     np.testing.assert_array_equal(jax.vmap(f)(before), before + 1)
 
 
+@pytest.mark.slow
 def test_other_vmap_methods(gpu, x):
     rows, before = jnp.stack([x, x + 1]), len(gpu.launches)
     for launches, method in ((2, "sequential"), (4, "sequential_unrolled")):
@@ -186,6 +204,7 @@ def test_other_vmap_methods(gpu, x):
     np.testing.assert_array_equal(jax.vmap(g, (0, None))(rows, x), rows + x[None])
 
 
+@pytest.mark.slow
 def test_in_scan_and_remat(x):
     f = wrapped_add(10)
     total, _ = jax.lax.scan(lambda carry, v: (f(carry, v), None), x, jnp.stack([x] * 5))

@@ -151,6 +151,7 @@ def test_eager_jitted_and_beside_numba_cuda(gpu, x):
     np.testing.assert_array_equal(jax.jit(lambda x: f(x, g(x, f(x, x))))(x), 4 * x)
 
 
+@pytest.mark.slow
 def test_numbers_options_and_device_functions(gpu, x):
     f = numba_cuda_kernel(scale, out(10), launch_dims=10)
     np.testing.assert_array_equal(f(x, F32(3)), 3 * x)
@@ -158,7 +159,13 @@ def test_numbers_options_and_device_functions(gpu, x):
     np.testing.assert_allclose(g(jnp.array([3.0, 5.0]), jnp.array([4.0, 12.0])), [5, 13])
 
 
-@pytest.mark.parametrize("dtype", [np.bool_, np.float16, np.int8, np.uint16, np.complex64])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        np.bool_,
+        *(pytest.param(x, marks=pytest.mark.slow) for x in (np.float16, np.int8, np.uint16, np.complex64)),
+    ],
+)
 def test_dtypes(gpu, dtype):
     v = jnp.asarray(np.arange(7).astype(dtype))
     f = numba_cuda_kernel(add, out(7, dtype=dtype), launch_dims=7)
@@ -182,6 +189,7 @@ def test_vmap_is_one_launch(gpu, x):
     assert [launch.grid[2] for launch in gpu.launches[before:]] == [6]
 
 
+@pytest.mark.slow
 def test_vmap_over_numbers(gpu, x):
     f, factors = numba_cuda_kernel(scale, out(10), launch_dims=10), jnp.array([2.0, 3.0])
     np.testing.assert_array_equal(jax.vmap(f, (None, 0))(x, factors), factors[:, None] * x[None])
@@ -190,6 +198,7 @@ def test_vmap_over_numbers(gpu, x):
     assert len(gpu.launches) - before == 1
 
 
+@pytest.mark.slow
 def test_vmap_with_barriers_is_one_launch(gpu):
     v, before = jnp.arange(200, dtype=F32).reshape(2, 100), len(gpu.launches)
     f = numba_cuda_kernel(block_sum, out(2), grid=2, block=BLOCK)
@@ -211,6 +220,7 @@ def test_a_function_of_launches_is_recorded(gpu, x):
     np.testing.assert_array_equal(jax.vmap(f)(jnp.stack([x, x + 1]))[1], 2 * x[::-1] + 3 + 2 * (x + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["numba.cuda", "numba_cuda_mlir.cuda"])
 def test_a_single_number_of_an_array_keeps_its_place_in_a_batch(gpu, package):
     module = pytest.importorskip(package)

@@ -48,7 +48,10 @@ def test_what_cannot_run_is_refused_by_name(name):
     assert foreign_cuda.REFUSED[name] in str(caught.value)
 
 
-@pytest.mark.parametrize("name", NUMBA)
+# Every third is quick: numba-cuda takes half a second for each.
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, x in enumerate(NUMBA)]
+)
 def test_kernels_of_numba_give_what_numpy_gives(name):
     case = NUMBA[name]()
     kernel = of_numba(case.kernel, case.arguments)

@@ -14,6 +14,14 @@ TABLES = (ptx_arithmetic, ptx_bits, ptx_choices)  # each adds its part to CASES
 STORED = {"s": "i", "u": "u", "b": "u", "f": "f"}
 
 
+def instruction(case):
+    """The case's instruction without the types: `add`, `mad.hi`."""
+    return [part for part in case.text.split(" ")[0].split(".") if not part[1:].isdigit()]
+
+
+QUICK = list({str(instruction(case)): case for case in reversed(CASES)}.values())
+
+
 def dtype(kind):
     return np.dtype("u4" if kind == "pred" else f"{STORED[kind[0]]}{bits(kind) // 8}")
 
@@ -73,7 +81,13 @@ def values(kind, seed):
     return np.choose(chosen, [raw, few, generator.choice(ends, THREADS)]).astype(raw.dtype).view(dtype(kind))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.text.replace(" ", "_") for case in CASES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.text.replace(" ", "_"), marks=[pytest.mark.slow] * (case not in QUICK))
+        for case in CASES
+    ],
+)
 def test_an_instruction_computes_what_the_specification_says(case):
     kernel = ptx_on_cpu.Module(kernel_of(case)).kernel("k")
     arrays = [values(kind, seed) for seed, kind in enumerate(case.operands)]
