@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
@@ -33,7 +32,6 @@ hypothesis.settings.load_profile("ci" if "CI" in os.environ else "default")
 
 KERNELS, PROGRAMS = "FFI_BRIDGE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR"
 WEEK = 7 * 24 * 3600
-NO_PARAMETERS = SimpleNamespace(indices={})
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,18 +61,24 @@ def forget_what_nobody_read(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def values_of(case: Any) -> set[tuple[str, int]]:
-    """Return the values of the parameters of a test's case, each by its name and its place."""
-    return set(case.callspec.indices.items())
+def values_of(case: Any) -> set[Any]:
+    """Return the parameters of a case and what they are, by identity; as one what is parametrized as one."""
+    left = dict(case.callspec.params)
+    found = set()
+    for mark in case.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        found.add(tuple((name, id(left.pop(name.strip()))) for name in names))
+    return found | {(name, id(value)) for name, value in left.items()}
 
 
 def each_value_once(cases: list[Any]) -> list[Any]:
     """Return so few cases of a test that each value of each parameter is in one of them, in turns."""
-    shown: Counter[tuple[str, int]] = Counter()
+    left = {case: values_of(case) for case in cases}
+    shown: Counter[Any] = Counter()
     chosen = []
-    while cases := [case for case in cases if values_of(case) - shown.keys()]:
-        chosen.append(min(cases, key=lambda case: sum(shown[value] for value in values_of(case))))
-        shown.update(values_of(chosen[-1]))
+    while left := {case: values for case, values in left.items() if values - shown.keys()}:
+        chosen.append(min(left, key=lambda case: sum(shown[value] for value in left[case])))
+        shown.update(left[chosen[-1]])
     return chosen
 
 
@@ -84,7 +88,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     tests = defaultdict(list)
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
-        if len(getattr(item, "callspec", NO_PARAMETERS).indices) > 1 and not marks & {"slow", "promise"}:
+        if hasattr(item, "callspec") and not marks & {"slow", "promise"}:
             tests[item.nodeid.partition("[")[0]].append(item)
     for cases in tests.values():
         for case in {*cases} - {*each_value_once(cases)}:

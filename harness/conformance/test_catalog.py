@@ -53,7 +53,7 @@ def takes_long(cell):
     """Return whether `nox -s tests` leaves the cell to `nox -s slow` and `nox -s conformance`."""
     if cell.prop is not VALUES or not is_default(cell):
         return FIRST[scope(cell)] != cell.id
-    # Each dtype is compiled anew, and so are the kernels for all threads; one case stands for weights of 16 bits.
+    # Each dtype is compiled anew, and so are kernels for all threads; one case stands for weights of 16 bits.
     usual = (cell.operator.dtypes[0], index_dtype_of(cell.dtype)) == (cell.dtype, cell.index_dtype)
     kind, _, rest = cell.case.name.partition("-")
     return not usual or "threads" in cell.case.name or (kind in HALVES and rest != "random")

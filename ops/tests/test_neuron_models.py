@@ -5,6 +5,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax.test_util import check_grads
 from neuron_models import MODELS, each_model
 from scipy.integrate import solve_ivp

@@ -1,0 +1,52 @@
+"""The quick run has each value of each parameter of a test; what only combines them is slow."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+CONFTEST = Path(__file__).parents[2] / "conftest.py"
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("a", "xyz")
+@pytest.mark.parametrize("b", "zxw")
+@pytest.mark.parametrize("c", ["s", pytest.param("t", marks=pytest.mark.slow)])
+def test_several(a, b, c): ...
+
+@pytest.mark.parametrize(("a", "b"), [(1, 2), (1, 3), (4, 2), (4, 3)])
+def test_together(a, b): ...
+
+@pytest.fixture(params=[5, 6])
+def f(request): ...
+
+@pytest.mark.parametrize("a", [7, 8, 9])
+def test_of_a_fixture(a, f): ...
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("a", "xy")
+@pytest.mark.parametrize("b", "xy")
+def test_a_promise(a, b): ...
+"""
+
+
+@pytest.fixture
+def chosen(pytester):
+    pytester.makeconftest(CONFTEST.read_text())
+    pytester.makeini("[pytest]\nmarkers = slow\n    promise")
+    pytester.makepyfile(TESTS)
+    items = pytester.inline_run("-m", "not slow").getcalls("pytest_runtest_logstart")
+    return [item.nodeid.partition("::")[2] for item in items]
+
+
+def test_each_value_is_in_few_cases(chosen):
+    names = [name for name in chosen if name.startswith("test_several")]
+    assert names == ["test_several[s-z-x]", "test_several[s-x-y]", "test_several[s-w-z]"]
+    fixtures = [name for name in chosen if name.startswith("test_of_a_fixture")]
+    assert sorted(fixtures) == ["test_of_a_fixture[5-7]", "test_of_a_fixture[5-9]", "test_of_a_fixture[6-8]"]
+
+
+def test_what_is_parametrized_together_and_promises_are_all_there(chosen):
+    assert [name.partition("[")[0] for name in chosen].count("test_together") == 4
+    assert [name.partition("[")[0] for name in chosen].count("test_a_promise") == 4
