@@ -34,6 +34,7 @@ def examples():
 EXAMPLES = list(examples())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_example(example, capsys):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

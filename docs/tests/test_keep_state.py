@@ -45,6 +45,7 @@ def in_jax(state: jax.Array, action: jax.Array) -> tuple[jax.Array, ...]:
     return jnp.append(moved, steps + 1), moved, jnp.ones(()), fails | (steps + 1 >= 500)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["step", "cart_pole_in_jax"])
 def test_a_step_is_that_of_the_equations(page, states, step):
     for action in (0, 1):
@@ -69,6 +70,7 @@ def test_a_step_is_that_of_gymnasium(page, states):
         assert (ours, done) == (reward, over)
 
 
+@pytest.mark.slow
 def test_a_batch_in_a_scan_is_each_environment_alone_step_by_step(page):
     keys = jax.random.split(jax.random.key(2), 3)
     agent = page["random_agent"]

@@ -12,6 +12,7 @@ import pytest
 
 from event_ops import plasticity, trace_decay
 
+pytestmark = pytest.mark.slow  # `nox -s docs` runs it, too
 PAGE = Path(__file__).parents[1] / "how-to" / "plasticity-rules.md"
 STEPS = 60
 RNG = np.random.default_rng(5)

@@ -12,6 +12,7 @@ import pytest
 
 from event_ops import ELL
 
+pytestmark = pytest.mark.slow  # `nox -s docs` runs it, too
 PAGE = Path(__file__).parents[1] / "how-to" / "structural-plasticity.md"
 SHAPE = 40, 30
 INDICES = np.argsort(np.random.default_rng(1).random(SHAPE))[:, :8].astype(np.int32)

@@ -1,5 +1,6 @@
 """What the tests of the catalog, of rules and of neuron models do with cells of the conformance matrix."""
 
+import inspect
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,11 @@ from event_ops_harness.statuses import FAILED, SKIPPED
 
 ROOT = Path(__file__).parents[2]
 APART = tuple(prop.name for prop in PROPERTIES if prop.apart)  # properties that need a process of their own
+
+
+def number_of_arguments(operator):
+    """Return how much there is to an operator: its kernels take the longer to compile."""
+    return len(inspect.signature(operator.function).parameters)
 
 
 def parameters(cells, takes_long):

@@ -2,11 +2,11 @@
 
 import pytest
 from catalog_operators import OPERATORS
-from looked_at import APART, assert_all_hold, assert_holds, parameters
+from looked_at import APART, assert_all_hold, assert_holds, number_of_arguments, parameters
 
-from event_ops.checks.arrays import HALVES
 from event_ops_harness.conformance.cell import index_dtype_of
 from event_ops_harness.conformance.properties import FULL, PROPERTIES, VALUES, cells
+from event_ops_harness.conformance.select import bounded
 from event_ops_harness.table import by_family
 
 ALL = cells(OPERATORS)
@@ -26,6 +26,7 @@ OF_FAMILIES = {
     "shape",
     "threads",
     "transpose",
+    "vjp",
     "vmap_grad",
     "vmap_last",
     "while",
@@ -37,7 +38,9 @@ FAMILY = {member.name: family for family, members in by_family(OPERATORS).items(
 def scope(cell):
     """Return the key of cells of which the quick run checks one: operator or family, backend, property."""
     name = cell.operator.name
-    alone = cell.prop is VALUES or (is_default(cell) and cell.prop.name not in OF_FAMILIES)
+    alone = is_default(cell) and cell.prop.name not in OF_FAMILIES
+    # Rules are the same on every backend, and on this one nothing is compiled for float64.
+    alone |= cell.prop is VALUES or (cell.backend == "reference" and cell.prop.name == "vjp")
     return name if alone else FAMILY[name], cell.backend, cell.prop.name
 
 
@@ -46,17 +49,22 @@ def is_default(cell):
     return cell.backend == cell.operator.kernel.defaults["cpu"]
 
 
-FIRST = {scope(cell): cell.id for cell in reversed(ALL)}
+def order(numbered):
+    """Sort the cells of the operators with the fewest arguments to the end, and of each the first cells."""
+    number, cell = numbered
+    return number_of_arguments(cell.operator), number
+
+
+FIRST = {scope(cell): cell.id for _, cell in sorted(enumerate(ALL), key=order, reverse=True)}
 
 
 def takes_long(cell):
     """Return whether `nox -s tests` leaves the cell to `nox -s slow` and `nox -s conformance`."""
     if cell.prop is not VALUES or not is_default(cell):
         return FIRST[scope(cell)] != cell.id
-    # Each dtype is compiled anew, and so are kernels for all threads; one case stands for weights of 16 bits.
+    # Each dtype is compiled anew, and each option.
     usual = (cell.operator.dtypes[0], index_dtype_of(cell.dtype)) == (cell.dtype, cell.index_dtype)
-    kind, _, rest = cell.case.name.partition("-")
-    return not usual or "threads" in cell.case.name or (kind in HALVES and rest != "random")
+    return not usual or not bounded(cell.operator, cell.case)
 
 
 CELLS = parameters(ALL, takes_long)

@@ -10,6 +10,7 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("warp", reason="warp-lang is not installed")
 
 from catalog_operators import OPERATORS
+from looked_at import number_of_arguments
 from neuron_operators import OPERATORS as NEURONS
 from plasticity_operators import OPERATORS as RULES
 from value_cells import value_cells
@@ -19,7 +20,9 @@ from ptx_on_cpu import Checks
 
 BACKENDS = ("numba_cuda", "warp")
 ALL = *OPERATORS, *NEURONS, *RULES
-QUICK = [members[0] for members in (*by_family(OPERATORS).values(), NEURONS, RULES)]
+QUICK = [
+    min(members, key=number_of_arguments) for members in (*by_family(OPERATORS).values(), NEURONS, RULES)
+]
 CELLS = [
     pytest.param(cell, id=cell.id, marks=[] if operator in QUICK else [pytest.mark.slow])
     for operator in ALL
