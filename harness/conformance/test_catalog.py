@@ -4,14 +4,13 @@ import pytest
 from catalog_operators import OPERATORS
 from looked_at import APART, assert_all_hold, assert_holds, number_of_arguments, parameters
 
-from event_ops_harness.conformance.cell import index_dtype_of
 from event_ops_harness.conformance.properties import FULL, PROPERTIES, VALUES, cells
-from event_ops_harness.conformance.select import bounded
 from event_ops_harness.table import by_family
 
 ALL = cells(OPERATORS)
-# What rules and the bridge decide, and kernels hardly: in the quick run, once for each family of operators,
-# and so is all on other backends than the default one, but the values of a case of each operator.
+# The quick run checks a property on one case of each operator: every case more is another kernel to compile.
+# What rules and the bridge decide, and kernels hardly, once for each family of operators, and so all
+# on other backends than the default one, but values.
 OF_FAMILIES = {
     "deterministic",
     "disable_jit",
@@ -60,11 +59,7 @@ FIRST = {scope(cell): cell.id for _, cell in sorted(enumerate(ALL), key=order, r
 
 def takes_long(cell):
     """Return whether `nox -s tests` leaves the cell to `nox -s slow` and `nox -s conformance`."""
-    if cell.prop is not VALUES or not is_default(cell):
-        return FIRST[scope(cell)] != cell.id
-    # Each dtype is compiled anew, and each option.
-    usual = (cell.operator.dtypes[0], index_dtype_of(cell.dtype)) == (cell.dtype, cell.index_dtype)
-    return not usual or not bounded(cell.operator, cell.case)
+    return FIRST[scope(cell)] != cell.id
 
 
 CELLS = parameters(ALL, takes_long)

@@ -47,6 +47,7 @@ def test_weights_with_a_unit_are_kept_exactly(name):
     assert B.entries.nbytes == 4 * A.nse
 
 
+@pytest.mark.slow
 def test_rows_of_one_value_each_have_a_scale_each():
     values = np.random.default_rng(2).standard_normal(ROWS).astype("f")
     A = matrix(lambda rng, n: np.ones(n)) * values[:, None]
@@ -103,6 +104,7 @@ def test_a_planned_product_reads_the_plan_alone():
     np.testing.assert_allclose(broken @ Events(x), A @ Events(x), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planned", [False, True])
 def test_gradients_by_scale_and_operands(planned):
     with jax.enable_x64(True), ffi_bridge.use_backend("reference"):

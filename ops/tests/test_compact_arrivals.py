@@ -29,6 +29,7 @@ def test_parts_are_the_whole(backend, parts):
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.slow
 def test_neither_parts_nor_threads_change_a_bit(monkeypatch):
     numba = pytest.importorskip("numba", reason="the kernel is Numba's")
     kernels = importlib.import_module("event_ops.catalog.compact_event_arrivals.numba_cpu")
