@@ -51,7 +51,6 @@ def test_several_outputs_in_a_pytree(x):
     np.testing.assert_array_equal(found["up"], jnp.minimum(x - 5, 0))
 
 
-@pytest.mark.slow
 def test_two_and_three_dimensions(x):
     f = numba_cuda_kernel(kernels.outer, out(10, 3), launch_dims=(10, 3))
     np.testing.assert_array_equal(f(x, x[:3]), np.outer(x, x[:3]))
@@ -65,23 +64,14 @@ def test_a_number_is_a_0d_array(x):
     np.testing.assert_array_equal(f(x, F32(3)), 3 * x)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        np.float32,
-        *(
-            pytest.param(x, marks=pytest.mark.slow)
-            for x in (np.float16, np.int32, np.int8, np.uint16, np.complex64)
-        ),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.int8, np.uint16, np.complex64])
 def test_dtypes(dtype):
     v = jnp.asarray(np.arange(7).astype(dtype))
     f = numba_cuda_kernel(kernels.add, out(7, dtype=dtype), launch_dims=7)
     np.testing.assert_array_equal(f(v, v), v + v)
 
 
-@pytest.mark.slow
 def test_options_and_device_functions():
     f = numba_cuda_kernel(kernels.norm, out(2), launch_dims=2)
     np.testing.assert_allclose(f(jnp.array([3.0, 5.0]), jnp.array([4.0, 12.0])), [5, 13])
@@ -138,7 +128,6 @@ def test_vmap_is_one_launch(gpu, x):
     assert (launched.grid[2], launched.shapes) == (3, ((3, 10), (10,), (3, 10)))
 
 
-@pytest.mark.slow
 def test_nested_vmap_is_one_launch(gpu, x):
     f = jax.vmap(jax.vmap(wrapped_add(10), (0, None)), (None, 1))
     rows, columns = jnp.stack([x, x + 1, x * 2]), jnp.stack([x, x - 1], axis=1)
@@ -147,7 +136,6 @@ def test_nested_vmap_is_one_launch(gpu, x):
     assert [launched.grid[2] for launched in gpu.launches[before:]] == [6]
 
 
-@pytest.mark.slow
 def test_vmap_over_numbers(x):
     f = numba_cuda_kernel(kernels.scale, out(10), launch_dims=10)
     factors = jnp.array([2.0, 3.0])
@@ -177,7 +165,6 @@ def test_a_block_that_takes_several_elements_waits_between_them(gpu, monkeypatch
     assert gpu.launches[-1].grid == (1, 1, 2)
 
 
-@pytest.mark.slow
 def test_vmap_of_an_alias():
     f = numba_cuda_kernel(
         kernels.count_up, out(5, dtype=jnp.int32), launch_dims=5, input_output_aliases={0: 0}
