@@ -46,10 +46,11 @@ def test_products_are_those_of_bools(backend, transpose, form, encoding):
     np.testing.assert_array_equal(jax.jit(jax.vmap(lambda s: product(form(s), encoding)))(spikes), expected)
 
 
+@pytest.mark.slow
 @backends("csr_event_matvec")
 @orientations
 @forms
-@pytest.mark.parametrize("homogeneous", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("homogeneous", [False, True])
 def test_weight_gradients_are_those_of_bools(backend, transpose, form, encoding, homogeneous):
     data, indices, indptr, spikes = network(transpose)
     data = data[0] if homogeneous else data

@@ -91,14 +91,9 @@ def trained():
         return weights, synapses, x, value, grads
 
 
+@pytest.mark.slow
 @backends("lif_step")
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        pytest.param(lambda step: step, id="plain"),
-        pytest.param(jax.checkpoint, id="checkpoint", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("wrap", [lambda step: step, jax.checkpoint], ids=["plain", "checkpoint"])
 def test_gradient_through_a_hundred_steps(trained, backend, wrap):
     weights, synapses, x, value, grads = trained
     with jax.enable_x64(True):
