@@ -23,8 +23,9 @@ CLOCK, BASE, KNOWN, FOREIGN, PENDING, WIDE, CLOSE, ROW, HOLDERS, ARRIVED, ARRIVE
 HEAD = TABLES + 13
 
 
-# For what only compiled code calls: a wrapper for Python would double what there is to compile.
-inner: Any = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+numba_njit: Any = njit  # its declared overloads lack these options
+# For what only compiled code calls, without wrappers for Python and C.
+inner: Any = numba_njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def to_pointer(typing: Any, address: Any) -> Any:
