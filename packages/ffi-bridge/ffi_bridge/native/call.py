@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from typing import Any, ClassVar, Final
@@ -50,6 +50,7 @@ class NativeKernel(ABC):
     toolchain: ClassVar[str]
     derivative_hint: ClassVar[str] = ""
     for_sizes: ClassVar[bool] = True  # whether a handler is made for the sizes of one call
+    is_lowered_in_place: ClassVar[bool] = False  # whether `lower` looks at what else a program computes
     vmap_methods: ClassVar[tuple[str | None, ...]]
 
     @property
@@ -93,8 +94,16 @@ class NativeKernel(ABC):
         outs = tuple(jax.ShapeDtypeStruct((size, *out.shape), out.dtype) for out in call.outs)
         return ins, NativeCall(outs, call.options)
 
-    def jvp(self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall) -> list[Any]:
-        """Return the tangents of the outputs; raise MissingRuleError unless the kernel has derivatives."""
+    def lower(
+        self, rule: Callable[..., Sequence[Any]], ctx: Any, call: NativeCall, operands: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Return the results of a call in a program of MLIR, to which `rule` adds it."""
+        return rule(ctx, *operands)
+
+    def jvp(
+        self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall
+    ) -> tuple[list[Any], list[Any]]:
+        """Return the outputs and their tangents; raise MissingRuleError unless the kernel has derivatives."""
         raise MissingRuleError(
             f"kernel '{self.name}' has no derivative of its own; give one with "
             "jax.custom_jvp or jax.custom_vjp, or give it an XLACustomKernel with a jvp rule or a reference"

@@ -33,7 +33,12 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
         _check_alias(kernel, names, arrays, call, source, out)
     platform = kernel.likely_platform()
     target = "" if kernel.is_compiled_late else kernel.ensure_target(arrays, call, names, platform)
-    return native_call_p.bind(*arrays, kernel=kernel, call=call, target=(platform, target))
+    return _bind(*arrays, kernel=kernel, call=call, target=(platform, target))
+
+
+def _bind(*ins: Any, kernel: NativeKernel, **params: Any) -> list[Any]:
+    primitive = native_call_in_place_p if kernel.is_lowered_in_place else native_call_p
+    return primitive.bind(*ins, kernel=kernel, **params)
 
 
 def as_array(subject: str, name: str, x: Any) -> jax.Array:
@@ -107,7 +112,9 @@ def _lower(
         check_side_effects(kernel.name, kernel.ordered, ctx.module_context.axis_context)
     rule = jax.ffi.ffi_lowering(name, operand_output_aliases=aliases, has_side_effect=kernel.is_kept)
     rule = partial(rule, **kernel.attributes(call))
-    return effects.lower_in_order(rule, ctx, operands) if kernel.ordered else rule(ctx, *operands)
+    if kernel.ordered:
+        return effects.lower_in_order(rule, ctx, operands)
+    return kernel.lower(rule, ctx, call, operands)
 
 
 def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:
@@ -144,7 +151,7 @@ def _batch_sequentially(level: Level, ins: list[Any], unroll: bool, **params: An
     def body(_: None, slices: list[Any]) -> tuple[None, list[Any]]:
         rest = iter(slices)
         merged = [next(rest) if has else x for has, x in zip(level.mapped, ins, strict=True)]
-        return None, native_call_p.bind(*merged, **params)
+        return None, _bind(*merged, **params)
 
     if unroll and export.is_symbolic_dim(level.size):
         raise KernelTypeError(
@@ -171,9 +178,8 @@ def _batch_in_kernel(
     return [y.reshape(size, *out.shape) for y, out in zip(results, call.outs, strict=True)]
 
 
-def _jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, call: NativeCall, **params: Any) -> Any:
-    dots = kernel.jvp(primals, tangents, call)
-    return native_call_p.bind(*primals, kernel=kernel, call=call, **params), dots
+def _jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, call: NativeCall, **_: Any) -> Any:
+    return kernel.jvp(primals, tangents, call)
 
 
 def _transpose(cotangents: Any, *ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> Any:
@@ -181,12 +187,17 @@ def _transpose(cotangents: Any, *ins: Any, kernel: NativeKernel, call: NativeCal
 
 
 native_call_p: Final = Primitive("native_kernel")
-native_call_p.multiple_results = True
-native_call_p.def_impl(partial(xla.apply_primitive, native_call_p))  # reached under jax.disable_jit
-native_call_p.def_effectful_abstract_eval(_abstract)
-mlir.register_lowering(native_call_p, _refuse_platform)
-for _platform in ("cpu", "cuda"):
-    mlir.register_lowering(native_call_p, partial(_lower, platform=_platform), platform=_platform)
-batching.primitive_batchers[native_call_p] = _batch
-ad.primitive_jvps[native_call_p] = _jvp
-ad.primitive_transposes[native_call_p] = _transpose
+# JAX lowers equal calls of a primitive once, as a function, and each call of this one where it stands.
+native_call_in_place_p: Final = Primitive("native_kernel_in_place")
+for _primitive in (native_call_p, native_call_in_place_p):
+    _primitive.multiple_results = True
+    _primitive.def_impl(partial(xla.apply_primitive, _primitive))  # reached under jax.disable_jit
+    _primitive.def_effectful_abstract_eval(_abstract)
+    _cacheable = _primitive is native_call_p
+    mlir.register_lowering(_primitive, _refuse_platform, cacheable=_cacheable)
+    for _platform in ("cpu", "cuda"):
+        _rule = partial(_lower, platform=_platform)
+        mlir.register_lowering(_primitive, _rule, platform=_platform, cacheable=_cacheable)
+    batching.primitive_batchers[_primitive] = _batch
+    ad.primitive_jvps[_primitive] = _jvp
+    ad.primitive_transposes[_primitive] = _transpose

@@ -28,10 +28,14 @@ _COMPILER: Final = "ffi_bridge.numba_cpu.compile"
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a call that its machine code is made for; `num_threads`: None for as many as Numba has."""
+    """Options of a call that its machine code is made for; `num_threads`: None for as many as Numba has.
+
+    `outputs_are_read`: of a derivative, whether the outputs of the kernel itself are, too.
+    """
 
     num_threads: int | None
     constants: Constants
+    outputs_are_read: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 from jax.core import ShapedArray
 from jax.interpreters import ad
+from jax.interpreters.partial_eval import JaxprTracer
+from jaxlib.mlir.ir import InsertionPoint
 from numba import types
 
 from ffi_bridge import debug
 from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.levels import Level
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Constants, Parameters
+from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.numba_cpu.call import NumbaKernel
 from ffi_bridge.numba_cpu.constants import specialised
 from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
@@ -34,11 +38,28 @@ class DifferentiableKernel(NumbaKernel):
 
     _known: dict[object, Derivative] = field(default_factory=dict, init=False, repr=False)
 
-    def jvp(self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall) -> list[Any]:
+    is_lowered_in_place: ClassVar[bool] = True
+
+    def lower(
+        self, rule: Callable[..., Sequence[Any]], ctx: Any, call: NativeCall, operands: Sequence[Any]
+    ) -> Sequence[Any]:
+        place = _place(self, call.outs, call.levels, call.options.constants, operands)
+        found = ctx.module_context.cached_primitive_lowerings.get(place)
+        return rule(ctx, *operands) if found is None else found
+
+    def jvp(
+        self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall
+    ) -> tuple[list[Any], list[Any]]:
         self._check(ins, tangents, call)
-        counts = len(ins), len(call.outs)
-        dots = iter(Form.of(self, PRIMAL, ins, call, counts, call.options.constants).jvp(tangents))
-        return [_tangent(out, call, next(dots, None) if out.dtype in FLOATS else None) for out in call.outs]
+        form = Form.of(self, PRIMAL, ins, call, (len(ins), len(call.outs)), call.options.constants)
+        # What JAX linearizes, it transposes, mostly.
+        if form.is_of_a_number and any(isinstance(x, JaxprTracer) for x in tangents):
+            outs, moved = form.by_gradient(tangents)
+        else:
+            moved = form.jvp(tangents)  # before the outputs, which it leaves for them: see `lower`
+            outs = call_kernel(self, call, ins)
+        dots = iter(moved)
+        return outs, [_tangent(x, call, next(dots, None) if x.dtype in FLOATS else None) for x in call.outs]
 
     def check(self, outs: Outs) -> None:
         super().check(outs)
@@ -109,11 +130,31 @@ class Derivative(NumbaKernel):
         primal = specialised(self.primal.dispatcher, **dict(self.constants))
         return to_compile(self.dispatcher, primal, self.buffers, self.mode, kinds, whole)
 
-    def jvp(self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall) -> list[Any]:
+    is_lowered_in_place: ClassVar[bool] = True
+
+    def lower(
+        self, rule: Callable[..., Sequence[Any]], ctx: Any, call: NativeCall, operands: Sequence[Any]
+    ) -> Sequence[Any]:
+        results = rule(ctx, *operands)
+        outs = sum(x.is_output for x in self.buffers)
+        ins = len(self.buffers) - outs
+        levels = [Level(size, mapped[:ins]) for size, mapped in call.levels]
+        place = _place(self.primal, call.outs[:outs], levels, self.constants, operands[:ins])
+        ctx.module_context.cached_primitive_lowerings[place] = results[:outs]
+        return results
+
+    def jvp(
+        self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall
+    ) -> tuple[list[Any], list[Any]]:
         form = self._form(ins, call)
-        dots = iter(form.jvp(tangents))
+        moved = form.jvp(tangents)
+        results = call_kernel(self, call, ins)
         count = len(form.outs)
-        return [_tangent(x, call, None if i < count else next(dots, None)) for i, x in enumerate(call.outs)]
+        of_outs = form.along(results[count:], tangents) if call.options.outputs_are_read else ()
+        values, slopes = iter(of_outs), iter(moved)
+        dots = [next(values, None) if x.dtype in FLOATS else None for x in form.outs]
+        dots += [next(slopes, None) for _ in results[count:]]
+        return results, [_tangent(x, call, dot) for x, dot in zip(call.outs, dots, strict=True)]
 
     def transpose(self, cotangents: Sequence[Any], ins: Sequence[Any], call: NativeCall) -> list[Any]:
         return self._form(ins, call).transpose(cotangents, ins)
@@ -129,6 +170,22 @@ class Derivative(NumbaKernel):
             return kind.dtype
         is_shared = any(x.begins == buffer.name for x in self.buffers)
         return kind.copy(readonly=False) if is_shared else kind
+
+
+def _place(
+    kernel: DifferentiableKernel,
+    outs: Sequence[Any],
+    levels: Sequence[Level],
+    constants: Constants,
+    operands: Sequence[Any],
+) -> object:
+    """Return the place in a program where a call of the kernel has these outputs, for JAX's table of calls.
+
+    A derivative leaves its kernel's outputs there; a call of the kernel that follows in the same block takes
+    them from it.
+    """
+    given = tuple((name, type(x), x) for name, x in constants)
+    return _place, kernel, tuple(outs), tuple(levels), given, InsertionPoint.current.block, tuple(operands)
 
 
 def _tangent(out: jax.ShapeDtypeStruct, call: NativeCall, dot: Any) -> Any:

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol
 
 import jax
+import jax.numpy as jnp
 from jax.interpreters import ad
 
 from ffi_bridge.errors import MissingRuleError
@@ -17,9 +18,11 @@ from ffi_bridge.native.parameters import Constants
 from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.numba_cpu.call import Options
 from ffi_bridge.numba_cpu.derivatives.entry import FLOATS
-from ffi_bridge.numba_cpu.derivatives.mode import HIGHEST, Mode, Side
+from ffi_bridge.numba_cpu.derivatives.mode import HIGHEST, REVERSE, Mode, Side
+from ffi_bridge.numba_cpu.derivatives.products import product
 
 OPTIONS: Final = Options(None, ())
+WITH_OUTPUTS: Final = Options(None, (), outputs_are_read=True)
 
 
 class Operand(NamedTuple):
@@ -88,6 +91,10 @@ class Form:
 
     def value(self) -> list[jax.Array]:
         """Call the derivative; return one result for each active buffer of the side that is open."""
+        return self.called(OPTIONS)[len(self.outs) :]
+
+    def called(self, options: Options) -> list[jax.Array]:
+        """Call the derivative; return the kernel's outputs, and then the results."""
         structs = {"in": [x.struct for x in self.inputs], "out": self.outs}
         results = [structs[self.mode.opens][i] for i in self.active(self.mode.opens)]
         kernel = self.kernel.derivative(
@@ -95,8 +102,34 @@ class Form:
         )
         flat = [*self.inputs, *chain.from_iterable(self.seeds)]
         levels = tuple(Level(size, tuple(x.mapped[i] for x in flat)) for i, size in enumerate(self.sizes))
-        call = NativeCall((*self.outs, *results), OPTIONS, levels)
-        return call_kernel(kernel, call, [x.array for x in flat])[len(self.outs) :]
+        call = NativeCall((*self.outs, *results), options, levels)
+        return call_kernel(kernel, call, [x.array for x in flat])
+
+    @property
+    def is_of_a_number(self) -> bool:
+        """Return whether all outputs that have derivatives are one number."""
+        active = self.active("out")
+        return len(active) == 1 and all(extent == 1 for extent in self.outs[active[0]].shape)
+
+    def by_gradient(self, tangents: Sequence[Any]) -> tuple[list[jax.Array], list[Any]]:
+        """Return the outputs of a kernel of one number, and its tangent, by a call for value and gradient."""
+        (out,) = (self.outs[i] for i in self.active("out"))
+        one = Operand(jnp.ones(out.shape, out.dtype), (False,) * len(self.sizes))
+        results = replace(self, mode=REVERSE, seeds=((one,),)).called(WITH_OUTPUTS)
+        count = len(self.outs)
+        return results[:count], self.along(results[count:], tangents)
+
+    def along(self, gradient: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        """Return the tangent of the one number, of its gradient; nothing where no input moves."""
+        (out,) = (self.outs[i] for i in self.active("out"))
+        terms = []
+        for i, slope in zip(self.active("in"), gradient, strict=True):
+            if not isinstance(tangents[i], ad.Zero):
+                missing = [axis for axis, has in enumerate(self.inputs[i].mapped) if not has]
+                dot = jnp.broadcast_to(jnp.expand_dims(tangents[i], missing), slope.shape)
+                own = tuple(range(len(self.sizes), slope.ndim))
+                terms.append(product(slope, dot).sum(own).reshape(*self.sizes, *out.shape).astype(out.dtype))
+        return [sum(terms[1:], terms[0])] if terms else []
 
     def jvp(self, tangents: Sequence[Any]) -> list[Any]:
         """Return the tangent of each result, by the product rule; None where all tangents are zero."""
