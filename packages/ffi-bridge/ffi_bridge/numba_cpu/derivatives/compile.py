@@ -39,6 +39,7 @@ _MATHEMATICS: Final = re.compile(
     r"trunc|f?round|rint|nearbyint|fmod|fmin|fmax|fma|copysign)f?|malloc|free|memcpy|memset|memmove|"
     "ffi_bridge_(index|keep|fail_if)"
 )
+_FORMS_OF_REVERSE: Final = [(False, False), (False, True), (True, True)]  # counted, decided at run time
 _REFUSED: Final = re.compile(r"llvm\.(masked|vp)\..*")
 _HINTS: Final = {
     r"numba_(xx|ez|cblas|raw_r)": "write products of matrices and linear algebra as loops",
@@ -67,19 +68,31 @@ def to_compile(
     """
     name = primal.__name__
     text, function = _text(primal, arguments)
-    prepared = for_enzyme(text, function)
-    _refuse(name, [x for x in declared_in(prepared) if not _is_known(x)] + refused_in(prepared))
     slots = [_slot(kind, buffer, buffers) for kind, buffer in zip(kinds, buffers, strict=True)]
-    try:
-        found = enzyme.differentiated(prepared + entry_text(function, slots, mode, False), name)
-    except enzyme.NotDecided:
-        found = enzyme.differentiated(prepared + entry_text(function, slots, mode, True), name)
+    found = _differentiated(name, text, function, slots, mode)
     if ADDRESS in found:  # of the texts of exceptions, there are none by now
         _refuse(name, ["a C function or a large array by its address"])
     found = from_enzyme(found)
     _parse(name, found)
     called = f"{kernel.__name__}.{hashlib.blake2b(found.encode(), digest_size=8).hexdigest()}"
     return calling(kernel, released_at_the_end(found, called), called, primal)
+
+
+def _differentiated(name: str, text: str, function: str, slots: Sequence[Slot], mode: Mode) -> str:
+    """Return Enzyme's text of the derivative, made in the quickest form of those that Enzyme can decide of.
+
+    Least is kept for the way back without counts of references; with them Enzyme knows more of pointers.
+    """
+    forms = [(True, False), (True, True)] if mode.opens == "out" else _FORMS_OF_REVERSE
+    for counted, at_run_time in forms:
+        prepared = for_enzyme(text, function, counted)
+        _refuse(name, [x for x in declared_in(prepared) if not _is_known(x)] + refused_in(prepared))
+        try:
+            return enzyme.differentiated(prepared + entry_text(function, slots, mode, at_run_time), name)
+        except enzyme.NotDecided:
+            if (counted, at_run_time) == forms[-1]:
+                raise
+    raise AssertionError
 
 
 def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:

@@ -15,13 +15,13 @@ from ffi_bridge.errors import MissingRuleError
 
 VARIABLE: Final = "FFI_BRIDGE_ENZYME_PYTHON"
 _CHILD: Final = Path(__file__).with_name("child.py")
-_MISMATCH: Final = "Mismatched activity"
+_UNDECIDED: Final = re.compile("Mismatched activity|Cannot deduce type")
 _PROBLEM: Final = re.compile(r"(?:error|warning): [^\n]*Enzyme: ?([^;\n][^\n]*)")
 _OTHER: Final = re.compile(r"^(?:.*(?:Assertion|LLVM ERROR|cannot|Illegal|failed|Enzyme:)[^\n]*)$", re.M)
 
 
-class NotDecided(Exception):
-    """Enzyme cannot tell before the code runs which pointers lead to what has derivatives."""
+class NotDecided(MissingRuleError):
+    """Enzyme cannot tell which pointers lead to what has derivatives, or to numbers; of other code it may."""
 
 
 def differentiated(text: str, kernel: str) -> str:
@@ -31,10 +31,9 @@ def differentiated(text: str, kernel: str) -> str:
         file.write_text(text)
         run = _run(file)
         found = file.read_text()
-    if _MISMATCH in run.stderr:
-        raise NotDecided
-    if run.returncode or "Enzyme: " in run.stderr:
-        raise MissingRuleError(
+    undecided = bool(_UNDECIDED.search(run.stderr))
+    if undecided or run.returncode or "Enzyme: " in run.stderr:
+        raise (NotDecided if undecided else MissingRuleError)(
             f"kernel '{kernel}': Enzyme cannot differentiate it: {_reason(run)}; "
             "write the kernel without that, or give it a rule: jax.custom_jvp, jax.custom_vjp, or an "
             "XLACustomKernel with a reference"

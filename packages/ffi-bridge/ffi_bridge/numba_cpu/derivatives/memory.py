@@ -50,34 +50,6 @@ define internal ptr @NRT_MemInfo_data_fast(ptr %info) alwaysinline {
   %start = load ptr, ptr %address
   ret ptr %start
 }
-define internal void @NRT_incref(ptr %info) alwaysinline {
-  %none = icmp eq ptr %info, null
-  br i1 %none, label %end, label %count
-count:
-  %before = load i64, ptr %info, !tbaa !1000
-  %after = add i64 %before, 1
-  store i64 %after, ptr %info, !tbaa !1000
-  br label %end
-end:
-  ret void
-}
-define internal void @NRT_decref(ptr %info) alwaysinline {
-  %none = icmp eq ptr %info, null
-  br i1 %none, label %end, label %count
-count:
-  %before = load i64, ptr %info, !tbaa !1000
-  %after = sub i64 %before, 1
-  store i64 %after, ptr %info, !tbaa !1000
-  %last = icmp eq i64 %after, 0
-  br i1 %last, label %release, label %end
-release:
-  %start = call ptr @NRT_MemInfo_data_fast(ptr %info)
-  call void @free(ptr %start)
-  call void @free(ptr %info)
-  br label %end
-end:
-  ret void
-}
 define internal i32 @numba_attempt_nocopy_reshape(i64 %nd, ptr %dims, ptr %strides, i64 %newnd, \
 ptr %newdims, ptr %newstrides, i64 %itemsize, i32 %fortran) alwaysinline {
   %other = icmp ne i32 %fortran, 0
@@ -122,6 +94,46 @@ no:
 !1001 = !{!"long", !1002, i64 0}
 !1002 = !{!"omnipotent char", !1003, i64 0}
 !1003 = !{!"Simple C++ TBAA"}
+"""
+# In the forward mode an array is let go of where nothing refers to it.
+COUNTED: Final = """define internal void @NRT_incref(ptr %info) alwaysinline {
+  %none = icmp eq ptr %info, null
+  br i1 %none, label %end, label %count
+count:
+  %before = load i64, ptr %info, !tbaa !1000
+  %after = add i64 %before, 1
+  store i64 %after, ptr %info, !tbaa !1000
+  br label %end
+end:
+  ret void
+}
+define internal void @NRT_decref(ptr %info) alwaysinline {
+  %none = icmp eq ptr %info, null
+  br i1 %none, label %end, label %count
+count:
+  %before = load i64, ptr %info, !tbaa !1000
+  %after = sub i64 %before, 1
+  store i64 %after, ptr %info, !tbaa !1000
+  %last = icmp eq i64 %after, 0
+  br i1 %last, label %release, label %end
+release:
+  %start = call ptr @NRT_MemInfo_data_fast(ptr %info)
+  call void @free(ptr %start)
+  call void @free(ptr %info)
+  br label %end
+end:
+  ret void
+}
+"""
+# In the reverse mode all of them are kept for the way back. Whether a count came to 0 would be kept, too, for
+# each turn of a loop, and the counts themselves.
+UNCOUNTED: Final = """
+define internal void @NRT_incref(ptr %info) alwaysinline {
+  ret void
+}
+define internal void @NRT_decref(ptr %info) alwaysinline {
+  ret void
+}
 """
 IN_RUNTIME: Final = re.compile(
     r"numba_attempt_nocopy_reshape|NRT_(Allocate|Free|MemInfo_alloc|MemInfo_alloc_aligned|MemInfo_new_varsize_dtor|MemInfo_data_fast|incref|decref)|malloc|free"

@@ -15,7 +15,7 @@ from typing import Any, Final
 from llvmlite import binding as llvm
 
 from ffi_bridge.numba_cpu.derivatives import failures, powers
-from ffi_bridge.numba_cpu.derivatives.memory import IN_RUNTIME, RUNTIME
+from ffi_bridge.numba_cpu.derivatives.memory import COUNTED, IN_RUNTIME, RUNTIME, UNCOUNTED
 
 # Functions that put together what an exception says: the kernel itself says it, see `kernels`.
 _OF_ERRORS: Final = re.compile(r"unicode|raise_with_shape_context|ol_str_generic")
@@ -68,10 +68,15 @@ _FORMATS: Final = {"float": ">f", "double": ">d"}
 _SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.((?:v(\d+))?f(\d+))\(.*\n", re.M)
 
 
-def for_enzyme(text: str, kernel: str) -> str:
-    """Return the module `text` with what the function `kernel` reaches, in terms that Enzyme follows."""
+def for_enzyme(text: str, kernel: str, counted: bool) -> str:
+    """Return the module `text` with what the function `kernel` reaches, in terms that Enzyme follows.
+
+    `counted`: whether arrays that nothing refers to are let go of.
+    """
     text = failures.leaving(_DECLARATION.sub(_declared, _DEFINITION.sub(_defined, text)))
-    module = llvm.parse_assembly(_declared_once(text + RUNTIME + powers.DECLARED))
+    module = llvm.parse_assembly(
+        _declared_once(text + RUNTIME + (COUNTED if counted else UNCOUNTED) + powers.DECLARED)
+    )
     for function in module.functions:
         if not function.is_declaration:
             function.linkage = "external" if function.name == kernel else "internal"
