@@ -98,13 +98,12 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
     shared = {slot.begins: i for i, slot in enumerate(slots) if slot.begins is not None}
     for i, slot in enumerate(slots):
         before += _size(i, slot)
-        if slot.is_output:
+        if slot.begins is not None:
             before.append(f"  %own{i} = call {_kind(slot)} ptr @malloc(i64 %bytes{i})")
-            if slot.begins is not None:
-                before.append(_copy(f"%own{i}", f"%b{slot.begins}", f"%bytes{i}"))
+            before.append(_copy(f"%own{i}", f"%b{slot.begins}", f"%bytes{i}"))
             after += [_copy(f"%b{i}", f"%own{i}", f"%bytes{i}"), f"  call void @free(ptr %own{i})"]
     for i, slot in enumerate(slots):
-        own = i if slot.is_output else shared.get(i)
+        own = i if slot.begins is not None else shared.get(i)
         data = f"%b{i}" if own is None else f"%own{own}"
         if slot.passed:
             before.append(f"  %value{i} = load {slot.passed}, ptr {data}")
