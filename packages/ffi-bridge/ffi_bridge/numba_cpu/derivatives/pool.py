@@ -12,25 +12,10 @@ import re
 from typing import Final
 
 from ffi_bridge.numba_cpu.derivatives import failures
+from ffi_bridge.numba_cpu.derivatives.blocks import BLOCKS
 
-# A block begins with two words. One of its own from C: the address of the next such block, and that of the
-# pointer to itself. One of a chunk: the class of its size, and null; once it is let go of, the address of the
-# next free one of the class follows. Sizes are of 4 classes from each power of two to the next, so that less
-# than a fifth of a block is unused. Each chunk is 4 times as large as the one before: of what C is given back
-# at the end it keeps twice the largest block for the next call, and more would be fetched anew, page by page.
-# The smallest is of 64 bytes: arrays that grow begin with that. Arrays that are written side by side are not
-# to begin at the same place of a page: lines of a cache that are whole pages apart take each other's place.
+# The smallest blocks are given without a call of `larger`.
 _POOL: Final = """
-%pool = type { ptr, ptr, ptr, i64, [80 x ptr], [64 x i64] }
-declare ptr @malloc(i64)
-declare ptr @realloc(ptr, i64)
-declare void @free(ptr)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i64 @llvm.ctlz.i64(i64, i1)
-declare i64 @llvm.umax.i64(i64, i64)
-declare i32 @_setjmp(ptr) returns_twice
-declare void @longjmp(ptr, i32) noreturn
 define internal void @pool_leave_if(ptr %.pool, i1 %fails) alwaysinline {
   br i1 %fails, label %leave, label %stay
 leave:
@@ -40,73 +25,48 @@ leave:
 stay:
   ret void
 }
-define internal void @enter(ptr %.pool, ptr %block) {
-  %next = load ptr, ptr %.pool
-  store ptr %next, ptr %block
-  store ptr %block, ptr %.pool
-  %back = getelementptr i8, ptr %block, i64 8
-  store ptr %.pool, ptr %back
-  %last = icmp eq ptr %next, null
-  br i1 %last, label %end, label %link
-link:
-  %behind = getelementptr i8, ptr %next, i64 8
-  store ptr %block, ptr %behind
-  br label %end
-end:
-  ret void
-}
-define internal void @leave(ptr %block) {
-  %next = load ptr, ptr %block
-  %back = getelementptr i8, ptr %block, i64 8
-  %place = load ptr, ptr %back
-  store ptr %next, ptr %place
-  %last = icmp eq ptr %next, null
-  br i1 %last, label %end, label %link
-link:
-  %behind = getelementptr i8, ptr %next, i64 8
-  store ptr %place, ptr %behind
-  br label %end
-end:
-  ret void
-}
-define internal ptr @own_block(ptr %.pool, i64 %size) noinline {
-  %total = add i64 %size, 16
-  %block = call ptr @malloc(i64 %total)
-  call void @enter(ptr %.pool, ptr %block)
-  %start = getelementptr i8, ptr %block, i64 16
+define internal ptr @smallest(ptr %.pool) {
+  %free.at = getelementptr %pool, ptr %.pool, i64 0, i32 4, i64 23
+  %free = load ptr, ptr %free.at
+  %none = icmp eq ptr %free, null
+  br i1 %none, label %cut, label %again
+again:
+  %after = load ptr, ptr %free
+  store ptr %after, ptr %free.at
+  ret ptr %free
+cut:
+  %next.at = getelementptr %pool, ptr %.pool, i64 0, i32 1
+  %end.at = getelementptr %pool, ptr %.pool, i64 0, i32 2
+  %next = load ptr, ptr %next.at
+  %end = load ptr, ptr %end.at
+  %from = ptrtoint ptr %next to i64
+  %to = ptrtoint ptr %end to i64
+  %left = sub i64 %to, %from
+  %full = icmp ult i64 %left, 80
+  br i1 %full, label %fetch, label %give
+fetch:
+  %other = call ptr @larger(ptr %.pool, i64 64)
+  ret ptr %other
+give:
+  %following = getelementptr i8, ptr %next, i64 80
+  store ptr %following, ptr %next.at
+  store i64 23, ptr %next
+  %back = getelementptr i8, ptr %next, i64 8
+  store ptr null, ptr %back
+  %start = getelementptr i8, ptr %next, i64 16
   ret ptr %start
 }
-define internal i1 @is_own(ptr %start) alwaysinline {
-  %back = getelementptr i8, ptr %start, i64 -8
-  %place = load ptr, ptr %back
-  %is_own = icmp ne ptr %place, null
-  ret i1 %is_own
+define internal ptr @pool_malloc(ptr %.pool, i64 %size) alwaysinline {
+  %is_small = icmp ule i64 %size, 64
+  br i1 %is_small, label %small, label %large
+small:
+  %one = call ptr @smallest(ptr %.pool)
+  ret ptr %one
+large:
+  %other = call ptr @larger(ptr %.pool, i64 %size)
+  ret ptr %other
 }
-define internal i64 @bytes_of(i64 %class) alwaysinline {
-  %power = lshr i64 %class, 2
-  %shift = sub i64 %power, 2
-  %quarter = and i64 %class, 3
-  %units = add i64 %quarter, 5
-  %bytes = shl i64 %units, %shift
-  ret i64 %bytes
-}
-define internal void @new_chunk(ptr %.pool, i64 %needed) noinline {
-  %chunk.at = getelementptr %pool, ptr %.pool, i64 0, i32 3
-  %chunk = load i64, ptr %chunk.at
-  %size = call i64 @llvm.umax.i64(i64 %chunk, i64 %needed)
-  %start = call ptr @own_block(ptr %.pool, i64 %size)
-  %end = getelementptr i8, ptr %start, i64 %size
-  %next.at = getelementptr %pool, ptr %.pool, i64 0, i32 1
-  store ptr %start, ptr %next.at
-  %end.at = getelementptr %pool, ptr %.pool, i64 0, i32 2
-  store ptr %end, ptr %end.at
-  %is_small = icmp ult i64 %chunk, 16777216
-  %larger = shl i64 %chunk, 2
-  %following = select i1 %is_small, i64 %larger, i64 %chunk
-  store i64 %following, ptr %chunk.at
-  ret void
-}
-define internal ptr @pool_malloc(ptr %.pool, i64 %size) {
+define internal ptr @larger(ptr %.pool, i64 %size) noinline {
   %large = icmp ugt i64 %size, 1048576
   br i1 %large, label %own, label %small
 own:
@@ -160,7 +120,7 @@ give:
   %start = getelementptr i8, ptr %block, i64 16
   ret ptr %start
 }
-define internal ptr @pool_calloc(ptr %.pool, i64 %count, i64 %size) {
+define internal ptr @pool_calloc(ptr %.pool, i64 %count, i64 %size) alwaysinline {
   %bytes = mul i64 %count, %size
   %start = call ptr @pool_malloc(ptr %.pool, i64 %bytes)
   call void @llvm.memset.p0.i64(ptr %start, i8 0, i64 %bytes, i1 false)
@@ -187,11 +147,26 @@ small:
 end:
   ret void
 }
-define internal ptr @pool_realloc(ptr %.pool, ptr %start, i64 %size) {
+define internal ptr @pool_realloc(ptr %.pool, ptr %start, i64 %size) alwaysinline {
+  %is_small = icmp ule i64 %size, 64
+  br i1 %is_small, label %small, label %large
+small:
+  %none = icmp eq ptr %start, null
+  br i1 %none, label %new, label %same
+new:
+  %first = call ptr @smallest(ptr %.pool)
+  ret ptr %first
+same:
+  ret ptr %start
+large:
+  %grown = call ptr @grown(ptr %.pool, ptr %start, i64 %size)
+  ret ptr %grown
+}
+define internal ptr @grown(ptr %.pool, ptr %start, i64 %size) noinline {
   %none = icmp eq ptr %start, null
   br i1 %none, label %new, label %old
 new:
-  %first = call ptr @pool_malloc(ptr %.pool, i64 %size)
+  %first = call ptr @larger(ptr %.pool, i64 %size)
   ret ptr %first
 old:
   %block = getelementptr i8, ptr %start, i64 -16
@@ -212,7 +187,7 @@ small:
 same:
   ret ptr %start
 move:
-  %moved = call ptr @pool_malloc(ptr %.pool, i64 %size)
+  %moved = call ptr @larger(ptr %.pool, i64 %size)
   call void @llvm.memcpy.p0.p0.i64(ptr %moved, ptr %start, i64 %bytes, i1 false)
   call void @pool_free(ptr %.pool, ptr %start)
   ret ptr %moved
@@ -272,4 +247,4 @@ def released_at_the_end(text: str, name: str) -> str:
     text = _ALLOCATES.sub(r"@pool_\1(", text).replace(f"@{failures.NAME}(", "@pool_leave_if(")
     for called in [*map(re.escape, own), r"pool_(?:malloc|calloc|realloc|free|leave_if)"]:
         text = re.sub(rf"(@{called}\()(?=(\)?))", lambda x: f"{x[1]}ptr %.pool{'' if x[2] else ', '}", text)
-    return text + _POOL + _CALLED.format(name=name)
+    return text + BLOCKS + _POOL + _CALLED.format(name=name)

@@ -1,0 +1,92 @@
+"""The blocks of memory that a pool consists of, as functions of LLVM's text: see `pool`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# A block begins with two words. One of its own from C: the address of the next such block, and that of the
+# pointer to itself. One of a chunk: the class of its size, and null; once it is let go of, the address of the
+# next free one of the class follows. Sizes are of 4 classes from each power of two to the next, so that less
+# than a fifth of a block is unused. Each chunk is 4 times as large as the one before: of what C is given back
+# at the end it keeps twice the largest block for the next call, and more would be fetched anew, page by page.
+# The smallest is of 64 bytes, class 23: arrays that grow begin with that. Arrays that are written side by
+# side are not to begin at the same place of a page: lines of a cache that are whole pages apart take each
+# other's place.
+BLOCKS: Final = """
+%pool = type { ptr, ptr, ptr, i64, [80 x ptr], [64 x i64] }
+declare ptr @malloc(i64)
+declare ptr @realloc(ptr, i64)
+declare void @free(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.umax.i64(i64, i64)
+declare i32 @_setjmp(ptr) returns_twice
+declare void @longjmp(ptr, i32) noreturn
+define internal void @enter(ptr %.pool, ptr %block) {
+  %next = load ptr, ptr %.pool
+  store ptr %next, ptr %block
+  store ptr %block, ptr %.pool
+  %back = getelementptr i8, ptr %block, i64 8
+  store ptr %.pool, ptr %back
+  %last = icmp eq ptr %next, null
+  br i1 %last, label %end, label %link
+link:
+  %behind = getelementptr i8, ptr %next, i64 8
+  store ptr %block, ptr %behind
+  br label %end
+end:
+  ret void
+}
+define internal void @leave(ptr %block) {
+  %next = load ptr, ptr %block
+  %back = getelementptr i8, ptr %block, i64 8
+  %place = load ptr, ptr %back
+  store ptr %next, ptr %place
+  %last = icmp eq ptr %next, null
+  br i1 %last, label %end, label %link
+link:
+  %behind = getelementptr i8, ptr %next, i64 8
+  store ptr %place, ptr %behind
+  br label %end
+end:
+  ret void
+}
+define internal ptr @own_block(ptr %.pool, i64 %size) noinline {
+  %total = add i64 %size, 16
+  %block = call ptr @malloc(i64 %total)
+  call void @enter(ptr %.pool, ptr %block)
+  %start = getelementptr i8, ptr %block, i64 16
+  ret ptr %start
+}
+define internal i1 @is_own(ptr %start) alwaysinline {
+  %back = getelementptr i8, ptr %start, i64 -8
+  %place = load ptr, ptr %back
+  %is_own = icmp ne ptr %place, null
+  ret i1 %is_own
+}
+define internal i64 @bytes_of(i64 %class) alwaysinline {
+  %power = lshr i64 %class, 2
+  %shift = sub i64 %power, 2
+  %quarter = and i64 %class, 3
+  %units = add i64 %quarter, 5
+  %bytes = shl i64 %units, %shift
+  ret i64 %bytes
+}
+define internal void @new_chunk(ptr %.pool, i64 %needed) noinline {
+  %chunk.at = getelementptr %pool, ptr %.pool, i64 0, i32 3
+  %chunk = load i64, ptr %chunk.at
+  %size = call i64 @llvm.umax.i64(i64 %chunk, i64 %needed)
+  %start = call ptr @own_block(ptr %.pool, i64 %size)
+  %end = getelementptr i8, ptr %start, i64 %size
+  %next.at = getelementptr %pool, ptr %.pool, i64 0, i32 1
+  store ptr %start, ptr %next.at
+  %end.at = getelementptr %pool, ptr %.pool, i64 0, i32 2
+  store ptr %end, ptr %end.at
+  %is_small = icmp ult i64 %chunk, 16777216
+  %larger = shl i64 %chunk, 2
+  %following = select i1 %is_small, i64 %larger, i64 %chunk
+  store i64 %following, ptr %chunk.at
+  ret void
+}
+"""
