@@ -88,8 +88,7 @@ def _extents(slots: Sequence[Slot]) -> list[str]:
 def _primal(kernel: str, slots: Sequence[Slot]) -> str:
     """Return the kernel as a function of addresses and extents.
 
-    Its outputs are buffers of its own, copied at the end: the reverse mode of a kernel that reads what it
-    wrote is wrong where callers see that memory.
+    An output that begins as an input is a buffer of its own, copied at the end.
     """
     parameters = ["ptr %status"]
     parameters += [f"ptr noalias noundef {_kind(x)} %b{i}" for i, x in enumerate(slots)]
