@@ -185,7 +185,8 @@ def _place(
     them from it.
     """
     given = tuple((name, type(x), x) for name, x in constants)
-    return _place, kernel, tuple(outs), tuple(levels), given, InsertionPoint.current.block, tuple(operands)
+    here: Any = InsertionPoint.current
+    return _place, kernel, tuple(outs), tuple(levels), given, here.block, tuple(operands)
 
 
 def _tangent(out: jax.ShapeDtypeStruct, call: NativeCall, dot: Any) -> Any:
