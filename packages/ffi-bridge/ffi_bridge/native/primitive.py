@@ -188,7 +188,7 @@ def _transpose(cotangents: Any, *ins: Any, kernel: NativeKernel, call: NativeCal
 
 native_call_p: Final = Primitive("native_kernel")
 # JAX lowers equal calls of a primitive once, as a function, and each call of this one where it stands.
-native_call_in_place_p: Final = Primitive("native_kernel_in_place")
+native_call_in_place_p: Final = Primitive("native_kernel")
 for _primitive in (native_call_p, native_call_in_place_p):
     _primitive.multiple_results = True
     _primitive.def_impl(partial(xla.apply_primitive, _primitive))  # reached under jax.disable_jit
