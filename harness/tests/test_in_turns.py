@@ -24,7 +24,7 @@ from event_ops_harness.bench.timing import Steps
 from event_ops_harness.bench.turns import Group
 
 NOW, NOISE = [0.0], np.random.default_rng(0)
-timing.time = SimpleNamespace(perf_counter=lambda: NOW[0])
+timing.time = SimpleNamespace(perf_counter=lambda: NOW[0], sleep=lambda seconds: None)
 TRIAD = SimpleNamespace(bytes_per_second=lambda footprint: 5e9, beyond_cache=lambda: 0)
 sys.modules["event_ops_harness.bench.traffic"] = TRIAD
 

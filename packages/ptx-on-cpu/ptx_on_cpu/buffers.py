@@ -80,6 +80,8 @@ class Buffers:
         number, address = pointer >> ADDRESS_BITS, pointer & ADDRESS_MASK
         if 0 < number < len(self._buffers):
             return self._buffers[number]
+        if len(self._buffers) <= number < len(self._buffers) + NUMBERINGS:
+            return GONE  # of a launch whose numbers began later
         inside = (b for b in self._buffers[1:] if b.address <= address < b.address + b.size)
         return next(inside, None)
 
