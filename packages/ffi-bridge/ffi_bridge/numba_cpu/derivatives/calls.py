@@ -11,14 +11,13 @@ import jax
 import numpy as np
 from jax.core import ShapedArray
 from jax.interpreters import ad
-from jax.interpreters.partial_eval import JaxprTracer
-from jaxlib.mlir.ir import InsertionPoint
 from numba import types
 
 from ffi_bridge import debug
 from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.levels import Level
+from ffi_bridge.native.lowering import is_linearized, leave_results, results_left
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Constants, Parameters
 from ffi_bridge.native.primitive import call_kernel
@@ -36,15 +35,14 @@ from ffi_bridge.numba_cpu.derivatives.rules import Form
 class DifferentiableKernel(NumbaKernel):
     """A Numba kernel, whose derivatives Enzyme makes where they are asked for."""
 
-    _known: dict[object, Derivative] = field(default_factory=dict, init=False, repr=False)
-
     is_lowered_in_place: ClassVar[bool] = True
+
+    _known: dict[object, Derivative] = field(default_factory=dict, init=False, repr=False)
 
     def lower(
         self, rule: Callable[..., Sequence[Any]], ctx: Any, call: NativeCall, operands: Sequence[Any]
     ) -> Sequence[Any]:
-        place = _place(self, call.outs, call.levels, call.options.constants, operands)
-        found = ctx.module_context.cached_primitive_lowerings.get(place)
+        found = results_left(ctx, _call_of(self, call.outs, call.levels, call.options.constants, operands))
         return rule(ctx, *operands) if found is None else found
 
     def jvp(
@@ -53,7 +51,7 @@ class DifferentiableKernel(NumbaKernel):
         self._check(ins, tangents, call)
         form = Form.of(self, PRIMAL, ins, call, (len(ins), len(call.outs)), call.options.constants)
         # What JAX linearizes, it transposes, mostly.
-        if form.is_of_a_number and any(isinstance(x, JaxprTracer) for x in tangents):
+        if form.is_of_a_number and is_linearized(tangents):
             outs, moved = form.by_gradient(tangents)
         else:
             moved = form.jvp(tangents)  # before the outputs, which it leaves for them: see `lower`
@@ -73,9 +71,7 @@ class DifferentiableKernel(NumbaKernel):
         self, mode: Mode, ins: Sequence[Any], outs: Sequence[Any], constants: Constants
     ) -> Derivative:
         """Return the kernel of a derivative, for inputs and outputs of these dtypes."""
-        # True equals 1, and is another constant.
-        given = tuple((name, type(x), x) for name, x in constants)
-        key = (mode, tuple(ins), tuple(outs), given, compared := debug.is_on())
+        key = (mode, tuple(ins), tuple(outs), _typed(constants), compared := debug.is_on())
         if key not in self._known:
             buffers = self._buffers(ins, outs)
             kernel = placeholder(f"{self.name}_{mode.symbol}", buffers, mode, compared)
@@ -112,6 +108,8 @@ class Derivative(NumbaKernel):
     buffers: tuple[Buffer, ...]
     constants: Constants
 
+    is_lowered_in_place: ClassVar[bool] = True
+
     @property
     def is_compiled_late(self) -> bool:
         # In reverse mode JAX traces the forward one, and transposes it.
@@ -130,17 +128,13 @@ class Derivative(NumbaKernel):
         primal = specialised(self.primal.dispatcher, **dict(self.constants))
         return to_compile(self.dispatcher, primal, self.buffers, self.mode, kinds, whole)
 
-    is_lowered_in_place: ClassVar[bool] = True
-
     def lower(
         self, rule: Callable[..., Sequence[Any]], ctx: Any, call: NativeCall, operands: Sequence[Any]
     ) -> Sequence[Any]:
-        results = rule(ctx, *operands)
-        outs = sum(x.is_output for x in self.buffers)
-        ins = len(self.buffers) - outs
+        results, (ins, outs) = rule(ctx, *operands), self._counts
         levels = [Level(size, mapped[:ins]) for size, mapped in call.levels]
-        place = _place(self.primal, call.outs[:outs], levels, self.constants, operands[:ins])
-        ctx.module_context.cached_primitive_lowerings[place] = results[:outs]
+        of_primal = _call_of(self.primal, call.outs[:outs], levels, self.constants, operands[:ins])
+        leave_results(ctx, of_primal, results[:outs])
         return results
 
     def jvp(
@@ -159,10 +153,14 @@ class Derivative(NumbaKernel):
     def transpose(self, cotangents: Sequence[Any], ins: Sequence[Any], call: NativeCall) -> list[Any]:
         return self._form(ins, call).transpose(cotangents, ins)
 
-    def _form(self, ins: Sequence[Any], call: NativeCall) -> Form:
+    @property
+    def _counts(self) -> tuple[int, int]:
+        """Return how many inputs and outputs the kernel itself has."""
         num_outs = sum(x.is_output for x in self.buffers)
-        counts = len(self.buffers) - num_outs, num_outs
-        return Form.of(self.primal, self.mode, ins, call, counts, self.constants)
+        return len(self.buffers) - num_outs, num_outs
+
+    def _form(self, ins: Sequence[Any], call: NativeCall) -> Form:
+        return Form.of(self.primal, self.mode, ins, call, self._counts, self.constants)
 
     def _in_primal(self, buffer: Buffer, kind: Any) -> types.Type:
         """Return Numba's type of a buffer as the kernel itself takes it."""
@@ -172,21 +170,23 @@ class Derivative(NumbaKernel):
         return kind.copy(readonly=False) if is_shared else kind
 
 
-def _place(
+def _typed(constants: Constants) -> tuple[Any, ...]:
+    """Return the constants with their types: True equals 1, and is another constant."""
+    return tuple((name, type(x), x) for name, x in constants)
+
+
+def _call_of(
     kernel: DifferentiableKernel,
     outs: Sequence[Any],
     levels: Sequence[Level],
     constants: Constants,
     operands: Sequence[Any],
 ) -> object:
-    """Return the place in a program where a call of the kernel has these outputs, for JAX's table of calls.
+    """Return what tells a call of the kernel in a program from others.
 
-    A derivative leaves its kernel's outputs there; a call of the kernel that follows in the same block takes
-    them from it.
+    A derivative leaves its kernel's outputs for it: the call, if it follows in the same block, takes them.
     """
-    given = tuple((name, type(x), x) for name, x in constants)
-    here: Any = InsertionPoint.current
-    return _place, kernel, tuple(outs), tuple(levels), given, here.block, tuple(operands)
+    return kernel, tuple(outs), tuple(levels), _typed(constants), tuple(operands)
 
 
 def _tangent(out: jax.ShapeDtypeStruct, call: NativeCall, dot: Any) -> Any:

@@ -111,9 +111,15 @@ class Form:
         active = self.active("out")
         return len(active) == 1 and all(extent == 1 for extent in self.outs[active[0]].shape)
 
+    @property
+    def _number(self) -> jax.ShapeDtypeStruct:
+        """Return the one output that has derivatives."""
+        (out,) = (self.outs[i] for i in self.active("out"))
+        return out
+
     def by_gradient(self, tangents: Sequence[Any]) -> tuple[list[jax.Array], list[Any]]:
         """Return the outputs of a kernel of one number, and its tangent, by a call for value and gradient."""
-        (out,) = (self.outs[i] for i in self.active("out"))
+        out = self._number
         one = Operand(jnp.ones(out.shape, out.dtype), (False,) * len(self.sizes))
         results = replace(self, mode=REVERSE, seeds=((one,),)).called(WITH_OUTPUTS)
         count = len(self.outs)
@@ -121,8 +127,7 @@ class Form:
 
     def along(self, gradient: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """Return the tangent of the one number, of its gradient; nothing where no input moves."""
-        (out,) = (self.outs[i] for i in self.active("out"))
-        terms = []
+        out, terms = self._number, []
         for i, slope in zip(self.active("in"), gradient, strict=True):
             if not isinstance(tangents[i], ad.Zero):
                 missing = [axis for axis, has in enumerate(self.inputs[i].mapped) if not has]
