@@ -16,7 +16,8 @@ from event_ops.cases import Arguments, Case, Mistake, Rounding, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.discover import Operator
 from event_ops.parts.oracle import csr_entries, wide
-from event_ops.plasticity.applied import along_columns, along_dense_columns, along_dense_rows, along_rows
+from event_ops.plasticity.applied import KERNELS
+from event_ops.plasticity.emit import COLUMNS, DENSE_COLUMNS, DENSE_ROWS, ROWS
 
 TAU, W_MAX = 3.0, 0.9
 
@@ -232,7 +233,9 @@ def _mistakes(wrong: Any) -> tuple[Mistake, ...]:
         Mistake("pre", wrong(x_pre=_X), ValueError, r"x_pre has shape \(4,\); expected \(2,\)"),
         Mistake("post", wrong(x_post=_X[:2]), ValueError, r"x_post has shape \(2,\); expected \(4,\)"),
         Mistake("rate", wrong(rate=_X), ValueError, r"rate has shape \(4,\); expected \(3,\)"),
-        Mistake("float-spikes", wrong(spikes=_X), TypeError, "has dtype float32; expected bool"),
+        Mistake(
+            "integer-spikes", wrong(spikes=_X.astype(np.int32)), TypeError, "has dtype int32; expected bool"
+        ),
         Mistake("mixed", wrong(rate=_X[:3].astype(np.float16)), TypeError, "rate has dtype float16"),
     )
 
@@ -242,7 +245,7 @@ OPERATORS = (
     Operator(
         "rule_on_pre",
         rule_on_pre,
-        along_rows,
+        KERNELS[ROWS],
         _DTYPES,
         _cases(_by_row, (0, 1, 5, 6, 7)),
         _mistakes(_of_rows),
@@ -252,7 +255,7 @@ OPERATORS = (
     Operator(
         "rule_on_post",
         rule_on_post,
-        along_columns,
+        KERNELS[COLUMNS],
         _DTYPES,
         _cases(_by_column, (0, 1, 6, 7, 8)),
         _mistakes(_of_columns),
@@ -262,7 +265,7 @@ OPERATORS = (
     Operator(
         "rule_on_pre_dense",
         dense_on_pre,
-        along_dense_rows,
+        KERNELS[DENSE_ROWS],
         _DTYPES,
         _dense_cases(0),
         _dense_mistakes(_of_dense_rows),
@@ -272,7 +275,7 @@ OPERATORS = (
     Operator(
         "rule_on_post_dense",
         dense_on_post,
-        along_dense_columns,
+        KERNELS[DENSE_COLUMNS],
         _DTYPES,
         _dense_cases(1),
         _dense_mistakes(_of_dense_columns),

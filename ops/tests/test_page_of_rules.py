@@ -223,12 +223,10 @@ def test_values_of_spikes_are_a_variable():
     values = np.where(PRE, drawn(ROWS) - 0.5, 0).astype("f")
     found = plasticity.on_pre(
         lambda w, *, spike_pre, x_post: jnp.clip(w - 0.6 * spike_pre * x_post, 0.1, 0.9),
-        w, indices, indptr, values != 0, shape=SHAPE, spike_pre=values, x_post=Y,
+        w, indices, indptr, values, shape=SHAPE, x_post=Y,
     )  # fmt: skip
     expected = stdp_on_pre(w, indices, indptr, values, Y, shape=SHAPE, A_minus=0.6, w_min=0.1, w_max=0.9)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    with pytest.raises(TypeError, match=r"say which are True: spikes_pre != 0; .*too: spike_pre=spikes_pre"):
-        plasticity.on_pre(lambda w: w, w, indices, indptr, values, shape=SHAPE)
 
 
 WRONG_DENSE = {

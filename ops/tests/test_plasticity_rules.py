@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from event_ops import csr_tocsc, plasticity, stdp_on_post, stdp_on_pre, validate
+from event_ops import csr_tocsc, plasticity, validate
 
 backends = pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
 
@@ -58,28 +58,6 @@ def test_a_rule_is_a_loop_over_the_synapses_of_neurons_that_spiked(backend):
         found = jax.jit(lambda w, e, move=move: move(rule, (w, e), **VARIABLES, backend=backend))(W, TRACE)
         for values, expected in zip(found, by_loop(active), strict=True):
             np.testing.assert_allclose(values, expected, rtol=1e-6)
-
-
-def depress(w, *, x_post, A_minus, w_min, w_max):
-    return jnp.clip(w - A_minus * x_post, w_min, w_max)
-
-
-def potentiate(w, *, x_pre, A_plus, w_min, w_max):
-    return jnp.clip(w + A_plus * x_pre, w_min, w_max)
-
-
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-def test_pair_stdp_is_the_operators_bit_for_bit(dtype):
-    bounds = {"w_min": 0.2, "w_max": 0.9, "backend": "numba_cpu"}
-    with jax.enable_x64(dtype == "float64"):
-        w, x_pre, x_post = (x.astype(dtype) for x in (W, X_PRE, X_POST))
-        found = on_pre(depress, w, x_post=x_post, A_minus=0.4, **bounds)
-        expected = stdp_on_pre(w, INDICES, INDPTR, PRE, x_post, shape=SHAPE, A_minus=0.4, **bounds)
-        np.testing.assert_array_equal(found, expected)
-        found = on_post(potentiate, w, x_pre=x_pre, A_plus=0.4, **bounds)
-        expected = stdp_on_post(w, *TRANSPOSE, POST, x_pre, shape=SHAPE, A_plus=0.4, **bounds)
-        np.testing.assert_array_equal(found, expected)
-        assert found.dtype == dtype
 
 
 @pytest.mark.slow

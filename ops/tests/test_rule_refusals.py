@@ -136,11 +136,12 @@ WRONG_ARRAYS = {
     "a short state": (((W, W[:2]),), {}, ValueError, r"synapses\[1\] has shape \(2,\); expected \(3,\)"),
     "mixed": (((W, W.astype(np.float16)),), {}, TypeError, r"synapses\[1\] has dtype float16"),
     "no synapses": (((),), {}, ValueError, r"synapses is \(\); expected the weights"),
-    "float spikes": (
+    "integer spikes": ((W, np.ones(2, np.int8)), {}, TypeError, "spikes_pre has dtype int8; expected bool"),
+    "values twice": (
         (W, np.ones(2, "f")),
-        {},
+        {"spike_pre": X[:2]},
         TypeError,
-        "spikes_pre has dtype float32; expected bool; cast it",
+        "spike_pre is given, and so are float spikes.*give no spike_pre, or say which",
     ),
     "spikes of post": ((W, np.ones(4, bool)), {}, ValueError, "one per neuron, that is per row"),
     "pre": ((W,), {"x_pre": X}, ValueError, r"x_pre has shape \(4,\); expected \(2,\): .*per row"),
@@ -151,6 +152,12 @@ WRONG_ARRAYS = {
     "shape": ((W,), {"shape": (2,)}, ValueError, "expected two integers"),
     "transposed": ((W,), {"shape": (4, 2)}, ValueError, "indptr has shape"),
 }
+
+
+def test_a_rule_without_a_value_of_spikes_takes_no_float_spikes():
+    expected = r"spikes_pre has dtype float32, .* takes no spike_pre; expected bool.*: spikes_pre != 0"
+    with pytest.raises(TypeError, match=expected):
+        on_pre(lambda w: w, W, np.ones(2, "f"))
 
 
 @pytest.mark.parametrize("name", WRONG_ARRAYS)

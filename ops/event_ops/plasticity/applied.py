@@ -2,59 +2,70 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
 import jax
 import numpy as np
+from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
-from event_ops.plasticity.emit import OTHER, SPIKING, SYNAPSE
-from event_ops.scalar_functions.function import ALL, Traced
+from event_ops.parts.reference.plasticity import check_spikes
+from event_ops.plasticity.emit import (
+    COLUMNS,
+    DENSE_COLUMNS,
+    DENSE_ROWS,
+    OTHER,
+    ROWS,
+    SPIKING,
+    SYNAPSE,
+    Storage,
+)
+from event_ops.scalar_functions.function import ALL, Traced, name_of
 from event_ops.scalar_functions.operators import as_variable, define_kernel
 from event_ops.scalar_functions.refusals import Subject
 from ffi_bridge import XLACustomKernel
 
+_SIDES: Final = "pre", "post"
+_KINDS: Final = "row", "column"
 _SUBJECT: Final = Subject("rule", "synapse", "synaptic variable", "neurons or synapses", "on_pre")
 
 
-def checked_spikes(name: str, spikes: jax.Array, shape: tuple[int, int], axis: int) -> jax.Array:
-    """Return the spikes of the neurons along an axis of the matrix; raise unless they are flags of these."""
-    value = name.replace("spikes_", "spike_")
-    also = f"; where the rule needs values of spikes, pass them by a name, too: {value}={name}"
-    check_dtype(name, spikes, ("bool",), otherwise=also)
-    why = f"one per neuron, that is per {('row', 'column')[axis]} of shape={shape}"
-    check_shape(name, spikes, (shape[axis],), why=why)
-    return spikes
-
-
 def applied(
-    kernel: XLACustomKernel,
+    storage: Storage,
     function: Callable[..., Any],
     synapses: Any,
     structure: tuple[Any, ...],
+    spikes: ArrayLike,
     grid: tuple[int, ...],
     shape: tuple[int, int],
     axis: int,
     variables: dict[str, Any],
     backend: str | None,
+    kernel: XLACustomKernel | None = None,
 ) -> Any:
     """Return the synaptic variables, an array or a tuple as they were given, after the rule.
 
     Args:
-        kernel: one of those below.
+        storage: how the synapses are stored.
         function: the rule.
         synapses: an array or a tuple of arrays.
-        structure: what the kernel reads between the synapses and the variables, the spikes last.
+        structure: where the synapses of a neuron are, as the storage says it.
+        spikes: of the neurons along the axis; the rule takes values of float ones as spike_pre or spike_post.
         grid: the shape of the synapses.
         shape: (presynaptic, postsynaptic) neurons.
         axis: 0 if presynaptic neurons spiked, 1 if postsynaptic ones did.
         variables: what the rule takes by name.
         backend: run on this one or not at all; None: choose.
+        kernel: an operator's own; None: that of the storage.
     """
     several = isinstance(synapses, tuple)
     each: list[jax.Array] = list(map(as_array, synapses if several else (synapses,)))
     _check_synapses(each, grid)
+    events = _checked_spikes(as_array(spikes), each[0], shape, axis)
+    if events.dtype != bool:
+        variables = _with_values(function, events, axis, variables)
     given, places = [], [SYNAPSE] * len(each)
     for name, value in variables.items():
         array = as_variable(name, value, "synapses", each[0])
@@ -62,12 +73,38 @@ def applied(
         given.append(array)
     dtypes = [x.dtype for x in (*each, *given)]
     rule = Traced.of(function, dtypes, tuple(variables), places, _SUBJECT)
-    if len(structure) > 1:
-        structure = *structure, np.asarray(shape[1 - axis], structure[0].dtype)
+    limit = (np.asarray(shape[1 - axis], structure[0].dtype),) if structure else ()
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in each)
-    static = {"rule": rule, "shape": shape, "storage": kernel.name, "primitive": rule.rare}
-    changed = kernel(*each, *structure, *given, outs=outs, backend=backend, **static)
+    static = {"rule": rule, "shape": shape, "storage": storage.name, "primitive": rule.rare}
+    arrays = *each, *structure, events, *limit, *given
+    changed = (kernel or KERNELS[storage])(*arrays, outs=outs, backend=backend, **static)
     return tuple(changed) if several else changed[0]
+
+
+def _checked_spikes(spikes: jax.Array, w: jax.Array, shape: tuple[int, int], axis: int) -> jax.Array:
+    """Return the spikes of the neurons along an axis of the matrix; raise unless they are one for each."""
+    check_spikes(f"spikes_{_SIDES[axis]}", spikes, w, shape[axis], f"{_KINDS[axis]} of shape={shape}")
+    return spikes
+
+
+def _with_values(
+    function: Callable[..., Any], events: jax.Array, axis: int, variables: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the variables of a rule behind the values of float spikes."""
+    name, spikes = f"spike_{_SIDES[axis]}", f"spikes_{_SIDES[axis]}"
+    taken = inspect.signature(function).parameters
+    if name not in taken and not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        raise TypeError(
+            f"{spikes} has dtype {events.dtype}, and the rule {name_of(function)!r} takes no {name}; "
+            "expected bool, or a rule that takes the value of a spike by this name; say which are True: "
+            f"{spikes} != 0"
+        )
+    if name in variables:
+        raise TypeError(
+            f"{name} is given, and so are float spikes, whose values have this name in the rule; expected "
+            f"one of both: give no {name}, or say which spikes are True: {spikes} != 0"
+        )
+    return {name: events, **variables}
 
 
 def _check_synapses(each: list[jax.Array], shape: tuple[int, ...]) -> None:
@@ -84,9 +121,9 @@ def _place(name: str, array: jax.Array, grid: tuple[int, ...], shape: tuple[int,
     """Return where a variable is read, which its name says: at a neuron, at the synapse, or once for all."""
     if not array.ndim:
         return ALL
-    for suffix, side, kind in (("_pre", 0, "row"), ("_post", 1, "column")):
-        if name.endswith(suffix):
-            why = f"a number, or one value per neuron, that is per {kind} of shape={shape}"
+    for side, suffix in enumerate(_SIDES):
+        if name.endswith(f"_{suffix}"):
+            why = f"a number, or one value per neuron, that is per {_KINDS[side]} of shape={shape}"
             check_shape(name, array, (shape[side],), why=why)
             return SPIKING if side == axis else OTHER
     why = "a number, or one value per synapse; names of variables of neurons end with _pre or _post"
@@ -94,13 +131,10 @@ def _place(name: str, array: jax.Array, grid: tuple[int, ...], shape: tuple[int,
     return SYNAPSE
 
 
-def _defined(name: str, reference: str) -> XLACustomKernel:
-    """Return the kernel of the storage of this name in `emit`."""
+def defined(name: str, storage: Storage) -> XLACustomKernel:
+    """Return the kernel of this name for synapses that are stored so."""
     tags = "sparse", "event-driven", "plasticity"
-    return define_kernel(name, "event_ops.plasticity", *tags, reference=reference)
+    return define_kernel(name, "event_ops.plasticity", *tags, reference=storage.reference)
 
 
-along_rows = _defined("plasticity_on_pre", "along_rows")
-along_columns = _defined("plasticity_on_post", "along_columns")
-along_dense_rows = _defined("plasticity_on_pre_dense", "along_dense_rows")
-along_dense_columns = _defined("plasticity_on_post_dense", "along_dense_columns")
+KERNELS: Final = {x: defined(x.name, x) for x in (ROWS, COLUMNS, DENSE_ROWS, DENSE_COLUMNS)}

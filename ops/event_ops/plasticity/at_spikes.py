@@ -12,15 +12,8 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array, check_rank
 from event_ops.checks.csr import check_structure, check_transpose, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.plasticity.applied import (
-    along_columns,
-    along_dense_columns,
-    along_dense_rows,
-    along_rows,
-    applied,
-    checked_spikes,
-)
-from ffi_bridge import XLACustomKernel
+from event_ops.plasticity.applied import applied
+from event_ops.plasticity.emit import COLUMNS, DENSE_COLUMNS, DENSE_ROWS, ROWS, Storage
 
 Synapses = TypeVar("Synapses", bound=Any)
 
@@ -53,10 +46,13 @@ def on_pre(
     synapse with every other: `W = on_pre(rule, W, spikes_pre=spikes, x_post=x_post)`.
     States that decay between visits need no visit: `decaying` makes a rule that advances them when they are
     visited next.
+    A float spike is one where it is not 0, and the rule takes its value as `spike_pre`. Derivatives are taken
+    at silent neurons, too, as of a change in proportion to this value: what surrogate gradients need.
     Synapses of silent neurons stay as they are, bit for bit, as do entries whose column is not in
-    [0, columns). Differentiable in synapses and variables, by the derivatives of the rule; a silent synapse
-    hides what is NaN or infinite, a variable or a cotangent, from first derivatives. Each result depends on
-    one synapse alone, so that it is the same for any number of threads.
+    [0, columns). Differentiable in synapses, variables and float spikes, by the derivatives of the rule. A
+    synapse whose spike is False hides what is NaN or infinite, a variable or a cotangent, from first
+    derivatives; one whose spike is 0. does not, since 0 times NaN is NaN. Each result depends on one synapse
+    alone, so that it is the same for any number of threads.
 
     A rule is traced once, and again when a number or a function that it reads from outside has changed, which
     are constants of it; one that reads what can change in place, such as a dictionary or an object, is traced
@@ -70,7 +66,7 @@ def on_pre(
             dense matrix (rows, columns).
         indices: (nse,), the column of each synapse; int32, int64 or unsigned. None: a dense matrix.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
-        spikes_pre: (rows,), bool. A rule that reads values of spikes takes them as a variable, too.
+        spikes_pre: (rows,); bool, or the dtype of synapses: the rule then takes spike_pre.
         shape: (rows, columns) of the matrix, static; a dense one says it by itself.
         backend: run on this one or not at all; default: choose.
         variables: what the rule takes by name: numbers, or arrays without dimensions; (rows,) for names that
@@ -90,12 +86,12 @@ def on_pre(
     """
     spikes = _given("on_pre", "spikes_pre", spikes_pre, indices=indices, indptr=indptr)
     if indices is None:
-        return _dense(along_dense_rows, rule, synapses, "spikes_pre", spikes, shape, 0, variables, backend)
+        return _dense(DENSE_ROWS, rule, synapses, spikes, shape, 0, variables, backend)
     indices, indptr = as_array(indices), as_array(indptr)
     shape = matrix_shape(shape)
     check_structure(indices, indptr, shape)
-    structure = indices, indptr, checked_spikes("spikes_pre", spikes, shape, 0)
-    return applied(along_rows, rule, synapses, structure, indices.shape, shape, 0, variables, backend)
+    structure = indices, indptr
+    return applied(ROWS, rule, synapses, structure, spikes, indices.shape, shape, 0, variables, backend)
 
 
 @contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation_of("rows"))
@@ -126,7 +122,7 @@ def on_post(
             matrix.
         indptr: (columns + 1,), non-decreasing: column j is the entries from indptr[j] up to indptr[j + 1].
         permutation: (nse,), where in synapses each of these entries is: each place once; an integer dtype.
-        spikes_post: (columns,), bool.
+        spikes_post: (columns,); bool, or the dtype of synapses: the rule then takes spike_post.
         shape: (rows, columns) of the matrix, static; not of the transpose; a dense one says it by itself.
         backend: run on this one or not at all; default: choose.
         variables: what the rule takes by name, as for `on_pre`.
@@ -142,14 +138,12 @@ def on_post(
     """
     spikes = _given("on_post", "spikes_post", spikes_post, rows=rows, indptr=indptr, permutation=permutation)
     if rows is None:
-        return _dense(
-            along_dense_columns, rule, synapses, "spikes_post", spikes, shape, 1, variables, backend
-        )
+        return _dense(DENSE_COLUMNS, rule, synapses, spikes, shape, 1, variables, backend)
     rows, indptr, permutation = map(as_array, (rows, indptr, permutation))
     shape = matrix_shape(shape)
     check_transpose(rows, indptr, permutation, shape)
-    structure = rows, indptr, permutation, checked_spikes("spikes_post", spikes, shape, 1)
-    return applied(along_columns, rule, synapses, structure, rows.shape, shape, 1, variables, backend)
+    structure = rows, indptr, permutation
+    return applied(COLUMNS, rule, synapses, structure, spikes, rows.shape, shape, 1, variables, backend)
 
 
 def _given(function: str, name: str, spikes: Any, **structure: Any) -> jax.Array:
@@ -166,10 +160,9 @@ def _given(function: str, name: str, spikes: Any, **structure: Any) -> jax.Array
 
 
 def _dense(
-    kernel: XLACustomKernel,
+    storage: Storage,
     rule: Callable[..., Any],
     synapses: Any,
-    name: str,
     spikes: jax.Array,
     given: Any,
     axis: int,
@@ -181,5 +174,4 @@ def _dense(
     shape = W.shape[0], W.shape[1]
     if given is not None and tuple(given) != shape:
         raise ValueError(f"shape is {given}; expected {shape}, as the synapses have it, or no shape")
-    structure = (checked_spikes(name, spikes, shape, axis),)
-    return applied(kernel, rule, synapses, structure, shape, shape, axis, variables, backend)
+    return applied(storage, rule, synapses, (), spikes, shape, shape, axis, variables, backend)

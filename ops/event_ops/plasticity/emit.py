@@ -20,27 +20,31 @@ class Storage:
 
     Args:
         name: of the kernel.
+        reference: the function that builds it in pure JAX.
         structure: its parameters between the synapses and the variables.
         read: these, as the function gets them that visits the synapses.
     """
 
     name: str
+    reference: str
     structure: tuple[str, ...]
     read: tuple[str, ...]
 
 
 ROWS: Final = Storage(
     "plasticity_on_pre",
+    "along_rows",
     ("ids", "indptr", "spikes", "limit"),
     ("ids", "indptr", "None", "spikes", "hoist(limit)"),
 )
 COLUMNS: Final = Storage(
     "plasticity_on_post",
+    "along_columns",
     ("ids", "indptr", "permutation", "spikes", "limit"),
     ("ids", "indptr", "permutation", "spikes", "hoist(limit)"),
 )
-DENSE_ROWS: Final = Storage("plasticity_on_pre_dense", ("spikes",), ("spikes",))
-DENSE_COLUMNS: Final = Storage("plasticity_on_post_dense", ("spikes",), ("spikes",))
+DENSE_ROWS: Final = Storage("plasticity_on_pre_dense", "along_dense_rows", ("spikes",), ("spikes",))
+DENSE_COLUMNS: Final = Storage("plasticity_on_post_dense", "along_dense_columns", ("spikes",), ("spikes",))
 STORAGES: Final = {x.name: x for x in (ROWS, COLUMNS, DENSE_ROWS, DENSE_COLUMNS)}
 
 _INDEX: Final = {SPIKING: "[spiking]", OTHER: "[other]", SYNAPSE: "[k]"}

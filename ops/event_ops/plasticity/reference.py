@@ -19,8 +19,8 @@ def along_rows(rule: Traced, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
     def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
         indices, indptr, spikes, limit = arrays[rule.count : rule.count + 4]
         rows = rows_of(indptr, indices.shape[0])
-        active = values_at(spikes, rows) & (indices >= 0) & (indices < limit)
-        return _changed(rule, arrays, 4, _at(rows), _at(indices), active)
+        stored = (indices >= 0) & (indices < limit)
+        return _changed(rule, arrays, 4, spikes, stored, _at(rows), _at(indices))
 
     return call
 
@@ -32,10 +32,10 @@ def along_columns(rule: Traced, **_: Any) -> Callable[..., tuple[jax.Array, ...]
         rows, indptr, permutation, spikes, limit = arrays[rule.count : rule.count + 5]
         nse = rows.shape[0]
         columns = rows_of(indptr, nse)
-        active = values_at(spikes, columns) & (rows >= 0) & (rows < limit)
-        by_synapse = (sums_at(x, permutation, nse) for x in (columns, rows, active.astype(jnp.int32)))
+        stored = (columns >= 0) & (rows >= 0) & (rows < limit)
+        by_synapse = (sums_at(x, permutation, nse) for x in (columns, rows, stored.astype(jnp.int32)))
         columns, rows, count = by_synapse
-        return _changed(rule, arrays, 5, _at(columns), _at(rows), count > 0)
+        return _changed(rule, arrays, 5, spikes, count > 0, _at(columns), _at(rows))
 
     return call
 
@@ -58,7 +58,8 @@ def _dense(rule: Traced, shape: tuple[int, int], axis: int) -> Callable[..., tup
 
     def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
         flat, spikes = tuple(x.reshape(-1) if x.ndim == 2 else x for x in arrays), arrays[rule.count]
-        changed = _changed(rule, flat, 1, along(axis), along(1 - axis), along(axis)(spikes))
+        stored = jnp.ones(flat[0].shape, bool)
+        changed = _changed(rule, flat, 1, spikes, stored, along(axis), along(1 - axis))
         return tuple(x.reshape(shape) for x in changed)
 
     return call
@@ -76,15 +77,47 @@ def _changed(
     rule: Traced,
     arrays: tuple[Any, ...],
     between: int,
+    spikes: jax.Array,
+    stored: jax.Array,
     at_spiking: _Find,
     at_other: _Find,
-    active: jax.Array,
 ) -> tuple[jax.Array, ...]:
-    """Return what the rule says at active synapses, and elsewhere the synaptic variables as they are."""
+    """Return what the rule says at active synapses, and elsewhere the synaptic variables as they are.
+
+    stored: whether a synapse is one of the matrix.
+    """
+    events = at_spiking(spikes)
+    active = events.astype(bool) & stored
     find = {SPIKING: at_spiking, OTHER: at_other}
     given = (*arrays[: rule.count], *arrays[rule.count + between :])
-    found = (find[place](x) if place in find else x for x, place in zip(given, rule.places, strict=True))
+    found = [find[place](x) if place in find else x for x, place in zip(given, rule.places, strict=True)]
     # Derivatives pass at active synapses alone, where 0 times what is infinite at another is not NaN.
-    inputs = (jnp.where(active, x, jax.lax.stop_gradient(x)) for x in found)
-    said = rule.of_each(*inputs)
-    return tuple(jnp.where(active, new, old) for new, old in zip(said, arrays, strict=False))
+    said = rule.of_each(*(jnp.where(active, x, jax.lax.stop_gradient(x)) for x in found))
+    left = arrays[: rule.count] if events.dtype == bool else _left(rule, found, stored)
+    return tuple(jnp.where(active, new, old) for new, old in zip(said, left, strict=True))
+
+
+def _left(rule: Traced, found: list[jax.Array], stored: jax.Array) -> tuple[jax.Array, ...]:
+    """Return the synaptic variables as they were, where float spikes, the rule's first variable, are 0.
+
+    A spike could have had another value: derivatives are those of a change in proportion to it.
+    """
+    count = rule.count
+
+    @jax.custom_jvp
+    def as_they_were(*inputs: jax.Array) -> tuple[jax.Array, ...]:
+        return inputs[:count]
+
+    def moved(*inputs: jax.Array) -> list[jax.Array]:
+        def of_value(value: jax.Array) -> tuple[jax.Array, ...]:
+            return rule.of_each(*inputs[:count], value, *inputs[count + 1 :])
+
+        value = inputs[count]
+        _, slopes = jax.jvp(of_value, (value,), (jnp.ones_like(value),))
+        return [old + jnp.where(stored, value * slope, 0) for old, slope in zip(inputs, slopes, strict=False)]
+
+    @as_they_were.defjvp
+    def _(inputs: Any, tangents: Any) -> Any:
+        return inputs[:count], tuple(jax.jvp(moved, inputs, tangents)[1])
+
+    return as_they_were(*found)

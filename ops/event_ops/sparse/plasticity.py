@@ -9,13 +9,12 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog.csr_normalize.op import csr_normalize
-from event_ops.catalog.stdp_on_post.op import kernel as along_columns
-from event_ops.catalog.stdp_on_pre.op import kernel as along_rows
+from event_ops.catalog.stdp_on_post.reference import potentiated
+from event_ops.catalog.stdp_on_pre.reference import depressed
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
-from event_ops.parts.reference.plasticity import check_spikes, check_trace, rate_and_bounds
-from event_ops.plasticity.applied import along_columns as rule_along_columns
-from event_ops.plasticity.applied import along_rows as rule_along_rows
-from event_ops.plasticity.applied import applied, checked_spikes
+from event_ops.parts.reference.plasticity import check_trace, rate_and_bounds
+from event_ops.plasticity.applied import applied
+from event_ops.plasticity.emit import COLUMNS, ROWS
 
 Matrix = TypeVar("Matrix", bound=Any)
 
@@ -50,8 +49,10 @@ def stdp_on_pre(
             A_minus < 0 or w_min > w_max where their values are known when traced.
     """
     rate, low, high = rate_and_bounds(_each_weight(A), "A_minus", A_minus, w_min, w_max)
-    spikes, x = _ends(A, 0, spikes_pre=spikes_pre, x_post=x_post)
-    return _moved(A, A.transposed, spikes, x, -rate, low, high, backend=backend)
+    x = as_array(x_post)
+    check_trace("x_post", x, A.data, A.shape[1], f"column of shape={A.shape}")
+    given: dict[str, Any] = {"x_post": x, "A_minus": rate, "w_min": low, "w_max": high}
+    return on_pre(A, depressed, spikes_pre, backend=backend, **given)
 
 
 def stdp_on_post(
@@ -82,9 +83,11 @@ def stdp_on_post(
         ValueError: one weight for all entries, a shape that does not fit, no plan where one is needed, or
             A_plus < 0 or w_min > w_max where their values are known when traced.
     """
-    rule = rate_and_bounds(_each_weight(A), "A_plus", A_plus, w_min, w_max)
-    spikes, x = _ends(A, 1, spikes_post=spikes_post, x_pre=x_pre)
-    return _moved(A, not A.transposed, spikes, x, *rule, backend=backend)
+    rate, low, high = rate_and_bounds(_each_weight(A), "A_plus", A_plus, w_min, w_max)
+    x = as_array(x_pre)
+    check_trace("x_pre", x, A.data, A.shape[0], f"row of shape={A.shape}")
+    given: dict[str, Any] = {"x_pre": x, "A_plus": rate, "w_min": low, "w_max": high}
+    return on_post(A, potentiated, spikes_post, backend=backend, **given)
 
 
 def on_pre(
@@ -105,7 +108,7 @@ def on_pre(
     Args:
         rule: a function of scalars: of the weight and of each variable of `state` by position, of all others
             by name; returns the new value of each of the former.
-        spikes_pre: (rows,), bool.
+        spikes_pre: (rows,); bool, or the dtype of the weights: the rule then takes spike_pre.
         state: further synaptic variables, each as `data` is.
         backend: run on this one or not at all; default: choose.
         variables: what the rule takes by name: numbers, or arrays without dimensions; (rows,) for names that
@@ -119,7 +122,7 @@ def on_pre(
         TypeError: as `event_ops.plasticity.on_pre` does.
         ValueError: as it does; also one weight for all entries, or no plan where one is needed.
     """
-    return _after_rule(A, 0, A.transposed, rule, "spikes_pre", spikes_pre, state, variables, backend)
+    return _after_rule(A, 0, A.transposed, rule, spikes_pre, state, variables, backend)
 
 
 def on_post(
@@ -138,7 +141,7 @@ def on_post(
 
     Args:
         rule: as for `on_pre`.
-        spikes_post: (columns,), bool.
+        spikes_post: (columns,); bool, or the dtype of the weights: the rule then takes spike_post.
         state: further synaptic variables, each as `data` is.
         backend: run on this one or not at all; default: choose.
         variables: what the rule takes by name, as for `on_pre`.
@@ -150,7 +153,7 @@ def on_post(
         TypeError: as `on_pre` does.
         ValueError: as `on_pre` does.
     """
-    return _after_rule(A, 1, not A.transposed, rule, "spikes_post", spikes_post, state, variables, backend)
+    return _after_rule(A, 1, not A.transposed, rule, spikes_post, state, variables, backend)
 
 
 def normalize(
@@ -205,21 +208,19 @@ def _after_rule(
     axis: int,
     by_column: bool,
     rule: Callable[..., Any],
-    name: str,
     spikes: ArrayLike,
     state: tuple[Any, ...],
     variables: dict[str, Any],
     backend: str | None,
 ) -> Any:
     weights = _each_weight(A)
-    structure = (*_structure(A, by_column), checked_spikes(name, as_array(spikes), A.shape, axis))
     others = tuple(map(as_array, state))
     for i, x in enumerate(others):
         check_shape(f"state[{i}]", x, weights.shape, why="one value for each weight")
-    kernel = rule_along_columns if by_column else rule_along_rows
-    synapses = weights, *others
+    storage = COLUMNS if by_column else ROWS
+    synapses, structure = (weights, *others), _structure(A, by_column)
     moved, *others = applied(
-        kernel, rule, synapses, structure, weights.shape, A.shape, axis, variables, backend
+        storage, rule, synapses, structure, spikes, weights.shape, A.shape, axis, variables, backend
     )
     return (A.with_data(moved), *others) if state else A.with_data(moved)
 
@@ -234,15 +235,6 @@ def _each_weight(A: Any) -> jax.Array:
     return A.data
 
 
-def _ends(A: Any, axis: int, **given: Any) -> tuple[jax.Array, jax.Array]:
-    """Return spikes, which are along `axis` of A, and traces, which are along the other, as arrays."""
-    (spikes_name, spikes), (x_name, x) = ((name, as_array(values)) for name, values in given.items())
-    per = [f"{axis} of shape={A.shape}" for axis in ("row", "column")]
-    check_spikes(spikes_name, spikes, A.data, A.shape[axis], per[axis])
-    check_trace(x_name, x, A.data, A.shape[1 - axis], per[1 - axis])
-    return spikes, x
-
-
 def _structure(A: Any, by_column: bool) -> Any:
     """Return indices and indptr by row, or the structure by column, as the matrix is stored."""
     if by_column and A.by_column is None:
@@ -251,13 +243,3 @@ def _structure(A: Any, by_column: bool) -> Any:
             "make it once, in front of the loop: A = A.plan(weights=False)"
         )
     return A.by_column[:3] if by_column else A._as_csr()[1:]
-
-
-def _moved(A: Any, by_column: bool, *arguments: Any, backend: str | None) -> Any:
-    structure, data = _structure(A, by_column), A.data.reshape(-1)
-    kernel = along_columns if by_column else along_rows
-    outs = jax.ShapeDtypeStruct(data.shape, data.dtype)
-    spikes, x, *rule = arguments
-    flat = [each.reshape(-1) if each.ndim else each for each in rule]
-    moved = kernel(data, *structure, spikes, x, *flat, outs=outs, backend=backend)
-    return A.with_data(moved.reshape(A.data.shape))

@@ -3,12 +3,12 @@
 Of 100,000 neurons x 100 synapses.
 
 A step of a loop in machine code, in which 1000 to 30,000 neurons spike, other ones at each step, each of them
-in its turn, and weights change in place, in the same memory for all who are timed. The rule is a function of
-one synapse, which `plasticity.on_pre` and `on_post` compile; the kernels by hand are those of `stdp_on_pre`
-and `stdp_on_post`. BrainEvent takes the same rule in `csr_apply_on_pre` and `csr_apply_on_post`, which its
-release for Python 3.11 lacks. The exponent of time = factor * spikes ** exponent is with the most spikes. Of
-the 4000 neurons on both sides of a dense matrix as large a share spikes; the rival there is XLA, which
-computes the rule for all synapses, and chooses.
+in its turn, and weights change in place, in the same memory for all who are timed. `stdp_on_pre` and
+`stdp_on_post` are rules of one synapse, which are compiled as any rule of a user is; the kernels by hand do
+nothing else than pair-based STDP. BrainEvent takes the same rule in `csr_apply_on_pre` and
+`csr_apply_on_post`, which its release for Python 3.11 lacks. The exponent of time = factor * spikes **
+exponent is with the most spikes. Of the 4000 neurons on both sides of a dense matrix as large a share spikes;
+the rival there is XLA, which computes the rule for all synapses, and chooses.
 
 "decay" is a trace of each synapse to which presynaptic spikes add: `plasticity.decaying`, which advances it
 when its neuron spikes, beside a pass over all synapses at each step and the same rule without it.
@@ -30,7 +30,7 @@ import pytest
 from event_ops import plasticity
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
-from event_ops_harness.bench import asked, growth
+from event_ops_harness.bench import asked, growth, stdp_by_hand
 from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import event_place, make_problem, steps_of
 from event_ops_harness.results import installed
@@ -53,14 +53,6 @@ def depress(w, *, x_post, A_minus, w_min, w_max):
 
 def potentiate(w, *, x_pre, A_plus, w_min, w_max):
     return jnp.clip(w + A_plus * x_pre, w_min, w_max)
-
-
-def on_pre(w, indices, indptr, spikes, x_post, **named):
-    return plasticity.on_pre(depress, w, indices, indptr, spikes, x_post=x_post, **named)
-
-
-def on_post(w, rows, indptr, permutation, spikes, x_pre, **named):
-    return plasticity.on_post(potentiate, w, rows, indptr, permutation, spikes, x_pre=x_pre, **named)
 
 
 def eligible(c, *, x_post):
@@ -100,7 +92,7 @@ def chosen_on_post(w, spikes, x_pre, **named):
     return jnp.where(spikes, potentiate(w, x_pre=x_pre[:, None], **named), w)
 
 
-RULES = dict(zip(SIDES, (on_pre, on_post), strict=True))
+HANDS = dict(zip(SIDES, (stdp_by_hand.on_pre, stdp_by_hand.on_post), strict=True))
 OF_DENSE = {
     "stdp_on_pre": {RULE: dense_on_pre, XLA: chosen_on_pre},
     "stdp_on_post": {RULE: dense_on_post, XLA: chosen_on_post},
@@ -145,7 +137,7 @@ def members_of(side, size):
             steps_of(problem, functools.partial(f, **problem.kwargs)) for f in (at_visits, at_every_step)
         )
         return {LAZY: replace(lazily, values=now), EVERY_STEP: replace(always, values=lambda state: state[0])}
-    functions = {RULE: RULES[side], BY_HAND: problem.operator.function}
+    functions = {RULE: problem.operator.function, BY_HAND: HANDS[side]}
     ours = {name: steps_of(problem, functools.partial(f, **problem.kwargs)) for name, f in functions.items()}
     return ours | {name: rival.make(problem) for name, rival in rivals_of(side).items()}
 

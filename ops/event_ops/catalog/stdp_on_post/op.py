@@ -1,17 +1,18 @@
-"""The operator `stdp_on_post`: checks, backends."""
+"""The operator `stdp_on_post`: its checks; a rule of plasticity has the backends."""
 
 from __future__ import annotations
 
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog.stdp_on_post.reference import potentiated
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_transpose, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.parts.reference.plasticity import check_spikes, check_trace, check_weights, rate_and_bounds
-from ffi_bridge import XLACustomKernel
+from event_ops.parts.reference.plasticity import check_trace, check_weights, rate_and_bounds
+from event_ops.plasticity.applied import applied, defined
+from event_ops.plasticity.emit import COLUMNS
 
 
 @contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation_of("w"))
@@ -70,13 +71,13 @@ def stdp_on_post(
     shape = matrix_shape(shape)
     check_weights(w, "rows", rows)
     check_transpose(rows, indptr, permutation, shape)
-    check_spikes("spikes_post", spikes_post, w, shape[1], f"column of shape={shape}")
     check_trace("x_pre", x_pre, w, shape[0], f"row of shape={shape}")
-    scalars = rate_and_bounds(w, "A_plus", A_plus, w_min, w_max)
-    outs = jax.ShapeDtypeStruct(w.shape, w.dtype)
-    return kernel(w, rows, indptr, permutation, spikes_post, x_pre, *scalars, outs=outs, backend=backend)
+    rate, low, high = rate_and_bounds(w, "A_plus", A_plus, w_min, w_max)
+    variables = {"x_pre": x_pre, "A_plus": rate, "w_min": low, "w_max": high}
+    structure = rows, indptr, permutation
+    return applied(
+        COLUMNS, potentiated, w, structure, spikes_post, w.shape, shape, 1, variables, backend, kernel
+    )
 
 
-kernel = XLACustomKernel("stdp_on_post")
-kernel.def_tags("sparse", "event-driven", "plasticity")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+kernel = defined("stdp_on_post", COLUMNS)

@@ -1,17 +1,18 @@
-"""The operator `stdp_on_pre`: checks, backends."""
+"""The operator `stdp_on_pre`: its checks; a rule of plasticity has the backends."""
 
 from __future__ import annotations
 
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog.stdp_on_pre.reference import depressed
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_structure, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.parts.reference.plasticity import check_spikes, check_trace, check_weights, rate_and_bounds
-from ffi_bridge import XLACustomKernel
+from event_ops.parts.reference.plasticity import check_trace, check_weights, rate_and_bounds
+from event_ops.plasticity.applied import applied, defined
+from event_ops.plasticity.emit import ROWS
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -67,13 +68,12 @@ def stdp_on_pre(
     shape = matrix_shape(shape)
     check_weights(w, "indices", indices)
     check_structure(indices, indptr, shape)
-    check_spikes("spikes_pre", spikes_pre, w, shape[0], f"row of shape={shape}")
     check_trace("x_post", x_post, w, shape[1], f"column of shape={shape}")
     rate, low, high = rate_and_bounds(w, "A_minus", A_minus, w_min, w_max)
-    outs = jax.ShapeDtypeStruct(w.shape, w.dtype)
-    return kernel(w, indices, indptr, spikes_pre, x_post, -rate, low, high, outs=outs, backend=backend)
+    variables = {"x_post": x_post, "A_minus": rate, "w_min": low, "w_max": high}
+    return applied(
+        ROWS, depressed, w, (indices, indptr), spikes_pre, w.shape, shape, 0, variables, backend, kernel
+    )
 
 
-kernel = XLACustomKernel("stdp_on_pre")
-kernel.def_tags("sparse", "event-driven", "plasticity")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+kernel = defined("stdp_on_pre", ROWS)

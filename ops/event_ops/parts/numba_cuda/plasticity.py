@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numba
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, is_active, place
+from event_ops.parts.numba_cuda.access import is_active, place
 from event_ops.parts.numba_cuda.by_length import SECTOR
 from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.threads import BLOCK, WARP, WARPS, blocks_of, lanes_where, rank_in
-from ffi_bridge import numba_cuda_callable
 
 PIECE = 2 * WARP  # entries of a mean row that a warp takes: few, since each waits for the one before
 WAVE = 1024  # blocks that a GPU runs at once
@@ -64,13 +61,6 @@ def given_place(places: Any, p: Any, size: Any) -> Any:
     return place(places[p], size)
 
 
-@cuda.jit(device=True)
-def bounded_weight(value: Any, low: Any, high: Any) -> Any:
-    """Return the nearest value in [low, high]; NaN stays NaN."""
-    above = low if value < low else value
-    return high if above > high else above
-
-
 def rows_with(update: Any, place_of: Any) -> Any:
     """Return the function that calls `update` for each entry of the rows that spike: warps share them."""
 
@@ -95,49 +85,3 @@ def rows_with(update: Any, place_of: Any) -> Any:
                     update(k, i, j, synapses, variables)
 
     return visit
-
-
-@cuda.jit(device=True)
-def move_weight(k: Any, i: Any, j: Any, synapses: Any, variables: Any) -> None:
-    """Add amount * spikes[i] * x[j] to w[k], within the bounds."""
-    (w,) = synapses
-    spikes, x, amount, w_min, w_max = variables
-    step = at(amount, k) * w.dtype.type(spikes[i])
-    w[k] = bounded_weight(w[k] + step * x[j], at(w_min, k), at(w_max, k))
-
-
-@cache
-def move_with(place_of: Any) -> Any:
-    """Return the kernel that calls `move_weight` for the entries of the rows that spike."""
-    visit = rows_with(move_weight, place_of)
-
-    @cuda.jit
-    def move(
-        indices: Any, indptr: Any, places: Any, spikes: Any, x: Any, amount: Any, w_min: Any, w_max: Any,
-        pieces: int, w: Any,
-    ) -> None:  # fmt: skip
-        variables = spikes, x, amount, w_min, w_max
-        visit((w,), indices, indptr, places, spikes, (x.size,), variables, pieces)
-
-    return move
-
-
-def moving_callable(outs: Any, place_of: Any) -> Callable[..., Any]:
-    """Return the native call `(w, indices, indptr, places, spikes, x, amount, w_min, w_max) -> w`.
-
-    w is updated in place where it is not needed again. No two entries share a weight.
-    """
-
-    def move(w: Any, indices: Any, indptr: Any, places: Any, spikes: Any, *others: Any) -> None:
-        *rule_and_trace, moved, stream = others
-        grid, pieces = grid_and_pieces(indices.size, spikes.size)
-        kernel = move_with(place_of)
-        kernel[grid, BLOCK, stream](indices, indptr, places, spikes, *rule_and_trace, pieces, moved)
-
-    run = numba_cuda_callable(move, outs, input_output_aliases={0: 0})
-
-    def call(*arrays: Any) -> Any:
-        *structure_and_trace, amount, w_min, w_max = arrays
-        return run(*structure_and_trace, *(x.reshape(-1) for x in (amount, w_min, w_max)))
-
-    return call

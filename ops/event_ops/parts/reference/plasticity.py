@@ -1,4 +1,4 @@
-"""Weights that change at spikes: checks of their parameters, and the change in pure JAX."""
+"""Weights that change at spikes: checks of their parameters, and their bounds in pure JAX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from event_ops.checks.arrays import (
     is_known,
 )
 from event_ops.checks.csr import check_events
-from event_ops.parts.reference.entries import values_at
 
 
 def check_weights(w: jax.Array, indices_name: str, indices: jax.Array) -> None:
@@ -66,44 +65,7 @@ def _check_order(w_min: np.ndarray, w_max: np.ndarray) -> None:
         )
 
 
-def change_at(
-    spikes: jax.Array, spike_ids: jax.Array, x: jax.Array, ids: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return, for each entry, spike * x, whether its spike is active, and whether derivatives pass.
-
-    Ids are in range for both. Derivatives pass at active spikes and at float spikes of 0 alone, whatever the
-    numbers elsewhere are.
-    """
-    events = values_at(spikes, spike_ids)
-    inside = (ids >= 0) & (ids < x.shape[0])
-    active = events.astype(bool) & inside
-    passing = active if events.dtype == bool else inside
-    seen = jnp.where(passing, values_at(x, ids), 0)
-    return seen if events.dtype == bool else seen * events, active, passing
-
-
-def moved(
-    w: jax.Array,
-    amount: jax.Array,
-    change: jax.Array,
-    active: jax.Array,
-    passing: jax.Array,
-    w_min: jax.Array,
-    w_max: jax.Array,
-) -> jax.Array:
-    """w + amount * change, kept within the bounds, where a spike is active; elsewhere w as it is."""
-    free = w + jnp.where(passing, amount, 0) * change
-    above = jnp.where(free < w_min, w_min, free)
-    bounded = jnp.where(above > w_max, w_max, above)
-    return jnp.where(active, bounded, _unmoved(w, free))
-
-
-@jax.custom_jvp
-def _unmoved(w: jax.Array, free: jax.Array) -> jax.Array:
-    """w; its derivative is that of `free`, since a spike of value 0 is one that could have moved it."""
-    return w
-
-
-@_unmoved.defjvp
-def _unmoved_jvp(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[Any, Any]:
-    return primals[0], tangents[1]
+def bounded(w: jax.Array, w_min: jax.Array, w_max: jax.Array) -> jax.Array:
+    """Return the nearest value in [w_min, w_max]; one that is clipped follows its bound alone."""
+    above = jnp.where(w < w_min, w_min, w)
+    return jnp.where(above > w_max, w_max, above)

@@ -55,14 +55,3 @@ def slot_now(slot: Array, slots: wp.int32) -> wp.int32:
     size = wp.int64(slots)
     rest = wp.int64(slot[0]) % size  # of the sign of the dividend, as in C
     return wp.int32((rest + size) % size)
-
-
-@wp.func
-def bounded_weight(value: Any, low: Any, high: Any) -> Any:
-    """Return the nearest value in [low, high]; NaN stays NaN."""
-    above = value
-    if above < low:
-        above = low
-    if above > high:
-        above = high
-    return above
