@@ -1,7 +1,7 @@
 """Run every test in strict modes, and tests of CUDA kernels on an emulated GPU."""
 
 import gc
-import importlib
+import importlib.util
 import os
 import tempfile
 import time
@@ -28,6 +28,10 @@ if jax.__version_info__ < (0, 11) and OLDER_EMITTERS not in os.environ.get("XLA_
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if "CI" in os.environ else "default")
+# To try the constants of our sources, too, it would parse all of them, which takes seconds in each process.
+if importlib.util.find_spec(PROVIDERS := "hypothesis.internal.conjecture.providers"):
+    providers = importlib.import_module(PROVIDERS)
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 KERNELS, PROGRAMS = "FFI_BRIDGE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR"
@@ -76,17 +80,28 @@ def each_value_once(cases: list[Any]) -> list[Any]:
     left = {case: values_of(case) for case in cases}
     shown: Counter[Any] = Counter()
     chosen = []
+    if all(len(values) == 1 for values in left.values()):
+        return cases  # one parameter of thousands of values
     while left := {case: values for case, values in left.items() if values - shown.keys()}:
         chosen.append(min(left, key=lambda case: sum(shown[value] for value in left[case])))
         shown.update(left[chosen[-1]])
     return chosen
 
 
+def is_part(name: str, case: Any) -> bool:
+    """Return whether a name is one or more parts of a case's id."""
+    return f"-{name}-" in f"-{case.callspec.id}-"
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m selects by marks
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Mark as slow, of a test with several parameters, what only combines values that other cases have."""
+    """Mark as slow what `slow_cases` names, and, of tests with several parameters, what only combines
+    values that other cases have.
+    """
     tests = defaultdict(list)
     for item in items:
+        if {part for mark in item.iter_markers("slow_cases") for part in mark.args if is_part(part, item)}:
+            item.add_marker("slow")
         marks = {mark.name for mark in item.iter_markers()}
         if hasattr(item, "callspec") and not marks & {"slow", "promise"}:
             tests[item.nodeid.partition("[")[0]].append(item)
