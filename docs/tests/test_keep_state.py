@@ -56,6 +56,7 @@ def test_a_step_is_that_of_the_equations(page, states, step):
         assert set(found[3].tolist()) == {True, False}
 
 
+@pytest.mark.slow
 def test_a_step_is_that_of_gymnasium(page, states):
     gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
     environment = gymnasium.make("CartPole-v1").unwrapped

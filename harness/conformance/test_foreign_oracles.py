@@ -41,6 +41,7 @@ def stored(A):
     return np.pad(A.data, (0, unused)), np.pad(A.indices, (0, unused)), A.indptr
 
 
+@pytest.mark.slow_cases("warp")
 @backends("csr_matvec")
 @settings(max_examples=40)
 @given(matrices(), st.data())
@@ -55,6 +56,7 @@ def test_products_with_vectors_are_those_of_scipy(backend, matrix, data):
     np.testing.assert_array_equal(eo.csr_event_matvec(*stored(A), v > 0, **options), hits)
 
 
+@pytest.mark.slow_cases("warp", "numba_cpu")
 @backends("csr_matmat")
 @settings(max_examples=20)
 @given(matrices(), st.data())
@@ -67,6 +69,7 @@ def test_products_with_matrices_are_those_of_scipy(backend, matrix, data):
     np.testing.assert_array_equal(eo.csr_event_matmat(*stored(A), X, **options), B @ X)
 
 
+@pytest.mark.slow_cases("warp")
 @backends("csr_sddmm")
 @settings(max_examples=20)
 @given(matrices(), st.data())
@@ -79,6 +82,7 @@ def test_sampled_products_are_those_of_scipy(backend, matrix, data):
     np.testing.assert_array_equal(sampled, (X @ Y.T)[rows, A.indices])
 
 
+@pytest.mark.slow_cases("warp")
 @backends("csr_scale_rows")
 @settings(max_examples=20)
 @given(matrices(), st.data())
@@ -91,6 +95,7 @@ def test_scaled_rows_are_those_of_scipy(backend, matrix, data):
     np.testing.assert_array_equal(result.toarray(), (scipy.sparse.diags_array(x) @ A).toarray())
 
 
+@pytest.mark.slow_cases("warp", "numba_cpu")
 @backends("csr_todense")
 @settings(max_examples=20)
 @given(matrices())
@@ -105,6 +110,7 @@ def test_other_forms_are_those_of_scipy(backend, matrix):
     np.testing.assert_array_equal(A.data[np.asarray(permutation)[: A.nnz]], by_column.data)
 
 
+@pytest.mark.slow_cases("warp")
 @backends("scatter_add")
 @settings(max_examples=30)
 @given(hnp.arrays(np.int32, 17, elements=st.integers(-12, 12)), hnp.arrays(np.int32, 17, elements=SMALL))
@@ -121,6 +127,7 @@ def test_sums_are_those_of_numpy(backend, indices, updates):
     np.testing.assert_array_equal(eo.segment_sum(updates, indices, size, backend=backend), counted)
 
 
+@pytest.mark.slow_cases("numba_cpu", "warp")
 @backends("csr_matvec")
 @pytest.mark.parametrize("transpose", [False, True])
 def test_transforms_are_those_of_jax_sparse(backend, transpose):

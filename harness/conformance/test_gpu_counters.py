@@ -35,6 +35,7 @@ def beyond(row, allowed=None):
     }
 
 
+@pytest.mark.slow_cases("csr_matvec")
 @pytest.mark.parametrize("backend", counters.BACKENDS)
 @pytest.mark.parametrize("name", QUICK)
 def test_the_first_case_of_a_few_operators_is_within_the_limits(gpu, name, backend):

@@ -72,6 +72,7 @@ def _forget():
     jax.clear_caches()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_compiled")
 @pytest.mark.parametrize(
     "name", [pytest.param(x, marks=[] if x == DEFAULT else [pytest.mark.slow]) for x in WRONG]

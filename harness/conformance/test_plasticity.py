@@ -18,7 +18,7 @@ CELLS = cells(OPERATORS)
 
 def is_quick(cell):
     """Return whether `nox -s tests` looks at a cell: values, and a few other properties of one operator."""
-    usual = cell.dtype == "float32" or cell.prop is not VALUES
+    usual = (cell.dtype, cell.index_dtype) == ("float32", "int32") or cell.prop is not VALUES
     first = cell.backend == "numba_cpu" and cell.case.name == "random"
     wanted = cell.prop.name in QUICK if cell.operator is OPERATORS[0] else cell.prop is VALUES
     return usual and first and wanted

@@ -35,6 +35,7 @@ def test_the_program_prints_its_result_in_at_most_twelve_lines(tmp_path):
     assert re.fullmatch(r"\d+ of 4000 neurons receive input\n", run(PROGRAMS[0], tmp_path))
 
 
+@pytest.mark.slow
 def test_the_kernel_of_ones_own_runs(tmp_path):
     assert run(PROGRAMS[1], tmp_path) == "[0. 1. 3. 6.]\n"
 
@@ -52,6 +53,7 @@ def test_what_is_wrong_is_shown_as_the_operators_readme_says(tmp_path):
     assert run(program, tmp_path).startswith(said)
 
 
+@pytest.mark.slow
 def test_the_function_of_the_bridge_readme_runs(tmp_path):
     program, *_ = programs(ROOT / "packages/ffi-bridge/README.md")
     assert run(program, tmp_path) == "[[1. 2.]\n [0. 4.]]\n"
@@ -74,11 +76,13 @@ def test_the_derivative_of_the_bridge_readme_is_a_difference(tmp_path):
     assert float(run(program, tmp_path)) == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_warp_kernel_of_the_bridge_readme_runs(tmp_path):
     _, _, program, _ = programs(ROOT / "packages/ffi-bridge/README.md")
     assert run(program, tmp_path).endswith("[ 2. -2. -4.]\n")
 
 
+@pytest.mark.slow
 def test_the_cuda_kernel_of_the_bridge_readme_runs_without_a_gpu(tmp_path):
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     *_, program = programs(ROOT / "packages/ffi-bridge/README.md")
@@ -87,6 +91,7 @@ def test_the_cuda_kernel_of_the_bridge_readme_runs_without_a_gpu(tmp_path):
     assert shown == "[ 56. 184. 312.]\n[('add', (1, 1, 3), (8, 1, 1))]\n"
 
 
+@pytest.mark.slow
 def test_the_kernel_of_the_readme_of_ptx_on_cpu_prints_what_is_below_it(tmp_path):
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     readme = ROOT / "packages/ptx-on-cpu/README.md"

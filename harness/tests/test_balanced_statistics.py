@@ -64,6 +64,7 @@ def ours(network: Network, neurons: int, seconds: float, seed: int) -> dict[str,
     return {"rate": rate, "cv": interval_cv(recording.times, recording.ids)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantity", ["rate", "cv"])
 @pytest.mark.parametrize(("network", "simulator"), KEPT, ids=NAMES)
 def test_agrees_with_other_simulators(network: Network, simulator: str, quantity: str):

@@ -132,6 +132,13 @@ COMPUTED = {
 }
 
 
+@pytest.mark.slow_cases(
+    "ell_event_matvec",
+    "procedural_event_matvec",
+    "procedural_event_matmat",
+    "compact_event_matvec",
+    "csr_event_matmat",
+)
 @pytest.mark.parametrize(("name", "rival"), COMPUTED)
 def test_rivals_compute_the_same(name: str, rival: str):
     problem = problem_of(name, COMPUTED[name, rival])
@@ -156,6 +163,7 @@ def test_gradients_are_of_the_last_case_of_each_orientation():
     assert test_catalog.gradient_cases(OPERATORS["trace_decay"]) == []
 
 
+@pytest.mark.slow
 def test_gradients_are_by_all_that_an_operator_is_linear_in_and_events_count_as_numbers():
     operator = OPERATORS["csr_event_matvec"]
     gradient = test_catalog.gradient_of(operator, operator.tagged(BENCHMARK)[0])

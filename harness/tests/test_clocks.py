@@ -25,6 +25,7 @@ def scan(y, clocks, mean):
     return jax.lax.scan(lambda x, _: (clocked(step, OPERATORS)(*x, mean), None), (y, clocks), length=20)[0]
 
 
+@pytest.mark.slow
 def test_a_clocked_step_computes_the_same_and_large_operators_take_longer():
     y, mean = jnp.zeros(50_000), jnp.full(50_000, 0.7)
     compiled = jax.jit(scan).lower(y, no_clocks(OPERATORS), mean).compile()
@@ -40,6 +41,7 @@ def test_a_clocked_step_computes_the_same_and_large_operators_take_longer():
     assert compiled.as_text().count('custom_call_target="spike_compact') == 1
 
 
+@pytest.mark.slow
 def test_clocks_copy_neither_a_history_nor_sums():
     """A history is written in place and then read."""
     n, slots = 1000, 8

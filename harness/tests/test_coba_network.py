@@ -62,6 +62,7 @@ def simulate_with_numpy(connectivity: Connectivity, steps: int) -> tuple[list[np
     return [V, g_ex, g_in], spikes
 
 
+@pytest.mark.slow_cases("weighted")
 @pytest.mark.parametrize("weighted", [False, True], ids=["homogeneous", "weighted"])
 @pytest.mark.parametrize("backend", [None, pytest.param("reference", marks=pytest.mark.slow)])
 def test_steps_follow_the_equations(weighted: bool, backend: str | None):

@@ -185,6 +185,7 @@ def looked_at(tmp_path_factory):
     return look_at_broken(tmp_path_factory.mktemp("few"), FEW, "values,bounds,races")
 
 
+@pytest.mark.slow
 def test_reads_and_writes_out_of_bounds_are_found_without_variables(looked_at):
     read = looked_at["reads_beyond", "numba_cpu", "of-42", "bounds"]
     assert read["status"] == "failed" and "kernel 'reads_beyond' raised IndexError" in read["reason"]
@@ -193,6 +194,7 @@ def test_reads_and_writes_out_of_bounds_are_found_without_variables(looked_at):
     assert "kernel 'writes_beyond' wrote behind its output 'y'" in written["reason"]
 
 
+@pytest.mark.slow
 def test_a_write_that_ends_the_process_fails_its_cell_and_names_the_kernel(looked_at):
     cell = looked_at["writes_far", "numba_cpu", "of-42", "values"]
     assert cell["status"] == "failed"
@@ -201,6 +203,7 @@ def test_a_write_that_ends_the_process_fails_its_cell_and_names_the_kernel(looke
     assert looked_at["writes_far", "reference", "of-42", "values"]["status"] == "passed"
 
 
+@pytest.mark.slow
 def test_races_are_found_on_small_inputs(looked_at):
     added = looked_at["adds_to_one", "numba_cpu", "of-42", "races"]
     assert added["status"] == "failed" and "kernel 'adds_to_one' races: two shares" in added["reason"]

@@ -14,6 +14,7 @@ from other_pytest import EXAMPLE, python_path, run_pytest
 from event_ops_harness.conformance import plugin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "properties", ["values,vmap,vjp", pytest.param("", marks=pytest.mark.slow)], ids=["some", "all"]
 )
@@ -29,6 +30,7 @@ def test_an_outside_package_is_tested_by_its_name(tmp_path, properties):
     assert {cell["backend"] for cell in cells} == {"numba_cpu", "reference"}
 
 
+@pytest.mark.slow
 def test_one_cell_is_repeated_by_its_id(tmp_path):
     cell = "leaky_sum-numba_cpu-random-float32-jit"
     done = run_pytest(tmp_path, "--operators", "leaky_ops.conformance", "--cell", cell)
@@ -72,12 +74,14 @@ def test_a_cell_of_the_full_profile_is_found_by_its_id(monkeypatch):
     assert found.id == cell
 
 
+@pytest.mark.slow
 def test_a_wrong_option_ends_pytest(tmp_path):
     done = run_pytest(tmp_path, "--operators", "leaky_ops.conformance", "--cell", "nope")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert done.stderr.startswith("ERROR: --cell: no cell is called 'nope'"), done.stdout + done.stderr
 
 
+@pytest.mark.slow_cases("copied out of the clone")
 @pytest.mark.parametrize("inside", [False, True], ids=["copied out of the clone", "in the clone"])
 def test_the_example_needs_nothing_that_the_tests_of_the_clone_need(tmp_path, inside):
     """The clone's conftest.py imports hypothesis; the kit may be installed below it."""

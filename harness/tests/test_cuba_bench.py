@@ -18,6 +18,7 @@ SMALL = {"neurons": 200, "steps": 50, "seed": 1, "threads": 1, "model": {}}
 OURS = [rival for rival in (*RIVALS, *coba.RIVALS, *inhibitory_stdp.RIVALS) if rival.ours]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rival",
     [OURS[0], *(pytest.param(rival, marks=pytest.mark.slow) for rival in OURS[1:])],

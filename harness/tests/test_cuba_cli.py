@@ -16,6 +16,7 @@ def run(*options: str, output: Path) -> int:
     return main([*options, "--output", str(output), "--seconds", "0.2", "--no-progress"])
 
 
+@pytest.mark.slow_cases("--backend reference")
 @pytest.mark.parametrize("options", [[], ["--fused"], ["--backend", "reference"]], ids=" ".join)
 def test_run_prints_the_table_and_draws_the_figure(tmp_path, capsys, options):
     if "--fused" in options:
@@ -28,6 +29,7 @@ def test_run_prints_the_table_and_draws_the_figure(tmp_path, capsys, options):
     assert "reference: asked for by name" in text or "--backend" not in options
 
 
+@pytest.mark.slow
 def test_matrix_is_used(tmp_path, capsys):
     scipy.sparse.save_npz(tmp_path / "net.npz", scipy.sparse.eye_array(33, format="csr"))
     assert run("--matrix", str(tmp_path / "net.npz"), output=tmp_path / "a.pdf") == 0

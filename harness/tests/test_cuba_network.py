@@ -95,6 +95,7 @@ def test_drive_gain_is_exact_for_a_decaying_drive():
         assert MODEL.drive_gain(tau_syn) == pytest.approx(expected, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_recording_is_what_happened_whatever_the_chunks(monkeypatch: pytest.MonkeyPatch):
     connectivity = random_connectivity(300, MODEL, seed=2)
     _, spikes = run("catalog", connectivity, 950)
@@ -108,6 +109,7 @@ def test_recording_is_what_happened_whatever_the_chunks(monkeypatch: pytest.Monk
         assert recording.traces.shape == (950, TRACED_NEURONS)
 
 
+@pytest.mark.slow_cases("fused")
 @pytest.mark.parametrize("kind", ["catalog", "fused"])
 def test_crowded_steps_are_counted_in_full(kind: str):
     crowded = replace(MODEL, E_L=1000.0)

@@ -24,11 +24,13 @@ def outcomes(tmp_path_factory):
     return {(cell["operator"], cell["property"]): cell for cell in cells}
 
 
+@pytest.mark.slow
 def test_a_right_kernel_passes(outcomes):
     assert outcomes["adds_up", "values"]["status"] == "passed", outcomes["adds_up", "values"]["reason"]
     assert outcomes["adds_up", "vmap"]["status"] == "passed", outcomes["adds_up", "vmap"]["reason"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("operator", "said"),
     [
@@ -73,6 +75,7 @@ TESTS = """
 """
 
 
+@pytest.mark.slow_cases("True")
 @pytest.mark.parametrize("barrier", [True, False])
 def test_tests_that_know_nothing_of_it(tmp_path, barrier):
     (tmp_path / "test_reverse.py").write_text(dedent(TESTS).replace("BARRIER", str(barrier)))

@@ -70,6 +70,7 @@ def test_all_sources_are_as_likely():
     assert (np.abs(found - expected)[~own] < 6 * np.sqrt(expected.max())).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", [None, pytest.param("reference", marks=pytest.mark.slow)])
 def test_weights_and_currents_follow_the_spikes(backend):
     state, synapses = drawn(MODEL, seed=2)

@@ -172,6 +172,7 @@ def test_a_saved_run_is_compared_with(run, tmp_path):
     assert "benchmark 'slow products': 6 tests" in done.stdout
 
 
+@pytest.mark.slow
 def test_twice_the_time_is_beyond_the_limit_and_noise_is_not(run):
     limits = ("--benchmark-ratio-fail", "slow:1.3", "--benchmark-ratio-fail", ":1.8")
     done = run(*limits, expression="slow or alike")
@@ -180,6 +181,7 @@ def test_twice_the_time_is_beyond_the_limit_and_noise_is_not(run):
     assert "slow products: mine, " in done.stdout and "the limit is 1.3" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_member_with_other_values_fails_and_is_not_timed(run, tmp_path):
     done = run(expression="wrong")
     assert "1 failed, 1 passed" in done.stdout, done.stdout
@@ -245,6 +247,7 @@ def test_the_example_runs(run, tmp_path):
     assert "test_leaky_sum: leaky_sum, " in done.stdout
 
 
+@pytest.mark.slow
 def test_a_name_of_nobody_is_an_error(run):
     assert "1 passed" in run(expression="unknown").stdout
 

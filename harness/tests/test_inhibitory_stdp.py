@@ -17,6 +17,7 @@ MODEL = InhibitoryStdpParameters()
 NEURONS = 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", [None, pytest.param("reference", marks=pytest.mark.slow)])
 def test_weights_and_conductances_follow_the_spikes(backend):
     """Compare with what a plain loop makes of the spikes that the network fired, in float64."""
@@ -46,6 +47,7 @@ def test_weights_and_conductances_follow_the_spikes(backend):
     assert (np.asarray(last.w)[~learns] == np.float32(model.weight_in)).all()
 
 
+@pytest.mark.slow
 def test_excitatory_neurons_settle_at_the_target():
     model = replace(MODEL, learning_rate=0.1)
     recording, learned, synapses = run(1000, model, 1, seconds=8.0)

@@ -39,9 +39,10 @@ def test_totals_are_exact(built, sources):
 
 def test_both_ends_are_drawn_at_random(built, sources):
     """Degrees within a projection are multinomial: chi-square against equal probabilities."""
-    for ends, others in ((built.indices, sources), (sources, built.indices)):
+    targets, origins = population_of(built.indices), population_of(sources)
+    for ends, of_ends, others in ((built.indices, targets, origins), (sources, origins, targets)):
         for own, other in np.ndindex(8, 8):
-            mine = (population_of(ends) == own) & (population_of(others) == other)
+            mine = (of_ends == own) & (others == other)
             if mine.sum() > 5 * MODEL.sizes[own] > 5:
                 counts = np.bincount(ends[mine] - MODEL.first[own], minlength=MODEL.sizes[own])
                 p = scipy.stats.chisquare(counts).pvalue
@@ -99,6 +100,7 @@ def test_delay_counts_are_all_words():
     assert len(counts) == rows.SLOTS
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_nothing(built):
     before = numba.get_num_threads()
     threads = 1 if before > 1 else None
@@ -120,6 +122,7 @@ def by_row_and_target(found):
     return found.rows[in_order], targets[in_order], found.data[in_order]
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("parts", [1, 3])
 def test_parts_hold_the_same_synapses(built, parts):
     drawn = connectivity.recurrent_drawing(MODEL, 3)
@@ -140,6 +143,7 @@ def test_rounding_moves_a_weight_by_half_of_the_scale(built, sources):
     assert abs(built.data[mine].std() / built.scale) > 100
 
 
+@pytest.mark.slow_cases("5")
 @pytest.mark.parametrize("blocks", [2, 5])
 def test_blocks_of_targets_are_drawn_as_they_are_in_the_whole(blocks):
     drawn, size = connectivity.recurrent_drawing(MODEL, 3), -(-MODEL.neurons // blocks)

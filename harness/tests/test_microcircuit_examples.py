@@ -21,6 +21,7 @@ def example(name: str) -> ModuleType:
     return loaded(EXAMPLES / f"{name}.py")
 
 
+@pytest.mark.slow
 def test_seeds_of_one_program_are_those_of_programs_of_their_own():
     model = Microcircuit(N_scaling=0.003, K_scaling=0.05)
     connectivity = recurrent_connectivity(model, 1)

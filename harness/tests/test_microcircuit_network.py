@@ -248,12 +248,12 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match=r"drive poisson, not dc"):
         load_checkpoint(path, replace(POISSON, drive="dc"), 2, start)
     path.write_bytes(b"no checkpoint")
-    with pytest.raises(CheckpointError, match="not a checkpoint of this program"):
-        load_checkpoint(path, POISSON, 2, start)
-    with pytest.raises(CheckpointError, match="not a checkpoint of this program"):
-        load_checkpoint(tmp_path / "missing.npz", POISSON, 2, start)
+    for other in (path, tmp_path / "missing.npz"):
+        with pytest.raises(CheckpointError, match="not a checkpoint of this program"):
+            load_checkpoint(other, POISSON, 2, start)
 
 
+@pytest.mark.slow
 def test_a_thalamic_pulse_excites_its_targets():
     # No other source of current: what a neuron receives has come from the thalamus.
     model = Microcircuit(N_scaling=0.01, K_scaling=0.5, drive="dc", bg_rate=0.0, thalamic_rate=2000.0)
@@ -271,6 +271,7 @@ def test_a_thalamic_pulse_excites_its_targets():
     assert max(excited[i] for i in (0, 1, 4, 5)) == 0
 
 
+@pytest.mark.slow
 def test_rows_drawn_anew_are_those_that_are_stored():
     _, stored = poisson_run(initial_state(POISSON, 2), 600)
     wiring = wiring_of(recurrent_drawing(POISSON, 2), 2)
@@ -282,6 +283,7 @@ def test_rows_drawn_anew_are_those_that_are_stored():
     np.testing.assert_array_equal(drawn.ids, stored.ids)
 
 
+@pytest.mark.slow
 def test_many_rows_at_once_are_drawn_by_all_threads_and_added_up_in_order():
     drawing = recurrent_drawing(POISSON, 2)
     stored = connect(drawing, POISSON.neurons, parts=1)

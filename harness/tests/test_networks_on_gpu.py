@@ -63,6 +63,7 @@ def spikes(case, backend, steps):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of", "size", "steps"),
     [

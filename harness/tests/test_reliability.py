@@ -91,6 +91,7 @@ def test_lacking(): ...
 """
 
 
+@pytest.mark.slow
 def test_the_table_counts_what_was_tried(pytester, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     pytester.makepyfile(PROGRAM)

@@ -92,6 +92,7 @@ def test_alone(benchmark):
 """
 
 
+@pytest.mark.slow
 def test_a_file_of_pytest_benchmark_is_read(tmp_path: Path):
     pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installed")
     (tmp_path / "test_speed.py").write_text(SPEED)

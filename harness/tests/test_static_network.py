@@ -44,6 +44,7 @@ def lists():
     return static.compile_intervals(MODEL, SEED, blocks, arguments, INTERVALS)(*arguments)[1]
 
 
+@pytest.mark.slow
 def test_spikes_are_those_of_plain_loops(lists):
     n, steps = MODEL.neurons, INTERVALS * MODEL.delay_steps
     weights = np.where(np.arange(n) < MODEL.excitatory, MODEL.weight, MODEL.g * MODEL.weight)

@@ -178,6 +178,7 @@ def test_the_bridge_obeys_what_is_written(tmp_path: Path, monkeypatch: pytest.Mo
     assert "sine" not in jax.jit(operator.function).lower(x).as_text()
 
 
+@pytest.mark.slow
 def test_an_operator_of_the_catalog_is_tuned_and_read(tmp_path: Path):
     pytest.importorskip("numba", reason="with one backend there is nothing to choose")
     file = tmp_path / "cpu.json"

@@ -45,6 +45,7 @@ def by_ring_buffer(first):
     return np.asarray(jax.lax.scan(step, jnp.zeros((SLOTS, NEURONS)), inputs)[1])
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_arrivals")
 @pytest.mark.parametrize(
     ("encoding", "first"),
@@ -85,6 +86,7 @@ def test_a_delay_of_zero_arrives_at_once_where_the_history_is_written_first(back
     assert arrived.tolist() == [2.0]
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_arrivals")
 def test_bits_behind_the_last_neuron_are_nobodys(backend):
     history = np.full((SLOTS, 2), 2**32 - 1, np.uint32)
@@ -122,6 +124,7 @@ def test_padding_is_nobody(backend):
     assert csr_event_arrivals(np.zeros((2, 0), np.int32), *synapses, 1, **how).tolist() == [1, 2, 3]
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_arrivals")
 def test_sums_begin_with_what_is_given(backend):
     with jax.enable_x64(True):
@@ -173,6 +176,7 @@ def test_derivatives_through_a_scan_of_delays(backend):
         check_grads(total, (weights, jnp.linspace(0.5, 1, NEURONS)), order=1, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_loop_over_time_steps_does_not_copy_the_history():
     def step(t, history):
         arrived = csr_event_arrivals(history, BY_DELAY.data, *STRUCTURE, t, shape=SHAPE, backend="numba_cpu")

@@ -70,6 +70,7 @@ def test_each_weight_is_within_the_bound_and_the_largest_error_is_told(dtype, bo
         assert B.dtype == A.dtype and B.code_bits == 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("by_row", [False, True])
 def test_products_are_those_of_its_csr(transposed, by_row):

@@ -20,6 +20,7 @@ B = A.compact()
 HISTORY = RNG.random((SLOTS, NEURONS)) < 0.3
 
 
+@pytest.mark.slow_cases("numba_cpu", "29")
 @backends("compact_event_arrivals")
 @pytest.mark.parametrize("parts", [1, 2, 3, COLUMNS, 40])
 def test_parts_are_the_whole(backend, parts):

@@ -24,6 +24,7 @@ def test_nan_and_infinity_pass_through_a_product(backend, transpose):
     np.testing.assert_array_equal(y, expected)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_matvec")
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("weight", [np.nan, np.inf])
@@ -46,6 +47,7 @@ def test_a_float_event_that_is_not_a_number_is_active(backend, transpose):
     np.testing.assert_array_equal(y, [np.nan, 0])
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_matvec")
 def test_a_number_is_a_homogeneous_weight(backend):
     with jax.enable_x64(True):
@@ -116,6 +118,7 @@ def test_a_spike_is_followed_by_the_rounded_number_of_held_steps(backend, t_ref,
     assert (intervals == steps + 1).all()
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("lif_step")
 def test_the_exact_method_is_exact_whatever_the_step(backend):
     state = jnp.array([-60.0]), jnp.zeros(1)

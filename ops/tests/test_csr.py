@@ -35,6 +35,7 @@ def close(result, expected):
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5 * scale)
 
 
+@pytest.mark.slow_cases("laplacian")
 @pytest.mark.parametrize("make", REAL)
 def test_products_with_real_matrices_are_those_of_scipy(make):
     S = make().tocsr().astype(np.float32)
@@ -49,7 +50,7 @@ def test_products_with_real_matrices_are_those_of_scipy(make):
     close(A.T @ Events(np.where(u > 1, u, 0)), S.T @ np.where(u > 1, u, 0))
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(matrices())
 def test_every_product_and_orientation(A):
     D = np.asarray(A.todense())
@@ -70,7 +71,7 @@ def test_every_product_and_orientation(A):
         np.testing.assert_array_equal(M.tocsr().todense(), E)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(matrices())
 def test_arithmetic_keeps_the_structure(A):
     D = np.asarray(A.todense())
@@ -149,6 +150,7 @@ def test_events_as_spike_ids(small, planned):
     np.testing.assert_array_equal(Events(ids[:1], "ids") @ A, DENSE[0])
 
 
+@pytest.mark.slow_cases("ELL")
 @formats
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
 def test_weights_of_another_dtype(small, dtype):
@@ -258,6 +260,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow_cases("a gradient's structure")
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused_says_what_to_do(name):
     call, error, match = REFUSED[name]

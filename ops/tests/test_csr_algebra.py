@@ -47,6 +47,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.slow_cases("astray")
 @pytest.mark.parametrize("how", [operator.add, operator.sub])
 @pytest.mark.parametrize("name", PAIRS)
 def test_sums_and_differences(name, how):
@@ -70,6 +71,7 @@ def test_a_sum_has_the_union_of_both_structures():
     assert sum([A, B, A]).allclose(A + A + B)
 
 
+@pytest.mark.slow
 def test_gradients_of_sums_reach_both():
     A, B = PAIRS["astray"]
     D = np.random.default_rng(0).standard_normal(A.shape).astype("f")
@@ -86,6 +88,7 @@ def loss_of(A, data, D):
     return (A.with_data(data).todense() * D).sum()
 
 
+@pytest.mark.slow
 def test_equal_elements_make_equal_matrices():
     A = drawn(0, 6, 5, 12)
     merged = A + drawn(0, 6, 5, 0)
@@ -113,6 +116,7 @@ FACTORS = {
 ROOM = 80
 
 
+@pytest.mark.slow_cases("astray", "right turned")
 @pytest.mark.parametrize("name", FACTORS)
 def test_products_of_two(name):
     A, B = FACTORS[name]
@@ -205,6 +209,7 @@ def system(n=30, *, symmetric):
     return (S + scipy.sparse.diags_array(np.geomspace(3, 300, n))).tocsr(), rng.standard_normal((n, 2))
 
 
+@pytest.mark.slow_cases("gmres-None", "cg-jacobi")
 @pytest.mark.parametrize("precondition", ["jacobi", None, lambda x: x / 3])
 @pytest.mark.parametrize("method", ["cg", "gmres", "bicgstab"])
 def test_solutions_and_their_gradients(method, precondition):
@@ -221,6 +226,7 @@ def test_solutions_and_their_gradients(method, precondition):
             np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_the_diagonal_is_a_preconditioner():
     """It needs fewer steps, so after as many it is nearer."""
     with jax.enable_x64(True):
@@ -232,6 +238,7 @@ def test_the_diagonal_is_a_preconditioner():
         assert left[0] < left[1] / 100
 
 
+@pytest.mark.slow
 def test_where_a_solution_begins_and_what_it_is_made_of():
     A = CSR.eye(3) * 4
     np.testing.assert_array_equal(A.solve(np.array([4, 8, 12], "f"), maxiter=0, x0=np.arange(3)), [0, 1, 2])
@@ -250,6 +257,7 @@ def test_a_product_and_a_sum_have_the_products_of_any_matrix():
     np.testing.assert_array_equal((A @ B).T @ A.todense(), D.T @ np.asarray(A.todense()))
 
 
+@pytest.mark.slow_cases("int32", "uint32")
 @pytest.mark.parametrize("kind", ["int32", "int64", "uint32"])
 def test_structures_of_any_integers_where_jax_has_64_bits(kind):
     with jax.enable_x64(True):
@@ -267,6 +275,7 @@ def test_structures_of_any_integers_where_jax_has_64_bits(kind):
         np.testing.assert_array_equal((A @ B)[[1]].todense(), (DENSE @ DENSE.T)[1:])
 
 
+@pytest.mark.slow_cases("weight3")
 @pytest.mark.parametrize("weight", [np.float32(-1), np.int32(-1), np.complex64(-1j), np.float32(0)])
 def test_known_and_traced_weights_give_one_structure_in_which_sums_of_zero_stay(weight):
     kind = weight.dtype

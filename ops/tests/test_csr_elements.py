@@ -73,6 +73,7 @@ def test_lengths_of_rows():
     np.testing.assert_array_equal(jax.jit(lambda A: A.row_lengths)(wild), [9, 0, 11, 0, 0, 0])
 
 
+@pytest.mark.slow_cases("one weight", "no entries", "no columns")
 def test_diagonals(A):
     for M, D in both(A):
         for k in range(-6, 7):
@@ -153,6 +154,7 @@ KEYS = (
 )
 
 
+@pytest.mark.slow_cases("slice(None, None, None)", "slice(None, None, -2)", "slice(1, 4, None)")
 @pytest.mark.parametrize("key", KEYS, ids=repr)
 def test_rows_and_columns_are_those_of_numpy(key):
     A = CSR(np.asarray(scattered().todense())[:5])
@@ -164,6 +166,7 @@ def test_rows_and_columns_are_those_of_numpy(key):
         M[key].check()
 
 
+@pytest.mark.slow_cases("False")
 @pytest.mark.parametrize("planned", [False, True])
 def test_rows_by_traced_ids(planned):
     A = astray().plan() if planned else astray()
@@ -183,6 +186,7 @@ def test_rows_by_traced_ids(planned):
     np.testing.assert_array_equal(slope, jax.grad(lambda w: A.with_data(w).rows(ids).data.sum())(A.data))
 
 
+@pytest.mark.slow
 def test_too_little_room_is_seen():
     A, ids = scattered(), np.array([0, 0, 0, 5])
     need = int(A.row_lengths[ids].sum())
@@ -251,6 +255,7 @@ def test_a_matrix_is_a_key():
     assert {A: 1}[A] == 1 and hash(A) == hash(A)
 
 
+@pytest.mark.slow_cases("{'per_row': 2}", "{'density': 0.02}", "{'per_row': 9}")
 @pytest.mark.parametrize(
     "how", [{"per_row": 2}, {"per_row": 9}, {"density": 0.02}, {"density": 0.6}], ids=str
 )
@@ -269,6 +274,7 @@ def test_random_places_differ_and_are_sorted(how):
     assert B.dtype == "float32" and B.data.min() < 0 and not np.array_equal(A.indices, B.indices)
 
 
+@pytest.mark.slow
 def test_random_places_are_uniform():
     """Each column, or row, has its share of the places in many rows, or matrices: chi-square."""
     rows = 6000

@@ -41,6 +41,7 @@ def test_axes_before_the_last_two_are_those_of_jnp_matmul(small, shape, planned)
         np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.slow
 def test_gradients_through_many_axes():
     X, A = RNG.standard_normal((4, 3, 2)).astype("f"), small()
     slope = jax.grad(lambda w, X: (A.with_data(w) @ X).sum(), argnums=(0, 1))(A.data, X)
@@ -132,6 +133,7 @@ def test_numpy_makes_no_object_of_a_matrix(call):
         call(Events(V))
 
 
+@pytest.mark.slow
 def test_ufuncs_are_the_operators():
     A = small(data=np.array([-2, 1, 3], "f"))
     D, u = np.asarray(A.todense()), V[:2]
@@ -154,6 +156,7 @@ def test_ufuncs_are_the_operators():
             call(A)
 
 
+@pytest.mark.slow
 def test_the_absolute_value_is_that_of_the_sum_where_entries_share_a_place():
     data = np.array([1, -2, 3, -4, 5], "f")
     A = CSR(data, [1, 0, 1, 0, 0], [0, 0, 3, 5], shape=(3, 2))
@@ -178,6 +181,7 @@ def test_names_of_scipy():
     np.testing.assert_array_equal(A.dot(V), A @ V)
 
 
+@pytest.mark.slow
 def test_solvers_of_scipy_and_jax_take_the_matrix():
     rng = np.random.default_rng(1)
     M = np.where(rng.random((8, 8)) < 0.4, rng.standard_normal((8, 8)), 0) * (1 + 0.5j)
@@ -208,6 +212,7 @@ def test_a_value_for_each_row_multiplies_its_weights_in_one_pass(small, one):
     assert "csr_scale_rows" in str(jax.make_jaxpr(lambda A, x: (A * x).data)(A, x))
 
 
+@pytest.mark.slow
 def test_gradients_of_scaled_rows():
     with jax.enable_x64(True):
         A, x = small().astype("float64"), jnp.array([[3.0], [-1.0]])

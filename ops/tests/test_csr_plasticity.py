@@ -76,6 +76,7 @@ def test_a_loop_copies_and_sorts_nothing():
     assert "input_output_alias" in compiled.as_text()
 
 
+@pytest.mark.slow
 def test_a_plastic_network_learns_who_comes_first():
     # Neuron 0 spikes a step ahead of neuron 2, neuron 1 a step after it.
     A = CSR.from_dense(np.array([[0, 0, 0.5], [0, 0, 0.5], [0, 0, 0]], "f")).plan(weights=False)
@@ -91,6 +92,7 @@ def test_a_plastic_network_learns_who_comes_first():
     np.testing.assert_allclose(A.data, [0.8, 0.0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_derivatives_of_rules_for_each_synapse():
     with jax.enable_x64(True):
         A = CSR.from_dense(DENSE.astype(float)).plan()
@@ -106,6 +108,7 @@ def test_derivatives_of_rules_for_each_synapse():
         check_grads(f, (A.data, rates, low, high), order=1, modes=("fwd", "rev"), atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_rules_for_each_synapse_on_all_threads():
     rng, nse = np.random.default_rng(0), 1_100_000
     w, low, high, rate = rng.uniform((0.3, 0, 0.6, 0), (0.6, 0.3, 1, 1), (nse, 4)).astype("f").T
@@ -147,6 +150,7 @@ def dense_of(A, values):
     return np.asarray(A.with_data(values).todense())
 
 
+@pytest.mark.slow_cases("planned", "transposed")
 @forms
 def test_any_rule_by_row_and_by_column_and_the_plan_with_it(form):
     A = FORMS[form]()

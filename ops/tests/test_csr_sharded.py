@@ -65,6 +65,7 @@ def test_one_shard_is_the_matrix(A):
     np.testing.assert_array_equal(S.gather(S @ dense.T), dense @ dense.T)
 
 
+@pytest.mark.slow_cases("False")
 @pytest.mark.parametrize("per_row", [False, True])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_a_compact_matrix_keeps_its_words(transposed, per_row):
@@ -81,6 +82,7 @@ def test_a_compact_matrix_keeps_its_words(transposed, per_row):
     np.testing.assert_array_equal(S.gather(S @ np.eye(v.size, dtype="f")), A.todense())
 
 
+@pytest.mark.slow_cases("7", "3", "2")
 @pytest.mark.parametrize("shards", [1, 2, 3, 7])
 def test_words_of_blocks_are_the_rows(shards):
     rng = np.random.default_rng(shards)

@@ -63,6 +63,7 @@ def test_carried_by_a_loop(small, planned):
     last.check()
 
 
+@pytest.mark.slow_cases("ELL")
 @formats
 @pytest.mark.parametrize("planned", [False, True])
 def test_vmap_over_weights_and_over_matrices(small, planned):
@@ -120,6 +121,7 @@ def test_gradients_of_weights_through_a_plan(where, kind):
     np.testing.assert_array_equal(grad, total[np.array([2, 1, 0])])
 
 
+@pytest.mark.slow
 @formats
 def test_second_derivatives_through_a_plan(small):
     # The rules are above the choice of a backend, and the reference has nothing to compile.

@@ -29,6 +29,7 @@ def same(found, expected):
         np.testing.assert_array_equal(np.signbit(found)[is_zero], np.signbit(expected)[is_zero])
 
 
+@pytest.mark.slow_cases("float64", "uint32", "uint64")
 @both
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint32", "uint64"])
 @pytest.mark.parametrize("ascending", [False, True], ids=["", "sorted"])
@@ -40,6 +41,7 @@ def test_extrema_of_segments(on_gpu, how, dtype, ascending):
         same(found, getattr(jax.ops, f"segment_{how}")(data, ids, 9))
 
 
+@pytest.mark.slow_cases("float64", "uint64")
 @both
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint64"])
 def test_extrema_in_a_target(on_gpu, how, dtype):
@@ -50,6 +52,7 @@ def test_extrema_in_a_target(on_gpu, how, dtype):
         same(found, getattr(target.at[INDICES], how)(updates, mode="drop"))
 
 
+@pytest.mark.slow_cases("float64", "uint64")
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint64"])
 @pytest.mark.parametrize("deterministic", [False, True], ids=["", "in-order"])
 def test_products(on_gpu, dtype, deterministic):

@@ -27,6 +27,7 @@ def test_votes_are_unsigned(vote, given):
     assert kind == types.uint32
 
 
+@pytest.mark.slow_cases("few")
 @pytest.mark.parametrize("active", [EVENTS, np.arange(SIZE)], ids=["few", "all"])
 def test_columns_of_events(on_gpu, active):
     data, indices, indptr = np.ones(2, "f"), np.arange(2, dtype="i"), np.array([0, 2], "i")
@@ -37,6 +38,7 @@ def test_columns_of_events(on_gpu, active):
     np.testing.assert_array_equal(y, np.repeat(columns, 2, 0).astype("f"))
 
 
+@pytest.mark.slow
 def test_rows_that_a_warp_watches(on_gpu, monkeypatch):
     monkeypatch.setattr(procedural, "RESIDENT_WARPS", 1)  # a warp for 32 rows, as of large matrices
 

@@ -86,6 +86,7 @@ def test_mixes_are_what_their_names_say(mix):
     assert {sum(length > limit for limit in limits) for length in lengths} == classes
 
 
+@pytest.mark.slow_cases("a-thread-for-most", "a-warp-for-most")
 @pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
 @pytest.mark.parametrize("mix", LENGTHS)
 def test_rows_of_any_length(mix, transpose):
@@ -100,12 +101,14 @@ def test_rows_of_any_length_times_a_matrix(columns, transpose):
     check_csr(eo.csr_matmat, lengths, "float32", transpose=transpose, trailing=(columns,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("trailing", "events"), [((), "bool"), ((3,), "float32")], ids=["vector", "matrix"])
 def test_rows_of_any_length_times_events(trailing, events):
     product = eo.csr_event_matmat if trailing else eo.csr_event_matvec
     check_csr(product, LENGTHS["a-thread-for-most"], "float32", trailing=trailing, events=events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(dtype, transpose):
@@ -122,6 +125,7 @@ def test_every_dtype_times_a_matrix(dtype, index_dtype, transpose):
     check_csr(eo.csr_matmat, lengths, dtype, index_dtype, transpose=transpose, trailing=(5,))
 
 
+@pytest.mark.slow_cases("gather")
 @pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
 @pytest.mark.parametrize(
     ("per_row", "dtype"),
@@ -147,6 +151,7 @@ def test_ell_rows(per_row, dtype, transpose):
     check_close(y, expected(data, indices, rows, x, transpose=transpose, count=count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transpose", [False, True], ids=["gather", "scatter"])
 def test_a_batch_of_weights(transpose):
     lengths = LENGTHS["lanes-for-most"]

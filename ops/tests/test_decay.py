@@ -52,6 +52,7 @@ def test_the_gain_and_its_derivatives(constants, dtype, rtol):
         np.testing.assert_allclose(found, second, rtol=1000 * rtol, atol=tiny)
 
 
+@pytest.mark.slow
 def test_a_step_that_is_long_for_one_neuron_leaves_the_others_their_gradients():
     constants = {"E_L": -65.0, "V_th": -50.0, "V_reset": -65.0, "t_ref": 2.0, "tau_syn": 5.0, "dt": 1.0}
 

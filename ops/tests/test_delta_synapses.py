@@ -93,6 +93,7 @@ STEPS_OF = {
 }
 
 
+@pytest.mark.slow_cases("alif_step", "lif_expsyn_step")
 @pytest.mark.parametrize("name", STEPS_OF)
 def test_every_backend_and_neuron_takes_the_jump(on_gpu, name):
     V, held = jnp.array([-60.0, -60.0, -60.0, -56.0]), jnp.array([0.0, 0.0, 0.3, 0.0])
@@ -105,6 +106,7 @@ def test_every_backend_and_neuron_takes_the_jump(on_gpu, name):
         np.testing.assert_allclose(pushed[0] - quiet[0], [1, -68 - quiet[0][1], 0, -2], rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STEPS_OF)
 def test_a_jump_has_a_derivative(name):
     with jax.enable_x64(True):

@@ -114,6 +114,7 @@ def test_an_index_out_of_range_is_skipped_if_it_is_not_validated():
     checkify.checkify(jax.jit(lambda A: A.check()))(small_ell().plan())[0].throw()
 
 
+@pytest.mark.slow
 def test_the_validate_mode_takes_padding_and_refuses_other_columns():
     A, broken = small_ell(), small_ell(indices=np.array([[2, 1], [0, 9]]), validate=False)
     X = np.eye(3, dtype="f")
@@ -137,6 +138,7 @@ def test_vmap_over_vectors_is_one_product_with_a_matrix(transposed):
         assert matmats == ([folded] if folded else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["each", "one"])
 def test_gradients_are_those_of_csr(weights):
     rng = np.random.default_rng(0)
@@ -175,6 +177,7 @@ def test_text_and_leaves():
     assert paths == [".data", ".indices"]
 
 
+@pytest.mark.slow
 def test_stdp_with_a_rule_for_each_synapse():
     A = full().plan(weights=False)
     rate = np.array([[0.5, 0.1], [0.2, 0.4]], "f")

@@ -38,6 +38,7 @@ def gradients(example, weights, task, too_often):
     return learned_in, learned_rec * (1 - np.eye(example.NEURONS))
 
 
+@pytest.mark.slow
 def test_a_trial_changes_weights_as_whole_histories_say(example, monkeypatch):
     monkeypatch.setattr(example, "STEPS", 60)
     weights, task = example.drawn(1)

@@ -64,6 +64,7 @@ def test_wide_counts_are_not_taken_for_ids_or_words(wide):
         np.testing.assert_array_equal(B @ Events(x, "counts"), x.astype("f"))
 
 
+@pytest.mark.slow_cases("uint8", "planned")
 @matrices
 @pytest.mark.parametrize("dtype", ["uint8", "int32"])
 def test_counts_in_vectors_matrices_and_stacks(M, dtype):
@@ -75,6 +76,7 @@ def test_counts_in_vectors_matrices_and_stacks(M, dtype):
         np.testing.assert_array_equal(Events(x, "counts") @ M, x.astype("f") @ D)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_arrivals")
 @pytest.mark.parametrize("dtype", ["int8", "int32"])
 def test_a_history_of_counts(backend, dtype):
@@ -92,6 +94,7 @@ def lists(spikes):
 encodings = pytest.mark.parametrize(("form", "encoding"), [(lists, "ids"), (pack_events, "bits")])
 
 
+@pytest.mark.slow_cases("planned", "CSR")
 @matrices
 @encodings
 def test_matrices_of_ids_and_bits_are_what_vmap_of_their_makers_returns(M, form, encoding):
@@ -104,6 +107,7 @@ def test_matrices_of_ids_and_bits_are_what_vmap_of_their_makers_returns(M, form,
     assert (Events(rows[:0], encoding) @ M).shape == (0, COLUMNS)
 
 
+@pytest.mark.slow_cases("CSR")
 @matrices
 @encodings
 def test_weight_gradients_of_matrices_of_ids_and_bits(M, form, encoding):

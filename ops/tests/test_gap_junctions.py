@@ -60,6 +60,7 @@ def test_differences_keep_their_digits(backend):
     assert abs(lost - exact).max() > 1e-2 * abs(exact).max()
 
 
+@pytest.mark.slow
 @backends("csr_gap_current")
 @pytest.mark.parametrize("one_weight", [False, True])
 def test_derivatives_in_conductances_and_potentials(backend, one_weight):
@@ -90,6 +91,7 @@ def test_cotangents_of_entries_that_do_not_count_are_0():
     np.testing.assert_array_equal(jax.grad(f)(data), [0, 0, -np.inf, 0, np.inf, 0])
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_gap_current")
 def test_batches_of_potentials_and_of_conductances(backend):
     data, indices, indptr, v = junctions()

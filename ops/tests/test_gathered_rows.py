@@ -7,6 +7,7 @@ import pytest
 from event_ops import csr_event_matvec, csr_matvec
 
 
+@pytest.mark.slow_cases("int64", "uint32", "uint64")
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
 def test_indices_of_any_dtype_are_told_from_those_out_of_range(dtype):
     rng, last, columns = np.random.default_rng(0), np.iinfo(dtype).max, 100

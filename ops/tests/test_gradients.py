@@ -25,6 +25,7 @@ from event_ops.catalog.lif_expsyn_step.cases import NEURON
 from event_ops.catalog.lif_step.cases import CUBA
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("trace_decay")
 @pytest.mark.parametrize("shape", [(), (4,)])
 def test_trace_decay_in_tau_and_dt(backend, shape):
@@ -37,6 +38,7 @@ def test_trace_decay_in_tau_and_dt(backend, shape):
         )
 
 
+@pytest.mark.slow_cases("numba_cpu", "shape1")
 @backends("expsyn_step")
 @pytest.mark.parametrize("shape", [(), (2, 1), (2, 3)])
 def test_expsyn_step_in_tau_and_dt(backend, shape):
@@ -52,6 +54,7 @@ def test_expsyn_step_in_tau_and_dt(backend, shape):
         )
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("lif_step")
 @pytest.mark.parametrize("method", ["exact", "euler"])
 def test_lif_step_in_its_parameters(backend, method):
@@ -88,6 +91,7 @@ def test_lif_expsyn_step_in_its_parameters(backend):
         check_grads(f, values, order=2, modes=("fwd", "rev"), eps=1e-5, atol=1e-3, rtol=1e-3)
 
 
+@pytest.mark.slow
 @backends("poisson_input")
 def test_poisson_input_in_what_it_is_added_to(backend):
     with jax.enable_x64(True):
@@ -170,6 +174,7 @@ ONE_WEIGHT = {
 }
 
 
+@pytest.mark.slow_cases("procedural_event_matvec", "csr_event_deliver", "csr_event_matmat")
 @pytest.mark.parametrize("name", ONE_WEIGHT)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_cotangent_where_nothing_arrives_does_not_reach_the_one_weight(name, bad):
@@ -187,6 +192,7 @@ def test_a_cotangent_does_not_reach_the_weights_of_ids_that_are_missing_in_a_his
     np.testing.assert_array_equal(pull(jnp.array([jnp.nan, 3, jnp.inf]))[0], [0, 3])
 
 
+@pytest.mark.slow_cases("lif_expsyn_step")
 @pytest.mark.parametrize("step", [lif_step, lif_expsyn_step])
 def test_a_current_into_a_held_neuron_does_not_reach_shared_parameters(step):
     constants = {lif_step: CUBA, lif_expsyn_step: NEURON}[step]

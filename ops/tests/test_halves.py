@@ -66,6 +66,14 @@ PRODUCTS = {
 products = pytest.mark.parametrize("name", PRODUCTS)
 
 
+@pytest.mark.slow_cases(
+    "dense_event_matmat",
+    "dense_event_matvec",
+    "csr_event_deliver",
+    "csr_event_matmat",
+    "csr_matmat",
+    "csr_event_arrivals",
+)
 @each
 @products
 def test_values_and_gradients_are_those_of_float32_rounded_once(name, half):
@@ -88,6 +96,14 @@ def test_values_and_gradients_are_those_of_float32_rounded_once(name, half):
     np.testing.assert_allclose(slope.astype("f"), wide, rtol=ulp, atol=ulp * float(abs(wide).max()) / 100)
 
 
+@pytest.mark.slow_cases(
+    "dense_event_matmat",
+    "dense_event_matvec",
+    "csr_event_deliver",
+    "csr_event_matmat",
+    "csr_matmat",
+    "csr_event_arrivals",
+)
 @products
 def test_batches_of_weights_and_tangents(name):
     product, x = PRODUCTS[name]
@@ -138,6 +154,7 @@ def matrix(kind, half):
 kinds = pytest.mark.parametrize("kind", [CSR, ELL])
 
 
+@pytest.mark.slow_cases("CSR", "ELL")
 @each
 @kinds
 def test_products_of_matrices_promote_as_in_jax_and_sum_in_float32(kind, half):
@@ -155,6 +172,7 @@ def test_products_of_matrices_promote_as_in_jax_and_sum_in_float32(kind, half):
     np.testing.assert_allclose(Events(U) @ A, Events(U) @ wide, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow_cases("CSR")
 @each
 @kinds
 def test_plans_stay_in_16_bits_and_give_the_same(kind, half):

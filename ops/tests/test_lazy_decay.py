@@ -57,6 +57,7 @@ X_PRE, X_POST = RNG.random(ROWS, "f"), RNG.random(COLUMNS, "f")
 STORAGES = {"dense": of_dense, "csr": of_matrix(CSR), "ell": of_matrix(ELL)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "storage", ["dense", *(pytest.param(x, marks=pytest.mark.slow) for x in ("csr", "ell"))]
 )

@@ -30,6 +30,7 @@ def run(model, backend, steps, **changes):
     return np.array(moved), np.flatnonzero(spikes)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @each_model()
 def test_the_error_falls_with_dt_as_the_order_says(name, backend):
     model = MODELS[name]
@@ -83,6 +84,7 @@ def test_adaptive_spikes_come_to_those_of_the_exact_solution(name, backend):
     assert fine[0] == 0 and fine.min() >= 0 and fine.max() <= 1
 
 
+@pytest.mark.slow_cases("numba_cpu", "hh_cond_exp")
 @each_model()
 def test_derivatives_in_parameters(name, backend):
     model = MODELS[name]
@@ -112,6 +114,7 @@ def derivatives_of_spikes(model, backend, above, **changes):
         return float(found), float(surrogate(after - above) * slope)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @each_model(*(name for name in MODELS if name != "hh_cond_exp"))
 def test_derivatives_of_spikes(name, backend):
     """They are those of V - V_th, times the surrogate."""

@@ -81,6 +81,7 @@ def test_a_model_is_the_neuron_of_the_catalog(backend, dtype):
                 np.testing.assert_allclose(x, y, rtol=tolerance)
 
 
+@pytest.mark.slow
 @slow_backends
 def test_derivatives_are_those_of_the_catalog(backend):
     """Compare those of states and, by the surrogate, of spikes; the reset of U_m takes a spike as a flag."""
@@ -141,6 +142,7 @@ def test_batches_loops_and_parameters_of_each_neuron(backend):
         np.testing.assert_allclose(V_m[b], V_one, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_loop_over_time_steps_copies_no_states():
     def step(_, state):
         return LIF(*state, I_syn=CURRENT.astype("f"), **CUBA, backend="numba_cpu")[:-1]

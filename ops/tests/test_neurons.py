@@ -67,6 +67,9 @@ def test_every_neuron_has_a_case_with_a_surrogate():
     assert {p.values[0].name for p in with_surrogate()} == names
 
 
+@pytest.mark.slow_cases(
+    "hh_cond_exp_step", "adex_step", "lif_cond_alpha_step", "lif_cond_exp_step", "numba_cpu"
+)
 @pytest.mark.parametrize(("operator", "backend", "case"), with_surrogate())
 def test_a_surrogate_changes_the_spikes_dtype_and_nothing_else(operator, backend, case):
     trial = Trial(operator, backend, case, "float32", "int32")
@@ -94,6 +97,7 @@ HELD = [0.0, 0.0, 0.0, 1.0]
 FREE = np.array([1.0, 1.0, 1.0, 0.0])
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @surrogates()
 @backends("lif_step")
 def test_derivative_of_spikes_in_lif_step(backend, surrogate):
@@ -136,6 +140,7 @@ def test_one_exact_step_is_what_many_short_ones_come_to(backend, tau_syn):
         assert found[2][0] == pytest.approx(I_syn, rel=1e-4)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @surrogates()
 @backends("lif_expsyn_step")
 def test_derivative_of_spikes_in_lif_expsyn_step(backend, surrogate):
@@ -158,6 +163,7 @@ def test_derivative_of_spikes_in_lif_expsyn_step(backend, surrogate):
                                    np.exp(-0.5), rtol=1e-12)  # fmt: skip
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("alif_step")
 def test_derivative_of_spikes_in_alif_step(backend):
     surrogate = triangular(width=8.0)
@@ -196,6 +202,7 @@ def test_adaptation_lengthens_the_intervals_between_spikes(backend):
     np.testing.assert_allclose(a, np.exp(-(199.0 - times) / 200).sum(), rtol=1e-5)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @surrogates()
 @backends("spike_detect_reset")
 def test_derivative_of_spikes_in_spike_detect_reset(backend, surrogate):

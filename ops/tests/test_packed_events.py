@@ -9,6 +9,7 @@ from implemented import backends
 from event_ops import pack_events, unpack_events
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("pack_events")
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 1000])
 def test_unpacking_is_the_inverse_and_numpy_packs_alike(backend, n):
@@ -19,6 +20,7 @@ def test_unpacking_is_the_inverse_and_numpy_packs_alike(backend, n):
     np.testing.assert_array_equal(unpack_events(words, n, backend=backend), events)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("pack_events")
 def test_batches_of_odd_length_are_packed_one_by_one(backend):
     events = np.random.default_rng(0).random((3, 2, 45)) < 0.5

@@ -164,6 +164,7 @@ def test_short_term_plasticity_is_a_recursion():
         x, last = x - u * x, t
 
 
+@pytest.mark.slow
 def test_the_voltage_rule_is_the_differential_equation():
     # Clopath et al. (2010): depression at presynaptic spikes, potentiation while u is above theta_plus.
     rng, steps, dt = np.random.default_rng(0), 60, 0.5

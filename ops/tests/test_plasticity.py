@@ -35,6 +35,7 @@ def test_both_orientations_change_the_weights_of_one_array(backend):
     np.testing.assert_allclose(post, [0.8, 0.5, 0.8, 0.9, 1, 1], rtol=1e-6)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends
 def test_silent_weights_stay_bit_for_bit(backend):
     payload = np.array([0xFFC12345], np.uint32).view("f")[0]
@@ -109,6 +110,7 @@ def test_rates_and_bounds_may_be_traced_and_batched(backend):
     np.testing.assert_allclose(y, np.repeat([[0.4], [0.1], [0.3]], 6, 1), rtol=1e-6)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_silent_hides_its_derivatives(backend, bad):

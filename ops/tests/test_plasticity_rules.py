@@ -100,6 +100,7 @@ def test_derivatives_are_those_of_the_rule(backend, order):
         check_grads(f, (W.astype(float), TRACE.astype(float), wide), order=1, modes=("fwd",), rtol=1e-5)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_silent_hides_its_derivatives(backend, bad):
@@ -117,6 +118,7 @@ def test_what_is_silent_hides_its_derivatives(backend, bad):
     assert np.isfinite(pull(silent)[1]).all()
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends
 def test_one_derivative_is_no_matter_of_another(backend):
     # The derivative in x is infinite at 0, and not asked for.

@@ -22,6 +22,7 @@ def test_words_are_shared_out_by_the_distribution(mean):
     assert counts[255] == 0
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("poisson_input")
 def test_numbers_have_the_distribution_asked_for(backend):
     means = np.repeat([0.3, 2.32], 4000)

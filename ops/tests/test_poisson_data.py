@@ -37,6 +37,7 @@ def test_the_parts_add_up_to_the_distribution(mean):
     np.testing.assert_allclose(found, wanted, atol=8 * 2.0**-32)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("poisson_input")
 def test_numbers_have_the_distribution_asked_for(backend):
     draw = jax.jit(lambda mean, step: drawn(mean, step, n=4000, backend=backend))
@@ -74,6 +75,7 @@ def test_precision_of_the_mean_and_the_number_of_neurons_change_nothing():
     np.testing.assert_array_equal(drawn(half), drawn(jnp.full(70, 1.25)))
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("mean", [0, 2, 100])
 def test_a_whole_mean_gives_the_numbers_of_its_table(mean):
     np.testing.assert_array_equal(drawn(jnp.float32(mean)), drawn(mean))

@@ -86,6 +86,7 @@ def test_every_backend_orientation_and_dtype_has_the_same_matrix(backend, distri
             np.testing.assert_allclose(forward, dense, rtol=1e-6)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("procedural_matvec")
 def test_prob_zero_and_one(backend):
     # More columns than a table has slots.

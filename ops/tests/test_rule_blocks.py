@@ -22,6 +22,7 @@ def short_rule(w, trace, *, own, x_pre, x_post, is_open_post, mu):
     return w + jnp.where(is_open_post, own * x_pre, mu), trace + x_post
 
 
+@pytest.mark.slow_cases("pre")
 @pytest.mark.parametrize("rule", [pytest.param(long_rule, marks=pytest.mark.slow), short_rule])
 @pytest.mark.parametrize("side", ["pre", "post"])
 def test_every_storage_is_the_reference(rule, side):
@@ -42,6 +43,7 @@ def test_every_storage_is_the_reference(rule, side):
             assert (np.asarray(one) != form(W)).any()
 
 
+@pytest.mark.slow
 def test_a_loop_over_time_steps_copies_no_dense_matrix():
     def step(_, synapses):
         synapses = plasticity.on_pre(long_rule, synapses, spikes_pre=PRE, own=W, mu=0.4, **NEURONS)

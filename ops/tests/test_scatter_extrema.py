@@ -26,6 +26,7 @@ def of_jax(how):
     return lambda target, updates: getattr(target.at[INDICES], how)(updates, mode="drop")
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @both
 @backends
 @pytest.mark.parametrize("sign", [1, -1])

@@ -14,6 +14,7 @@ UPDATES = np.float32([2, 3, 0, 4, 5, -6, 9, 0, 7, 8, 2])
 backends = pytest.mark.parametrize("backend", ["numba_cpu", "reference", "warp"])
 
 
+@pytest.mark.slow_cases("int8", "int32", "uint64")
 @backends
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint8", "int32", "uint32", "uint64"])
 def test_values_are_those_of_jax(backend, dtype):

@@ -61,6 +61,7 @@ def test_means_of_other_dtypes(dtype):
         np.testing.assert_allclose(found, mean_by_loop(data, "drop"), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_mean_counts_on_where_float32_ends():
     n = 2**24 + 4
     data, ids = jnp.zeros(n).at[0].set(2.0 * n), jnp.zeros(n, jnp.int32)
@@ -75,6 +76,7 @@ def test_no_logit_is_too_large_or_too_small(backend):
     assert np.isfinite(found).all() and np.asarray(found).sum() == pytest.approx(4)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends
 def test_logits_of_minus_infinity_have_no_weight_and_derivatives_of_zero(backend):
     logits = numbers().astype("f")
@@ -127,6 +129,7 @@ def test_vmap_is_a_loop_and_so_is_its_gradient(function):
     np.testing.assert_allclose(mapped, each, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_nothing_and_no_segments():
     nothing, none = (jnp.zeros((0, 2)), jnp.zeros(0, int)), (jnp.ones((4, 2)), jnp.zeros(4, int))
     np.testing.assert_array_equal(segment_mean(*nothing, 3), np.zeros((3, 2)))

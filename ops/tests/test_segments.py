@@ -46,6 +46,7 @@ def test_tangents_are_those_of_jax(how, backend):
     np.testing.assert_allclose(*pushed, rtol=1e-6)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @both
 @backends
 def test_rows_under_vmap_and_their_gradient_are_those_of_jax(how, backend):
@@ -58,6 +59,7 @@ def test_rows_under_vmap_and_their_gradient_are_those_of_jax(how, backend):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+@pytest.mark.slow_cases("int64", "int8")
 @both
 @backends
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64"])

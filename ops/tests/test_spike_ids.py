@@ -65,6 +65,7 @@ def test_weight_gradients_are_those_of_bools(backend, transpose, form, encoding,
     assert np.any(expected)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_matvec")
 @orientations
 @pytest.mark.parametrize("weight", [np.nan, np.inf])
@@ -80,6 +81,7 @@ def test_missing_ids_add_nothing_whatever_the_weight_or_the_cotangent(backend, t
     np.testing.assert_array_equal(pull(jnp.array([np.inf, 3, np.nan]))[0], [0, 6, 0])
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_matvec")
 def test_no_ids_and_more_ids_than_neurons(backend):
     parts = np.ones(4, "f"), np.array([0, 1, 0, 1]), np.array([0, 2, 4])
@@ -91,6 +93,7 @@ def test_no_ids_and_more_ids_than_neurons(backend):
         assert y.tolist() == [100, 100]
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
 def test_a_neuron_step_lists_the_spikes_that_it_returns(backend):
     """The list is that of `spike_compact`, also where it has no room, in batches, and beside derivatives."""

@@ -58,6 +58,7 @@ def traces(rows, columns, width):
     return [random(rows)]
 
 
+@pytest.mark.slow_cases("event product", "product")
 @pytest.mark.parametrize(
     ("function", "types", "make"),
     [

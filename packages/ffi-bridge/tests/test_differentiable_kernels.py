@@ -34,6 +34,7 @@ def test_there_are_many():
 
 
 # Of each theme the first is quick.
+@pytest.mark.slow_cases("n_body", "kuramoto")
 @pytest.mark.parametrize(
     "differentiable",
     [

@@ -46,6 +46,7 @@ def test_there_are_many():
     assert len(ALL) >= 25 and len(names) == len(ALL) and names >= QUICK
 
 
+@pytest.mark.slow_cases("records", "edits", "multiply_matrices")
 @quick_first
 def test_a_batch_gives_what_python_gives(foreign):
     ins = [jnp.asarray(x) for x in foreign.inputs]

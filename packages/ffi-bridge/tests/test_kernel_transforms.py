@@ -217,6 +217,7 @@ TRANSFORMS: dict[str, Callable[[Matvec], Any]] = {
 }
 
 
+@pytest.mark.slow_cases("hessian of vmap", "hessian", "grad of nested vmap", "vmap of grad of vmap")
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transform(matvec: Matvec, name: str) -> None:
     assert_equal(TRANSFORMS[name](matvec), of_plain_jax(name))

@@ -57,6 +57,7 @@ def combined(package, outs=like, **options):
     return numba_cuda_kernel(combine, outs, **({"launch_dims": size} | names | options))
 
 
+@pytest.mark.slow_cases("numba.cuda")
 @pytest.mark.parametrize(
     "n", [2, True, *(pytest.param(n, marks=pytest.mark.slow) for n in (2.5, np.int8(3), np.float32(1.5)))]
 )
@@ -152,6 +153,7 @@ def test_each_value_has_machine_code_of_its_own(package):
     assert len(compiled()) == len(before) + 2
 
 
+@pytest.mark.slow_cases("numba.cuda")
 @pytest.mark.parametrize(
     "dtype",
     [
@@ -239,6 +241,7 @@ def test_an_access_out_of_bounds_names_the_line_of_the_kernel(package, batch):
         jax.vmap(lambda x: call(x, 2.0, n=1))(X[None]) if batch else call(X, 2.0, n=1)
 
 
+@pytest.mark.slow_cases("numba.cuda")
 def test_arguments_by_name(package):
     call, expected = combined(package), 3 * X + 1
     for y in (call(X, factor=3.0, n=1), call(factor=3.0, x=X, n=1)):

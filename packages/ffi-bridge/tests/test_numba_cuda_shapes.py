@@ -54,6 +54,7 @@ def test_one_wrapper_serves_every_shape_and_dtype(gpu, shape, dtype):
     assert jax.eval_shape(outer_of_any, x, y) == jax.ShapeDtypeStruct(shape, dtype)
 
 
+@pytest.mark.slow
 def test_functions_see_no_batch_axes(gpu):
     xs, ys, before = jnp.arange(10.0).reshape(5, 2), jnp.arange(12.0).reshape(4, 3), len(gpu.launches)
     nested = jax.vmap(jax.vmap(outer_of_any, (0, None)), (None, 0))

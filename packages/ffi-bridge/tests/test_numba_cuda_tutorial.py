@@ -37,6 +37,7 @@ def main():
     return int(state != "PASS")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not RUNNER.exists(), reason="the tutorials are not beside this project")
 def test_the_tutorial_runs():
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")

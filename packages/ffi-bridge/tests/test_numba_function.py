@@ -77,6 +77,7 @@ def of_summary(x, *_, **__):
     return {"T": Struct(x.shape[::-1], x.dtype), "a": Struct((), x.dtype), "n": Struct((), "int32")}
 
 
+@pytest.mark.slow
 def test_sorting():
     call = numba_function(ordered, like)
     np.testing.assert_array_equal(call(X), [1, 2, 3])
@@ -86,6 +87,7 @@ def test_sorting():
     assert call(jnp.zeros(0)).shape == (0,)
 
 
+@pytest.mark.slow
 def test_linear_systems():
     a, b = jnp.array([[2.0, 1.0], [1.0, 3.0]]), jnp.array([[1.0, 2.0], [0.0, 1.0], [5.0, -1.0]])
     call = numba_function(solution, lambda a, b: b)
@@ -94,6 +96,7 @@ def test_linear_systems():
         call(jnp.zeros((2, 2)), b[0]).block_until_ready()
 
 
+@pytest.mark.slow
 def test_a_tuple_of_arrays_of_any_layout_and_numbers():
     call = numba_function(summary, of_summary, static_argnames="power")
     x = jnp.arange(6.0).reshape(2, 3)

@@ -72,6 +72,7 @@ def test_the_result_has_the_structure_of_outs(outs):
     np.testing.assert_array_equal(high, [0, 0, 2])
 
 
+@pytest.mark.slow_cases("shape5")
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 0), (2, 3), (2, 1, 3, 2, 2)])
 def test_any_rank_and_size(shape):
     x = jnp.arange(np.prod(shape, dtype=int), dtype=F32).reshape(shape)

@@ -91,6 +91,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow_cases("vmap of scan-guarded")
 @pytest.mark.parametrize("way", ["jit", "eager", "compiled before", "guarded"])
 @pytest.mark.parametrize(("program", "x", "expected"), PROGRAMS.values(), ids=PROGRAMS)
 def test_calls_are_in_the_order_of_the_program(program, x, expected, way):

@@ -76,6 +76,7 @@ def test_eight_devices_under_shard_map():
     run(program, NUMBA_THREADING_LAYER=LAYER, NUMBA_NUM_THREADS="4", XLA_FLAGS=flags)
 
 
+@pytest.mark.slow
 def test_the_thread_count_is_honoured_and_left_alone():
     program = """
     @numba.njit(parallel=True)

@@ -107,6 +107,7 @@ def test_core_dimensions():
     np.testing.assert_array_equal(numba_function(shifted_sum)(X, 1.0), [-2, 7])
 
 
+@pytest.mark.slow
 def test_products_of_stacks():
     a, b = jnp.arange(30.0).reshape(5, 2, 3), jnp.arange(12.0).reshape(3, 4)
     call = jax.numpy_rank_promotion("allow")(numba_function(product))

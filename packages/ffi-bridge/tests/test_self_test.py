@@ -32,6 +32,7 @@ def test_the_report(tmp_path):
     assert "  numba_cpu   right, in " in text and "  numba_cuda  not tried: it needs a GPU" in text
 
 
+@pytest.mark.slow
 def test_kernels_that_are_not_kept():
     assert (
         "kernels are not kept: FFI_BRIDGE_CACHE_DIR is 'off'"

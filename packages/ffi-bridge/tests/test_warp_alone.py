@@ -24,6 +24,7 @@ print(call(jnp.arange(2.0)), jax.vmap(call)(jnp.ones((3, 2))).sum())
 """
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("debug", ["0", "1"])
 def test_warp_kernels_run_where_numba_is_not_installed(tmp_path, debug):
     pytest.importorskip("warp", reason="warp-lang is not installed")

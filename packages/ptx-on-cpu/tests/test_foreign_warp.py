@@ -33,6 +33,7 @@ def of_name() -> dict[str, Kernel]:
     return forward | {"adjoint": compiled(kernels.polynomial, "backward")}
 
 
+@pytest.mark.slow
 @every_order
 def test_vectors_attract_each_other(of_name, how):
     x, mass, y = normal(SIZE, 3), abs(normal(SIZE)), np.zeros((SIZE, 3), "f")

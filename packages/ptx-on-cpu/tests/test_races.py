@@ -86,6 +86,7 @@ def test_first_race_is_that_of_full_vector_clocks(events):
         assert found[0] == expected[0] and found[1] in expected[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(accesses, strong, fences, meetings, arrivals, st.just((0, "grid"))), max_size=80))
 def test_first_race_is_that_of_full_vector_clocks_when_earlier_races_are_left_out(events):
