@@ -52,6 +52,7 @@ def _forget():
     jax.clear_caches()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_compiled")
 @pytest.mark.parametrize(
     "name", ["sub", *(pytest.param(x, marks=pytest.mark.slow) for x in WRONG if x != "sub")]

@@ -12,7 +12,7 @@ RIGHT = [x for x in kernel_forms.OPERATORS if not x.name.endswith("beyond")]
 BROKEN = [x for x in kernel_forms.OPERATORS if x.name.endswith("beyond")]
 
 
-@pytest.mark.slow_cases("returned", "options", "of_c")
+@pytest.mark.slow_cases("returned", "options", "of_c", "core_dimensions")
 @pytest.mark.parametrize("operator", RIGHT, ids=lambda x: x.name)
 def test_a_right_kernel_passes(operator):
     report = check_operator(operator, properties=("values", "written", "nested_vmap", "scan", "vjp"))
@@ -27,7 +27,7 @@ def test_a_right_kernel_has_every_property(operator):
     assert not report.failures, str(report)
 
 
-@pytest.mark.slow_cases("returned_beyond")
+@pytest.mark.slow_cases("returned_beyond", "core_beyond")
 @pytest.mark.parametrize("operator", BROKEN, ids=lambda x: x.name)
 def test_one_that_reads_out_of_bounds_is_caught(operator):
     report = check_operator(operator, properties=("bounds",))

@@ -73,7 +73,7 @@ def test_lengths_of_rows():
     np.testing.assert_array_equal(jax.jit(lambda A: A.row_lengths)(wild), [9, 0, 11, 0, 0, 0])
 
 
-@pytest.mark.slow_cases("one weight", "no entries", "no columns")
+@pytest.mark.slow_cases("one weight", "no entries", "no columns", "scattered")
 def test_diagonals(A):
     for M, D in both(A):
         for k in range(-6, 7):

@@ -58,6 +58,7 @@ def test_a_delayed_network_in_a_scan_is_one_by_hand(backend, first):
     np.testing.assert_array_equal(spikes, expected)
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_deliver")
 def test_a_delay_of_zero_arrives_at_once_where_slots_are_read_after_delivery(backend):
     synapse = 2.0, np.array([0]), np.array([0, 1]), np.array([0])
@@ -69,6 +70,7 @@ def test_a_delay_of_zero_arrives_at_once_where_slots_are_read_after_delivery(bac
     assert not buffer.any()
 
 
+@pytest.mark.slow_cases("numba_cpu")
 @backends("csr_event_deliver")
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "uint32"])
 def test_a_traced_delay_out_of_range_adds_nothing(backend, dtype):

@@ -42,6 +42,7 @@ def test_every_shard_has_all_spikes_in_order(rate):
     assert not lost.any()
 
 
+@pytest.mark.slow
 def test_short_messages_take_more_rounds():
     spikes = spikes_at(0.3, seed=2)
     whole = exchanged(spikes, message=STEPS * OWN, capacity=NEURONS)

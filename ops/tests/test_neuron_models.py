@@ -30,7 +30,7 @@ def run(model, backend, steps, **changes):
     return np.array(moved), np.flatnonzero(spikes)
 
 
-@pytest.mark.slow_cases("numba_cpu")
+@pytest.mark.slow_cases("numba_cpu", "hh_cond_exp")
 @each_model()
 def test_the_error_falls_with_dt_as_the_order_says(name, backend):
     model = MODELS[name]

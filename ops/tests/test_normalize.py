@@ -30,6 +30,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("subtractive", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.slow_cases("adex_step-warp-random")
 @pytest.mark.parametrize(("operator", "case"), CELLS)
 def test_kernels_compile_for_a_gpu(monkeypatch, operator, case):
     driver = RecordingDriver()

@@ -124,6 +124,7 @@ print(*targets())
 """
 
 
+@pytest.mark.slow
 def test_a_handler_has_the_same_name_in_every_process(built, scale):
     command = [sys.executable, "-c", NAMES, built._name]
     (there,) = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()

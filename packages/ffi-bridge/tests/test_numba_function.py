@@ -121,6 +121,7 @@ def reduced(x, kind, axis=None, y=1):
     return x.sum() * y
 
 
+@pytest.mark.slow
 def test_only_the_returns_that_constants_allow_are_compiled():
     def shape(x, y=None, *, kind, axis):
         return Struct(x.shape[1:] if axis == 0 else (), x.dtype)

@@ -28,7 +28,7 @@ def test_every_one_becomes_its_float32(dtype):
     every_half.check_every_half(dtype)
 
 
-@pytest.mark.slow_cases("Python")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variables",
     [{"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}, {"NUMBA_DISABLE_JIT": "1"}],

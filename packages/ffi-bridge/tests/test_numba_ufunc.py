@@ -98,6 +98,7 @@ def test_loops_that_are_compiled_when_called(dtype):
     np.testing.assert_array_equal(found, np.maximum(np.asarray(x), 0))
 
 
+@pytest.mark.slow
 def test_core_dimensions():
     call = numba_function(scale)
     np.testing.assert_array_equal(call(X, 2.0), 2 * X)
