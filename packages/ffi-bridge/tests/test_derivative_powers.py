@@ -1,4 +1,4 @@
-"""Derivatives of `x ** n` for an integer n that is known when the kernel runs."""
+"""Derivatives of `x ** n` for an integer n that is known when the kernel runs, or before."""
 
 import jax
 import numba
@@ -28,12 +28,26 @@ def powers_by_magnitude(x, n, y):
         y[i] = x[i] ** abs(n[i])
 
 
+@numba.njit
+def known_powers(x, y):
+    for i in range(x.size):
+        y[i] = x[i] ** 3 - x[i] ** 10 / 4 + x[i] ** -2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
 def test_as_differences_say(dtype):
     x = np.linspace(0.5, 1.5, 8) * np.where(np.arange(8) % 2, 1, -1)
     n = np.arange(8).astype(dtype) if dtype == "uint8" else np.arange(-3, 5).astype(dtype)
     check(lambda x: differentiable(powers, lambda x, n: x)(x, n), x, order=2)
+
+
+@pytest.mark.slow
+def test_of_exponents_that_are_known():
+    f, x = differentiable(known_powers, lambda x: x), np.linspace(0.5, 1.5, 7)
+    expected = 3 * x**2 - 2.5 * x**9 - 2 * x**-3.0
+    np.testing.assert_allclose(jax.grad(lambda x: f(x).sum())(x), expected, rtol=1e-13)
+    check(f, x, order=2)
 
 
 def test_beside_functions_of_llvm_that_a_power_needs():

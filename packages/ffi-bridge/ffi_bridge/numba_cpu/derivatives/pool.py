@@ -14,7 +14,9 @@ from typing import Final
 from ffi_bridge.numba_cpu.derivatives import failures
 from ffi_bridge.numba_cpu.derivatives.blocks import BLOCKS
 
-# The smallest blocks are given without a call of `larger`.
+# The smallest blocks are given without a call of `larger`. What gives a block promises that nothing else is
+# there, so that loops over kept values become vectors: calls of it stay calls, since LLVM forgets the promise
+# where it takes one apart, and those of `pool_free`, which reads what stands before a block.
 _POOL: Final = """
 define internal void @pool_leave_if(ptr %.pool, i1 %fails) alwaysinline {
   br i1 %fails, label %leave, label %stay
@@ -25,7 +27,7 @@ leave:
 stay:
   ret void
 }
-define internal ptr @smallest(ptr %.pool) {
+define internal noalias ptr @smallest(ptr %.pool) noinline {
   %free.at = getelementptr %pool, ptr %.pool, i64 0, i32 4, i64 23
   %free = load ptr, ptr %free.at
   %none = icmp eq ptr %free, null
@@ -66,7 +68,7 @@ large:
   %other = call ptr @larger(ptr %.pool, i64 %size)
   ret ptr %other
 }
-define internal ptr @larger(ptr %.pool, i64 %size) noinline {
+define internal noalias ptr @larger(ptr %.pool, i64 %size) noinline {
   %large = icmp ugt i64 %size, 1048576
   br i1 %large, label %own, label %small
 own:
@@ -126,7 +128,7 @@ define internal ptr @pool_calloc(ptr %.pool, i64 %count, i64 %size) alwaysinline
   call void @llvm.memset.p0.i64(ptr %start, i8 0, i64 %bytes, i1 false)
   ret ptr %start
 }
-define internal void @pool_free(ptr %.pool, ptr %start) {
+define internal void @pool_free(ptr %.pool, ptr %start) noinline {
   %none = icmp eq ptr %start, null
   br i1 %none, label %end, label %release
 release:

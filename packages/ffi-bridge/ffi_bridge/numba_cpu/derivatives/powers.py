@@ -98,6 +98,7 @@ other:
 _FUNCTION: Final = re.compile(r"^define .*?^\}$", re.M | re.S)
 _LESS_ONE: Final = re.compile(r"^ *(%\S+) = add (?:nuw |nsw )*i64 (%\S+), -1$", re.M)
 _CALL: Final = re.compile(r"@powi\.(f\d+)\.i64\((\w+) (%\S+), i64 (%[^\s)]+)\)")
+_CONSTANT: Final = re.compile(r"(<[^>]*>|\w+) @powi\.(v?\w+)\.i64\(([^,]*), i64 ([1-9]\d?)\)")
 
 
 def by_llvm(name: str, head: str) -> str | None:
@@ -119,10 +120,28 @@ def defined(text: str) -> str:
     """Return a module with definitions of all powers that it has, of numbers and of vectors."""
     kinds = sorted({(bits, kind, count) for kind, count, bits in _OF_LLVM.findall(text)})
     text = _FUNCTION.sub(_by_quotients, _OF_LLVM.sub("", text).replace("@llvm.powi.", "@powi."))
+    constant = sorted({(of, kind, n) for of, kind, _, n in _CONSTANT.findall(text)})
+    text = _CONSTANT.sub(r"\1 @powi.\2.to.\4(\3)", text)
+    text += "".join("\n".join(_product(of, kind, int(n))) for of, kind, n in constant)
     text += "".join(
         (_NUMBER + _BELOW).format(of=_TYPES[x], kind=f"f{x}") for x in sorted({bits for bits, _, _ in kinds})
     )
     return text + "".join(_vector(bits, int(count)) for bits, _, count in kinds if count)
+
+
+def _product(of: str, kind: str, n: int) -> Iterator[str]:
+    """Yield the function for a power that is known here: a few products, in place."""
+    yield f"define internal {of} @powi.{kind}.to.{n}({of} %factor0) alwaysinline {{"
+    found = ""
+    for i, bit in enumerate(reversed(f"{n:b}")):
+        if i:
+            yield f"  %factor{i} = fmul {of} %factor{i - 1}, %factor{i - 1}"
+        if bit == "1" and found:
+            yield f"  %found{i} = fmul {of} {found}, %factor{i}"
+        if bit == "1":
+            found = f"%found{i}" if found else f"%factor{i}"
+    yield f"  ret {of} {found}"
+    yield "}\n"
 
 
 def _by_quotients(function: re.Match[str]) -> str:

@@ -66,6 +66,8 @@ _NUMBER: Final = re.compile(
 _FORMATS: Final = {"float": ">f", "double": ">d"}
 # Numba's LLVM ends the process where it makes vectors of calls that return a pair.
 _SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.((?:v(\d+))?f(\d+))\(.*\n", re.M)
+# The first derivative of `primal`, whose buffers and tangents are places apart: see `kernels`.
+_FIRST: Final = re.compile(r"^define [^\n]*@(?:fwd)?diffeprimal(?:\.\d+)?\([^\n]*\{$", re.M)
 
 
 def for_enzyme(text: str, kernel: str, counted: bool) -> str:
@@ -140,6 +142,7 @@ def from_enzyme(text: str) -> str:
     text = re.sub(r", !tbaa ![0-9]+", "", text)
     text = re.sub(r"(?<=itofp)( (fast|nnan|ninf|nsz|arcp|contract|afn|reassoc))+(?= )", "", text)
     text = re.sub(r" #[0-9]+", "", text)
+    text = _FIRST.sub(lambda found: re.sub(r"\bptr (?!noalias)", "ptr noalias ", found[0]), text)
     # The slope of sqrt is 0 at 0, and not at NaN, which Enzyme's comparison takes for 0, too.
     text = text.replace(" fcmp fast ueq ", " fcmp oeq ").replace(" fcmp fast one ", " fcmp une ")
     added = "".join(_sincos(*found.groups()) for found in _SINCOS.finditer(text))
