@@ -2,8 +2,9 @@
 
 In float64, called from Python, at sizes at which a kernel takes a fraction of a millisecond, or a few.
 "value", "jvp" and "gradient": numba_kernel and JAX; a gradient is one of a weighted sum, with its value.
-"gradient of" a kernel is beside its value alone. The twins are as one would write them in JAX: scans, whole
-arrays, `custom_root` for equations.
+"gradient of" a kernel is beside its value alone; for some also the gradient by a reverse mode that is written
+by hand in Numba, which runs nothing twice. The twins are as one would write them in JAX: scans, whole arrays,
+`custom_root` for equations.
 
 The kernels are those of the bridge's tests, so this runs in a clone. Not measured: compilation, second
 derivatives, batches.
@@ -22,8 +23,10 @@ from event_ops_harness.results import installed
 from ffi_bridge import numba_kernel
 
 kernels = pytest.importorskip("test_differentiable_kernels", reason="the kernels are in the tests of a clone")
+from differentiable_by_hand import BY_HAND  # noqa: E402 - beside the kernels
+
 ALL = {str(x): x for x in kernels.ALL}
-OURS, JAX = "numba_kernel", "JAX"
+OURS, JAX, HAND = "numba_kernel", "JAX", "by hand"
 WAYS = (OURS, JAX)
 WHATS = ("value", "jvp", "gradient")
 
@@ -69,6 +72,9 @@ def work(name):
         )
         for what, program in zip(WHATS, programs, strict=True):
             found[what][way] = functools.partial(jax.jit(program), *ins)
+    if name in BY_HAND:
+        by_hand = functools.partial(loss, BY_HAND[name].function(differentiable))
+        found["gradient"][HAND] = functools.partial(jax.jit(jax.value_and_grad(by_hand, floats)), *ins)
     return found
 
 
@@ -76,9 +82,13 @@ def info(name):
     return {"size": ALL[name].large, "versions": installed("jax", "numba", "numpy", "enzyme-ad")}
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("what", WHATS)
-@pytest.mark.parametrize("name", ALL)
+def ways(name, what):
+    return (*WAYS, HAND) if what == "gradient" and name in BY_HAND else WAYS
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "way"), [(x, what, way) for x in ALL for what in WHATS for way in ways(x, what)]
+)
 def test_beside_jax(in_turns, benchmark, name, what, way):
     benchmark.group = f"{name}, {what}"
     in_turns(work(name)[what], way, rivals={JAX}, rtol=1e-6, info=info(name))
@@ -86,11 +96,16 @@ def test_beside_jax(in_turns, benchmark, name, what, way):
 
 @functools.lru_cache(maxsize=1)
 def beside_value(name):
-    return {what: work(name)[what][OURS] for what in ("gradient", "value")}
+    gradient, value = work(name)["gradient"], work(name)["value"][OURS]
+    hand = {HAND: gradient[HAND]} if HAND in gradient else {}
+    return {"gradient": gradient[OURS], **hand, "value": value}
 
 
-@pytest.mark.parametrize("member", ["gradient", "value"])
-@pytest.mark.parametrize("name", ALL)
+def members(name):
+    return ("gradient", HAND, "value") if name in BY_HAND else ("gradient", "value")
+
+
+@pytest.mark.parametrize(("name", "member"), [(x, member) for x in ALL for member in members(x)])
 def test_gradient(in_turns, benchmark, name, member):
     benchmark.group = f"gradient of {name}"
-    in_turns(beside_value(name), member, rtol=None, info=info(name))
+    in_turns(beside_value(name), member, rivals={"value"}, rtol=None, info=info(name))
