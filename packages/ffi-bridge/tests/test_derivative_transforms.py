@@ -191,6 +191,25 @@ def test_a_direction_in_the_same_memory_as_the_input():
     same(second(x, decay), second(x.copy(), decay.copy()))
 
 
+@numba.njit
+def convolved(x, w, y):
+    for i in range(y.size):
+        y[i] = 0.0
+        for j in range(i + 1):
+            y[i] += x[j] * w[i - j]
+
+
+@pytest.mark.slow
+def test_one_array_as_two_inputs_and_as_two_directions():
+    """What is read may be in one place; LLVM is told that what is written is not."""
+    f, x, t = differentiable(convolved, lambda x, w: x), jnp.asarray(V), jnp.asarray(V[::-1].copy())
+
+    def of_both(f):
+        return jax.jvp(f, (x, x), (t, t)), jax.vjp(f, x, x)[1](x), jax.grad(lambda x: f(x, x).sum())(x)
+
+    same(of_both(f), of_both(lambda x, w: jnp.convolve(x, w)[: x.size]))
+
+
 def test_donated_buffers():
     step = jax.jit(lambda w, v: (w - gradient(KERNEL)(w, v)[0], v), donate_argnums=0)
     wanted = W
