@@ -23,8 +23,7 @@ from event_ops_harness.results import installed
 from ffi_bridge import numba_kernel
 
 kernels = pytest.importorskip("test_differentiable_kernels", reason="the kernels are in the tests of a clone")
-from differentiable_by_hand import BY_HAND  # noqa: E402 - beside the kernels
-
+BY_HAND = pytest.importorskip("differentiable_by_hand").BY_HAND
 ALL = {str(x): x for x in kernels.ALL}
 OURS, JAX, HAND = "numba_kernel", "JAX", "by hand"
 WAYS = (OURS, JAX)
