@@ -1,7 +1,5 @@
 """The table at the end of a simulation."""
 
-import resource
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +11,7 @@ from event_ops_harness.networks.microcircuit.network import Wiring
 from event_ops_harness.networks.microcircuit.statistics import Spikes, neuron_cvs, neuron_rates
 from event_ops_harness.networks.shared.display import quantities
 from event_ops_harness.networks.shared.simulation import Recording
+from event_ops_harness.networks.shared.worker import peak_memory
 from ffi_bridge.operators.choice import Explanation
 
 # Hz, of one run of NEST 3.10 of 1 s at scale 0.1 with the Poisson drive.
@@ -79,9 +78,3 @@ def costs_table(costs: Costs, ran_on: list[Explanation]) -> Table:
         "backends": ", ".join(f"{each.operator}: {each.backend}" for each in ran_on),
     }
     return quantities(rows)
-
-
-def peak_memory() -> int:
-    """Return the peak of this process's resident memory, in bytes."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

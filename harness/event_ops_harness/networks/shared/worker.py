@@ -4,6 +4,7 @@ Spikes are counted, not recorded, as other simulators do without a recorder.
 """
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -46,6 +47,12 @@ def timed(run: Callable[[Any, Any], Counted], state: Any, wiring: Any) -> tuple[
     state, count = run(state, wiring)
     spikes = int(count)
     return state, {"seconds": time.perf_counter() - start, "spikes": spikes}
+
+
+def peak_memory() -> int:
+    """Return the peak of this process's resident memory, in bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def serve(simulate: Callable[[], dict[str, float]], **ready: Any) -> None:

@@ -14,9 +14,8 @@ from event_ops_harness.networks.microcircuit.network import (
     initial_state,
     wiring_of,
 )
-from event_ops_harness.networks.microcircuit.report import peak_memory
 from event_ops_harness.networks.shared.threads import leave_a_processor
-from event_ops_harness.networks.shared.worker import counting_scan, serve, timed
+from event_ops_harness.networks.shared.worker import counting_scan, peak_memory, serve, timed
 
 
 def build(request: dict[str, Any]) -> tuple[Microcircuit, Wiring, State, float]:
