@@ -97,7 +97,10 @@ def compact_event_matvec(d: Draw) -> Made:
 def compact_event_arrivals(d: Draw) -> Made:
     arrays, static = csr_event_arrivals(d)
     scale = {"scale": d.floats()}  # the rows of the matrix are those of one neuron
-    return {"history": arrays["history"], **_words(d), **scale, "slot": arrays["slot"]}, static
+    words = _words(d)
+    ends = np.stack([words["indptr"], d.indptr(d.sizes.rows, d.sizes.nse)])
+    parts = {"indptr": ends, "starts": d.ids(d.shape[1] + 1, 3)}
+    return {"history": arrays["history"], **words, **scale, **parts, "slot": arrays["slot"]}, static
 
 
 def csr_event_matmat(d: Draw) -> Made:

@@ -1,6 +1,7 @@
 """`compact_event_arrivals`: matrices of words in parts of their columns."""
 
 import importlib
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 from implemented import backends
 
+import event_ops
+import ffi_bridge
 from event_ops import CSR, compact_event_arrivals, csr_event_arrivals
 
 NEURONS, SLOTS, COLUMNS, SYNAPSES = 37, 5, 29, 900
@@ -25,9 +28,39 @@ HISTORY = RNG.random((SLOTS, NEURONS)) < 0.3
 @pytest.mark.parametrize("parts", [1, 2, 3, COLUMNS, 40])
 def test_parts_are_the_whole(backend, parts):
     wanted = csr_event_arrivals(HISTORY, A.data, A.indices, A.indptr, 3, shape=SHAPE)
-    found = compact_event_arrivals(HISTORY, *B.in_parts(parts), B.scale, 3, shape=SHAPE, backend=backend)
+    entries, indptr, starts = B.in_parts(parts)
+    how = {"shape": SHAPE, "starts": starts, "backend": backend}
+    found = compact_event_arrivals(HISTORY, entries, indptr, B.scale, 3, **how)
     assert np.count_nonzero(wanted) > 20
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_parts_have_as_many_words():
+    busy = np.where(POST < 5, POST, COLUMNS - 1)  # most words in the last column, which one part has
+    for columns, parts in ((POST, 3), (busy, 2)):
+        C = CSR.from_coo(ROWS, columns, WEIGHTS, shape=A.shape).compact()
+        entries, indptr, starts = C.in_parts(parts)
+        longest = np.bincount(columns).max()
+        assert (starts[0], starts[-1], entries.size) == (0, COLUMNS, C.nse)
+        assert np.ptp(indptr[:, -1] - indptr[:, 0]) <= 2 * longest
+        assert (np.diff(starts) >= 0).all()
+
+
+def test_columns_are_those_of_the_parts_that_starts_tell():
+    entries = np.array([1 << 2 | 1, 2 << 2 | 2, 4 << 2 | 1, 8 << 2 | 2], np.uint32)
+    indptr = np.array([[0, 2], [2, 4]])
+    found = partial(compact_event_arrivals, np.ones((1, 1), bool), entries, indptr, 1.0, 0, shape=(1, 4))
+    np.testing.assert_array_equal(found(), [0, 1, 0, 4])
+    np.testing.assert_array_equal(found(starts=np.array([0, 3, 4])), [0, 1, 2, 0])
+    np.testing.assert_array_equal(found(starts=np.array([0, 1, 4])), [0, 0, 4, 8])
+    for broken in ([3, 1, 4], [0, 9, 4], [-5, 3, 2]):  # no two parts share a column
+        with ffi_bridge.use_backend("reference"):
+            wanted = found(starts=np.array(broken))
+        np.testing.assert_array_equal(found(starts=np.array(broken)), wanted)
+        with event_ops.validate(), pytest.raises(ValueError, match="starts.*an ascent from 0 to 4"):
+            found(starts=np.array(broken))
+    with event_ops.validate(), pytest.raises(ValueError, match=r"entries\[1\] is 10, .* a column of their part"):
+        found()
 
 
 @pytest.mark.slow
@@ -45,8 +78,9 @@ def test_neither_parts_nor_threads_change_a_bit(monkeypatch):
         for threads in sorted({1, before}):
             numba.set_num_threads(threads)
             for parts in (1, 2, 5):
-                given = history, *words.in_parts(parts), scale, 70
-                found.append(compact_event_arrivals(*given, shape=(neurons, columns), backend="numba_cpu"))
+                entries, indptr, starts = words.in_parts(parts)
+                how = {"shape": (neurons, columns), "starts": starts, "backend": "numba_cpu"}
+                found.append(compact_event_arrivals(history, entries, indptr, scale, 70, **how))
     finally:
         numba.set_num_threads(before)
     assert np.count_nonzero(found[0]) == columns
@@ -59,8 +93,8 @@ def test_derivatives_are_those_of_the_csr():
     def total(product):
         return lambda x, y: (product(x, y, 3, shape=SHAPE) ** 2).sum()
 
-    words = B.in_parts(2)
-    ours = total(lambda x, scale, *rest, **how: compact_event_arrivals(x, *words, scale, *rest, **how))
+    *words, starts = B.in_parts(2)
+    ours = total(lambda x, scale, *rest, **how: compact_event_arrivals(x, *words, scale, *rest, starts=starts, **how))
     theirs = total(
         lambda x, scale, *rest, **how: csr_event_arrivals(
             x, A.data / B.scale * scale, A.indices, A.indptr, *rest, **how
@@ -72,10 +106,10 @@ def test_derivatives_are_those_of_the_csr():
 
 
 def test_a_loop_over_time_steps_does_not_copy_the_sums():
-    words = B.in_parts(2)
+    *words, starts = B.in_parts(2)
 
     def step(t, y):
-        how = {"shape": SHAPE, "initial": y, "backend": "numba_cpu"}
+        how = {"shape": SHAPE, "starts": starts, "initial": y, "backend": "numba_cpu"}
         return compact_event_arrivals(HISTORY, *words, B.scale, t, **how)
 
     loop = jax.jit(lambda y: jax.lax.fori_loop(0, 9, step, y), donate_argnums=0)

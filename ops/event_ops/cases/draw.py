@@ -39,9 +39,9 @@ class Draw(NamedTuple):
         """Return data, indices, indptr of a CSR matrix with as many entries in every row."""
         return fixed_degree_csr(self.rng, shape, per_row, self.dtype, self.index_dtype)
 
-    def words(self, shape: Shape, nse: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return words and indptr of a random CSR matrix whose entries are words."""
-        return random_words(self.rng, shape, nse, self.index_dtype)
+    def words(self, shape: Shape, nse: int, columns: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return words and indptr of a random CSR matrix, or of a part of one with so many columns."""
+        return random_words(self.rng, shape, nse, self.index_dtype, shape[1] if columns is None else columns)
 
     def ell(self, shape: Shape, per_row: int, padding: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return data, indices of a random ELLPACK matrix."""

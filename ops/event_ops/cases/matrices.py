@@ -27,15 +27,16 @@ def random_csr(
 
 
 def random_words(
-    rng: np.random.Generator, shape: tuple[int, int], nse: int, index_dtype: str
+    rng: np.random.Generator, shape: tuple[int, int], nse: int, index_dtype: str, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return words and indptr with `nse` entries in random places, of codes from -99 to 99 without 0.
 
-    Each word holds a column in its low bits, unsorted, with duplicates, and above it the code.
+    Each word holds a column in its low bits, as many as `columns` take, unsorted, with duplicates, and above
+    it the code.
     """
     codes, indices, indptr = random_csr(rng, shape, nse, "int32", index_dtype)
     codes = rng.integers(1, 100, nse) * np.where(codes < 0, -1, 1)
-    return packed(codes, indices, shape[1]), indptr
+    return packed(codes, indices, columns), indptr
 
 
 def packed(codes: np.ndarray, indices: np.ndarray, columns: int) -> np.ndarray:

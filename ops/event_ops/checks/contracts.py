@@ -8,9 +8,10 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from event_ops.checks.arrays import is_known
 from event_ops.checks.csr import matrix_shape
 from event_ops.checks.values import Declared, Rule
-from event_ops.checks.words import columns_in, index_bits, width_of
+from event_ops.checks.words import columns_in, equal_starts, index_bits
 
 # The largest mean of a Poisson number: with a larger one, a number could exceed 255, the last in the tables.
 MAX_MEAN: Final = 100.0
@@ -45,22 +46,39 @@ def columns(given: Mapping[str, Any]) -> Rule:
 
 def words(given: Mapping[str, Any]) -> Rule:
     """Declare words of 32 bits whose low bits are the column of an entry."""
-    return _words(matrix_shape(given["shape"])[1])
+    size = matrix_shape(given["shape"])[1]
+    return _words(size, size, f"{_range(size)}")
 
 
 def words_in_parts(given: Mapping[str, Any]) -> Rule:
-    """Declare such words of a matrix in parts, whose columns are counted from the first of their part."""
-    indptr = np.shape(given["indptr"])
-    parts = max(indptr[0], 1) if len(indptr) == 2 else 1
-    return _words(width_of(matrix_shape(given["shape"])[1], parts))
+    """Declare such words of a matrix in parts, whose columns are counted from the first of their part.
+
+    Where parts begin, or which words they have, may be traced: then any column will do.
+    """
+    indptr, starts, size = given["indptr"], given["starts"], matrix_shape(given["shape"])[1]
+    if np.ndim(indptr) != 2 or not is_known(indptr, starts):
+        return words(given)
+    ends = np.asarray(indptr).astype(np.int64)
+    edges = equal_starts(size, len(ends)) if starts is None else np.asarray(starts)
+    if edges.shape != (len(ends) + 1,):
+        return None
+    widths = np.maximum(np.diff(edges.astype(np.int64)), 0).astype(np.uint32)
+    part = np.searchsorted(ends[1:, 0], np.arange(np.size(given["entries"])), side="right")
+    return _words(size, widths[part], "a column of their part, counted from its first,")
 
 
-def _words(size: int) -> Rule:
+def _words(columns: int, widths: Any, expected: str) -> Rule:
     return Rule(
-        lambda x, xp: columns_in(x, size) >= size,
-        f"words with {_range(size)} in their low {index_bits(size)} bits, for {size} columns",
+        lambda x, xp: columns_in(x, columns) >= widths,
+        f"words with {expected} in their low {index_bits(columns)} bits, for {columns} columns",
         "u",
     )
+
+
+def starts(given: Mapping[str, Any]) -> Rule:
+    """Declare where parts of the columns begin: a rise from 0 to the number of columns."""
+    size = matrix_shape(given["shape"])[1]
+    return Rule(lambda x, xp: _no_ascent(x, size, xp), f"an ascent from 0 to {size}, the number of columns")
 
 
 def rows(given: Mapping[str, Any]) -> Rule:

@@ -28,6 +28,18 @@ def width_of(columns: int, parts: int) -> int:
     return -(-columns // parts)
 
 
+def equal_starts(columns: int, parts: int) -> np.ndarray:
+    """Return the first column of each of the parts of as many columns, and the number of all columns."""
+    kind = np.int32 if columns <= np.iinfo(np.int32).max else np.int64
+    return np.minimum(np.arange(parts + 1, dtype=np.int64) * width_of(columns, parts), columns).astype(kind)
+
+
+def ascending(starts: jax.Array, columns: int) -> jax.Array:
+    """Return where parts begin as columns that rise, so that no two parts share one, whatever is given."""
+    highest = min(columns, int(np.iinfo(starts.dtype).max))
+    return jax.lax.cummax(jnp.clip(starts, 0, highest).at[-1].set(highest))
+
+
 def scale_of(scale: Any, dtype: Any) -> jax.Array:
     """Return the scale as an array, a number in `dtype` if that is a float, else in the default one."""
     if isinstance(scale, int | float):
@@ -45,7 +57,12 @@ def check_words(entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: 
 
 
 def check_parts(
-    entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: tuple[int, int], slots: int
+    entries: jax.Array,
+    indptr: jax.Array,
+    scale: jax.Array,
+    starts: jax.Array,
+    shape: tuple[int, int],
+    slots: int,
 ) -> None:
     """Raise unless the arrays can be a matrix in parts with a row for each neuron and slot."""
     _check_dtypes(entries, indptr, scale)
@@ -54,7 +71,9 @@ def check_parts(
     why = f"parts, and rows * slots + 1 for {rows} rows and {slots} slots: row i * slots + d has the delay d"
     check_shape("indptr", indptr, (parts, rows * slots + 1), why=why)
     _check_scale(scale, shape)
-    _check_columns(width_of(columns, parts), shape)
+    check_dtype("starts", starts, INDICES)
+    check_shape("starts", starts, (parts + 1,), why=f"where each of {parts} parts begins, and the end")
+    _check_columns(columns, shape)
 
 
 def _check_dtypes(entries: jax.Array, indptr: jax.Array, scale: jax.Array) -> None:

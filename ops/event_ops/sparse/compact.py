@@ -40,6 +40,14 @@ class WordsByColumn(NamedTuple):
 export.register_namedtuple_serialization(WordsByColumn, serialized_name="event_ops.WordsByColumn")
 
 
+class WordsInParts(NamedTuple):
+    """The entries in parts of the columns, words whose columns are counted from the first of their part."""
+
+    entries: jax.Array  # (nse,), uint32, those of the first part in front
+    indptr: jax.Array  # (parts, rows + 1)
+    starts: jax.Array  # (parts + 1,), the first column of each part, and the number of columns
+
+
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class CompactCSR:
     """`A[i, column[k]] += code[k] * scale[i]` for the words k of row i: a CSR matrix of 4 bytes an entry.
@@ -163,14 +171,15 @@ class CompactCSR:
         by_entry = values_at(self.scale, rows_of(self.indptr, self.nse)) if self.scale.ndim else self.scale
         return codes * by_entry, columns_in(self.entries, self.stored_shape[1]), self.indptr
 
-    def in_parts(self, parts: int) -> tuple[jax.Array, jax.Array]:
-        """Return (entries, indptr) in equal parts of the columns, as `compact_event_arrivals` takes them.
+    def in_parts(self, parts: int) -> WordsInParts:
+        """Return the words in parts of the columns, as `compact_event_arrivals` takes them.
 
-        Not of the transpose, but as it is stored; with the same scale. Raise ValueError without any part, for
-        a matrix that is broken, and for one that is being traced.
+        A part has as many words as any other, up to those of a column. Not of the transpose, but as it is
+        stored; with the same scale. Raise ValueError without any part, for a matrix that is broken, and for
+        one that is being traced.
         """
-        entries, indptr = compact_convert.in_parts(self.entries, self.indptr, self.stored_shape, parts)
-        return jnp.asarray(entries), jnp.asarray(indptr)
+        found = compact_convert.in_parts(self.entries, self.indptr, self.stored_shape, parts)
+        return WordsInParts(*map(jnp.asarray, found))
 
     def tocsr(self) -> Any:
         """Return the matrix as a `CSR`, not read transposed; its weights are code * scale."""

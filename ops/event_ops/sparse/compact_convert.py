@@ -9,9 +9,10 @@ import numpy as np
 
 from event_ops.checks.arrays import FLOAT_WEIGHTS, check_dtype, is_known, summed_in
 from event_ops.checks.csr import MEND, check_in_range, check_indptr
-from event_ops.checks.words import WORD_BITS, columns_in, index_bits, width_of
-from event_ops.parts.reference.words import codes_in, words_of
+from event_ops.checks.words import WORD_BITS, columns_in, index_bits
+from event_ops.parts.reference.words import words_of
 from event_ops.sparse.convert import Parts, spanned
+from event_ops.sparse.partition import balanced_starts
 
 _EXACT_BITS: Final = {"float32": 25, "float64": 32}  # of signed codes that the dtype holds exactly
 
@@ -79,21 +80,22 @@ def coded(A: Any, rtol: float, atol: float) -> Coded:
     return Coded(words_of(indices, fit.codes, shape[1]), indptr, fit.scale, float(_relative(fit, weights)))
 
 
-def in_parts(entries: Any, indptr: Any, shape: tuple[int, int], parts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words of a matrix by equal parts of its columns, and (parts, rows + 1), where rows begin."""
+def in_parts(entries: Any, indptr: Any, shape: tuple[int, int], parts: int) -> tuple[np.ndarray, ...]:
+    """Return the words by parts of the columns, (parts, rows + 1), where rows begin, and where parts do."""
     if parts < 1:
         raise ValueError(f"parts is {parts}; expected 1 or more, such as one for each thread")
     check_known(entries, indptr)
     (rows, columns), words, ends = shape, np.asarray(entries), np.asarray(indptr)
-    width = max(width_of(columns, parts), 1)
-    ids, codes = columns_in(words, columns).astype(np.int64), codes_in(words, columns)
+    ids = columns_in(words, columns).astype(np.int64)
     check_indptr(ends, words.size, MEND)
     check_in_range("entries", ids, columns, "columns", MEND)
-    by_part = ids // width * rows + np.repeat(np.arange(rows), np.diff(ends))
+    starts = np.array(balanced_starts(np.append(0, np.cumsum(np.bincount(ids, minlength=columns))), parts))
+    part = np.searchsorted(starts[1:-1], ids, side="right")
+    by_part = part * rows + np.repeat(np.arange(rows), np.diff(ends))
     order = np.argsort(by_part, kind="stable")
     found = np.searchsorted(by_part[order], np.arange(parts * rows + 1)).astype(ends.dtype)
     split = np.stack([found[part * rows :][: rows + 1] for part in range(parts)])
-    return words_of(ids[order] % width, codes[order], width), split
+    return (words - starts[part].astype(np.uint32))[order], split, starts
 
 
 def _check_bound(rtol: float, atol: float) -> None:

@@ -86,7 +86,8 @@ def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str
     moved = {x.name: lambda *args, x=x, **kwargs: bytes_moved(x, args, kwargs) for x in operators()}
     numbers, flags, slot = np.zeros(model.neurons, np.float32), raster[0], np.int32(0)
     assert isinstance(wiring.recurrent, Synapses)
-    synapses, square = tuple(map(np.asarray, wiring.recurrent)), (model.neurons, model.neurons)
+    *words, starts = map(np.asarray, wiring.recurrent)
+    square = model.neurons, model.neurons
     parameters = ("tau_m", "tau_syn", "E_L", "V_th", "V_reset", "t_ref", "dt")
     neuron = {name: getattr(model, name) for name in parameters}
     capacity = capacity_of(model.neurons)
@@ -94,7 +95,7 @@ def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str
     histories = (np.asarray(compact(raster[t - SLOTS : t])) for t in range(SLOTS, len(raster), SAMPLED))
     arrivals = [
         moved["compact_event_arrivals"](
-            history, *synapses, slot, shape=square, initial=numbers, encoding="ids"
+            history, *words, slot, shape=square, starts=starts, initial=numbers, encoding="ids"
         )
         for history in histories
     ]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from event_ops.checks.words import columns_in, index_bits, width_of
+from event_ops.checks.words import columns_in, index_bits
 from event_ops.parts.reference.random_numbers import philox2x32
 from event_ops.parts.reference.words import codes_in
 from event_ops_harness.networks.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
@@ -50,7 +50,11 @@ class Connectivity:
     entries: np.ndarray  # uint32 (nse,)
     indptr: np.ndarray  # int32 (parts, sources * SLOTS + 1)
     scale: np.ndarray  # float32 0-d, pA
-    targets: int
+    starts: np.ndarray  # int32 (parts + 1,), the first target of each part, and the number of targets
+
+    @property
+    def targets(self) -> int:
+        return int(self.starts[-1])
 
     @property
     def parts(self) -> int:
@@ -59,11 +63,6 @@ class Connectivity:
     @property
     def sources(self) -> int:
         return self.indptr.shape[1] // SLOTS
-
-    @property
-    def width(self) -> int:
-        """Targets of a part; the last may have fewer."""
-        return width_of(self.targets, self.parts)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -79,14 +78,13 @@ class Connectivity:
     @property
     def indices(self) -> np.ndarray:
         """(nse,), int32, the target of each synapse."""
-        first = self.width * np.arange(self.parts, dtype=np.int32)
-        own = columns_in(self.entries[: self.synapses], self.width).astype(np.int32)
-        return own + np.repeat(first, self.lengths.sum(axis=1))
+        own = columns_in(self.entries[: self.synapses], self.targets).astype(np.int32)
+        return own + np.repeat(self.starts[:-1], self.lengths.sum(axis=1))
 
     @property
     def data(self) -> np.ndarray:
         """(nse,), float32, the weight of each synapse in pA."""
-        return codes_in(self.entries[: self.synapses], self.width) * self.scale
+        return codes_in(self.entries[: self.synapses], self.targets) * self.scale
 
     @property
     def delays(self) -> np.ndarray:
@@ -103,7 +101,7 @@ class Connectivity:
 
     @property
     def nbytes(self) -> int:
-        return sum(x.nbytes for x in (self.entries, self.indptr, self.scale))
+        return sum(x.nbytes for x in (self.entries, self.indptr, self.scale, self.starts))
 
 
 @dataclass(frozen=True)
@@ -199,13 +197,22 @@ def thalamic_connectivity(model: Microcircuit, seed: int) -> Connectivity:
     return connect(thalamic_drawing(model, seed), model.neurons)
 
 
-def source_ends(drawn: Drawing, targets: int, parts: int) -> np.ndarray:
+def balanced_parts(drawn: Drawing, targets: int, parts: int) -> np.ndarray:
+    """(parts + 1,), int32: parts of the targets that expect as many synapses, and so are as much work."""
+    onto = np.append(0, np.cumsum(drawn.degrees.sum(axis=0, dtype=np.int64)))
+    edges, low = np.append(drawn.starts, drawn.starts[-1] + drawn.sizes[-1]), int(drawn.first)
+    before, end = np.interp([low, low + targets], edges, onto)
+    starts = np.rint(np.interp(np.linspace(before, end, parts + 1), onto, edges) - low)
+    starts[[0, -1]] = 0, targets
+    return np.clip(starts, 0, targets).astype(np.int32)
+
+
+def source_ends(drawn: Drawing, starts: np.ndarray) -> np.ndarray:
     """(parts, sources + 1), int32: where the synapses of each source onto a part of the targets end."""
-    counts = np.empty((parts, drawn.populations.size), np.int32)
-    low, width = int(drawn.first), width_of(targets, parts)
-    count_rows(int(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, low, low + targets, width, counts)
+    counts = np.empty((starts.size - 1, drawn.populations.size), np.int32)
+    count_rows(int(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, starts + drawn.first, counts)
     ends = np.concatenate([[0], np.cumsum(counts)])
-    return np.stack([ends[part * counts.shape[1] :][: counts.shape[1] + 1] for part in range(parts)])
+    return np.stack([ends[part * counts.shape[1] :][: counts.shape[1] + 1] for part in range(len(counts))])
 
 
 def connect(
@@ -222,15 +229,16 @@ def connect(
     thread. `room` is the length of entries, if it is to be more than the synapses.
     """
     parts = numba.get_num_threads() if parts is None else parts
-    ends, width = source_ends(drawn, targets, parts), width_of(targets, parts)
+    starts = balanced_parts(drawn, targets, parts)
+    ends = source_ends(drawn, starts)
     total, rows = int(ends[-1, -1]), drawn.populations.size * SLOTS
     entries = aligned_empty((total if room is None else room,), np.uint32)
     indptr = aligned_empty((parts, rows + 1), np.int32)
     entries[total:], indptr[:, 0] = 0, ends[:, 0]
     for low, high in slices((ends - ends[:, :1]).sum(axis=0)):
-        fill_rows(low, high, ends, *drawn[:-1], targets, width, index_bits(width), entries, indptr)
+        fill_rows(low, high, ends, *drawn[:-1], starts, index_bits(targets), entries, indptr)
         on_progress(int((ends[:, high] - ends[:, 0]).sum()))
-    return Connectivity(entries, indptr, drawn.scale, targets)
+    return Connectivity(entries, indptr, drawn.scale, starts)
 
 
 def out_degrees(drawn: Projections, key: int) -> np.ndarray:

@@ -83,7 +83,7 @@ def synapses_of(connectivity: Connectivity | Synapses) -> Synapses:
     """Return the matrix as JAX arrays, which share the memory of the NumPy ones."""
     if isinstance(connectivity, Synapses):
         return connectivity
-    return Synapses(*map(jax.device_put, (connectivity.entries, connectivity.indptr, connectivity.scale)))
+    return Synapses(*(jax.device_put(getattr(connectivity, name)) for name in Synapses._fields))
 
 
 def wiring_of(

@@ -79,28 +79,33 @@ def meets(start: Any, size: Any, low: Any, high: Any) -> bool:
     return start < high and start + size > low
 
 
-@numba.njit(parallel=True)
-def count_rows(
-    key: Any, degrees: Any, starts: Any, sizes: Any, low: Any, high: Any, width: Any, counts: Any
-) -> None:
-    """Write to counts[part, row] how many synapses of the row are onto a part of the neurons low to high.
+@numba.njit(inline="always")
+def part_of(target: Any, part_starts: Any) -> int:
+    """Return the part that has a target."""
+    part = 0
+    while target >= part_starts[part + 1]:
+        part += 1
+    return part
 
-    A part is `width` neurons; the last may have fewer.
-    """
+
+@numba.njit(parallel=True)
+def count_rows(key: Any, degrees: Any, starts: Any, sizes: Any, part_starts: Any, counts: Any) -> None:
+    """Write to counts[part, row] how many synapses of the row are onto the neurons of each part."""
+    low, high = part_starts[0], part_starts[-1]
     for row in prange(degrees.shape[0]):
         e = np.uint64(0)
         counts[:, row] = 0
         for p in range(starts.size):
             degree, start, size = degrees[row, p], starts[p], sizes[p]
-            part, last = (start - low) // width, (start + size - 1 - low) // width
-            if low <= start and start + size <= high and part == last:
-                counts[part, row] += degree
+            whole = low <= start and start + size <= high
+            if whole and part_of(start, part_starts) == part_of(start + size - 1, part_starts):
+                counts[part_of(start, part_starts), row] += degree
             elif meets(start, size, low, high):
                 for each in range(e, e + np.uint64(degree)):
                     first, _ = philox2x32(each, row, key)
                     target = np.int64(np.uint64(start) + (first * np.uint64(size) >> _WORD_BITS))
                     if low <= target < high:
-                        counts[(target - low) // width, row] += 1
+                        counts[part_of(target, part_starts), row] += 1
             e += np.uint64(degree)
 
 
@@ -154,11 +159,11 @@ def places_by(keys: Any, places: Any, ends: Any) -> None:
 @numba.njit(parallel=True)
 def fill_rows(
     begin: Any, end: Any, source_ends: Any, key: Any, degrees: Any, source_population: Any, starts: Any,
-    sizes: Any, means: Any, sds: Any, tables: Any, first: Any, neurons: Any, width: Any, bits: Any,
-    entries: Any, indptr: Any,
+    sizes: Any, means: Any, sds: Any, tables: Any, first: Any, part_starts: Any, bits: Any, entries: Any,
+    indptr: Any,
 ) -> None:  # fmt: skip
     """Draw the synapses of sources begin to end, those of each by part and in the order of their delays."""
-    low, word, parts = np.int64(first[()]), np.uint64(key[()]), indptr.shape[0]
+    low, word, parts, neurons = np.int64(first[()]), np.uint64(key[()]), indptr.shape[0], part_starts[-1]
     for row in prange(begin, end):
         source, size = source_population[row], 0
         for part in range(parts):
@@ -171,7 +176,7 @@ def fill_rows(
             low, low + neurons, targets, steps, codes,
         )  # fmt: skip
         for e in range(size):
-            keys[e] = targets[e] // width * SLOTS + steps[e]
+            keys[e] = part_of(targets[e], part_starts) * SLOTS + steps[e]
         places_by(keys, places, ends)
         shifts = np.empty(parts, np.int64)  # from the rank of a synapse to its place
         for part in range(parts):
@@ -179,6 +184,6 @@ def fill_rows(
             for slot in range(SLOTS):
                 indptr[part, row * SLOTS + slot + 1] = ends[part * SLOTS + slot] + shifts[part]
         for e in range(size):
-            part = targets[e] // width
-            column = np.uint32(targets[e] - part * width)
+            part = part_of(targets[e], part_starts)
+            column = np.uint32(targets[e] - part_starts[part])
             entries[places[e] + shifts[part]] = np.uint32(np.int32(codes[e]) << bits) | column

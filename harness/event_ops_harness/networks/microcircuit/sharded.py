@@ -56,12 +56,13 @@ class Blocks(EqualBlocks):
     def connect(self, drawn: Drawing, on_progress: Callable[[int], None] = lambda done: None) -> Synapses:
         """Draw the synapses onto each block in the process that has it, with equal room for each block."""
         parts = [drawn._replace(first=np.array(k * self.size, np.int32)) for k in range(self.devices)]
-        counts = [int(source_ends(part, self.size, 1)[-1, -1]) for part in parts]
+        whole = np.array([0, self.size], np.int32)
+        counts = [int(source_ends(part, whole)[-1, -1]) for part in parts]
         split = max(1, numba.get_num_threads() // len(self.here))
         total, done, blocks = sum(counts[k] for k in self.here), 0, []
         for k in self.here:
             on_part = partial(tell, on_progress, done, drawn.synapses / max(1, total))
             block = connect(parts[k], self.size, on_part, parts=split, room=max(counts))
-            blocks.append((block.entries, block.indptr, block.scale))
+            blocks.append(tuple(getattr(block, name) for name in Synapses._fields))
             done += counts[k]
         return Synapses(*map(self.stacked, zip(*blocks, strict=True)))

@@ -17,9 +17,10 @@ ROUNDING = Rounding(100)  # for sums of up to a hundred terms, whose codes have 
 HISTORY, SCALE = 0, 3
 
 
-def _in_parts(draw: Draw, shape: Shape, nse: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
+def _in_parts(draw: Draw, shape: Shape, nse: int, widths: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return words, those of each part behind those of the one before, and indptr with a row for each."""
-    drawn = [draw.words((shape[0], -(-shape[1] // parts)), nse // parts) for _ in range(parts)]
+    parts = len(widths)
+    drawn = [draw.words((shape[0], width), nse // parts, shape[1]) for width in widths]
     ends = np.stack([indptr + part * (nse // parts) for part, (_, indptr) in enumerate(drawn)])
     return np.concatenate([words for words, _ in drawn]), ends.astype(draw.index_dtype)
 
@@ -37,12 +38,16 @@ def _random(
     slot: int = 2,
     initial: bool = False,
     rate: float = 0.4,
+    starts: tuple[int, ...] = (),
 ) -> Arguments:
     """Return random arrays; `events`: "bits", "ids" or a kind of `Draw.events`; 0 `parts`: indptr is flat."""
     rows, columns = shape
-    entries, indptr = _in_parts(draw, (rows * slots, columns), nse, max(parts, 1))
+    widths = np.diff(starts).tolist() if starts else [-(-columns // max(parts, 1))] * max(parts, 1)
+    entries, indptr = _in_parts(draw, (rows * slots, columns), nse, widths)
     history, encoding = drawn_history(draw, (slots, rows), rate, events)
     static: dict[str, Any] = {"shape": shape, **encoding}
+    if starts:
+        static["starts"] = np.array(starts, draw.index_dtype)
     if initial:
         static["initial"] = draw.numbers((columns,))
     scale = draw.numbers((rows,) if by_row else ())
@@ -73,7 +78,7 @@ def _sized(draw: Draw, neurons: int, per_row: int, rate: float, parts: int) -> A
         ends.append(before + np.concatenate([[0], np.cumsum(counts)]))
         before = ends[-1][-1]
         indices = draw.rng.integers(0, width, counts.sum())
-        words.append(packed(draw.rng.integers(-(2**10), 2**10, indices.size), indices, width))
+        words.append(packed(draw.rng.integers(-(2**10), 2**10, indices.size), indices, neurons))
     history = listed(draw.rng.random((slots, neurons)) < rate, neurons // 16)
     args = history, np.concatenate(words), np.stack(ends).astype(draw.index_dtype), draw.numbers(())
     return (*args, np.int32(5)), {"shape": (neurons, neurons), "encoding": "ids"}
@@ -96,6 +101,13 @@ CASES = (
     Case("counts", _random((37, 11), 300, 3, "uint8", parts=2), differentiable=(SCALE,), tolerance=50),
     Case("initial", _random((17, 11), 300, 5, initial=True), differentiable=(SCALE,), tolerance=20),
     Case("initial-ids", _random((17, 11), 300, 5, "ids", parts=4, initial=True, slot=-1), tolerance=20),
+    Case("starts", _random((17, 11), 300, 5, starts=(0, 2, 2, 11)), differentiable=(SCALE,), tolerance=20),
+    Case(
+        "starts-float",
+        _random((9, 6), 90, 3, "float", starts=(0, 5, 6), by_row=True, initial=True),
+        differentiable=(HISTORY, SCALE),
+        tolerance=20,
+    ),
     Case("any-words", _any_words(), tolerance=5, note="silent neurons: exactly 0 whatever the scale"),
     Case("more-parts-than-columns", _random((4, 3), 40, 2, parts=5), tolerance=20),
     Case("no-rows", _random((0, 4), 2, 2, parts=2)),
@@ -131,5 +143,7 @@ MISTAKES = (
         "by-neuron", _wrong(indptr=np.array([[0, 1, 3]])), ValueError, r"indptr has shape \(1, 3\).*slots"
     ),
     Mistake("no-parts", _wrong(indptr=np.zeros((0, 7), int)), ValueError, r"indptr has shape \(0, 7\)"),
+    Mistake("starts", _wrong(starts=np.array([0, 2, 4])), ValueError, r"starts has shape \(3,\).*each of 1 parts"),
+    Mistake("float-starts", _wrong(starts=np.array([0.0, 4.0])), TypeError, "starts has dtype float"),
     Mistake("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
 )

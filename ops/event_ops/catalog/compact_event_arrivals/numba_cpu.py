@@ -20,12 +20,12 @@ from ffi_bridge import numba_kernel
 
 
 @njit
-def add_part(entries: Any, indptr: Any, scale: Any, recent: Any, rows: Any, y: Any, part: Any) -> None:
+def add_part(
+    entries: Any, indptr: Any, scale: Any, recent: Any, rows: Any, starts: Any, y: Any, part: Any
+) -> None:
     """y += what the words of a part add to its columns, over the listed rows."""
-    parts, slots = np.int64(indptr.shape[0]), np.uintp(recent.history.shape[0])
-    width = -(-np.int64(y.size) // parts)
-    low, high = min(part * width, y.size), min((part + 1) * width, y.size)
-    add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, y[low:high], bits_for(width))
+    slots, own = np.uintp(recent.history.shape[0]), y[starts[part] : starts[part + 1]]
+    add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, own, bits_for(y.size))
 
 
 @cache
@@ -37,7 +37,14 @@ def kernel(large: bool) -> Any:
 
     @njit(parallel=large)
     def compact_event_arrivals(
-        history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, initial: Any, y: Any
+        history: Any,
+        entries: Any,
+        indptr: Any,
+        scale: Any,
+        slot: Any,
+        initial: Any,
+        starts: Any,
+        y: Any,
     ) -> None:
         slots, parts, stored = history.shape[0], indptr.shape[0], indptr.shape[1] - 1
         recent = Recent(history, slot_now(slot, slots))
@@ -45,10 +52,10 @@ def kernel(large: bool) -> Any:
         # What these rows hold if they are of usual length: to look at each would take longer than it saves.
         if large and rows.size * (entries.size // max(stored, 1)) >= MIN_PARALLEL:
             for part in prange(parts):
-                add_part(entries, indptr, scale, recent, rows, y, part)
+                add_part(entries, indptr, scale, recent, rows, starts, y, part)
         else:
             for part in range(parts):
-                add_part(entries, indptr, scale, recent, rows, y, part)
+                add_part(entries, indptr, scale, recent, rows, starts, y, part)
 
     return compact_event_arrivals
 

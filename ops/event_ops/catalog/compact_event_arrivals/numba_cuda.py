@@ -22,11 +22,11 @@ def bits_for(columns: Any) -> Any:
 
 @cuda.jit(device=True)
 def add_row(
-    scale: Any, words: Any, i: Any, part: Any, parts: Any, begin: Any, end: Any, step: Any, value: Any, y: Any
-) -> None:
-    """y[column] += code * scale[i] * value for every `step`-th word from `begin` up to `end`."""
-    width = (y.size + parts - 1) // parts
-    bits, first, scaled = bits_for(width), part * width, at(scale, i) * value
+    scale: Any, words: Any, i: Any, first: Any, width: Any, begin: Any, end: Any, step: Any, value: Any,
+    y: Any,
+) -> None:  # fmt: skip
+    """y[first + column] += code * scale[i] * value for every `step`-th word from `begin` up to `end`."""
+    bits, scaled = bits_for(y.size), at(scale, i) * value
     k = np.uint64(begin)
     while k < np.uint64(end):
         word = words[k]
@@ -39,10 +39,11 @@ def add_row(
 
 # initial and y are the same memory.
 def compact_event_arrivals(
-    history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, initial: Any, y: Any, stream: Any
-) -> None:
+    history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, initial: Any, starts: Any, y: Any,
+    stream: Any,
+) -> None:  # fmt: skip
     """Launch the kernel for the encoding of the history."""
-    deliver_recent(history, scale, entries, indptr, slot, y, stream, add_row)
+    deliver_recent(history, scale, entries, indptr, starts, slot, y, stream, add_row)
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:

@@ -14,14 +14,19 @@ from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import matrix_shape, readable
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
-from event_ops.checks.words import check_parts, scale_of
+from event_ops.checks.words import ascending, check_parts, equal_starts, scale_of
 from event_ops.parts.reference.arrivals import Part, arrivals
 from event_ops.parts.reference.history import check_history
 from event_ops.rules.linear_inputs import tangent_without_initial
 from ffi_bridge import XLACustomKernel, get_operator
 
 
-@contract(history=contracts.recent_ids, entries=contracts.words_in_parts, indptr=contracts.ends_of("entries"))
+@contract(
+    history=contracts.recent_ids,
+    entries=contracts.words_in_parts,
+    indptr=contracts.ends_of("entries"),
+    starts=contracts.starts,
+)
 def compact_event_arrivals(
     history: ArrayLike,
     entries: ArrayLike,
@@ -30,6 +35,7 @@ def compact_event_arrivals(
     slot: ArrayLike,
     *,
     shape: tuple[int, int],
+    starts: ArrayLike | None = None,
     initial: ArrayLike = 0,
     encoding: str = "flags",
     backend: str | None = None,
@@ -37,14 +43,14 @@ def compact_event_arrivals(
     """`y[column[k]] += code[k] * scale[i] * history[(slot - d) % slots, i]`, word k in row i * slots + d.
 
     What `csr_event_arrivals` computes, for a matrix whose entries are 32-bit words, in parts: part p has the
-    columns from p * width on, for width = ceil(columns / parts). The low `(width - 1).bit_length()` bits of
-    a word are its column, counted from the first of its part, the others its code, signed. A word whose
-    column is out of range contributes nothing, nor do words that no row holds. Differentiable in scale,
-    initial and float histories.
+    columns from starts[p] up to starts[p + 1]. The low `(columns - 1).bit_length()` bits of a word are its
+    column, counted from the first of its part, the others its code, signed. A word whose column is not one
+    of its part contributes nothing, nor do words that no row holds. Differentiable in scale, initial and
+    float histories.
 
     On a CPU each part is the work of one thread, so that no two threads add to one sum, and the bits of y
-    depend neither on the number of threads nor on that of parts: make as many parts as there are threads.
-    Parts of equal work are best; a part with fewer columns has more bits for codes.
+    depend neither on the number of threads nor on that of parts. Parts of equal work are best, as many as
+    there are threads: `CompactCSR.in_parts` makes them.
 
     Args:
         history: (slots, rows), slots >= 1, the events of the last steps, as for `csr_event_arrivals`: bool,
@@ -57,6 +63,8 @@ def compact_event_arrivals(
             finite.
         slot: 0-d, the slot of the current step, taken modulo slots; int32, int64 or uint32.
         shape: (rows, columns): how many neurons send and receive; static.
+        starts: (parts + 1,), non-decreasing from 0 to columns: where the parts begin; int32, int64 or
+            unsigned. Default: parts of ceil(columns / parts) columns, of which the last may have fewer.
         initial: (columns,), 0-d or a number, what the sums begin with; dtype of scale. An array is updated
             in place where it is not needed again.
         encoding: "flags", "counts", "bits" or "ids", as for `csr_event_arrivals`.
@@ -85,11 +93,14 @@ def compact_event_arrivals(
     scale, shape = scale_of(scale, history.dtype), matrix_shape(shape)
     indptr = indptr[None] if indptr.ndim == 1 else indptr
     check_history(history, scale, shape[0], slot, encoding, "scale")
-    check_parts(entries, indptr, scale, shape, history.shape[0])
-    outs = jax.ShapeDtypeStruct((shape[1],), scale.dtype)
+    parts, columns = max(indptr.shape[0], 1), shape[1]
+    begins = as_array(equal_starts(columns, parts) if starts is None else starts, "starts")
+    check_parts(entries, indptr, scale, begins, shape, history.shape[0])
+    outs = jax.ShapeDtypeStruct((columns,), scale.dtype)
     history = readable(history, encoding, outs.dtype)
     first = initial_sums(initial, outs, "scale", scale)
-    return kernel(history, entries, indptr, scale, slot, first, outs=outs, backend=backend, shape=shape)
+    operands = history, entries, indptr, scale, slot, first, ascending(begins, columns)
+    return kernel(*operands, outs=outs, backend=backend, shape=shape)
 
 
 kernel = XLACustomKernel("compact_event_arrivals")
@@ -104,12 +115,21 @@ kernel.def_jvp_rule2(
     tangent_without_initial(kernel, 3),  # scale
     None,
     lambda tangent, *_, **__: tangent,  # initial
+    None,
 )
 
 
 @kernel.def_transpose_rule
 def _transpose(
-    ct: Any, history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, initial: Any, **params: Any
+    ct: Any,
+    history: Any,
+    entries: Any,
+    indptr: Any,
+    scale: Any,
+    slot: Any,
+    initial: Any,
+    starts: Any,
+    **params: Any,
 ) -> list[Any]:
     def product(part: Part) -> jax.Array:
         *operands, size = part
@@ -120,9 +140,9 @@ def _transpose(
     sums = arrivals(product, params["shape"], ct.dtype)
 
     def of(history: Any, scale: Any) -> jax.Array:
-        return sums(history, entries, indptr, scale, slot, 0)
+        return sums(history, entries, indptr, scale, slot, 0, starts)
 
-    results: list[Any] = [None] * 6
+    results: list[Any] = [None] * 7
     if ad.is_undefined_primal(history):
         (results[0],) = jax.linear_transpose(lambda x: of(x, scale), history.aval)(ct)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import cuda
 
 from event_ops.parts.numba_cuda.access import weight_in_order
@@ -19,7 +20,7 @@ add_entries = add_entries_with(weight_in_order)
 
 @cuda.jit(device=True)
 def add_row(
-    data: Any, indices: Any, _i: Any, _part: Any, _parts: Any, begin: Any, end: Any, step: Any, value: Any,
+    data: Any, indices: Any, _i: Any, _first: Any, _width: Any, begin: Any, end: Any, step: Any, value: Any,
     y: Any,
 ) -> None:  # fmt: skip
     """y[indices[k]] += data[k] * value for every `step`-th k from `begin` up to `end`."""
@@ -28,10 +29,11 @@ def add_row(
 
 # initial and y are the same memory.
 def csr_event_arrivals(
-    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any, stream: Any
-) -> None:
+    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, starts: Any, y: Any,
+    stream: Any,
+) -> None:  # fmt: skip
     """Launch the kernel for the encoding of the history."""
-    deliver_recent(history, data, indices, indptr, slot, y, stream, add_row)
+    deliver_recent(history, data, indices, indptr, starts, slot, y, stream, add_row)
 
 
 def in_fixed_order(outs: Any, rows: int) -> Callable[..., Any]:
@@ -51,6 +53,7 @@ def build(*, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_
     run = numba_cuda_callable(csr_event_arrivals, outs, input_output_aliases={5: 0})
 
     def call(history: Any, data: Any, indices: Any, indptr: Any, *rest: Any) -> Any:
-        return run(history, data.reshape(-1).astype(outs.dtype), indices, indptr[None], *rest)
+        weights, no_starts = data.reshape(-1).astype(outs.dtype), np.zeros(2, np.int32)
+        return run(history, weights, indices, indptr[None], *rest, no_starts)
 
     return call

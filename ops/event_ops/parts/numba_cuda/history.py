@@ -95,25 +95,27 @@ FLAGS = Encoding(any_active, one_bit, at_position, value_for)
 def deliver_recent_with(team: int, encoding: Encoding, add_row: Any) -> Any:
     """Return the kernel for one encoding; `team` threads share a row.
 
-    A row of part p is `add_row(weights, entries, i, p, parts, begin, end, step, value, y)`, of neuron i.
+    A row is `add_row(weights, entries, i, first, width, begin, end, step, value, y)`, of neuron i, onto the
+    `width` columns of a part from its first on.
     """
     is_known, bits_of, first_of, value_of = encoding
 
     @cuda.jit
     def deliver_recent(
-        history: Any, weights: Any, entries: Any, indptr: Any, slot: Any, rows: Any, span: Any, y: Any
-    ) -> None:
+        history: Any, weights: Any, entries: Any, indptr: Any, starts: Any, slot: Any, rows: Any, span: Any,
+        y: Any,
+    ) -> None:  # fmt: skip
         noted, count = cuda.shared.array(BLOCK, numba.int64), cuda.shared.array(1, numba.int32)
-        slots, width = history.shape
+        slots, length = history.shape
         parts = indptr.shape[0]
         thread, found = cuda.threadIdx.x, -1
         position = cuda.blockIdx.x * span + thread
         if thread < span and position < history.size:
-            found = position if is_known(history[position // width, position % width], rows) else -1
+            found = position if is_known(history[position // length, position % length], rows) else -1
         active, now, nse = note(found, noted, count), slot_now(slot, slots), entries.size
         first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
         for place_of_word in range(thread // team, active, BLOCK // team):
-            step_of, word = noted[place_of_word] // width, noted[place_of_word] % width
+            step_of, word = noted[place_of_word] // length, noted[place_of_word] % length
             event = history[step_of, word]
             value, events, neuron = y.dtype.type(value_of(event)), bits_of(event), first_of(event, word)
             delay = (now - step_of) % slots
@@ -123,17 +125,19 @@ def deliver_recent_with(team: int, encoding: Encoding, add_row: Any) -> Any:
                 if i < rows:
                     for part in range(parts):
                         low, high = csr_row(indptr[part], i * slots + delay, nse)
-                        add_row(weights, entries, i, part, parts, low + first, high, step, value, y)
+                        begin, width = np.int64(starts[part]), np.int64(starts[part + 1] - starts[part])
+                        add_row(weights, entries, i, begin, width, low + first, high, step, value, y)
 
     return deliver_recent
 
 
 def deliver_recent(
-    history: Any, weights: Any, entries: Any, indptr: Any, slot: Any, y: Any, stream: Any, add_row: Any
-) -> None:
+    history: Any, weights: Any, entries: Any, indptr: Any, starts: Any, slot: Any, y: Any, stream: Any,
+    add_row: Any,
+) -> None:  # fmt: skip
     """Launch the kernel for the encoding of the history; indptr is (parts, rows * slots + 1)."""
     slots, rows = history.shape[0], indptr.shape[1] - 1
     grid, span, team = Delivery.of(history.size, rows, entries.size)
     kernel = deliver_recent_with(team, ENCODINGS.get(np.dtype(history.dtype), FLAGS), add_row)
-    words = history, weights, entries, indptr, slot, np.int64(rows // slots), np.int32(span), y
+    words = history, weights, entries, indptr, starts, slot, np.int64(rows // slots), np.int32(span), y
     kernel[grid, BLOCK, stream](*words)

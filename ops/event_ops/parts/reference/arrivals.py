@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks.words import width_of
 from event_ops.parts.reference.history import lagged
 
 
 class Part(NamedTuple):
     """The operands of a product C.T @ (scale * events), where C has the codes of one part.
 
-    C has a row for each neuron and delay.
+    C has a row for each neuron and delay, and its columns are counted from the first of the part.
     """
 
     entries: jax.Array
@@ -37,12 +36,17 @@ def arrivals(
         scale: jax.Array,
         slot: jax.Array,
         initial: jax.Array | float,
+        starts: jax.Array,
     ) -> jax.Array:
         (rows, columns), (slots, parts) = shape, (history.shape[0], indptr.shape[0])
         events = lagged(history, slot, rows, dtype).astype(dtype)
         scales = jnp.repeat(scale, slots) if scale.ndim else scale
-        size = rows * slots, width_of(columns, parts)
-        sums = [product(Part(entries, indptr[part], scales, events, size)) for part in range(parts)]
-        return initial + jnp.concatenate(sums)[:columns]
+        size, targets = (rows * slots, columns), jnp.arange(columns, dtype=starts.dtype)
+        total = jnp.zeros(columns, dtype)
+        for part in range(parts):
+            sums = product(Part(entries, indptr[part], scales, events, size))
+            own = (starts[part] <= targets) & (targets < starts[part + 1])
+            total = jnp.where(own, jnp.roll(sums, starts[part]), total)
+        return initial + total
 
     return compact_event_arrivals
