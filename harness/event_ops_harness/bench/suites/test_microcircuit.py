@@ -9,8 +9,9 @@ With the largest of three scales or more, how the time grows with the synapses; 
 too, the efficiency of more, t1 / (n * tn). Also where the time of our step goes, and how far each part is
 from the STREAM triad (`-k parts`; `-k "not parts"` leaves it out).
 
-`--sizes` are scales, of neurons and of synapses, 0.1 by default; `--cores` 2 by default; `--seconds` the
-model time of a stretch, 1 by default; rounds are those of --benchmark-min-rounds.
+`--sizes` are scales, of neurons and of the inputs of each, 0.1 by default, and above 1 of neurons alone;
+`--cores` 2 by default; `--seconds` the model time of a stretch, 1 by default; rounds are those of
+--benchmark-min-rounds.
 """
 
 import contextlib
@@ -50,7 +51,7 @@ def threads_of(rival, model, cores):
 
 
 def model_of(scale):
-    return Microcircuit(N_scaling=scale, K_scaling=scale)
+    return Microcircuit(N_scaling=scale, K_scaling=min(scale, 1))
 
 
 def request_of(model, seconds):

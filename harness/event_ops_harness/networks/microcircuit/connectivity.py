@@ -1,7 +1,8 @@
 """Who projects to whom: a matrix of words with a row for each source and delay, in parts of the targets.
 
 A weight is a code of CODE_BITS bits times the scale of the matrix, 0.036 pA at full scale, so that rounding
-moves a weight by at most 0.0002 of the mean of the excitatory ones, which vary by 0.1 of it.
+moves a weight by at most 0.0002 of the mean of the excitatory ones, which vary by 0.1 of it. Of more neurons
+than the full model's a code has what their numbers leave of 32 bits.
 """
 
 import math
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from event_ops.checks.words import columns_in, index_bits
+from event_ops.checks.words import WORD_BITS, columns_in, index_bits
 from event_ops.parts.reference.random_numbers import philox2x32
 from event_ops.parts.reference.words import codes_in
 from event_ops_harness.networks.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
@@ -24,8 +25,8 @@ from event_ops_harness.networks.microcircuit.rows import (
     fill_rows,
 )
 
-CODE_BITS = 15  # with the sign; 17 are left for a target
-LARGEST_DEVIATE = 6.7  # of `rows.two_normals`
+CODE_BITS = 15  # at most, with the sign; 17 are left for a target
+LARGEST_DEVIATE = 6.7  # of `rows.normals_into`
 ALIGNMENT = 64  # bytes: JAX takes such an array as it is, without a copy
 SYNAPSES_AT_ONCE = 1 << 22  # between two moves of the progress bar
 MAX_SYNAPSES = np.iinfo(np.int32).max
@@ -159,7 +160,8 @@ def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
         raise ModelError(f"{total} synapses are more than int32 indices can count")
     means = np.ascontiguousarray(drawn.weights.T)
     largest = np.abs(means).max() * (1 + LARGEST_DEVIATE * model.weight_rel_sd)
-    scale = np.float32(largest / (2 ** (CODE_BITS - 1) - 1))
+    bits = min(CODE_BITS, WORD_BITS - index_bits(model.neurons))
+    scale = np.float32(largest / (2 ** (bits - 1) - 1))
     tables = [delay_table(d / model.dt, model.delay_rel_sd * d / model.dt) for d in drawn.delays]
     return Drawing(
         key=np.array(key, np.uint32),

@@ -8,7 +8,7 @@
                                                      (exp(-t / tau_m) - exp(-t / tau_syn))
     background                 Poisson, K_ext * 8 Hz, or the constant current tau_syn K_ext * 8 Hz * w
 
-    scaled to a part s of the neurons and a part k of the inputs of each:
+    scaled to s times the neurons, which may be more than all, and a part k of the inputs of each:
     N -> s N,  K -> s k K,  w -> w / sqrt(k),
     I_dc += tau_syn (1 - sqrt(k)) sum over inputs of (in-degree * rate * w), in-degrees and w of full scale
 
@@ -85,9 +85,10 @@ class Microcircuit:
     def __post_init__(self) -> None:
         if self.drive not in DRIVES:
             raise ModelError(f"drive is {self.drive!r}; expected one of {', '.join(DRIVES)}")
-        for name in ("N_scaling", "K_scaling"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ModelError(f"{name} is {getattr(self, name):g}; expected a part, in (0, 1]")
+        if not 0 < self.K_scaling <= 1:
+            raise ModelError(f"K_scaling is {self.K_scaling:g}; expected a part, in (0, 1]")
+        if not 0 < self.N_scaling < math.inf:
+            raise ModelError(f"N_scaling is {self.N_scaling:g}; expected a number > 0")
         if self.sizes.min() < 1:
             raise ModelError(
                 f"N_scaling {self.N_scaling:g} leaves a population empty; expected at least "
