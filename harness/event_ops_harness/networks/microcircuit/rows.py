@@ -27,10 +27,16 @@ NORMALS: Final = np.uint64(1 << 31)
 SLOTS: Final = 64  # steps that are kept: delays are below it
 DELAY_BITS: Final = np.uint32(6)
 
-NO_PAIR: Final = np.uint64(1 << 63)
-
 _WORD_BITS: Final = np.uint64(32)
-_UNIT: Final = 2.0**-32
+_FRACTION: Final = np.int64((1 << 52) - 1)  # of the bits of a float64
+_ONE: Final = np.int64(1023 << 52)  # the bits of 1.0
+_EIGHTH: Final = np.uint32(1 << 29)  # of a turn
+_LOG_2: Final = math.log(2)
+# Coefficients of log((1 + s) / (1 - s)) / (2 s), sin(t) / t and cos(t), the last first, in s^2 and t^2: what
+# is left out is below 1e-17 for s up to 0.172 and t up to pi / 4.
+_LOG: Final = tuple(1 / (2 * n + 1) for n in range(10, -1, -1))
+_SINE: Final = tuple((-1) ** n / math.factorial(2 * n + 1) for n in range(8, -1, -1))
+_COSINE: Final = tuple((-1) ** n / math.factorial(2 * n) for n in range(8, -1, -1))
 
 
 def delay_counts(mean: float, sd: float) -> list[int]:
@@ -50,33 +56,86 @@ def delay_table(mean: float, sd: float) -> np.ndarray:
     return alias_table(delay_counts(mean, sd))
 
 
+# The bodies of parallel loops are functions of their own, which Numba compiles in a fraction of the time.
+@numba.njit
+def count_share(key: Any, projection: Any, synapses: Any, part: Any, parts: Any, counts: Any) -> None:
+    """Add to counts[i] how many synapses of one of `parts` shares of a projection begin at its source i."""
+    pairs, sources = (synapses + 1) // 2, np.uint64(counts.size)
+    for pair in range(np.uint64(pairs * part // parts), np.uint64(pairs * (part + 1) // parts)):
+        first, second = philox2x32(pair, SOURCES + np.uint64(projection), key)
+        counts[first * sources >> _WORD_BITS] += 1
+        if np.uint64(2) * pair + np.uint64(1) < np.uint64(synapses):
+            counts[second * sources >> _WORD_BITS] += 1
+
+
 @numba.njit(parallel=True)
 def count_sources(key: Any, projection: Any, synapses: Any, counts: Any) -> None:
     """Add to counts[part, i] how many synapses of a part of a projection begin at its source i."""
-    parts, sources = counts.shape[0], np.uint64(counts.shape[1])
-    pairs = (synapses + 1) // 2
-    for part in prange(parts):
-        mine = counts[part]
-        for pair in range(np.uint64(pairs * part // parts), np.uint64(pairs * (part + 1) // parts)):
-            first, second = philox2x32(pair, SOURCES + np.uint64(projection), key)
-            mine[first * sources >> _WORD_BITS] += 1
-            if np.uint64(2) * pair + np.uint64(1) < np.uint64(synapses):
-                mine[second * sources >> _WORD_BITS] += 1
+    for part in prange(counts.shape[0]):
+        count_share(key, projection, synapses, part, counts.shape[0], counts[part])
+
+
+@numba.njit
+def words_into(key: Any, row: Any, first: Any, x: Any, y: Any) -> None:
+    """Write the two words of each counter from the first on, of a row's stream."""
+    for k in range(x.size):
+        word, other = philox2x32(first + np.uint64(k), row, key)
+        x[k], y[k] = np.uint32(word), np.uint32(other)
 
 
 @numba.njit(inline="always")
-def two_normals(key: Any, row: Any, pair: Any) -> Any:
-    """Return two standard normal deviates, by Box and Muller; below 6.7 in size."""
-    first, second = philox2x32(NORMALS + pair, row, key)
-    radius = math.sqrt(-2.0 * math.log((np.float64(first) + 1.0) * _UNIT))
-    angle = 2.0 * math.pi * _UNIT * np.float64(second)
-    return radius * math.cos(angle), radius * math.sin(angle)
+def polynomial(coefficients: Any, x: Any) -> Any:
+    """Return the sum of coefficients[-1 - n] * x^n."""
+    total = 0.0
+    for coefficient in coefficients:
+        total = total * x + coefficient
+    return total
+
+
+@numba.njit
+def normals_into(key: Any, row: Any, pair: Any, deviates: Any) -> None:
+    """Write standard normal deviates, two for each pair from this one on, by Box and Muller; all below 6.7.
+
+    radius = sqrt(-2 log((first + 1) / 2^32)), angle = 2 pi second / 2^32, for the two words of a pair. There
+    are no branches and no calls, which would keep loops from working on several pairs at once.
+    """
+    pairs = deviates.size // 2
+    firsts, seconds = np.empty(pairs, np.uint32), np.empty(pairs, np.uint32)
+    words_into(key, row, NORMALS + pair, firsts, seconds)
+    mantissas, exponents = np.empty(pairs), np.empty(pairs)
+    bits = mantissas.view(np.int64)
+    for j in range(pairs):
+        mantissas[j] = np.float64(np.int64(firsts[j]) + 1)
+    for j in range(pairs):
+        exponents[j] = np.float64((bits[j] >> 52) - 1055)
+        bits[j] = bits[j] & _FRACTION | _ONE
+    for j in range(pairs):
+        high = mantissas[j] > math.sqrt(2)
+        mantissa = mantissas[j] * (0.5 if high else 1.0)
+        s = (mantissa - 1.0) / (mantissa + 1.0)
+        log = (exponents[j] + (1.0 if high else 0.0)) * _LOG_2 + 2.0 * s * polynomial(_LOG, s * s)
+        radius = math.sqrt(-2.0 * log)
+        quarter = np.uint32(seconds[j] + _EIGHTH) >> np.uint32(30)  # the nearest one
+        t = np.float64(np.int32(np.uint32(seconds[j] - (quarter << np.uint32(30))))) * (
+            2.0 * math.pi / 2.0**32
+        )
+        sine, cosine = t * polynomial(_SINE, t * t), polynomial(_COSINE, t * t)
+        odd = quarter & np.uint32(1) != np.uint32(0)
+        x, y = (sine, cosine) if odd else (cosine, sine)
+        deviates[2 * j] = radius * (-x if (quarter == 1) | (quarter == 2) else x)
+        deviates[2 * j + 1] = radius * (-y if (quarter == 2) | (quarter == 3) else y)
 
 
 @numba.njit
 def meets(start: Any, size: Any, low: Any, high: Any) -> bool:
     """Return whether a population has a neuron of low to high."""
     return start < high and start + size > low
+
+
+@numba.njit(inline="always")
+def target_of(word: Any, start: Any, size: Any) -> Any:
+    """Return the neuron that a word chooses of a population."""
+    return np.int64(np.uint64(start) + (np.uint64(word) * np.uint64(size) >> _WORD_BITS))
 
 
 @numba.njit(inline="always")
@@ -88,25 +147,33 @@ def part_of(target: Any, part_starts: Any) -> int:
     return part
 
 
+@numba.njit
+def count_row(
+    key: Any, row: Any, degrees: Any, starts: Any, sizes: Any, part_starts: Any, counts: Any
+) -> None:
+    """Write to counts[part, row] how many synapses of the row are onto the neurons of each part."""
+    low, high, e = part_starts[0], part_starts[-1], np.uint64(0)
+    counts[:, row] = 0
+    for p in range(starts.size):
+        degree, start, size = degrees[row, p], starts[p], sizes[p]
+        whole = low <= start and start + size <= high
+        if whole and part_of(start, part_starts) == part_of(start + size - 1, part_starts):
+            counts[part_of(start, part_starts), row] += degree
+        elif meets(start, size, low, high):
+            aims = np.empty(degree, np.uint32)
+            words_into(key, row, e, aims, np.empty(degree, np.uint32))
+            for aim in aims:
+                target = target_of(aim, start, size)
+                if low <= target < high:
+                    counts[part_of(target, part_starts), row] += 1
+        e += np.uint64(degree)
+
+
 @numba.njit(parallel=True)
 def count_rows(key: Any, degrees: Any, starts: Any, sizes: Any, part_starts: Any, counts: Any) -> None:
-    """Write to counts[part, row] how many synapses of the row are onto the neurons of each part."""
-    low, high = part_starts[0], part_starts[-1]
+    """Write to counts[part, row] how many synapses of each row are onto the neurons of each part."""
     for row in prange(degrees.shape[0]):
-        e = np.uint64(0)
-        counts[:, row] = 0
-        for p in range(starts.size):
-            degree, start, size = degrees[row, p], starts[p], sizes[p]
-            whole = low <= start and start + size <= high
-            if whole and part_of(start, part_starts) == part_of(start + size - 1, part_starts):
-                counts[part_of(start, part_starts), row] += degree
-            elif meets(start, size, low, high):
-                for each in range(e, e + np.uint64(degree)):
-                    first, _ = philox2x32(each, row, key)
-                    target = np.int64(np.uint64(start) + (first * np.uint64(size) >> _WORD_BITS))
-                    if low <= target < high:
-                        counts[part_of(target, part_starts), row] += 1
-            e += np.uint64(degree)
+        count_row(key, np.uint64(row), degrees, starts, sizes, part_starts, counts)
 
 
 @numba.njit
@@ -120,25 +187,22 @@ def draw_row(
     units of a weight's code.
     """
     e, kept = np.uint64(0), 0
-    drawn, normals = NO_PAIR, (0.0, 0.0)
     for p in range(degrees.size):
-        if not meets(starts[p], sizes[p], low, high):
-            e += np.uint64(degrees[p])
-            continue
-        start, size = np.uint64(starts[p]), np.uint64(sizes[p])
-        for _ in range(degrees[p]):
-            first, second = philox2x32(e, row, key)
-            target = np.int64(start + (first * size >> _WORD_BITS))
-            if low <= target < high:
-                pair = e // np.uint64(2)
-                if pair != drawn:
-                    drawn, normals = pair, two_normals(key, row, pair)
-                targets[kept] = target - low
-                steps[kept] = chosen(table, np.uint32(0), np.uint32(second), DELAY_BITS)
-                weight = means[p] + sds[p] * (normals[1] if e % np.uint64(2) else normals[0])
-                codes[kept] = np.int16(np.rint(weight))
-                kept += 1
-            e += np.uint64(1)
+        degree = degrees[p]
+        if degree and meets(starts[p], sizes[p], low, high):
+            aims, words = np.empty(degree, np.uint32), np.empty(degree, np.uint32)
+            words_into(key, row, e, aims, words)
+            pair, last = e // np.uint64(2), (e + np.uint64(degree) - np.uint64(1)) // np.uint64(2)
+            deviates, skipped = np.empty(2 * np.intp(last - pair + np.uint64(1))), np.intp(e % np.uint64(2))
+            normals_into(key, row, pair, deviates)
+            for k in range(degree):
+                target = target_of(aims[k], starts[p], sizes[p])
+                if low <= target < high:
+                    targets[kept] = target - low
+                    steps[kept] = chosen(table, np.uint32(0), words[k], DELAY_BITS)
+                    codes[kept] = np.int16(np.rint(means[p] + sds[p] * deviates[skipped + k]))
+                    kept += 1
+        e += np.uint64(degree)
     return kept
 
 
@@ -156,34 +220,46 @@ def places_by(keys: Any, places: Any, ends: Any) -> None:
         next_place[keys[e]] += 1
 
 
+@numba.njit
+def fill_row(
+    row: Any, source_ends: Any, word: Any, degrees: Any, source_population: Any, starts: Any, sizes: Any,
+    means: Any, sds: Any, tables: Any, low: Any, part_starts: Any, bits: Any, entries: Any, indptr: Any,
+) -> None:  # fmt: skip
+    """Draw the synapses of a source, by part and in the order of their delays."""
+    parts, neurons, source, size = indptr.shape[0], part_starts[-1], source_population[row], 0
+    for part in range(parts):
+        size += source_ends[part, row + 1] - source_ends[part, row]
+    targets, steps = np.empty(size, np.int32), np.empty(size, np.uint8)
+    codes, keys = np.empty(size, np.int16), np.empty(size, np.int32)
+    places, ends = np.empty(size, np.int64), np.empty(parts * SLOTS, np.int64)
+    draw_row(
+        word, row, degrees[row], starts, sizes, means[source], sds[source], tables[source],
+        low, low + neurons, targets, steps, codes,
+    )  # fmt: skip
+    for e in range(size):
+        keys[e] = part_of(targets[e], part_starts) * SLOTS + steps[e]
+    places_by(keys, places, ends)
+    shifts = np.empty(parts, np.int64)  # from the rank of a synapse to its place
+    for part in range(parts):
+        shifts[part] = source_ends[part, row] - (ends[part * SLOTS - 1] if part else 0)
+        for slot in range(SLOTS):
+            indptr[part, row * SLOTS + slot + 1] = ends[part * SLOTS + slot] + shifts[part]
+    for e in range(size):
+        part = part_of(targets[e], part_starts)
+        column = np.uint32(targets[e] - part_starts[part])
+        entries[places[e] + shifts[part]] = np.uint32(np.int32(codes[e]) << bits) | column
+
+
 @numba.njit(parallel=True)
 def fill_rows(
     begin: Any, end: Any, source_ends: Any, key: Any, degrees: Any, source_population: Any, starts: Any,
     sizes: Any, means: Any, sds: Any, tables: Any, first: Any, part_starts: Any, bits: Any, entries: Any,
     indptr: Any,
 ) -> None:  # fmt: skip
-    """Draw the synapses of sources begin to end, those of each by part and in the order of their delays."""
-    low, word, parts, neurons = np.int64(first[()]), np.uint64(key[()]), indptr.shape[0], part_starts[-1]
+    """Draw the synapses of sources begin to end."""
+    low, word = np.int64(first[()]), np.uint64(key[()])
     for row in prange(begin, end):
-        source, size = source_population[row], 0
-        for part in range(parts):
-            size += source_ends[part, row + 1] - source_ends[part, row]
-        targets, steps = np.empty(size, np.int32), np.empty(size, np.uint8)
-        codes, keys = np.empty(size, np.int16), np.empty(size, np.int32)
-        places, ends = np.empty(size, np.int64), np.empty(parts * SLOTS, np.int64)
-        draw_row(
-            word, row, degrees[row], starts, sizes, means[source], sds[source], tables[source],
-            low, low + neurons, targets, steps, codes,
+        fill_row(
+            row, source_ends, word, degrees, source_population, starts, sizes, means, sds, tables, low,
+            part_starts, bits, entries, indptr,
         )  # fmt: skip
-        for e in range(size):
-            keys[e] = part_of(targets[e], part_starts) * SLOTS + steps[e]
-        places_by(keys, places, ends)
-        shifts = np.empty(parts, np.int64)  # from the rank of a synapse to its place
-        for part in range(parts):
-            shifts[part] = source_ends[part, row] - (ends[part * SLOTS - 1] if part else 0)
-            for slot in range(SLOTS):
-                indptr[part, row * SLOTS + slot + 1] = ends[part * SLOTS + slot] + shifts[part]
-        for e in range(size):
-            part = part_of(targets[e], part_starts)
-            column = np.uint32(targets[e] - part_starts[part])
-            entries[places[e] + shifts[part]] = np.uint32(np.int32(codes[e]) << bits) | column
