@@ -82,6 +82,8 @@ def _words(d: Draw) -> dict[str, np.ndarray]:
     few = [code % 2 ** (32 - bits) << bits | low for code in (0, 1, -1, 2) for low in range(1 << bits)]
     scale = d.floats(d.shape[0]) if d.one_of(True, False) else d.floats()
     words = d.filled(few, (d.sizes.nse,), np.uint32)
+    if d.one_of(False, True):
+        words = d.filled((*range(d.shape[1] + 2), 2**16 - 1), (d.sizes.nse,), np.uint16)
     return {"entries": words, "indptr": d.structure()["indptr"], "scale": scale}
 
 

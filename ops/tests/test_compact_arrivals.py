@@ -57,9 +57,12 @@ def test_columns_are_those_of_the_parts_that_starts_tell():
         with ffi_bridge.use_backend("reference"):
             wanted = found(starts=np.array(broken))
         np.testing.assert_array_equal(found(starts=np.array(broken)), wanted)
-        with event_ops.validate(), pytest.raises(ValueError, match="starts.*an ascent from 0 to 4"):
+        with event_ops.validate(), pytest.raises(ValueError, match=r"starts.*an ascent from 0 to 4"):
             found(starts=np.array(broken))
-    with event_ops.validate(), pytest.raises(ValueError, match=r"entries\[1\] is 10, .* a column of their part"):
+    with (
+        event_ops.validate(),
+        pytest.raises(ValueError, match=r"entries\[1\] is 10, .* a column of their part"),
+    ):
         found()
 
 
@@ -94,7 +97,9 @@ def test_derivatives_are_those_of_the_csr():
         return lambda x, y: (product(x, y, 3, shape=SHAPE) ** 2).sum()
 
     *words, starts = B.in_parts(2)
-    ours = total(lambda x, scale, *rest, **how: compact_event_arrivals(x, *words, scale, *rest, starts=starts, **how))
+    ours = total(
+        lambda x, scale, *rest, **how: compact_event_arrivals(x, *words, scale, *rest, starts=starts, **how)
+    )
     theirs = total(
         lambda x, scale, *rest, **how: csr_event_arrivals(
             x, A.data / B.scale * scale, A.indices, A.indptr, *rest, **how

@@ -16,6 +16,7 @@ OTHERS = {
     "ELL": ELL(0.0, np.zeros((2, 1), int), shape=(2, 3)),
     "compact": CSR(**OTHER, shape=(2, 3)).compact(),
 }
+OTHERS["compact, 16 bits"] = OTHERS["compact"]
 MATRICES = {
     "plain": small(),
     "planned": small().plan(),
@@ -24,6 +25,7 @@ MATRICES = {
     "one weight, planned": small(data=2.0).plan(),
     "ELL": small_ell().plan(),
     "compact": small().compact().plan(),
+    "compact, 16 bits": small(data=2.0).compact().plan(),
     "a stack": jax.tree.map(lambda x: jnp.stack([x, x]), small()),
 }
 

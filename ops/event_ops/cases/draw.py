@@ -11,6 +11,7 @@ import numpy as np
 from event_ops.cases import Arguments
 from event_ops.cases.matrices import (
     fixed_degree_csr,
+    narrow_words,
     numbers,
     random_csr,
     random_ell,
@@ -42,6 +43,16 @@ class Draw(NamedTuple):
     def words(self, shape: Shape, nse: int, columns: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return words and indptr of a random CSR matrix, or of a part of one with so many columns."""
         return random_words(self.rng, shape, nse, self.index_dtype, shape[1] if columns is None else columns)
+
+    def narrow_words(self, shape: Shape, nse: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return words of 16 bits and indptr of a random CSR matrix in parts."""
+        return narrow_words(self.csr, shape, nse, parts)
+
+    def fixed_degree_narrow_words(
+        self, shape: Shape, per_row: int, parts: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return those of a matrix with as many entries in every row."""
+        return narrow_words(self.fixed_degree_csr, shape, per_row, parts)
 
     def ell(self, shape: Shape, per_row: int, padding: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return data, indices of a random ELLPACK matrix."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,10 +47,32 @@ def packed(codes: np.ndarray, indices: np.ndarray, columns: int) -> np.ndarray:
     )
 
 
-def unpacked(words: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the codes and the indices that words hold, as int32."""
-    bits = max(columns - 1, 0).bit_length()
-    return words.view(np.int32) >> bits, (words & np.uint32((1 << bits) - 1)).astype(np.int32)
+def narrow_words(
+    draw: Callable[..., tuple[np.ndarray, ...]], shape: tuple[int, int], entries: int, parts: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return words of 16 bits and indptr, of equal parts of the columns.
+
+    Each is `draw(shape, entries)` of its share of the entries.
+    """
+    width = -(-shape[1] // parts)
+    drawn = [draw((shape[0], width), entries // parts) for _ in range(parts)]
+    ends = np.stack([indptr + part * indices.size for part, (_, indices, indptr) in enumerate(drawn)])
+    words = np.concatenate([indices for _, indices, _ in drawn]).astype(np.uint16)
+    return words, (ends if parts > 1 else ends[0]).astype(drawn[0][2].dtype)
+
+
+def unpacked(words: np.ndarray, indptr: np.ndarray, columns: int) -> tuple[np.ndarray, ...]:
+    """Return the codes, as int32, the indices and the indptr that words hold, of all parts together."""
+    if words.itemsize == 4:
+        bits = max(columns - 1, 0).bit_length()
+        return words.view(np.int32) >> bits, (words & np.uint32((1 << bits) - 1)).astype(np.int32), indptr
+    ends = indptr.reshape(-1, indptr.shape[-1])
+    lengths, width = np.diff(ends), -(-columns // len(ends))
+    rows = np.tile(np.arange(lengths.shape[1]), len(ends)).repeat(lengths.reshape(-1))
+    order = np.argsort(rows, kind="stable")
+    first = np.repeat(width * np.arange(len(ends)), lengths.sum(axis=1))
+    indices = (words[ends[0, 0] : ends[-1, -1]] + first).astype(np.int32)[order]
+    return np.ones_like(indices), indices, np.append(0, np.cumsum(lengths.sum(axis=0))).astype(indptr.dtype)
 
 
 def lead_astray(indices: np.ndarray, size: int) -> None:

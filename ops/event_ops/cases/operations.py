@@ -54,7 +54,8 @@ def spanned(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
 def _structure(call: Call) -> tuple[np.ndarray, np.ndarray]:
     """Return indices and indptr, of words and of an ELLPACK matrix, whose rows are equally long, too."""
     if hasattr(call, "entries"):
-        return unpacked(call.entries, call.shape[1])[1], call.indptr
+        _, *structure = unpacked(call.entries, call.indptr, call.shape[1])
+        return structure[0], structure[1]
     if hasattr(call, "indptr"):
         return call.indices, call.indptr
     rows, per_row = call.indices.shape

@@ -8,10 +8,10 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from event_ops.checks.arrays import is_known
+from event_ops.checks.arrays import as_array, is_known
 from event_ops.checks.csr import matrix_shape
 from event_ops.checks.values import Declared, Rule
-from event_ops.checks.words import columns_in, equal_starts, index_bits
+from event_ops.checks.words import column_bits, columns_in, equal_starts
 
 # The largest mean of a Poisson number: with a larger one, a number could exceed 255, the last in the tables.
 MAX_MEAN: Final = 100.0
@@ -44,33 +44,24 @@ def columns(given: Mapping[str, Any]) -> Rule:
     return _ids(matrix_shape(given["shape"])[1], "columns")
 
 
-def words(given: Mapping[str, Any]) -> Rule:
-    """Declare words of 32 bits whose low bits are the column of an entry."""
-    size = matrix_shape(given["shape"])[1]
-    return _words(size, size, f"{_range(size)}")
-
-
-def words_in_parts(given: Mapping[str, Any]) -> Rule:
-    """Declare such words of a matrix in parts, whose columns are counted from the first of their part.
+def words(given: Mapping[str, Any]) -> Rule | None:
+    """Declare words whose low bits are the column of an entry, in a matrix in parts that within its part.
 
     Where parts begin, or which words they have, may be traced: then any column will do.
     """
-    indptr, starts, size = given["indptr"], given["starts"], matrix_shape(given["shape"])[1]
-    if np.ndim(indptr) != 2 or not is_known(indptr, starts):
-        return words(given)
-    ends = np.asarray(indptr).astype(np.int64)
-    edges = equal_starts(size, len(ends)) if starts is None else np.asarray(starts)
-    if edges.shape != (len(ends) + 1,):
-        return None
-    widths = np.maximum(np.diff(edges.astype(np.int64)), 0).astype(np.uint32)
-    part = np.searchsorted(ends[1:, 0], np.arange(np.size(given["entries"])), side="right")
-    return _words(size, widths[part], "a column of their part, counted from its first,")
-
-
-def _words(columns: int, widths: Any, expected: str) -> Rule:
+    indptr, starts, size = given["indptr"], given.get("starts"), matrix_shape(given["shape"])[1]
+    widths, expected, bits = size, _range(size), column_bits(as_array(given["entries"]), size)
+    if np.ndim(indptr) == 2 and is_known(indptr, starts):
+        ends = np.asarray(indptr).astype(np.int64)
+        edges = equal_starts(size, len(ends)) if starts is None else np.asarray(starts)
+        if edges.shape != (len(ends) + 1,):
+            return None
+        part = np.searchsorted(ends[1:, 0], np.arange(np.size(given["entries"])), side="right")
+        widths = np.maximum(np.diff(edges.astype(np.int64)), 0).astype(np.uint32)[part]
+        expected = "a column of their part, counted from its first,"
     return Rule(
-        lambda x, xp: columns_in(x, columns) >= widths,
-        f"words with {expected} in their low {index_bits(columns)} bits, for {columns} columns",
+        lambda x, xp: columns_in(x, size) >= widths,
+        f"words with {expected} in their low {bits} bits, for {size} columns",
         "u",
     )
 

@@ -1,4 +1,7 @@
-"""Check the arguments of products with a matrix of words, each a column and a code of its weight."""
+"""Check the arguments of products with a matrix of words, each a column and a code of its weight.
+
+A word of 32 bits holds both; one of 16 bits, a narrow one, only a column, and its code is 1.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import numpy as np
 from event_ops.checks.arrays import FLOATS, INDICES, as_array, check_dtype, check_rank, check_shape
 
 WORD_BITS: Final = 32
+NARROW_BITS: Final = 16
+MOST_NARROW: Final = 1 << NARROW_BITS  # columns of a part whose words are narrow
 
 
 def index_bits(columns: int) -> int:
@@ -18,9 +23,19 @@ def index_bits(columns: int) -> int:
     return max(columns - 1, 0).bit_length()
 
 
+def are_narrow(words: Any) -> bool:
+    """Return whether words have 16 bits."""
+    return words.dtype == np.uint16
+
+
+def column_bits(words: Any, columns: int) -> int:
+    """Return how many bits of these words hold a column."""
+    return NARROW_BITS if are_narrow(words) else index_bits(columns)
+
+
 def columns_in(words: Any, columns: int) -> Any:
-    """Return the column that each word holds, in [0, 2**index_bits), as uint32."""
-    return words & np.uint32((1 << index_bits(columns)) - 1)
+    """Return the column that each word holds, in [0, 2**column_bits), as uint32."""
+    return words.astype(np.uint32, copy=False) & np.uint32((1 << column_bits(words, columns)) - 1)
 
 
 def width_of(columns: int, parts: int) -> int:
@@ -30,7 +45,7 @@ def width_of(columns: int, parts: int) -> int:
 
 def equal_starts(columns: int, parts: int) -> np.ndarray:
     """Return the first column of each of the parts of as many columns, and the number of all columns."""
-    kind = np.int32 if columns <= np.iinfo(np.int32).max else np.int64
+    kind = np.int32 if columns <= np.iinfo(np.int32).max else np.uint32
     return np.minimum(np.arange(parts + 1, dtype=np.int64) * width_of(columns, parts), columns).astype(kind)
 
 
@@ -51,16 +66,28 @@ def check_words(entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: 
     """Raise unless the arrays can be a matrix of `shape` in words, as far as shapes and dtypes tell."""
     _check_dtypes(entries, indptr, scale)
     rows, columns = shape
-    check_shape("indptr", indptr, (rows + 1,), why=f"one more than the {rows} rows of shape={shape}")
+    why, parts = f"one more than the {rows} rows of shape={shape}", 1
+    if are_narrow(entries) and indptr.ndim == 2 and indptr.shape[0]:
+        parts = indptr.shape[0]
+        check_shape("indptr", indptr, (parts, rows + 1), why=f"for each of {parts} parts {why}")
+    else:
+        check_shape("indptr", indptr, (rows + 1,), why=why)
     _check_scale(scale, shape)
     _check_columns(columns, shape)
+    if are_narrow(entries) and width_of(columns, parts) > MOST_NARROW:
+        least = -(-columns // MOST_NARROW)
+        raise ValueError(
+            f"shape is {shape}, in {parts} part{'s' * (parts > 1)} of the columns; expected at most "
+            f"{MOST_NARROW} columns in a part, which 16-bit words can hold; make {least} parts or more, or "
+            "use 32-bit words"
+        )
 
 
 def check_parts(
     entries: jax.Array,
     indptr: jax.Array,
     scale: jax.Array,
-    starts: jax.Array,
+    starts: jax.Array | None,
     shape: tuple[int, int],
     slots: int,
 ) -> None:
@@ -71,13 +98,14 @@ def check_parts(
     why = f"parts, and rows * slots + 1 for {rows} rows and {slots} slots: row i * slots + d has the delay d"
     check_shape("indptr", indptr, (parts, rows * slots + 1), why=why)
     _check_scale(scale, shape)
-    check_dtype("starts", starts, INDICES)
-    check_shape("starts", starts, (parts + 1,), why=f"where each of {parts} parts begins, and the end")
     _check_columns(columns, shape)
+    if starts is not None:
+        check_dtype("starts", starts, INDICES)
+        check_shape("starts", starts, (parts + 1,), why=f"where each of {parts} parts begins, and the end")
 
 
 def _check_dtypes(entries: jax.Array, indptr: jax.Array, scale: jax.Array) -> None:
-    check_dtype("entries", entries, ("uint32",))
+    check_dtype("entries", entries, ("uint32", "uint16"))
     check_rank("entries", entries, 1, "a word for each")
     check_dtype("indptr", indptr, INDICES)
     check_dtype("scale", scale, FLOATS)

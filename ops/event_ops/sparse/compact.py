@@ -1,4 +1,4 @@
-"""`CompactCSR`: a sparse matrix of which an entry, its column and its weight, is one word of 32 bits."""
+"""`CompactCSR`: a sparse matrix of which an entry, its column and its weight, is a word of 32 or 16 bits."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.catalog.csr_todense.op import csr_todense
 from event_ops.checks.arrays import FLOATS, as_array, is_known
 from event_ops.checks.csr import matrix_shape
-from event_ops.checks.words import check_words, columns_in, scale_of
+from event_ops.checks.words import are_narrow, check_words, scale_of
 from event_ops.parts.reference.entries import rows_of, values_at
-from event_ops.parts.reference.words import codes_in, words_of
-from event_ops.sparse import arithmetic, compact_convert, products
+from event_ops.parts.reference.words import in_rows, words_of
+from event_ops.sparse import arithmetic, compact_convert, compact_parts, products
 from event_ops.sparse.events import Events
 from event_ops.sparse.pytree import register
 
@@ -43,24 +43,26 @@ export.register_namedtuple_serialization(WordsByColumn, serialized_name="event_o
 class WordsInParts(NamedTuple):
     """The entries in parts of the columns, words whose columns are counted from the first of their part."""
 
-    entries: jax.Array  # (nse,), uint32, those of the first part in front
+    entries: jax.Array  # (nse,), uint32 or uint16, those of the first part in front
     indptr: jax.Array  # (parts, rows + 1)
     starts: jax.Array  # (parts + 1,), the first column of each part, and the number of columns
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class CompactCSR:
-    """`A[i, column[k]] += code[k] * scale[i]` for the words k of row i: a CSR matrix of 4 bytes an entry.
+    """`A[i, column[k]] += code[k] * scale[i]` for the words k of row i: a CSR matrix of 4 or 2 bytes a word.
 
-    `CSR.compact` makes one. A word holds the column in its low bits, and above it a signed code, as
-    `compact_matvec` says. A pytree, an argument or a result of any transformed function: entries, indptr,
-    scale and error are leaves. `A @ v`, `v @ A`, and the same with `Events`, read the words as they are; a
-    product with a dense matrix first writes out weights and columns, 8 bytes an entry. Differentiable in
-    scale and in operands. Codes do not change: weights that learn are those of a `CSR`.
+    `CSR.compact` makes one. A word of 32 bits holds the column in its low bits, and above it a signed code,
+    as `compact_matvec` says; one of 16 bits holds a column alone, and its code is 1. A pytree, an argument or
+    a result of any transformed function: entries, indptr, scale and error are leaves. `A @ v`, `v @ A`, and
+    the same with `Events`, read the words as they are; a product with a dense matrix first writes out weights
+    and columns, 8 bytes an entry. Differentiable in scale and in operands. Codes do not change: weights that
+    learn are those of a `CSR`.
 
     Args:
-        entries: (nse,), uint32, the words.
-        indptr: (rows + 1,), non-decreasing: row i is the words from indptr[i] up to indptr[i + 1].
+        entries: (nse,), uint32 or uint16, the words.
+        indptr: (rows + 1,), non-decreasing: row i is the words from indptr[i] up to indptr[i + 1]. Of uint16
+            also (parts, rows + 1), for equal parts of the columns, of which none has more than 65,536.
         scale: (), of all weights, or (rows,), one for each row; float32 or float64.
         error: the largest relative error of a weight, where it was made from others.
         shape: (rows, columns), static.
@@ -123,8 +125,8 @@ class CompactCSR:
 
     @property
     def code_bits(self) -> int:
-        """How many bits of a word hold the code, its sign among them."""
-        return compact_convert.code_bits(self.stored_shape[1])
+        """How many bits of a word hold the code, its sign among them; 0 where all codes are 1."""
+        return 0 if are_narrow(self.entries) else compact_convert.code_bits(self.stored_shape[1])
 
     @property
     def T(self) -> Self:
@@ -139,9 +141,10 @@ class CompactCSR:
             "error not known" if not is_known(self.error) or self.error.ndim else _text_of(float(self.error))
         )
         notes = ", transposed" * self.transposed + ", planned" * (self.by_column is not None)
+        words = f"codes of {self.code_bits} bits" if self.code_bits else "words of 16 bits"
         return (
-            f"CompactCSR({rows} x {columns}, {self.nse} entries{full}, {self.dtype}, codes of "
-            f"{self.code_bits} bits, {scales}, {error}{notes})"
+            f"CompactCSR({rows} x {columns}, {self.nse} entries{full}, {self.dtype}, {words}, {scales}, "
+            f"{error}{notes})"
         )
 
     def with_scale(self, scale: ArrayLike) -> Self:
@@ -153,32 +156,36 @@ class CompactCSR:
     def plan(self) -> Self:
         """Return the matrix with its words stored by column too, so that `A @ Events(x)` follows events.
 
-        A plan costs a sort and 4 more bytes an entry. Raise ValueError if the codes leave fewer bits than a
-        row needs, and for a matrix that is being traced.
+        A plan costs a sort and as many bytes an entry again. Raise ValueError if the codes leave fewer bits
+        than a row needs, and for a matrix that is being traced.
         """
-        rows, columns = self.stored_shape
+        rows, _ = self.stored_shape
         compact_convert.check_known(self.entries, self.indptr)
-        ids = columns_in(self.entries, columns)
-        indices, indptr, places = csr_tocsc(ids, self.indptr, shape=self.stored_shape)
-        codes = np.asarray(codes_in(self.entries, columns))[np.asarray(places)]
-        compact_convert.check_room(codes, rows)
-        entries = jnp.asarray(words_of(np.asarray(indices), codes, rows))
-        return self._changed(by_column=WordsByColumn(entries, indptr))
+        codes, ids, ends = in_rows(self.entries, self.indptr, self.stored_shape)
+        indices, indptr, places = map(np.asarray, csr_tocsc(ids, ends, shape=self.stored_shape))
+        if are_narrow(self.entries):
+            entries, indptr = compact_parts.narrowed(indices, indptr, rows)
+        else:
+            codes = np.asarray(codes)[places]
+            compact_convert.check_room(codes, rows)
+            entries = words_of(indices, codes, rows)
+        return self._changed(by_column=WordsByColumn(jnp.asarray(entries), jnp.asarray(indptr)))
 
     def _as_csr(self) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Return (data, indices, indptr) of the same entries in the same order."""
-        codes = codes_in(self.entries, self.stored_shape[1]).astype(self.dtype)
-        by_entry = values_at(self.scale, rows_of(self.indptr, self.nse)) if self.scale.ndim else self.scale
-        return codes * by_entry, columns_in(self.entries, self.stored_shape[1]), self.indptr
+        """Return (data, indices, indptr) of the same entries, row by row."""
+        codes, ids, ends = in_rows(self.entries, self.indptr, self.stored_shape)
+        by_entry = values_at(self.scale, rows_of(ends, self.nse)) if self.scale.ndim else self.scale
+        return codes.astype(self.dtype) * by_entry, ids, ends
 
     def in_parts(self, parts: int) -> WordsInParts:
         """Return the words in parts of the columns, as `compact_event_arrivals` takes them.
 
-        A part has as many words as any other, up to those of a column. Not of the transpose, but as it is
-        stored; with the same scale. Raise ValueError without any part, for a matrix that is broken, and for
-        one that is being traced.
+        A part has as many words as any other, up to those of a column; where 16 bits cannot hold the columns
+        of one, each is cut further. Not of the transpose, but as it is stored; with the same scale. Raise
+        ValueError without any part, for a matrix that is broken, and for one that is being traced.
         """
-        found = compact_convert.in_parts(self.entries, self.indptr, self.stored_shape, parts)
+        compact_convert.check_known(self.entries, self.indptr)
+        found = compact_parts.balanced(self.entries, self.indptr, self.stored_shape, parts)
         return WordsInParts(*map(jnp.asarray, found))
 
     def tocsr(self) -> Any:

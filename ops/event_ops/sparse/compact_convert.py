@@ -9,10 +9,10 @@ import numpy as np
 
 from event_ops.checks.arrays import FLOAT_WEIGHTS, check_dtype, is_known, summed_in
 from event_ops.checks.csr import MEND, check_in_range, check_indptr
-from event_ops.checks.words import WORD_BITS, columns_in, index_bits
+from event_ops.checks.words import MOST_NARROW, WORD_BITS, index_bits
 from event_ops.parts.reference.words import words_of
+from event_ops.sparse.compact_parts import narrowed, saves
 from event_ops.sparse.convert import Parts, spanned
-from event_ops.sparse.partition import balanced_starts
 
 _EXACT_BITS: Final = {"float32": 25, "float64": 32}  # of signed codes that the dtype holds exactly
 
@@ -63,39 +63,35 @@ def coded(A: Any, rtol: float, atol: float) -> Coded:
     """Return the stored entries of a `CSR` as words whose weights keep the bound."""
     check_known(A.data, A.indices, A.indptr)
     check_dtype("data", A.data, FLOAT_WEIGHTS)
-    if A.data.ndim == 0:
-        raise ValueError(
-            "the matrix has one weight for all, and takes 4 bytes an entry as it is; keep the CSR"
-        )
     _check_bound(rtol, atol)
-    data, indices, indptr, shape = spanned(Parts(A.data, A.indices, A.indptr, A.stored_shape))
+    each = np.broadcast_to(np.asarray(A.data), A.indices.shape)
+    data, indices, indptr, shape = spanned(Parts(each, A.indices, A.indptr, A.stored_shape))
     indices, indptr = np.asarray(indices), np.asarray(indptr)
     check_indptr(indptr, indices.size, MEND)
     check_in_range("indices", indices, shape[1], "columns", MEND)
-    weights = np.asarray(data).astype(summed_in(data))
+    weights = np.asarray(data).astype(summed_in(A.data))
     if not np.isfinite(weights).all():
         bad = int(np.flatnonzero(~np.isfinite(weights))[0])
         raise ValueError(f"data[{bad}] is {weights[bad]}, which has no code; expected finite weights")
+    if saves(indices.size, *shape, indptr) and (scale := _without_codes(weights, indptr)) is not None:
+        return Coded(*narrowed(indices, indptr, shape[1]), scale, 0.0)
+    if A.data.ndim == 0:
+        raise ValueError(
+            "the matrix has one weight for all, and takes 4 bytes an entry as it is, of which parts of "
+            f"{MOST_NARROW} columns would save nothing; keep the CSR"
+        )
     fit = _fit(weights, indptr, shape, rtol, atol)
     return Coded(words_of(indices, fit.codes, shape[1]), indptr, fit.scale, float(_relative(fit, weights)))
 
 
-def in_parts(entries: Any, indptr: Any, shape: tuple[int, int], parts: int) -> tuple[np.ndarray, ...]:
-    """Return the words by parts of the columns, (parts, rows + 1), where rows begin, and where parts do."""
-    if parts < 1:
-        raise ValueError(f"parts is {parts}; expected 1 or more, such as one for each thread")
-    check_known(entries, indptr)
-    (rows, columns), words, ends = shape, np.asarray(entries), np.asarray(indptr)
-    ids = columns_in(words, columns).astype(np.int64)
-    check_indptr(ends, words.size, MEND)
-    check_in_range("entries", ids, columns, "columns", MEND)
-    starts = np.array(balanced_starts(np.append(0, np.cumsum(np.bincount(ids, minlength=columns))), parts))
-    part = np.searchsorted(starts[1:-1], ids, side="right")
-    by_part = part * rows + np.repeat(np.arange(rows), np.diff(ends))
-    order = np.argsort(by_part, kind="stable")
-    found = np.searchsorted(by_part[order], np.arange(parts * rows + 1)).astype(ends.dtype)
-    split = np.stack([found[part * rows :][: rows + 1] for part in range(parts)])
-    return (words - starts[part].astype(np.uint32))[order], split, starts
+def _without_codes(weights: Any, indptr: Any) -> Any:
+    """Return the one weight of all entries, or that of each row if all of its entries have one, or None."""
+    if (weights == weights[0]).all():
+        return weights[0]
+    held = np.diff(indptr) > 0
+    scale = np.zeros(held.size, weights.dtype)
+    scale[held] = weights[indptr[:-1][held]]
+    return scale if (weights == np.repeat(scale, np.diff(indptr))).all() else None
 
 
 def _check_bound(rtol: float, atol: float) -> None:

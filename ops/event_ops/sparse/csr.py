@@ -174,11 +174,13 @@ class CSR(Matrix):
     solve = solvers.solve
 
     def compact(self, *, rtol: float = 0.0, atol: float = 0.0) -> compact.CompactCSR:
-        """Return the matrix as a `CompactCSR`, 4 bytes an entry, with weights in fixed point.
+        """Return the matrix as a `CompactCSR`, 4 bytes an entry, with weights in fixed point, or 2 without.
 
         Each weight w becomes a w' with `abs(w' - w) <= atol + rtol * abs(w)`; by default, w' == w. Columns
         take `(columns - 1).bit_length()` of the 32 bits of an entry, codes of weights the others. One scale
-        is for all weights where the bound can be kept so, else one is for each row.
+        is for all weights where the bound can be kept so, else one is for each row. If all weights are one,
+        or all of each row, an entry is a column in 16 bits, within a part of at most 65,536 columns, unless
+        ends of rows in so many parts take more bytes than that saves.
 
         Args:
             rtol: relative error allowed to each weight.
@@ -187,8 +189,8 @@ class CSR(Matrix):
         Raises:
             TypeError: weights that are integers or complex.
             ValueError: the bits that are left cannot keep the bound, and which one they can; weights that are
-                not finite; one weight for all, which takes 4 bytes an entry as it is; columns out of range;
-                or a matrix that is being traced.
+                not finite; one weight for all where 16 bits save nothing; columns out of range; or a matrix
+                that is being traced.
         """
         return compact.compacted(self, rtol, atol)
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from event_ops.checks.arrays import is_known
 from event_ops.checks.csr import MEND, check_indptr
-from event_ops.checks.words import columns_in
-from event_ops.parts.reference.words import codes_in, words_of
+from event_ops.parts.reference.words import in_rows, words_of
 
 
 @dataclass(frozen=True)
@@ -72,14 +71,14 @@ def stored(A: Any) -> Stored:
     Raise ValueError for a matrix that is being traced, or whose indptr does not rise within its entries.
     """
     _check_known(A.data, A.indices, A.indptr)
-    return _spanned(A, np.asarray(A.data), np.asarray(A.indices))
+    return _spanned(A, np.asarray(A.data), np.asarray(A.indices), np.asarray(A.indptr))
 
 
 def stored_codes(A: Any) -> Stored:
     """Return those of a `CompactCSR`, with codes as the data; raise as `stored` does."""
     _check_known(A.entries, A.indptr, A.scale)
-    words, columns = np.asarray(A.entries), A.stored_shape[1]
-    return _spanned(A, codes_in(words, columns), columns_in(words, columns).astype(np.int32))
+    codes, columns, indptr = map(np.asarray, in_rows(A.entries, A.indptr, A.stored_shape))
+    return _spanned(A, codes, columns.astype(np.int32), indptr)
 
 
 def _check_known(*arrays: Any) -> None:
@@ -90,9 +89,8 @@ def _check_known(*arrays: Any) -> None:
         )
 
 
-def _spanned(A: Any, data: Any, indices: Any) -> Stored:
+def _spanned(A: Any, data: Any, indices: Any, indptr: Any) -> Stored:
     """Return the entries that indptr spans."""
-    indptr = np.asarray(A.indptr)
     check_indptr(indptr, indices.size, MEND, whole=False)
     spanned = slice(int(indptr[0]), int(indptr[-1]))
     rows, columns = A.shape

@@ -14,8 +14,10 @@ from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import ENABLE_X64, as_array, check_shape
+from event_ops.checks.words import are_narrow
 from event_ops.sparse.arithmetic import no_array
 from event_ops.sparse.compact import CompactCSR
+from event_ops.sparse.compact_parts import narrowed
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events
 from event_ops.sparse.partition import balanced_starts, check_starts, padded, stored, stored_codes
@@ -131,8 +133,9 @@ class ShardedCompactCSR(Sharded):
     shard.
     """
 
-    entries: jax.Array  # (shards, nse of a block), uint32
-    indptr: jax.Array  # (shards, rows of a block + 1), or where stored transposed (shards, columns + 1)
+    entries: jax.Array  # (shards, nse of a block), uint32 or uint16
+    indptr: jax.Array  # (shards, rows of a block + 1), or where stored transposed (shards, columns + 1); or
+    # of uint16 (shards, parts, ...), for parts of the columns as they are stored
     scale: jax.Array  # (shards,), or one for each row as it is stored, (shards, rows of indptr)
 
     def local(self) -> CompactCSR:
@@ -194,12 +197,19 @@ def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = N
     block = cache(lambda k: part(k).padded(rows, nse))
     cut = (rows, whole.shape[1]), whole.transposed, cuts, mesh, axis
     shared = partial(_by_shard, mesh=mesh, axis=axis)
-    indptr = shared(lambda k: block(k).indptr)
     if not compact:
-        return ShardedCSR(*cut, shared(lambda k: block(k).data), shared(lambda k: block(k).indices), indptr)
-    # A word of padding has the code 0, a column within the block, and a place behind the end of indptr.
+        data, indices = shared(lambda k: block(k).data), shared(lambda k: block(k).indices)
+        return ShardedCSR(*cut, data, indices, shared(lambda k: block(k).indptr))
+    # A word of padding has a column within the block and a place behind the end of indptr.
     scale, columns = np.asarray(A.scale), rows if whole.transposed else whole.shape[1]
-    entries = shared(lambda k: padded(part(k).words(columns), nse, 0))
+
+    @cache
+    def words(k: int) -> Any:
+        if are_narrow(A.entries):
+            return narrowed(part(k).indices, block(k).indptr, columns)
+        return part(k).words(columns), block(k).indptr
+
+    entries, indptr = shared(lambda k: padded(words(k)[0], nse, 0)), shared(lambda k: words(k)[1])
     whole_scale = whole.transposed or not scale.ndim  # one for each row as it is stored
     scales = shared(lambda k: scale if whole_scale else padded(scale[cuts[k] : cuts[k + 1]], rows, 0))
     return ShardedCompactCSR(*cut, entries, indptr, scales)

@@ -1,4 +1,4 @@
-"""The same products of the same matrix as CSR, with a weight and an index for each entry: what words save."""
+"""The same products of the same matrix in more bytes: as CSR, of 16-bit words also in 32 bits each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from event_ops.cases.matrices import packed, unpacked
+from event_ops.checks.words import are_narrow
 from event_ops.discover import operators
 from event_ops_harness.bench.rivals.by_scipy import csr_arguments
 from event_ops_harness.bench.steps import Problem, steps_of
@@ -21,4 +23,16 @@ def _product(problem: Problem) -> Steps:
     return steps_of(stored, partial(product.function, **problem.kwargs))
 
 
-OFFERS: Final = {name: {"CSR": _product} for name in ("compact_event_matvec", "compact_matvec")}
+def _wide(problem: Problem) -> Steps | None:
+    words, indptr, *rest = problem.args
+    if not are_narrow(words):
+        return None
+    columns = problem.kwargs["shape"][1]
+    codes, indices, ends = unpacked(words, indptr, columns)
+    wide = replace(problem, args=(packed(codes, indices, columns), ends, *rest))
+    return steps_of(wide, partial(problem.operator.function, **problem.kwargs))
+
+
+OFFERS: Final = {
+    name: {"CSR": _product, "32-bit words": _wide} for name in ("compact_event_matvec", "compact_matvec")
+}

@@ -23,7 +23,7 @@ def csr_arguments(problem: Problem) -> tuple[Any, ...]:
     if not problem.operator.name.startswith("compact_"):
         return problem.args
     words, indptr, scale, x = problem.args
-    codes, indices = unpacked(words, problem.kwargs["shape"][1])
+    codes, indices, indptr = unpacked(words, indptr, problem.kwargs["shape"][1])
     return codes * scale, indices, indptr, x
 
 

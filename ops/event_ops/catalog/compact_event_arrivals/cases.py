@@ -39,11 +39,14 @@ def _random(
     initial: bool = False,
     rate: float = 0.4,
     starts: tuple[int, ...] = (),
+    narrow: bool = False,
 ) -> Arguments:
     """Return random arrays; `events`: "bits", "ids" or a kind of `Draw.events`; 0 `parts`: indptr is flat."""
     rows, columns = shape
     widths = np.diff(starts).tolist() if starts else [-(-columns // max(parts, 1))] * max(parts, 1)
     entries, indptr = _in_parts(draw, (rows * slots, columns), nse, widths)
+    if narrow:
+        entries = (entries & np.uint32((1 << max(columns - 1, 0).bit_length()) - 1)).astype(np.uint16)
     history, encoding = drawn_history(draw, (slots, rows), rate, events)
     static: dict[str, Any] = {"shape": shape, **encoding}
     if starts:
@@ -69,7 +72,7 @@ def _any_words(draw: Draw) -> Arguments:
 
 
 @drawn
-def _sized(draw: Draw, neurons: int, per_row: int, rate: float, parts: int) -> Arguments:
+def _sized(draw: Draw, neurons: int, per_row: int, rate: float, parts: int, narrow: bool) -> Arguments:
     """Return spike ids, and `per_row` synapses for each neuron, with random delays of 1 to 31 steps."""
     slots, width = 32, -(-neurons // parts)
     chances, ends, words, before = np.r_[0, np.full(slots - 1, 1 / (slots - 1))], [], [], 0
@@ -78,7 +81,8 @@ def _sized(draw: Draw, neurons: int, per_row: int, rate: float, parts: int) -> A
         ends.append(before + np.concatenate([[0], np.cumsum(counts)]))
         before = ends[-1][-1]
         indices = draw.rng.integers(0, width, counts.sum())
-        words.append(packed(draw.rng.integers(-(2**10), 2**10, indices.size), indices, neurons))
+        codes = draw.rng.integers(-(2**10), 2**10, indices.size)
+        words.append(indices.astype(np.uint16) if narrow else packed(codes, indices, neurons))
     history = listed(draw.rng.random((slots, neurons)) < rate, neurons // 16)
     args = history, np.concatenate(words), np.stack(ends).astype(draw.index_dtype), draw.numbers(())
     return (*args, np.int32(5)), {"shape": (neurons, neurons), "encoding": "ids"}
@@ -108,14 +112,33 @@ CASES = (
         differentiable=(HISTORY, SCALE),
         tolerance=20,
     ),
+    Case("narrow", _random((17, 11), 300, 5, narrow=True), differentiable=(SCALE,), tolerance=20),
+    Case(
+        "narrow-starts",
+        _random((9, 6), 90, 3, "float", starts=(0, 5, 6), by_row=True, narrow=True),
+        differentiable=(HISTORY, SCALE),
+        tolerance=20,
+    ),
+    Case(
+        "narrow-threads",
+        _random((400, 500), 1 << 20, 3, "ids", parts=3, rate=0.1, narrow=True),
+        tolerance=200,
+    ),
     Case("any-words", _any_words(), tolerance=5, note="silent neurons: exactly 0 whatever the scale"),
     Case("more-parts-than-columns", _random((4, 3), 40, 2, parts=5), tolerance=20),
     Case("no-rows", _random((0, 4), 2, 2, parts=2)),
     Case("no-columns", _random((4, 0), 4, 2, parts=2)),
     Case("threads", _random((400, 500), 1 << 20, 3, "ids", parts=3, rate=0.1), tolerance=200),
     *(
-        benchmark(f"{n}-{k}-{rate:.2%}-{parts}-parts", _sized(n, k, rate, parts), tolerance=200)
-        for n, k, rate, parts in ((4000, 80, 0.01, 1), (100_000, 100, 0.001, 1), (100_000, 100, 0.001, 2))
+        benchmark(
+            f"{'narrow-' * narrow}{n}-{k}-{rate:.2%}-{parts}-parts",
+            _sized(n, k, rate, parts, narrow),
+            tolerance=200,
+        )
+        for n, k, rate, parts, narrow in (
+            *((4000, 80, 0.01, 1, False), (100_000, 100, 0.001, 1, False), (100_000, 100, 0.001, 2, False)),
+            (100_000, 100, 0.001, 2, True),
+        )
     ),
 )
 
@@ -143,7 +166,9 @@ MISTAKES = (
         "by-neuron", _wrong(indptr=np.array([[0, 1, 3]])), ValueError, r"indptr has shape \(1, 3\).*slots"
     ),
     Mistake("no-parts", _wrong(indptr=np.zeros((0, 7), int)), ValueError, r"indptr has shape \(0, 7\)"),
-    Mistake("starts", _wrong(starts=np.array([0, 2, 4])), ValueError, r"starts has shape \(3,\).*each of 1 parts"),
+    Mistake(
+        "starts", _wrong(starts=np.array([0, 2, 4])), ValueError, r"starts has shape \(3,\).*each of 1 parts"
+    ),
     Mistake("float-starts", _wrong(starts=np.array([0.0, 4.0])), TypeError, "starts has dtype float"),
     Mistake("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
 )

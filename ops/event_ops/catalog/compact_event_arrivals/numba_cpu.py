@@ -15,7 +15,7 @@ from event_ops.parts.numba_cpu.history import Recent, recent_rows
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.ring_buffer import slot_now
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-from event_ops.parts.numba_cpu.words import add_rows_of_words, bits_for
+from event_ops.parts.numba_cpu.words import add_rows_of_words, column_bits
 from ffi_bridge import numba_kernel
 
 
@@ -25,7 +25,7 @@ def add_part(
 ) -> None:
     """y += what the words of a part add to its columns, over the listed rows."""
     slots, own = np.uintp(recent.history.shape[0]), y[starts[part] : starts[part + 1]]
-    add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, own, bits_for(y.size))
+    add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, own, column_bits(entries, y.size))
 
 
 @cache
@@ -42,8 +42,8 @@ def kernel(large: bool) -> Any:
         indptr: Any,
         scale: Any,
         slot: Any,
-        initial: Any,
         starts: Any,
+        initial: Any,
         y: Any,
     ) -> None:
         slots, parts, stored = history.shape[0], indptr.shape[0], indptr.shape[1] - 1
@@ -65,7 +65,7 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
 
     def call(history: Any, entries: Any, indptr: Any, *rest: Any) -> Any:
         large = indptr.shape[0] > 1 and reaches(entries.size, MIN_ENTRIES_PARALLEL)
-        run = numba_kernel(kernel(large), outs, input_output_aliases={5: 0})
+        run = numba_kernel(kernel(large), outs, input_output_aliases={6: 0})
         return run(history, entries, indptr, *rest)
 
     return call

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
@@ -23,9 +24,9 @@ from ffi_bridge import XLACustomKernel, get_operator
 
 @contract(
     history=contracts.recent_ids,
-    entries=contracts.words_in_parts,
-    indptr=contracts.ends_of("entries"),
     starts=contracts.starts,
+    entries=contracts.words,
+    indptr=contracts.ends_of("entries"),
 )
 def compact_event_arrivals(
     history: ArrayLike,
@@ -42,11 +43,11 @@ def compact_event_arrivals(
 ) -> jax.Array:
     """`y[column[k]] += code[k] * scale[i] * history[(slot - d) % slots, i]`, word k in row i * slots + d.
 
-    What `csr_event_arrivals` computes, for a matrix whose entries are 32-bit words, in parts: part p has the
-    columns from starts[p] up to starts[p + 1]. The low `(columns - 1).bit_length()` bits of a word are its
-    column, counted from the first of its part, the others its code, signed. A word whose column is not one
-    of its part contributes nothing, nor do words that no row holds. Differentiable in scale, initial and
-    float histories.
+    What `csr_event_arrivals` computes, for a matrix whose entries are words, in parts: part p has the columns
+    from starts[p] up to starts[p + 1]. The low `(columns - 1).bit_length()` bits of a 32-bit word are its
+    column, counted from the first of its part, the others its code, signed; a 16-bit word is a column, and
+    its code is 1. A word whose column is not one of its part contributes nothing, nor do words that no row
+    holds. Differentiable in scale, initial and float histories.
 
     On a CPU each part is the work of one thread, so that no two threads add to one sum, and the bits of y
     depend neither on the number of threads nor on that of parts. Parts of equal work are best, as many as
@@ -55,7 +56,7 @@ def compact_event_arrivals(
     Args:
         history: (slots, rows), slots >= 1, the events of the last steps, as for `csr_event_arrivals`: bool,
             or the dtype of scale, or what `encoding` says.
-        entries: (nse,), uint32, the words, those of the first part in front.
+        entries: (nse,), uint32 or uint16, the words, those of the first part in front.
         indptr: (parts, rows * slots + 1), or (rows * slots + 1,) of one part: row i * slots + d of part p is
             the words from indptr[p, i * slots + d] up to indptr[p, i * slots + d + 1]; int32, int64 or
             unsigned.
@@ -93,14 +94,15 @@ def compact_event_arrivals(
     scale, shape = scale_of(scale, history.dtype), matrix_shape(shape)
     indptr = indptr[None] if indptr.ndim == 1 else indptr
     check_history(history, scale, shape[0], slot, encoding, "scale")
-    parts, columns = max(indptr.shape[0], 1), shape[1]
-    begins = as_array(equal_starts(columns, parts) if starts is None else starts, "starts")
-    check_parts(entries, indptr, scale, begins, shape, history.shape[0])
+    given, columns = None if starts is None else as_array(starts, "starts"), shape[1]
+    check_parts(entries, indptr, scale, given, shape, history.shape[0])
+    edges = jnp.asarray(equal_starts(columns, len(indptr))) if given is None else ascending(given, columns)
     outs = jax.ShapeDtypeStruct((columns,), scale.dtype)
     history = readable(history, encoding, outs.dtype)
     first = initial_sums(initial, outs, "scale", scale)
-    operands = history, entries, indptr, scale, slot, first, ascending(begins, columns)
-    return kernel(*operands, outs=outs, backend=backend, shape=shape)
+    return kernel(
+        history, entries, indptr, scale, slot, edges, first, outs=outs, backend=backend, shape=shape
+    )
 
 
 kernel = XLACustomKernel("compact_event_arrivals")
@@ -114,8 +116,8 @@ kernel.def_jvp_rule2(
     None,
     tangent_without_initial(kernel, 3),  # scale
     None,
-    lambda tangent, *_, **__: tangent,  # initial
     None,
+    lambda tangent, *_, **__: tangent,  # initial
 )
 
 
@@ -127,8 +129,8 @@ def _transpose(
     indptr: Any,
     scale: Any,
     slot: Any,
-    initial: Any,
     starts: Any,
+    initial: Any,
     **params: Any,
 ) -> list[Any]:
     def product(part: Part) -> jax.Array:
@@ -140,7 +142,7 @@ def _transpose(
     sums = arrivals(product, params["shape"], ct.dtype)
 
     def of(history: Any, scale: Any) -> jax.Array:
-        return sums(history, entries, indptr, scale, slot, 0, starts)
+        return sums(history, entries, indptr, scale, slot, starts, 0)
 
     results: list[Any] = [None] * 7
     if ad.is_undefined_primal(history):

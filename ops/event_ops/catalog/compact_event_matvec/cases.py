@@ -28,9 +28,17 @@ def _random(draw: Draw, shape: Shape, nse: int, transpose: bool, events: str, by
 
 
 @drawn
-def _sized(draw: Draw, size: int, per_row: int, rate: float, transpose: bool) -> Arguments:
+def _narrow(draw: Draw, shape: Shape, nse: int, parts: int, transpose: bool, events: str) -> Arguments:
+    (_, _, *args), kwargs = _random(shape, nse, transpose, events, parts > 1)(*draw)
+    return (*draw.narrow_words(shape, nse, parts), *args), kwargs
+
+
+@drawn
+def _sized(draw: Draw, size: int, per_row: int, rate: float, transpose: bool, narrow: bool) -> Arguments:
     _, indices, indptr = draw.fixed_degree_csr((size, size), per_row)
     entries = packed(draw.rng.integers(-(2**10), 2**10, indices.size), indices, size)
+    if narrow:
+        entries, indptr = draw.fixed_degree_narrow_words((size, size), per_row, -(-size // 2**16))
     events = draw.events(size, rate)
     return (entries, indptr, draw.numbers(()), events), {"shape": (size, size), "transpose": transpose}
 
@@ -93,6 +101,19 @@ CASES = (
         for events, by_row in _KINDS
         if name == "random" or (events, by_row) == ("bool", True)
     ),
+    *(
+        Case(
+            f"narrow{'-parts' * (parts > 1)}-{events}{'-transposed' * transpose}",
+            _narrow((17, 23), 120, parts, transpose, events),
+            differentiable=(SCALE, EVENTS) if events == "float" else (SCALE,),
+            tolerance=20,
+        )
+        for parts in (1, 3)
+        for events in ("bool", "float")
+        for transpose in (False, True)
+    ),
+    Case("narrow-threads-transposed", _narrow((700, 500), 40_000, 2, True, "bool"), tolerance=20),
+    Case("narrow-all-threads", _narrow((4000, 500), 1 << 20, 2, True, "bool"), tolerance=200),
     Case("all-threads", _random((4000, 500), 1 << 20, True, "bool", True), tolerance=200),
     Case("any-words", _any_words(False), differentiable=(SCALE,), tolerance=20),
     Case("any-words-transposed", _any_words(True), differentiable=(SCALE,), tolerance=20),
@@ -110,10 +131,11 @@ CASES = (
     Case("packed-transposed", _packed(True), differentiable=(SCALE,), tolerance=20),
     *(
         benchmark(
-            f"{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",
-            _sized(size, per_row, rate, transpose),
+            f"{'narrow-' * narrow}{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",
+            _sized(size, per_row, rate, transpose, narrow),
             tolerance=200,
         )
+        for narrow in (False, True)
         for size, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
         for transpose in (False, True)
     ),

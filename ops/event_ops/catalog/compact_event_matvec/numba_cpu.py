@@ -13,36 +13,47 @@ from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_t
 from event_ops.parts.numba_cpu.events import ids_of
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
-from event_ops.parts.numba_cpu.words import add_rows_of_words, bits_for
+from event_ops.parts.numba_cpu.words import add_rows_of_words, column_bits, columns_of
 from event_ops.parts.reference.entries import one_each
 from ffi_bridge import get_operator, numba_kernel
 
 
 @njit
+def add_block(entries: Any, indptr: Any, scale: Any, events: Any, ids: Any, y: Any, block: int) -> None:
+    """y = what the words of a block of the columns add to them, over the listed rows."""
+    own, bits = columns_of(y, block, indptr.shape[0]), column_bits(entries, y.size)
+    clear(own)
+    add_rows_of_words(entries, indptr[block], scale, events, ids, np.uintp(1), own, bits)
+
+
+@njit
 def deliver(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
-    clear(y)
-    ids = ids_of(events, indptr.size - 1)
-    add_rows_of_words(entries, indptr, scale, events, ids, np.uintp(1), y, bits_for(y.size))
+    ids = ids_of(events, indptr.shape[1] - 1)
+    for block in range(indptr.shape[0]):
+        add_block(entries, indptr, scale, events, ids, y, block)
 
 
 @njit(parallel=True)
 def deliver_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
-    ids, bits = ids_of(events, indptr.size - 1), bits_for(y.size)
-    ends = entries_up_to(indptr, ids)
-    work = ends[ids.size]
+    blocks, ids = indptr.shape[0], ids_of(events, indptr.shape[1] - 1)
+    ends = entries_up_to(indptr[0], ids)
+    work = blocks * ends[ids.size]
     parts = parts_for(work, y.size)
     if work < MIN_PARALLEL or parts == 1:
-        clear(y)
-        add_rows_of_words(entries, indptr, scale, events, ids, np.uintp(1), y, bits)
+        for block in range(blocks):
+            add_block(entries, indptr, scale, events, ids, y, block)
+    elif blocks > 1:
+        for block in prange(blocks):
+            add_block(entries, indptr, scale, events, ids, y, block)
     else:
-        spare = np.empty((parts - 1, y.size), y.dtype)
+        spare, bits = np.empty((parts - 1, y.size), y.dtype), column_bits(entries, y.size)
         for part in prange(parts):
             low = np.searchsorted(ends, work * part // parts)
             high = np.searchsorted(ends, work * (part + 1) // parts)
             mine = private(y, spare, part)
             mine[:] = 0
             last = ids.size if part + 1 == parts else high
-            add_rows_of_words(entries, indptr, scale, events, ids[low:last], np.uintp(1), mine, bits)
+            add_rows_of_words(entries, indptr[0], scale, events, ids[low:last], np.uintp(1), mine, bits)
         add_up(spare, y)
 
 
@@ -59,6 +70,6 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
 
     def scatter(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
         kernel = deliver_parallel if reaches(entries.size, MIN_ENTRIES_PARALLEL) else deliver
-        return numba_kernel(kernel, outs)(entries, indptr, scale, events)
+        return numba_kernel(kernel, outs)(entries, indptr.reshape(-1, indptr.shape[-1]), scale, events)
 
     return scatter if transpose else gather

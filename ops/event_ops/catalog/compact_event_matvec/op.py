@@ -28,7 +28,7 @@ def compact_event_matvec(
     encoding: str = "flags",
     backend: str | None = None,
 ) -> jax.Array:
-    """`y = A @ events`, or `y = A.T @ events`, for a CSR matrix A whose entries are 32-bit words.
+    """`y = A @ events`, or `y = A.T @ events`, for a CSR matrix A whose entries are words.
 
     The weight of entry k of row i is code[k] * scale[i], or code[k] * scale; `compact_matvec` says what a
     word holds, and `csr_event_matvec` what is active. With transpose=True (rows are presynaptic neurons) the
@@ -37,13 +37,15 @@ def compact_event_matvec(
     Differentiable in scale and in float events, at inactive ones too.
 
     Args:
-        entries: (nse,), uint32, the words.
+        entries: (nse,), uint32, the words; or uint16.
         indptr: (rows + 1,), non-decreasing: row i is the words from indptr[i] up to indptr[i + 1]; int32,
-            int64 or unsigned.
+            int64 or unsigned. Of uint16 also (parts, rows + 1), for parts of ceil(columns / parts) columns,
+            in which columns are counted from the first of the part.
         scale: (), or a number, of all weights; or (rows,), one for each row; float32 or float64, finite.
         events: (columns,), or (rows,) with transpose=True; bool, or the dtype of scale. Or what `encoding`
             says.
-        shape: (rows, columns) of A, static; not of the transpose; at most 2**31 columns.
+        shape: (rows, columns) of A, static; not of the transpose; at most 2**31 columns, and 2**16 in a
+            part of uint16.
         transpose: multiply with A.T.
         encoding: "flags", "counts", "ids" or "bits", as in `csr_event_matvec`.
         backend: run on this one or not at all; default: choose.

@@ -23,9 +23,19 @@ def _random(draw: Draw, shape: Shape, nse: int, transpose: bool, by_row: bool) -
 
 
 @drawn
-def _sized(draw: Draw, size: int, per_row: int, transpose: bool) -> Arguments:
+def _narrow(draw: Draw, shape: Shape, nse: int, parts: int, transpose: bool, by_row: bool) -> Arguments:
+    entries, indptr = draw.narrow_words(shape, nse, parts)
+    scale = draw.numbers(shape[0] if by_row else ())
+    v = draw.numbers(shape[0] if transpose else shape[1])
+    return (entries, indptr, scale, v), {"shape": shape, "transpose": transpose}
+
+
+@drawn
+def _sized(draw: Draw, size: int, per_row: int, transpose: bool, narrow: bool) -> Arguments:
     _, indices, indptr = draw.fixed_degree_csr((size, size), per_row)
     entries = packed(draw.rng.integers(-(2**10), 2**10, indices.size), indices, size)
+    if narrow:
+        entries, indptr = draw.fixed_degree_narrow_words((size, size), per_row, -(-size // 2**16))
     return (entries, indptr, draw.numbers(()), draw.numbers(size)), {
         "shape": (size, size),
         "transpose": transpose,
@@ -74,12 +84,30 @@ CASES = (
     ),
     Case("any-words", _any_words(False), differentiable=(SCALE, V), tolerance=20),
     Case("any-words-transposed", _any_words(True), differentiable=(SCALE, V), tolerance=20),
+    *(
+        Case(
+            f"narrow{'-parts' * (parts > 1)}{'-by-row' * by_row}{'-transposed' * transpose}",
+            _narrow((17, 23), 120, parts, transpose, by_row),
+            differentiable=(SCALE, V),
+            tolerance=20,
+        )
+        for parts, by_row in ((1, True), (3, False), (3, True))
+        for transpose in (False, True)
+    ),
+    Case("narrow-threads", _narrow((700, 500), 40_000, 2, False, True), tolerance=20),
+    Case("narrow-threads-transposed", _narrow((700, 500), 40_000, 2, True, True), tolerance=20),
+    Case("narrow-no-columns", _narrow((4, 0), 3, 1, False, False)),
     Case("loose-ends", _loose_ends(), differentiable=(SCALE, V), tolerance=5),
     *(
         benchmark(
-            f"{name}-{per_row}{'-transposed' * transpose}", _sized(size, per_row, transpose), tolerance=200
+            f"{name}-{per_row}{'-transposed' * transpose}",
+            _sized(size, per_row, transpose, "narrow" in name),
+            tolerance=200,
         )
-        for name, size, per_row in (("4000", 4000, 80), ("100k", 100_000, 100), ("1M", 1_000_000, 10))
+        for name, size, per_row in (
+            *(("4000", 4000, 80), ("100k", 100_000, 100), ("1M", 1_000_000, 10)),
+            *(("narrow-4000", 4000, 80), ("narrow-100k", 100_000, 100)),
+        )
         for transpose in (False, True)
     ),
 )
@@ -87,6 +115,15 @@ CASES = (
 _wrong = changes_to(WORDS_2_4 | {"scale": np.float32(1), "v": np.ones(4, np.float32)}, shape=(2, 4))
 
 MISTAKES = (
+    Mistake(
+        "wide-parts", _wrong(indptr=np.array([[0, 1, 3]])), ValueError, r"indptr has shape \(1, 3\).*\(3,\)"
+    ),
+    Mistake(
+        "narrow",
+        _wrong(entries=np.zeros(3, np.uint16), v=np.ones(70_000, "f"), shape=(2, 70_000)),
+        ValueError,
+        "in 1 part of the columns; expected at most 65536.*make 2 parts or more",
+    ),
     Mistake("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
     Mistake("half", _wrong(scale=np.float16(1)), TypeError, "scale has dtype float16"),
     Mistake("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),

@@ -11,41 +11,52 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, first_row, parts_for, private
-from event_ops.parts.numba_cpu.words import gather_words, scatter_words
+from event_ops.parts.numba_cpu.words import columns_of, gather_words, scatter_words
 from ffi_bridge import numba_kernel
 
 
 @njit
 def matvec(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    gather_words(entries, indptr, scale, v, y, 0, indptr.size - 1)
+    blocks, rows = indptr.shape[0], indptr.shape[1] - 1
+    for block in range(blocks):
+        own = columns_of(v, block, blocks)
+        gather_words(entries, indptr[block], scale, own, y, 0, rows, block > 0)
 
 
 @njit(parallel=True)
 def matvec_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    parts = num_threads()
-    for part in prange(parts):
-        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-        gather_words(entries, indptr, scale, v, y, low, high)
+    parts, blocks = num_threads(), indptr.shape[0]
+    for block in range(blocks):
+        ends, own = indptr[block], columns_of(v, block, blocks)
+        for part in prange(parts):
+            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+            gather_words(entries, ends, scale, own, y, low, high, block > 0)
 
 
 @njit
 def matvec_transposed(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
     y[:] = 0
-    scatter_words(entries, indptr, scale, v, y, 0, indptr.size - 1)
+    blocks, rows = indptr.shape[0], indptr.shape[1] - 1
+    for block in range(blocks):
+        scatter_words(entries, indptr[block], scale, v, columns_of(y, block, blocks), 0, rows)
 
 
 @njit(parallel=True)
 def matvec_transposed_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    parts = parts_for(entries.size, y.size)
-    spare = np.empty((parts - 1, y.size), y.dtype)
-    for part in prange(parts):
-        mine = private(y, spare, part)
-        mine[:] = 0
-        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-        scatter_words(entries, indptr, scale, v, mine, low, high)
-    add_up(spare, y)
+    blocks = indptr.shape[0]
+    for block in range(blocks):
+        ends, own = indptr[block], columns_of(y, block, blocks)
+        parts = parts_for(entries.size // blocks, own.size)
+        spare = np.empty((parts - 1, own.size), y.dtype)
+        for part in prange(parts):
+            mine = private(own, spare, part)
+            mine[:] = 0
+            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+            scatter_words(entries, ends, scale, v, mine, low, high)
+        add_up(spare, own)
 
 
+# Blocks are parts of the columns, to which the words of each belong; parts are the work of a thread.
 KERNELS = (matvec, matvec_parallel), (matvec_transposed, matvec_transposed_parallel)  # [transpose][large]
 
 
@@ -54,6 +65,6 @@ def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
 
     def call(entries: Any, indptr: Any, scale: Any, v: Any) -> Any:
         kernel = KERNELS[transpose][reaches(entries.size, MIN_PARALLEL)]
-        return numba_kernel(kernel, outs)(entries, indptr, scale, v)
+        return numba_kernel(kernel, outs)(entries, indptr.reshape(-1, indptr.shape[-1]), scale, v)
 
     return call

@@ -27,21 +27,24 @@ def compact_matvec(
     transpose: bool = False,
     backend: str | None = None,
 ) -> jax.Array:
-    """`y = A @ v` for a CSR matrix A whose entries are 32-bit words, or `y = A.T @ v` with transpose=True.
+    """`y = A @ v` for a CSR matrix A whose entries are words, or `y = A.T @ v` with transpose=True.
 
-    The low `bits = (columns - 1).bit_length()` bits of a word are its column, the others its code, signed:
-    the weight of entry k of row i is code[k] * scale[i], or code[k] * scale. `CSR.compact` makes such words.
+    The low `bits = (columns - 1).bit_length()` bits of a 32-bit word are its column, the others its code,
+    signed; a 16-bit word is a column, and its code is 1. The weight of entry k of row i is
+    code[k] * scale[i], or code[k] * scale. `CSR.compact` makes such words.
     Entries may be unsorted, and duplicates add up. A word whose column is not below `columns` contributes
     nothing; nor do words outside of what indptr spans. What is 0 before it is multiplied by a scale stays 0,
     even if that is NaN. Differentiable in scale and v.
 
     Args:
-        entries: (nse,), uint32, the words.
+        entries: (nse,), uint32, the words; or uint16.
         indptr: (rows + 1,), non-decreasing: row i is the words from indptr[i] up to indptr[i + 1]; int32,
-            int64 or unsigned.
+            int64 or unsigned. Of uint16 also (parts, rows + 1), for parts of ceil(columns / parts) columns,
+            in which columns are counted from the first of the part.
         scale: (), or a number, of all weights; or (rows,), one for each row; float32 or float64, finite.
         v: (columns,), or (rows,) with transpose=True; dtype of scale.
-        shape: (rows, columns) of A, static; not of the transpose; at most 2**31 columns.
+        shape: (rows, columns) of A, static; not of the transpose; at most 2**31 columns, and 2**16 in a
+            part of uint16.
         transpose: multiply with A.T.
         backend: run on this one or not at all; default: choose.
 

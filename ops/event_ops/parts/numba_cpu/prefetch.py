@@ -25,6 +25,7 @@ ENTRIES_AHEAD: Final = np.uintp(256)
 STREAM_AHEAD: Final = np.uintp(256)
 TARGETS_AHEAD: Final = np.uintp(64)
 CLOSE_BYTES: Final = np.uintp(1 << 20)
+STREAM_BYTES_AHEAD: Final = np.uintp(4) * STREAM_AHEAD  # of words, which have two bytes or four
 
 # For entries of four bytes; of wider ones the processor finds every other line by itself.
 ENTRIES_PER_LINE: Final = np.uintp(16)

@@ -1,4 +1,4 @@
-"""Rows of a CSR matrix whose entries are words of 32 bits, each a column and a signed code of its weight.
+"""Rows of a CSR matrix whose entries are words: of 32 bits, a column and a signed code, or of 16, a column.
 
 WIDTH words are taken apart at once, and one comparison tells whether all their columns are in range. What
 columns point at is loaded one by one into a SIMD value: that takes less time than a gather instruction.
@@ -11,20 +11,23 @@ from typing import Any, Final
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.extending import overload
 
+from event_ops.checks.words import NARROW_BITS, are_narrow
 from event_ops.parts.numba_cpu.access import at, hoist, weighted
 from event_ops.parts.numba_cpu.events import active_value
 from event_ops.parts.numba_cpu.jit import instruction, njit
 from event_ops.parts.numba_cpu.prefetch import (
     ENDS_AHEAD,
     ENTRIES_AHEAD,
-    STREAM_AHEAD,
+    STREAM_BYTES_AHEAD,
     is_far,
     prefetch,
     prefetch_ends,
     prefetch_range,
 )
 from event_ops.parts.numba_cpu.simd import CONTRACT, splat, sum_of, zeros
+from ffi_bridge.numba_cpu.internals import as_dtype
 
 WIDTH: Final = 8
 _WIDTH: Final = np.uintp(WIDTH)
@@ -47,10 +50,28 @@ def mask_of(bits: Any) -> Any:
     return np.uint32((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
 
 
-@njit(forceinline=True)
+def column_bits(words: Any, columns: Any) -> Any:
+    """Return how many bits of such words hold a column."""
+    return np.uint32(NARROW_BITS) if are_narrow(words) else bits_for(columns)
+
+
+@overload(column_bits, strict=False)
+def _column_bits(words: Any, columns: Any) -> Any:
+    if words.dtype == types.uint16:
+        return lambda words, columns: np.uint32(NARROW_BITS)
+    return lambda words, columns: bits_for(columns)
+
+
 def code_in(word: Any, bits: Any) -> Any:
-    """Return the code of a word, with its sign."""
-    return np.int32(word) >> np.int32(bits)
+    """Return the code of a word, with its sign; 1 for a narrow one."""
+    return np.int32(1) if are_narrow(word) else word.view(np.int32) >> np.int32(bits)
+
+
+@overload(code_in, strict=False)
+def _code_in(word: Any, bits: Any) -> Any:
+    if word == types.uint16:
+        return lambda word, bits: np.int32(1)
+    return lambda word, bits: np.int32(word) >> np.int32(bits)
 
 
 def _all_inside(words: Any, k: Any, mask: Any, columns: Any) -> Any:
@@ -75,7 +96,7 @@ def all_inside(context: Any, words: Any, k: Any, mask: Any, columns: Any) -> Any
 
 def _add_words(total: Any, words: Any, k: Any, values: Any, bits: Any, mask: Any) -> Any:
     some = words[k : k + _WIDTH]
-    return total + (some.view(np.int32) >> np.int32(bits)).astype(values.dtype) * values[some & mask]
+    return total + code_in(some, bits).astype(values.dtype) * values[some & mask]
 
 
 @instruction(_add_words)
@@ -84,15 +105,17 @@ def add_words(context: Any, total: Any, words: Any, k: Any, values: Any, bits: A
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         total, array, k, values, bits, mask = arguments
-        found = _load(context, builder, signature.args[1], array, k)
-        codes = builder.sitofp(builder.ashr(found, splat(builder, bits, found)), total.type)
-        word_at = context.make_array(signature.args[1])(context, builder, array).data
         value_at = context.make_array(signature.args[3])(context, builder, values).data
         met, word = ir.Constant(total.type, ir.Undefined), ir.IntType(32)
         for lane in range(WIDTH):
-            one = builder.load(builder.gep(word_at, [builder.add(k, k.type(lane))]))
-            column = builder.zext(builder.and_(one, mask), k.type)
+            column = _column_at(
+                context, builder, signature.args[1], array, builder.add(k, k.type(lane)), mask
+            )
             met = builder.insert_element(met, builder.load(builder.gep(value_at, [column])), word(lane))
+        if signature.args[1].dtype == types.uint16:
+            return builder.fadd(total, met, flags=CONTRACT)
+        found = _load(context, builder, signature.args[1], array, k)
+        codes = builder.sitofp(builder.ashr(found, splat(builder, bits, found)), total.type)
         return builder.fadd(total, builder.fmul(codes, met, flags=CONTRACT), flags=CONTRACT)
 
     return total(total, words, k, values, bits, mask), emit
@@ -100,7 +123,7 @@ def add_words(context: Any, total: Any, words: Any, k: Any, values: Any, bits: A
 
 def _add_at_columns(words: Any, k: Any, value: Any, y: Any, bits: Any, mask: Any) -> None:
     some = words[k : k + _WIDTH]
-    np.add.at(y, some & mask, (some.view(np.int32) >> np.int32(bits)).astype(y.dtype) * value)
+    np.add.at(y, some & mask, code_in(some, bits) * value)
 
 
 @instruction(_add_at_columns)
@@ -109,28 +132,41 @@ def add_at_columns(context: Any, words: Any, k: Any, value: Any, y: Any, bits: A
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, k, value, y, bits, mask = arguments
-        found = _load(context, builder, signature.args[0], array, k)
-        codes = builder.ashr(found, splat(builder, bits, found))
-        codes = builder.sitofp(codes, ir.VectorType(value.type, WIDTH))
-        terms = builder.fmul(codes, splat(builder, value, codes))
-        word_at = context.make_array(signature.args[0])(context, builder, array).data
         sum_at, word = context.make_array(signature.args[3])(context, builder, y).data, ir.IntType(32)
-        for lane in range(WIDTH):
-            one = builder.load(builder.gep(word_at, [builder.add(k, k.type(lane))]))
-            place = builder.gep(sum_at, [builder.zext(builder.and_(one, mask), k.type)])
-            builder.store(
-                builder.fadd(builder.load(place), builder.extract_element(terms, word(lane))), place
+        terms = [value] * WIDTH
+        if signature.args[0].dtype != types.uint16:
+            found = _load(context, builder, signature.args[0], array, k)
+            codes = builder.ashr(found, splat(builder, bits, found))
+            codes = builder.sitofp(codes, ir.VectorType(value.type, WIDTH))
+            products = builder.fmul(codes, splat(builder, value, codes))
+            terms = [builder.extract_element(products, word(lane)) for lane in range(WIDTH)]
+        for lane, term in enumerate(terms):
+            column = _column_at(
+                context, builder, signature.args[0], array, builder.add(k, k.type(lane)), mask
             )
+            place = builder.gep(sum_at, [column])
+            builder.store(builder.fadd(builder.load(place), term), place)
         return context.get_dummy_value()
 
     return types.void(words, k, value, y, bits, mask), emit
 
 
 def _load(context: Any, builder: Any, array_type: Any, array: Any, k: Any) -> Any:
-    """Load WIDTH words, which begin anywhere."""
+    """Load WIDTH words, which begin anywhere, as 32 bits each."""
+    address, itemsize = (
+        context.make_array(array_type)(context, builder, array).data,
+        as_dtype(array_type.dtype).itemsize,
+    )
+    lanes = ir.VectorType(ir.IntType(8 * itemsize), WIDTH)
+    found = builder.load(builder.bitcast(builder.gep(address, [k]), lanes.as_pointer()), align=itemsize)
+    return builder.zext(found, ir.VectorType(ir.IntType(32), WIDTH))
+
+
+def _column_at(context: Any, builder: Any, array_type: Any, array: Any, k: Any, mask: Any) -> Any:
+    """Load word k; return its column as an index."""
     address = context.make_array(array_type)(context, builder, array).data
-    lanes = ir.VectorType(ir.IntType(32), WIDTH)
-    return builder.load(builder.bitcast(builder.gep(address, [k]), lanes.as_pointer()), align=4)
+    word = builder.zext(builder.load(builder.gep(address, [k])), mask.type)
+    return builder.zext(builder.and_(word, mask), k.type)
 
 
 @njit(fastmath={"contract"}, _nrt=False, forceinline=True)
@@ -149,16 +185,26 @@ def row_sum(words: Any, values: Any, columns: Any, bits: Any, mask: Any, k: Any,
 
 
 @njit
-def gather_words(words: Any, indptr: Any, scale: Any, values: Any, y: Any, low: int, high: int) -> None:
-    """y[i] = scale[i] * row_sum(...) of row i, for the rows from `low` to `high`."""
+def columns_of(x: Any, part: int, parts: int) -> Any:
+    """Return the elements of x for the columns of one of equal parts."""
+    width = -(-x.size // parts)
+    return x[min(part * width, x.size) : min((part + 1) * width, x.size)]
+
+
+@njit
+def gather_words(
+    words: Any, indptr: Any, scale: Any, values: Any, y: Any, low: int, high: int, adds: bool
+) -> None:
+    """y[i] = scale[i] * row_sum(...) of row i, or with `adds` y[i] += that, for the rows `low` to `high`."""
     scales, nse, columns = hoist(scale), np.uintp(words.size), np.uint32(values.size)
-    bits = bits_for(values.size)
+    bits, ahead = column_bits(words, values.size), STREAM_BYTES_AHEAD // np.uintp(words.itemsize)
     mask, streamed = mask_of(bits), is_far(words)
     for i in range(np.uintp(low), np.uintp(high)):
         begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
         if streamed:
-            prefetch_range(words, begin + STREAM_AHEAD, end + STREAM_AHEAD)
-        y[i] = weighted(at(scales, i), row_sum(words, values, columns, bits, mask, begin, end))
+            prefetch_range(words, begin + ahead, end + ahead)
+        total = weighted(at(scales, i), row_sum(words, values, columns, bits, mask, begin, end))
+        y[i] = y[i] + total if adds else total
 
 
 # No product becomes one instruction with its sum, which would round otherwise: a sum has the same bits,
@@ -179,12 +225,13 @@ def add_row(words: Any, value: Any, y: Any, columns: Any, bits: Any, mask: Any, 
 @njit
 def scatter_words(words: Any, indptr: Any, scale: Any, v: Any, y: Any, low: int, high: int) -> None:
     """y[column] += code * scale[i] * v[i] over row i, for the rows from `low` to `high`."""
-    scales, nse, columns, bits = hoist(scale), np.uintp(words.size), np.uint32(y.size), bits_for(y.size)
+    scales, nse, columns = hoist(scale), np.uintp(words.size), np.uint32(y.size)
+    bits, ahead = column_bits(words, y.size), STREAM_BYTES_AHEAD // np.uintp(words.itemsize)
     mask, streamed = mask_of(bits), is_far(words)
     for i in range(np.uintp(low), np.uintp(high)):
         begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
         if streamed:
-            prefetch_range(words, begin + STREAM_AHEAD, end + STREAM_AHEAD)
+            prefetch_range(words, begin + ahead, end + ahead)
         add_row(words, weighted(at(scales, i), v[i]), y, columns, bits, mask, begin, end)
 
 

@@ -1,4 +1,4 @@
-"""Rows of a CSR matrix whose entries are words of 32 bits, by as many threads as suit their length."""
+"""Rows of a CSR matrix whose entries are words of 32 or 16 bits, by as many threads as suit their length."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import jax
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.checks.words import index_bits
+from event_ops.checks.words import are_narrow, column_bits
 from event_ops.parts.numba_cuda.access import at, is_active, is_inside
 from event_ops.parts.numba_cuda.by_length import begin_with, lanes_of, rows_with
 from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.scatter import adding_callable
 from event_ops.parts.numba_cuda.threads import BLOCK, OCCUPIED, WARPS, blocks_of, clear, sum_over_team
-from event_ops.parts.reference.words import scaled
+from event_ops.parts.reference.words import by_parts, scaled
 from ffi_bridge import numba_cuda_callable
 
 
@@ -32,8 +32,19 @@ def code_in(word: Any, bits: Any) -> Any:
     return np.int32(word) >> np.int32(bits)
 
 
+@cuda.jit(device=True)
+def one_for(_word: Any, _bits: Any) -> Any:
+    """Return 1, the code of a narrow word."""
+    return np.int32(1)
+
+
+def code_of(words: Any) -> Any:
+    """Return the device function for the codes of such words."""
+    return one_for if are_narrow(words) else code_in
+
+
 @cache
-def gather_words_with(lanes: int, dtype: Any) -> Any:
+def gather_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
     """Return the kernel `y[i] = scale[i] * (sum of code * x[column] over row i)`; mostly `lanes` threads."""
     number, shared = dtype.type, from_dtype(dtype)
 
@@ -70,7 +81,7 @@ def gather_words_with(lanes: int, dtype: Any) -> Any:
 
 
 @cache
-def scatter_words_with(lanes: int, dtype: Any) -> Any:
+def scatter_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
     """Return the kernel `y[column] += code * x[i]` over every row i where x is not 0."""
     number = dtype.type
 
@@ -103,26 +114,33 @@ def scatter_words_with(lanes: int, dtype: Any) -> Any:
 
 def gather(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
     """Return `f(words, indptr, scale, x)` for scale * (C @ x), C the matrix of codes."""
-    rows, bits = shape[0], np.int32(index_bits(shape[1]))
 
-    def launch(words: Any, indptr: Any, scale: Any, x: Any, y: Any, stream: Any) -> None:
-        lanes = lanes_of(words.size, rows)
-        kernel = gather_words_with(lanes, y.dtype)
-        kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, scale, x, bits, y)
+    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
+        rows, bits = shape[0], np.int32(column_bits(words, shape[1]))
 
-    run = numba_cuda_callable(launch, outs)
-    return lambda words, indptr, scale, x: run(words, indptr, scale.reshape(-1), x)
+        def launch(words: Any, indptr: Any, scale: Any, x: Any, y: Any, stream: Any) -> None:
+            lanes = lanes_of(words.size, rows)
+            kernel = gather_words_with(lanes, y.dtype, code_of(words))
+            kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, scale, x, bits, y)
+
+        return numba_cuda_callable(launch, outs)(words, indptr, scale.reshape(-1), x)
+
+    return by_parts(product, shape, False)
 
 
 def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
     """Return `f(words, indptr, scale, x)` for C.T @ (scale * x), C the matrix of codes."""
-    rows, bits = shape[0], np.int32(index_bits(shape[1]))
 
-    def launch(words: Any, indptr: Any, x: Any, y: Any, stream: Any) -> None:
-        clear(y, stream)
-        lanes = lanes_of(words.size, rows)
-        kernel = scatter_words_with(lanes, y.dtype)
-        kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, x, bits, y)
+    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
+        rows, bits = shape[0], np.int32(column_bits(words, shape[1]))
 
-    run = adding_callable(launch, outs)
-    return lambda words, indptr, scale, x: run(words, indptr, scaled(scale, x))
+        def launch(words: Any, indptr: Any, x: Any, y: Any, stream: Any) -> None:
+            clear(y, stream)
+            lanes = lanes_of(words.size, rows)
+            kernel = scatter_words_with(lanes, y.dtype, code_of(words))
+            kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, x, bits, y)
+
+        sums = jax.ShapeDtypeStruct(shape[1:], outs.dtype)
+        return adding_callable(launch, sums)(words, indptr, scaled(scale, x))
+
+    return by_parts(product, shape, True)

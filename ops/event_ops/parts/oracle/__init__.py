@@ -1,5 +1,7 @@
 """Loops and formulas that oracles share, in NumPy alone."""
 
+import itertools
+
 import numpy as np
 
 
@@ -28,16 +30,17 @@ def csr_entries(indices, indptr, shape):
 
 
 def word_entries(words, indptr, scale, shape):
-    """Yield row, column and weight of every entry, a word of 32 bits, whose column is in range."""
+    """Yield row, column and weight of every entry, a word of 32 or 16 bits, whose column is in range."""
     base, scales = 1, np.broadcast_to(scale, shape[0])
     while base < shape[1]:
         base *= 2
-    for i in range(shape[0]):
-        for k in range(int(indptr[i]), int(indptr[i + 1])):
-            word = int(words[k])
-            code, j = divmod(word if word < 2**31 else word - 2**32, base)
-            if j < shape[1]:
-                yield i, j, code * float(scales[i])
+    parts = np.reshape(indptr, (-1, shape[0] + 1))
+    width = -(-shape[1] // len(parts))
+    for (part, ends), i in itertools.product(enumerate(parts), range(shape[0])):
+        for word in map(int, words[int(ends[i]) : int(ends[i + 1])]):
+            code, j = (1, word) if words.itemsize == 2 else divmod(word - (word >> 31 << 32), base)
+            if j < width and part * width + j < shape[1]:
+                yield i, part * width + j, code * float(scales[i])
 
 
 def flat_events(events, encoding, size):

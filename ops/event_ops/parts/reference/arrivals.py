@@ -35,8 +35,8 @@ def arrivals(
         indptr: jax.Array,
         scale: jax.Array,
         slot: jax.Array,
-        initial: jax.Array | float,
         starts: jax.Array,
+        initial: jax.Array | float,
     ) -> jax.Array:
         (rows, columns), (slots, parts) = shape, (history.shape[0], indptr.shape[0])
         events = lagged(history, slot, rows, dtype).astype(dtype)

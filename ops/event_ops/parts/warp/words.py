@@ -1,4 +1,4 @@
-"""Rows of a CSR matrix whose entries are words of 32 bits: one thread per row."""
+"""Rows of a CSR matrix whose entries are words of 32 or 16 bits: one thread per row."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import jax
 import warp as wp
 
-from event_ops.checks.words import index_bits
-from event_ops.parts.reference.words import scaled
+from event_ops.checks.words import column_bits
+from event_ops.parts.reference.words import by_parts, scaled
 from event_ops.parts.warp.access import Array, at, bounded, is_active, place
 from event_ops.parts.warp.scatter import sums_of
 from ffi_bridge import warp_kernel
 
 
 @wp.func
-def column_in(word: wp.uint32, bits: wp.int32) -> wp.int64:
+def column_in(word: Any, bits: wp.int32) -> wp.int64:
     """Return the column that a word holds in its lowest `bits`."""
     return wp.int64(word) % (wp.int64(1) << wp.int64(bits))
 
@@ -25,10 +25,14 @@ def code_in(word: wp.uint32, bits: wp.int32) -> wp.int32:
     return wp.int32(word) >> bits
 
 
+@wp.func
+def code_in(word: wp.uint16, bits: wp.int32) -> wp.int32:  # noqa: F811
+    """Return 1, the code of a narrow word."""
+    return 1
+
+
 @wp.kernel(enable_backward=False)
-def gather_words(
-    words: wp.array(dtype=wp.uint32), indptr: Array, scale: Array, values: Array, bits: wp.int32, y: Array
-):
+def gather_words(words: Array, indptr: Array, scale: Array, values: Array, bits: wp.int32, y: Array):
     i = wp.tid()
     nse = words.shape[0]
     total = y.dtype(0)
@@ -42,7 +46,7 @@ def gather_words(
 
 
 @wp.kernel(enable_backward=False)
-def scatter_words(words: wp.array(dtype=wp.uint32), indptr: Array, values: Array, bits: wp.int32, y: Array):
+def scatter_words(words: Array, indptr: Array, values: Array, bits: wp.int32, y: Array):
     i = wp.tid()
     nse = words.shape[0]
     if is_active(values[i]):  # codes are finite: times 0, they add nothing
@@ -54,11 +58,19 @@ def scatter_words(words: wp.array(dtype=wp.uint32), indptr: Array, values: Array
 
 def gather(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
     """Return `f(words, indptr, scale, x)` for scale * (C @ x), C the matrix of codes."""
-    run, bits = warp_kernel(gather_words, outs), index_bits(shape[1])
-    return lambda words, indptr, scale, x: run(words, indptr, scale.reshape(-1), x, bits)
+    run = warp_kernel(gather_words, outs)
+
+    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
+        return run(words, indptr, scale.reshape(-1), x, column_bits(words, shape[1]))
+
+    return by_parts(product, shape, False)
 
 
 def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
     """Return `f(words, indptr, scale, x)` for C.T @ (scale * x), C the matrix of codes."""
-    run, bits = sums_of(scatter_words, outs, shape[0]), index_bits(shape[1])
-    return lambda words, indptr, scale, x: run(words, indptr, scaled(scale, x), bits)
+
+    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
+        run = sums_of(scatter_words, jax.ShapeDtypeStruct(shape[1:], outs.dtype), shape[0])
+        return run(words, indptr, scaled(scale, x), column_bits(words, shape[1]))
+
+    return by_parts(product, shape, True)
