@@ -15,7 +15,6 @@ import scipy.sparse
 from jax.sharding import PartitionSpec as P
 
 import event_ops
-from event_ops.parts.reference.words import words_of
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.hpc_benchmark.network import first_potentials, membranes
 from event_ops_harness.networks.shared.blocks import AXIS, EqualBlocks, placed
@@ -35,7 +34,7 @@ class State(NamedTuple):
 
 
 class Synapses(NamedTuple):
-    entries: jax.Array  # uint32 (blocks, synapses onto a block), words with the code 1, by source
+    entries: jax.Array  # uint16 (blocks, synapses onto a block), the target of each, by source
     indptr: jax.Array  # int32 (blocks, N + 1)
     scale: jax.Array  # float32 (N,), pA, the weight of each source
 
@@ -77,8 +76,8 @@ def synapses_onto(model: HpcBenchmark, seed: int, first: int, size: int) -> tupl
     ends = n * np.minimum(np.arange(size + 1, dtype=np.int32), len(targets))
     no_data = np.empty(drawn.size, np.bool)
     by_source: Any = scipy.sparse.csc_array((no_data, drawn.reshape(-1), ends), shape=(n, size)).tocsr()
-    entries = np.zeros(size * n, np.uint32)
-    entries[: drawn.size] = words_of(by_source.indices, np.int32(1), size)
+    entries = np.zeros(size * n, np.uint16)  # with more targets MAX_SYNAPSES would be exceeded
+    entries[: drawn.size] = by_source.indices
     return entries, by_source.indptr
 
 
