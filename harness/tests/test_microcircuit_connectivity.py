@@ -145,6 +145,18 @@ def test_rounding_moves_a_weight_by_half_of_the_scale(built, sources):
     assert abs(built.data[mine].std() / built.scale) > 100
 
 
+def test_codes_leave_room_for_the_targets_of_a_larger_network():
+    model = Microcircuit(N_scaling=2.0, K_scaling=3e-4)
+    found = connectivity.recurrent_connectivity(model, 3)
+    assert model.neurons > 2**17 and found.indices.max() < model.neurons
+    assert found.synapses == model.synapses.sum()
+    sources = found.rows // rows.SLOTS
+    for t, s in ((0, 0), (3, 3)):
+        mine = (model.first[t] <= found.indices) & (found.indices < model.first[t + 1])
+        mine &= (model.first[s] <= sources) & (sources < model.first[s + 1])
+        assert abs(found.data[mine].mean() / model.weights[t, s] - 1) < 0.02
+
+
 @pytest.mark.slow_cases("5")
 @pytest.mark.parametrize("blocks", [2, 5])
 def test_blocks_of_targets_are_drawn_as_they_are_in_the_whole(blocks):

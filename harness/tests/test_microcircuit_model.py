@@ -73,12 +73,20 @@ def test_scaling_keeps_the_mean_input(drive):
     np.testing.assert_allclose(mean_input(scaled), mean_input(Microcircuit(drive=drive)), rtol=1e-4)
 
 
+def test_more_neurons_have_as_many_inputs_each():
+    twice = Microcircuit(N_scaling=2.0)
+    assert twice.neurons == 2 * FULL.neurons
+    np.testing.assert_allclose(twice.synapses, 2 * FULL.synapses, atol=1)
+    np.testing.assert_array_equal(twice.weights, FULL.weights)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"drive": "ac"}, "drive is 'ac'"),
         ({"N_scaling": 0.0}, "N_scaling is 0"),
         ({"K_scaling": 1.5}, "K_scaling is 1.5"),
+        ({"N_scaling": math.inf}, "N_scaling is inf"),
         ({"N_scaling": 1e-4}, "leaves a population empty"),
     ],
 )
