@@ -73,7 +73,8 @@ def coded(A: Any, rtol: float, atol: float) -> Coded:
     if not np.isfinite(weights).all():
         bad = int(np.flatnonzero(~np.isfinite(weights))[0])
         raise ValueError(f"data[{bad}] is {weights[bad]}, which has no code; expected finite weights")
-    if saves(indices.size, *shape, indptr) and (scale := _without_codes(weights, indptr)) is not None:
+    scale = _without_codes(weights, indptr)
+    if scale is not None and saves(indices.size, *shape, indptr, scale):
         return Coded(*narrowed(indices, indptr, shape[1]), scale, 0.0)
     if A.data.ndim == 0:
         raise ValueError(
@@ -86,7 +87,7 @@ def coded(A: Any, rtol: float, atol: float) -> Coded:
 
 def _without_codes(weights: Any, indptr: Any) -> Any:
     """Return the one weight of all entries, or that of each row if all of its entries have one, or None."""
-    if (weights == weights[0]).all():
+    if weights.size and (weights == weights[0]).all():
         return weights[0]
     held = np.diff(indptr) > 0
     scale = np.zeros(held.size, weights.dtype)

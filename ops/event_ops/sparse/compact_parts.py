@@ -17,9 +17,13 @@ def narrow_parts(columns: int) -> int:
     return max(1, -(-columns // MOST_NARROW))
 
 
-def saves(nse: int, rows: int, columns: int, indptr: Any) -> bool:
-    """Return whether narrow words take fewer bytes than those of 32 bits: each part has its own indptr."""
-    return 2 * nse > (narrow_parts(columns) - 1) * (rows + 1) * indptr.dtype.itemsize
+def saves(nse: int, rows: int, columns: int, indptr: Any, scale: Any) -> bool:
+    """Return whether narrow words take fewer bytes than those of 32 bits with one scale.
+
+    Each part has its own indptr, and each row may have a scale.
+    """
+    ends = (narrow_parts(columns) - 1) * (rows + 1) * indptr.dtype.itemsize
+    return 2 * nse > ends + (scale.nbytes if scale.ndim else 0)
 
 
 def narrowed(columns: Any, indptr: Any, width: int) -> tuple[np.ndarray, np.ndarray]:

@@ -180,7 +180,7 @@ class CSR(Matrix):
         take `(columns - 1).bit_length()` of the 32 bits of an entry, codes of weights the others. One scale
         is for all weights where the bound can be kept so, else one is for each row. If all weights are one,
         or all of each row, an entry is a column in 16 bits, within a part of at most 65,536 columns, unless
-        ends of rows in so many parts take more bytes than that saves.
+        ends of rows in so many parts and a scale for each row take more bytes than that saves.
 
         Args:
             rtol: relative error allowed to each weight.
