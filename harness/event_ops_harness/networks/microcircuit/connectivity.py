@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from event_ops.checks.words import WORD_BITS, columns_in, index_bits
+from event_ops.checks.words import WORD_BITS, columns_in, equal_starts, index_bits
 from event_ops.parts.reference.random_numbers import philox2x32
 from event_ops.parts.reference.words import codes_in
 from event_ops_harness.networks.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
@@ -199,16 +199,6 @@ def thalamic_connectivity(model: Microcircuit, seed: int) -> Connectivity:
     return connect(thalamic_drawing(model, seed), model.neurons)
 
 
-def balanced_parts(drawn: Drawing, targets: int, parts: int) -> np.ndarray:
-    """(parts + 1,), int32: parts of the targets that expect as many synapses, and so are as much work."""
-    onto = np.append(0, np.cumsum(drawn.degrees.sum(axis=0, dtype=np.int64)))
-    edges, low = np.append(drawn.starts, drawn.starts[-1] + drawn.sizes[-1]), int(drawn.first)
-    before, end = np.interp([low, low + targets], edges, onto)
-    starts = np.rint(np.interp(np.linspace(before, end, parts + 1), onto, edges) - low)
-    starts[[0, -1]] = 0, targets
-    return np.clip(starts, 0, targets).astype(np.int32)
-
-
 def source_ends(drawn: Drawing, starts: np.ndarray) -> np.ndarray:
     """(parts, sources + 1), int32: where the synapses of each source onto a part of the targets end."""
     counts = np.empty((starts.size - 1, drawn.populations.size), np.int32)
@@ -231,7 +221,7 @@ def connect(
     thread. `room` is the length of entries, if it is to be more than the synapses.
     """
     parts = numba.get_num_threads() if parts is None else parts
-    starts = balanced_parts(drawn, targets, parts)
+    starts = equal_starts(targets, parts)  # as other operators divide neurons among the threads
     ends = source_ends(drawn, starts)
     total, rows = int(ends[-1, -1]), drawn.populations.size * SLOTS
     entries = aligned_empty((total if room is None else room,), np.uint32)
