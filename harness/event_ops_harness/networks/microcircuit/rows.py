@@ -56,7 +56,6 @@ def delay_table(mean: float, sd: float) -> np.ndarray:
     return alias_table(delay_counts(mean, sd))
 
 
-# The bodies of parallel loops are functions of their own, which Numba compiles in a fraction of the time.
 @numba.njit
 def count_share(key: Any, projection: Any, synapses: Any, part: Any, parts: Any, counts: Any) -> None:
     """Add to counts[i] how many synapses of one of `parts` shares of a projection begin at its source i."""
