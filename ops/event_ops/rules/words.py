@@ -47,8 +47,20 @@ def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
         if transpose:
             factors = one_each(x, shape[0], ct.dtype).astype(ct.dtype)
             sums = kernel(entries, indptr, one, ct, outs=by_row, transpose=False, **params)
-            return [None, None, scaled(sums, factors), None]
+            return [None, None, _product(sums, factors), None]
         sums = kernel(entries, indptr, one, x, outs=by_row, transpose=False, **params)
-        return [None, None, scaled(ct, sums), None]
+        return [None, None, _product(ct, sums), None]
 
     return rule
+
+
+@jax.custom_jvp
+def _product(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Return a * b, and exactly 0 where either is 0, whatever the other is; with the derivatives of a * b."""
+    return jnp.where((a != 0) & (b != 0), a * b, 0)
+
+
+@_product.defjvp
+def _product_jvp(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -> tuple[Any, Any]:
+    (a, b), (a_dot, b_dot) = primals, tangents
+    return _product(a, b), scaled(a_dot, b) + scaled(b_dot, a)
