@@ -45,7 +45,12 @@ def source(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> 
         *(f"    {x}[...] = 0" for x in results),
         f"    _failed_ = _derivative_(_careful_, {table})",
         "    _undefined_ = 0",
-        *(f"    for _x_ in {x}.reshape({x}.size):\n            _undefined_ += _x_ != _x_" for x in results),
+        # by index, which becomes a loop over vectors
+        *(
+            f"    _flat_{x} = {x}.reshape({x}.size)\n        for _i_ in range({x}.size):\n"
+            f"            _undefined_ += _flat_{x}[_i_] != _flat_{x}[_i_]"
+            for x in results
+        ),
         "    if _failed_ or not _undefined_:",
         "        break",
         "if _failed_:",

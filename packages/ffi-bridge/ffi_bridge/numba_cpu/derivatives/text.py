@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from llvmlite import binding as llvm
 
-from ffi_bridge.numba_cpu.derivatives import failures, powers
+from ffi_bridge.numba_cpu.derivatives import activity, failures, powers
 from ffi_bridge.numba_cpu.derivatives.memory import COUNTED, IN_RUNTIME, RUNTIME, UNCOUNTED
 
 # Functions that put together what an exception says: the kernel itself says it, see `kernels`.
@@ -67,7 +67,9 @@ _FORMATS: Final = {"float": ">f", "double": ">d"}
 # Numba's LLVM ends the process where it makes vectors of calls that return a pair.
 _SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.((?:v(\d+))?f(\d+))\(.*\n", re.M)
 # The first derivative of `primal`, whose buffers and tangents are places apart: see `kernels`.
-_FIRST: Final = re.compile(r"^define [^\n]*@(?:fwd)?diffeprimal(?:\.\d+)?\([^\n]*\{$", re.M)
+_FIRST: Final = re.compile(
+    r"^(?P<head>define [^\n]*@(?:fwd)?diffeprimal(?:\.\d+)?\([^\n]*\{)(?P<body>\n.*?^\}\n)", re.M | re.S
+)
 
 
 def for_enzyme(text: str, kernel: str, counted: bool) -> str:
@@ -142,7 +144,7 @@ def from_enzyme(text: str) -> str:
     text = re.sub(r", !tbaa ![0-9]+", "", text)
     text = re.sub(r"(?<=itofp)( (fast|nnan|ninf|nsz|arcp|contract|afn|reassoc))+(?= )", "", text)
     text = re.sub(r" #[0-9]+", "", text)
-    text = _FIRST.sub(lambda found: re.sub(r"\bptr (?!noalias)", "ptr noalias ", found[0]), text)
+    text = _FIRST.sub(_first, text)
     # The slope of sqrt is 0 at 0, and not at NaN, which Enzyme's comparison takes for 0, too.
     text = text.replace(" fcmp fast ueq ", " fcmp oeq ").replace(" fcmp fast one ", " fcmp une ")
     added = "".join(_sincos(*found.groups()) for found in _SINCOS.finditer(text))
@@ -152,6 +154,11 @@ def from_enzyme(text: str) -> str:
     newer = r" (nofree|allocptr|dead_on_return|initializes\(\([^)]*\)\)|nocreateundeforpoison)(?=[ ,)])"
     text = "\n".join(map(_with_older_numbers, re.sub(newer, "", text).split("\n")))
     return _declared_once(powers.defined(text + added))
+
+
+def _first(function: re.Match[str]) -> str:
+    head = re.sub(r"\bptr (?!noalias)", "ptr noalias ", function["head"])
+    return activity.decided(head + function["body"])
 
 
 def _with_older_numbers(line: str) -> str:
