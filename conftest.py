@@ -31,7 +31,8 @@ hypothesis.settings.load_profile("ci" if "CI" in os.environ else "default")
 # To try the constants of our sources, too, it would parse all of them, which takes seconds in each process.
 if importlib.util.find_spec(PROVIDERS := "hypothesis.internal.conjecture.providers"):
     providers = importlib.import_module(PROVIDERS)
-    providers._get_local_constants = lambda: providers._local_constants
+    if {"_get_local_constants", "_local_constants"} <= vars(providers).keys():
+        providers._get_local_constants = lambda: providers._local_constants
 
 
 KERNELS, PROGRAMS = "FFI_BRIDGE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR"
