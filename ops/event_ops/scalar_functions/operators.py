@@ -17,6 +17,7 @@ def define_kernel(name: str, room: str, *tags: str, reference: str = "build") ->
     """Return the kernel whose backends are in the modules of a room; `reference` is its function there."""
     kernel = XLACustomKernel(name)
     kernel.def_tags(*tags)
+    kernel.def_tuning("event_ops:tuning")
     kernel.def_reference(f"{room}.reference:{reference}")
     kernel.def_numba_kernel(f"{room}.numba_cpu:build")
     kernel.def_numba_cuda_kernel(f"{room}.numba_cuda:build")

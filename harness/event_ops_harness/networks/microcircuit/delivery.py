@@ -60,9 +60,9 @@ def delivered(
     pending = jax.lax.dynamic_update_index_in_dim(pending, row, t % SLOTS, 0)
     shape = synapses.indptr.shape[1] // SLOTS, I_syn.size
     encoding = "ids" if listed else "flags"
-    *words, starts = synapses
+    entries, indptr, scale, starts = synapses
     how = {"shape": shape, "starts": starts, "encoding": encoding, "backend": backend}
-    I_syn = event_ops.compact_event_arrivals(pending, *words, t, initial=I_syn, **how)
+    I_syn = event_ops.compact_event_arrivals(pending, entries, indptr, scale, t, initial=I_syn, **how)
     return I_syn, pending
 
 
