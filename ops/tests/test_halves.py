@@ -64,9 +64,7 @@ PRODUCTS = {
     ),
 }
 products = pytest.mark.parametrize("name", PRODUCTS)
-
-
-@pytest.mark.slow_cases(
+few = pytest.mark.slow_cases(
     "dense_event_matmat",
     "dense_event_matvec",
     "csr_event_deliver",
@@ -74,6 +72,9 @@ products = pytest.mark.parametrize("name", PRODUCTS)
     "csr_matmat",
     "csr_event_arrivals",
 )
+
+
+@few
 @each
 @products
 def test_values_and_gradients_are_those_of_float32_rounded_once(name, half):
@@ -96,14 +97,7 @@ def test_values_and_gradients_are_those_of_float32_rounded_once(name, half):
     np.testing.assert_allclose(slope.astype("f"), wide, rtol=ulp, atol=ulp * float(abs(wide).max()) / 100)
 
 
-@pytest.mark.slow_cases(
-    "dense_event_matmat",
-    "dense_event_matvec",
-    "csr_event_deliver",
-    "csr_event_matmat",
-    "csr_matmat",
-    "csr_event_arrivals",
-)
+@few
 @products
 def test_batches_of_weights_and_tangents(name):
     product, x = PRODUCTS[name]

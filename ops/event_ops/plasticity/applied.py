@@ -63,7 +63,8 @@ def applied(
     several = isinstance(synapses, tuple)
     each: list[jax.Array] = list(map(as_array, synapses if several else (synapses,)))
     _check_synapses(each, grid)
-    events = _checked_spikes(as_array(spikes), each[0], shape, axis)
+    events, along = as_array(spikes), f"{_KINDS[axis]} of shape={shape}"
+    check_spikes(f"spikes_{_SIDES[axis]}", events, each[0], shape[axis], along)
     if events.dtype != bool:
         variables = _with_values(function, events, axis, variables)
     given, places = [], [SYNAPSE] * len(each)
@@ -79,12 +80,6 @@ def applied(
     arrays = *each, *structure, events, *limit, *given
     changed = (kernel or KERNELS[storage])(*arrays, outs=outs, backend=backend, **static)
     return tuple(changed) if several else changed[0]
-
-
-def _checked_spikes(spikes: jax.Array, w: jax.Array, shape: tuple[int, int], axis: int) -> jax.Array:
-    """Return the spikes of the neurons along an axis of the matrix; raise unless they are one for each."""
-    check_spikes(f"spikes_{_SIDES[axis]}", spikes, w, shape[axis], f"{_KINDS[axis]} of shape={shape}")
-    return spikes
 
 
 def _with_values(

@@ -125,7 +125,7 @@ class CompactCSR:
 
     @property
     def code_bits(self) -> int:
-        """How many bits of a word hold the code, its sign among them; 0 where all codes are 1."""
+        """Return how many bits of a word hold the code, its sign among them; 0 where all codes are 1."""
         return 0 if are_narrow(self.entries) else compact_convert.code_bits(self.stored_shape[1])
 
     @property

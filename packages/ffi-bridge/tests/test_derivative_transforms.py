@@ -201,7 +201,7 @@ def convolved(x, w, y):
 
 @pytest.mark.slow
 def test_one_array_as_two_inputs_and_as_two_directions():
-    """What is read may be in one place; LLVM is told that what is written is not."""
+    """Let inputs share memory, of which LLVM is not told that they are apart, unlike what is written."""
     f, x, t = differentiable(convolved, lambda x, w: x), jnp.asarray(V), jnp.asarray(V[::-1].copy())
 
     def of_both(f):
