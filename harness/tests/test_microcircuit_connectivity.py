@@ -185,8 +185,7 @@ def test_another_seed_is_another_network(built):
 
 
 def test_four_bytes_a_synapse(built):
-    ends = built.parts * (MODEL.neurons * rows.SLOTS + 1)
-    assert built.nbytes == 4 * (built.synapses + ends + built.starts.size + 1)
+    assert built.nbytes == 4 * built.synapses + 4 * built.parts * (MODEL.neurons * rows.SLOTS + 1) + 4
     for part in (built.entries, built.indptr):
         assert part.ctypes.data % connectivity.ALIGNMENT == 0
 

@@ -56,8 +56,7 @@ def synapses(*entries: tuple[int, int, float, int]) -> Connectivity:
     rows, columns, weights = zip(*in_order, strict=True)
     shape = SILENT.neurons * SLOTS, SILENT.neurons
     A = CSR.from_coo(rows, columns, np.array(weights, np.float32), shape=shape).compact(rtol=2e-7)
-    words, ends, starts = A.in_parts(1)
-    return Connectivity(*map(np.asarray, (words, ends, A.scale, starts)))
+    return Connectivity(*map(np.asarray, (A.entries, A.indptr[None], A.scale)), SILENT.neurons)
 
 
 def resting(model: Microcircuit, *above: int) -> State:
@@ -259,8 +258,7 @@ def test_a_thalamic_pulse_excites_its_targets():
     # No other source of current: what a neuron receives has come from the thalamus.
     model = Microcircuit(N_scaling=0.01, K_scaling=0.5, drive="dc", bg_rate=0.0, thalamic_rate=2000.0)
     ends = np.zeros((1, model.neurons * SLOTS + 1), np.int32)
-    starts = np.array([0, model.neurons], np.int32)
-    none = Connectivity(np.zeros(0, np.uint32), ends, np.ones((), np.float32), starts)
+    none = Connectivity(np.zeros(0, np.uint32), ends, np.ones((), np.float32), model.neurons)
     wiring = wiring_of(none, 1, thalamic_connectivity(model, 1))
     step = catalog_step(model, None, pulse=pulse_of(model, 1, 5.0, None))
     state, _ = simulate(model, step, initial_state(model, 1), wiring, steps=49)

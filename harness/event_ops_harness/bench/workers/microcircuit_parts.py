@@ -86,17 +86,14 @@ def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str
     moved = {x.name: lambda *args, x=x, **kwargs: bytes_moved(x, args, kwargs) for x in operators()}
     numbers, flags, slot = np.zeros(model.neurons, np.float32), raster[0], np.int32(0)
     assert isinstance(wiring.recurrent, Synapses)
-    *words, starts = map(np.asarray, wiring.recurrent)
-    square = model.neurons, model.neurons
+    words, square = tuple(map(np.asarray, wiring.recurrent)), (model.neurons, model.neurons)
     parameters = ("tau_m", "tau_syn", "E_L", "V_th", "V_reset", "t_ref", "dt")
     neuron = {name: getattr(model, name) for name in parameters}
     capacity = capacity_of(model.neurons)
     compact = jax.vmap(lambda flags: event_ops.spike_compact(flags, capacity=capacity)[0])
     histories = (np.asarray(compact(raster[t - SLOTS : t])) for t in range(SLOTS, len(raster), SAMPLED))
     arrivals = [
-        moved["compact_event_arrivals"](
-            history, *words, slot, shape=square, starts=starts, initial=numbers, encoding="ids"
-        )
+        moved["compact_event_arrivals"](history, *words, slot, shape=square, initial=numbers, encoding="ids")
         for history in histories
     ]
     neurons = moved["lif_expsyn_step"](numbers, numbers, numbers, **neuron)

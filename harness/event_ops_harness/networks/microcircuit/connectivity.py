@@ -51,11 +51,12 @@ class Connectivity:
     entries: np.ndarray  # uint32 (nse,)
     indptr: np.ndarray  # int32 (parts, sources * SLOTS + 1)
     scale: np.ndarray  # float32 0-d, pA
-    starts: np.ndarray  # int32 (parts + 1,), the first target of each part, and the number of targets
+    targets: int
 
     @property
-    def targets(self) -> int:
-        return int(self.starts[-1])
+    def starts(self) -> np.ndarray:
+        """(parts + 1,), the first target of each part, and the number of targets."""
+        return equal_starts(self.targets, self.parts)
 
     @property
     def parts(self) -> int:
@@ -102,7 +103,7 @@ class Connectivity:
 
     @property
     def nbytes(self) -> int:
-        return sum(x.nbytes for x in (self.entries, self.indptr, self.scale, self.starts))
+        return sum(x.nbytes for x in (self.entries, self.indptr, self.scale))
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,7 @@ def connect(
     for low, high in slices((ends - ends[:, :1]).sum(axis=0)):
         fill_rows(low, high, ends, *drawn[:-1], starts, index_bits(targets), entries, indptr)
         on_progress(int((ends[:, high] - ends[:, 0]).sum()))
-    return Connectivity(entries, indptr, drawn.scale, starts)
+    return Connectivity(entries, indptr, drawn.scale, targets)
 
 
 def out_degrees(drawn: Projections, key: int) -> np.ndarray:

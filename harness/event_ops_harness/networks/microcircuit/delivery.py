@@ -21,7 +21,6 @@ class Synapses(NamedTuple):
     entries: jax.Array  # uint32 (nse,), a target and the code of a weight
     indptr: jax.Array  # int32 (parts, sources * SLOTS + 1), row i * SLOTS + d has the delay d
     scale: jax.Array  # float32 0-d, pA: the weight of the code 1
-    starts: jax.Array  # int32 (parts + 1,), the first target of each part, and the number of targets
 
 
 def no_spikes(neurons: int, capacity: int) -> jax.Array:
@@ -60,9 +59,9 @@ def delivered(
     pending = jax.lax.dynamic_update_index_in_dim(pending, row, t % SLOTS, 0)
     shape = synapses.indptr.shape[1] // SLOTS, I_syn.size
     encoding = "ids" if listed else "flags"
-    entries, indptr, scale, starts = synapses
-    how = {"shape": shape, "starts": starts, "encoding": encoding, "backend": backend}
-    I_syn = event_ops.compact_event_arrivals(pending, entries, indptr, scale, t, initial=I_syn, **how)
+    I_syn = event_ops.compact_event_arrivals(
+        pending, *synapses, t, shape=shape, initial=I_syn, encoding=encoding, backend=backend
+    )
     return I_syn, pending
 
 
