@@ -6,9 +6,10 @@ than the full model's a code has what their numbers leave of 32 bits.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -28,7 +29,7 @@ from event_ops_harness.networks.microcircuit.rows import (
 CODE_BITS = 15  # at most, with the sign; 17 are left for a target
 LARGEST_DEVIATE = 6.7  # of `rows.normals_into`
 ALIGNMENT = 64  # bytes: JAX takes such an array as it is, without a copy
-SYNAPSES_AT_ONCE = 1 << 22  # between two moves of the progress bar
+SYNAPSES_AT_ONCE = 1 << 20  # by one thread, and between two moves of the progress bar
 MAX_SYNAPSES = np.iinfo(np.int32).max
 
 # Independent streams of random numbers from one seed.
@@ -203,7 +204,9 @@ def thalamic_connectivity(model: Microcircuit, seed: int) -> Connectivity:
 def source_ends(drawn: Drawing, starts: np.ndarray) -> np.ndarray:
     """(parts, sources + 1), int32: where the synapses of each source onto a part of the targets end."""
     counts = np.empty((starts.size - 1, drawn.populations.size), np.int32)
-    count_rows(int(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, starts + drawn.first, counts)
+    what = np.uint64(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, starts + drawn.first, counts
+    all_ends = np.concatenate([[0], np.cumsum(drawn.out_degrees)])
+    list(on_threads(lambda rows: count_rows(*rows, *what), slices(all_ends)))
     ends = np.concatenate([[0], np.cumsum(counts)])
     return np.stack([ends[part * counts.shape[1] :][: counts.shape[1] + 1] for part in range(len(counts))])
 
@@ -228,8 +231,10 @@ def connect(
     entries = aligned_empty((total if room is None else room,), np.uint32)
     indptr = aligned_empty((parts, rows + 1), np.int32)
     entries[total:], indptr[:, 0] = 0, ends[:, 0]
-    for low, high in slices((ends - ends[:, :1]).sum(axis=0)):
-        fill_rows(low, high, ends, *drawn[:-1], starts, index_bits(targets), entries, indptr)
+    key, first = np.uint64(drawn.key), int(drawn.first)
+    what = ends, key, *drawn[1:-2], first, starts, index_bits(targets), entries, indptr
+    ranges = slices((ends - ends[:, :1]).sum(axis=0))
+    for (_, high), _ in zip(ranges, on_threads(lambda rows: fill_rows(*rows, *what), ranges), strict=True):
         on_progress(int((ends[:, high] - ends[:, 0]).sum()))
     return Connectivity(entries, indptr, drawn.scale, targets)
 
@@ -238,17 +243,27 @@ def out_degrees(drawn: Projections, key: int) -> np.ndarray:
     """(sources, t), int32: how many synapses each neuron has onto each target population."""
     first = np.concatenate([[0], np.cumsum(drawn.sources)])
     degrees = np.zeros((first[-1], len(POPULATIONS)), np.int32)
-    for (target, source), synapses in np.ndenumerate(drawn.synapses):
-        counts = np.zeros((numba.get_num_threads(), drawn.sources[source]), np.int32)
-        count_sources(key, target * drawn.sources.size + source, synapses, counts)
-        degrees[first[source] : first[source + 1], target] = counts.sum(axis=0)
+
+    def count(projection: tuple[int, int]) -> None:
+        target, source = projection
+        counts = np.zeros(drawn.sources[source], np.int32)
+        count_sources(key, target * drawn.sources.size + source, drawn.synapses[projection], counts)
+        degrees[first[source] : first[source + 1], target] = counts
+
+    list(on_threads(count, np.ndindex(drawn.synapses.shape)))
     return degrees
+
+
+def on_threads(work: Callable[[Any], None], each: Iterable[Any]) -> Iterator[None]:
+    """Do the work for each argument, several at a time; yield when it is done, in their order."""
+    with ThreadPoolExecutor(numba.get_num_threads()) as threads:
+        yield from threads.map(work, each)
 
 
 def slices(ends: np.ndarray) -> list[tuple[int, int]]:
     """Split the sources into ranges with about as many synapses each, given where those of each end."""
     goals = np.arange(0, ends[-1], SYNAPSES_AT_ONCE)
-    edges = np.unique([*np.searchsorted(ends, goals), ends.size - 1])
+    edges = np.unique([0, *np.searchsorted(ends, goals), ends.size - 1])
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 

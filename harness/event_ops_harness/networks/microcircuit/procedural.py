@@ -31,19 +31,6 @@ def places_of(degrees: Any, rows: Any, starts: Any, sizes: Any, low: Any, high: 
     return places
 
 
-@numba.njit
-def draw_into(
-    row: Any, begin: Any, end: Any, word: Any, degrees: Any, populations: Any, starts: Any, sizes: Any,
-    means: Any, sds: Any, tables: Any, low: Any, high: Any, targets: Any, steps: Any, codes: Any,
-) -> Any:  # fmt: skip
-    """Draw the synapses of a row into entries begin to end; return how many they are."""
-    source = populations[row]
-    return draw_row(
-        word, row, degrees[row], starts, sizes, means[source], sds[source], tables[source], low, high,
-        targets[begin:end], steps[begin:end], codes[begin:end],
-    )  # fmt: skip
-
-
 # buffer and y are the same memory. Threads draw; one adds up, in the order of the rows, so that the bits are
 # those of one thread.
 @numba.njit(parallel=True)
@@ -61,15 +48,17 @@ def deliver_rows(
     codes = np.empty(room, np.int16)
     if room < MIN_PARALLEL:
         for i in range(rows.size):
-            kept[i] = draw_into(
-                rows[i], places[i], places[i + 1], word, degrees, populations, starts, sizes,
-                means, sds, tables, low, high, targets, steps, codes,
+            begin, end = places[i], places[i + 1]
+            kept[i] = draw_row(
+                word, rows[i], degrees, populations, starts, sizes, means, sds, tables, low, high,
+                targets[begin:end], steps[begin:end], codes[begin:end],
             )  # fmt: skip
     else:
         for i in prange(rows.size):
-            kept[i] = draw_into(
-                rows[i], places[i], places[i + 1], word, degrees, populations, starts, sizes,
-                means, sds, tables, low, high, targets, steps, codes,
+            begin, end = places[i], places[i + 1]
+            kept[i] = draw_row(
+                word, rows[i], degrees, populations, starts, sizes, means, sds, tables, low, high,
+                targets[begin:end], steps[begin:end], codes[begin:end],
             )  # fmt: skip
     for i in range(rows.size):
         for e in range(places[i], places[i] + kept[i]):

@@ -12,13 +12,15 @@ counted, and then every row by itself. Streams of `philox2x32(x, y, key)`:
 """
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
 import numba
 import numpy as np
-from numba import prange
 
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.power import bits, number
 from event_ops.parts.numba_cpu.random_numbers import chosen, philox2x32
 from event_ops.parts.reference.random_numbers import alias_table
 
@@ -31,6 +33,8 @@ _WORD_BITS: Final = np.uint64(32)
 _FRACTION: Final = np.int64((1 << 52) - 1)  # of the bits of a float64
 _ONE: Final = np.int64(1023 << 52)  # the bits of 1.0
 _EIGHTH: Final = np.uint32(1 << 29)  # of a turn
+_ROUND: Final = 1.5 * 2.0**52  # a sum with it has the nearest integer in its lowest bits
+_ZERO_EXPONENT: Final = np.int64(np.float64(_ROUND).view(np.int64) - 1055)  # of (1 + n) / 2^32, n < 2^32
 _LOG_2: Final = math.log(2)
 # Coefficients of log((1 + s) / (1 - s)) / (2 s), sin(t) / t and cos(t), the last first, in s^2 and t^2: what
 # is left out is below 1e-17 for s up to 0.172 and t up to pi / 4.
@@ -56,25 +60,24 @@ def delay_table(mean: float, sd: float) -> np.ndarray:
     return alias_table(delay_counts(mean, sd))
 
 
-@numba.njit
-def count_share(key: Any, projection: Any, synapses: Any, part: Any, parts: Any, counts: Any) -> None:
-    """Add to counts[i] how many synapses of one of `parts` shares of a projection begin at its source i."""
-    pairs, sources = (synapses + 1) // 2, np.uint64(counts.size)
-    for pair in range(np.uint64(pairs * part // parts), np.uint64(pairs * (part + 1) // parts)):
+# LLVM compiles a function by itself and again within each that calls it: few levels keep the building short.
+# A test for division by 0 would keep loops from vectorising.
+inner: Any = partial(njit, error_model="numpy")
+outer: Any = partial(numba.njit, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
+
+
+@outer
+def count_sources(key: Any, projection: Any, synapses: Any, counts: Any) -> None:
+    """Add to counts[i] how many synapses of a projection begin at its source i."""
+    sources = np.uint64(counts.size)
+    for pair in range(np.uint64((synapses + 1) // 2)):
         first, second = philox2x32(pair, SOURCES + np.uint64(projection), key)
         counts[first * sources >> _WORD_BITS] += 1
         if np.uint64(2) * pair + np.uint64(1) < np.uint64(synapses):
             counts[second * sources >> _WORD_BITS] += 1
 
 
-@numba.njit(parallel=True)
-def count_sources(key: Any, projection: Any, synapses: Any, counts: Any) -> None:
-    """Add to counts[part, i] how many synapses of a part of a projection begin at its source i."""
-    for part in prange(counts.shape[0]):
-        count_share(key, projection, synapses, part, counts.shape[0], counts[part])
-
-
-@numba.njit
+@inner
 def words_into(key: Any, row: Any, first: Any, x: Any, y: Any) -> None:
     """Write the two words of each counter from the first on, of a row's stream."""
     for k in range(x.size):
@@ -82,7 +85,7 @@ def words_into(key: Any, row: Any, first: Any, x: Any, y: Any) -> None:
         x[k], y[k] = np.uint32(word), np.uint32(other)
 
 
-@numba.njit(inline="always")
+@inner
 def polynomial(coefficients: Any, x: Any) -> Any:
     """Return the sum of coefficients[-1 - n] * x^n."""
     total = 0.0
@@ -91,7 +94,7 @@ def polynomial(coefficients: Any, x: Any) -> Any:
     return total
 
 
-@numba.njit
+@inner
 def normals_into(key: Any, row: Any, pair: Any, deviates: Any) -> None:
     """Write standard normal deviates, two for each pair from this one on, by Box and Muller; all below 6.7.
 
@@ -101,18 +104,15 @@ def normals_into(key: Any, row: Any, pair: Any, deviates: Any) -> None:
     pairs = deviates.size // 2
     firsts, seconds = np.empty(pairs, np.uint32), np.empty(pairs, np.uint32)
     words_into(key, row, NORMALS + pair, firsts, seconds)
-    mantissas, exponents = np.empty(pairs), np.empty(pairs)
-    bits = mantissas.view(np.int64)
     for j in range(pairs):
-        mantissas[j] = np.float64(np.int64(firsts[j]) + 1)
-    for j in range(pairs):
-        exponents[j] = np.float64((bits[j] >> 52) - 1055)
-        bits[j] = bits[j] & _FRACTION | _ONE
-    for j in range(pairs):
-        high = mantissas[j] > math.sqrt(2)
-        mantissa = mantissas[j] * (0.5 if high else 1.0)
+        word = bits(np.float64(np.int64(firsts[j]) + 1))
+        # The exponent with that of the rounding number, so that no integer is converted.
+        exponent = number((word >> 52) + _ZERO_EXPONENT) - _ROUND
+        mantissa = number(word & _FRACTION | _ONE)
+        high = mantissa > math.sqrt(2)
+        mantissa *= 0.5 if high else 1.0
         s = (mantissa - 1.0) / (mantissa + 1.0)
-        log = (exponents[j] + (1.0 if high else 0.0)) * _LOG_2 + 2.0 * s * polynomial(_LOG, s * s)
+        log = (exponent + (1.0 if high else 0.0)) * _LOG_2 + 2.0 * s * polynomial(_LOG, s * s)
         radius = math.sqrt(-2.0 * log)
         quarter = np.uint32(seconds[j] + _EIGHTH) >> np.uint32(30)  # the nearest one
         t = np.float64(np.int32(np.uint32(seconds[j] - (quarter << np.uint32(30))))) * (
@@ -125,19 +125,19 @@ def normals_into(key: Any, row: Any, pair: Any, deviates: Any) -> None:
         deviates[2 * j + 1] = radius * (-y if (quarter == 2) | (quarter == 3) else y)
 
 
-@numba.njit
+@inner
 def meets(start: Any, size: Any, low: Any, high: Any) -> bool:
     """Return whether a population has a neuron of low to high."""
     return start < high and start + size > low
 
 
-@numba.njit(inline="always")
+@inner
 def target_of(word: Any, start: Any, size: Any) -> Any:
     """Return the neuron that a word chooses of a population."""
     return np.int64(np.uint64(start) + (np.uint64(word) * np.uint64(size) >> _WORD_BITS))
 
 
-@numba.njit(inline="always")
+@inner
 def part_of(target: Any, part_starts: Any) -> int:
     """Return the part that has a target."""
     part = 0
@@ -146,119 +146,99 @@ def part_of(target: Any, part_starts: Any) -> int:
     return part
 
 
-@numba.njit
-def count_row(
-    key: Any, row: Any, degrees: Any, starts: Any, sizes: Any, part_starts: Any, counts: Any
+@outer
+def count_rows(
+    begin: Any, end: Any, key: Any, degrees: Any, starts: Any, sizes: Any, part_starts: Any, counts: Any
 ) -> None:
-    """Write to counts[part, row] how many synapses of the row are onto the neurons of each part."""
-    low, high, e = part_starts[0], part_starts[-1], np.uint64(0)
-    counts[:, row] = 0
-    for p in range(starts.size):
-        degree, start, size = degrees[row, p], starts[p], sizes[p]
-        whole = low <= start and start + size <= high
-        if whole and part_of(start, part_starts) == part_of(start + size - 1, part_starts):
-            counts[part_of(start, part_starts), row] += degree
-        elif meets(start, size, low, high):
-            aims = np.empty(degree, np.uint32)
-            words_into(key, row, e, aims, np.empty(degree, np.uint32))
-            for aim in aims:
-                target = target_of(aim, start, size)
-                if low <= target < high:
-                    counts[part_of(target, part_starts), row] += 1
-        e += np.uint64(degree)
+    """Write to counts[part, row] how many synapses of rows begin to end are onto the neurons of each part."""
+    low, high = np.int64(part_starts[0]), np.int64(part_starts[-1])
+    for row in range(begin, end):
+        e = np.uint64(0)
+        for part in range(counts.shape[0]):
+            counts[part, row] = 0
+        for p in range(starts.size):
+            degree, start, size = np.int64(degrees[row, p]), np.int64(starts[p]), np.int64(sizes[p])
+            if degree and meets(start, size, low, high):
+                part = part_of(max(start, low), part_starts)
+                if low <= start and start + size <= part_starts[part + 1]:
+                    counts[part, row] += degree
+                else:
+                    aims, others = np.empty(degree, np.uint32), np.empty(degree, np.uint32)
+                    words_into(key, np.uint64(row), e, aims, others)
+                    for k in range(degree):
+                        target = target_of(aims[k], start, size)
+                        if low <= target < high:
+                            counts[part_of(target, part_starts), row] += 1
+            e += np.uint64(degree)
 
 
-@numba.njit(parallel=True)
-def count_rows(key: Any, degrees: Any, starts: Any, sizes: Any, part_starts: Any, counts: Any) -> None:
-    """Write to counts[part, row] how many synapses of each row are onto the neurons of each part."""
-    for row in prange(degrees.shape[0]):
-        count_row(key, np.uint64(row), degrees, starts, sizes, part_starts, counts)
-
-
-@numba.njit
+@inner
 def draw_row(
-    key: Any, row: Any, degrees: Any, starts: Any, sizes: Any, means: Any, sds: Any, table: Any,
-    low: Any, high: Any, targets: Any, steps: Any, codes: Any,
+    key: Any, row: Any, degrees: Any, populations: Any, starts: Any, sizes: Any, means: Any, sds: Any,
+    tables: Any, low: Any, high: Any, targets: Any, steps: Any, codes: Any,
 ) -> int:  # fmt: skip
     """Draw target, counted from `low`, delay and weight of the synapses of a row onto neurons low to high.
 
-    Returns how many they are. The row has degrees[p] synapses onto population p; means and sds, by p, are in
-    units of a weight's code.
+    Returns how many they are. The row has degrees[row, p] synapses onto population p; means and sds, by its
+    own population and p, are in units of a weight's code.
     """
-    e, kept = np.uint64(0), 0
-    for p in range(degrees.size):
-        degree = degrees[p]
-        if degree and meets(starts[p], sizes[p], low, high):
+    e, kept, source = np.uint64(0), 0, populations[row]
+    table = tables[source]
+    for p in range(starts.size):
+        degree, start, size = np.int64(degrees[row, p]), np.int64(starts[p]), np.int64(sizes[p])
+        if degree and meets(start, size, low, high):
             aims, words = np.empty(degree, np.uint32), np.empty(degree, np.uint32)
-            words_into(key, row, e, aims, words)
+            words_into(key, np.uint64(row), e, aims, words)
             pair, last = e // np.uint64(2), (e + np.uint64(degree) - np.uint64(1)) // np.uint64(2)
             deviates, skipped = np.empty(2 * np.intp(last - pair + np.uint64(1))), np.intp(e % np.uint64(2))
-            normals_into(key, row, pair, deviates)
+            normals_into(key, np.uint64(row), pair, deviates)
+            mean, sd = means[source, p], sds[source, p]
             for k in range(degree):
-                target = target_of(aims[k], starts[p], sizes[p])
+                target = target_of(aims[k], start, size)
                 if low <= target < high:
                     targets[kept] = target - low
                     steps[kept] = chosen(table, np.uint32(0), words[k], DELAY_BITS)
-                    codes[kept] = np.int16(np.rint(means[p] + sds[p] * deviates[skipped + k]))
+                    codes[kept] = np.rint(mean + sd * deviates[skipped + k])
                     kept += 1
         e += np.uint64(degree)
     return kept
 
 
-@numba.njit
-def places_by(keys: Any, places: Any, ends: Any) -> None:
-    """Order the synapses of a source by key: write the rank of each, and where those of a key end."""
-    next_place = np.zeros(ends.size + 1, np.int64)
-    for e in range(keys.size):
-        next_place[keys[e] + 1] += 1
-    for key in range(ends.size):
-        next_place[key + 1] += next_place[key]
-        ends[key] = next_place[key + 1]
-    for e in range(keys.size):
-        places[e] = next_place[keys[e]]
-        next_place[keys[e]] += 1
-
-
-@numba.njit
-def fill_row(
-    row: Any, source_ends: Any, word: Any, degrees: Any, source_population: Any, starts: Any, sizes: Any,
-    means: Any, sds: Any, tables: Any, low: Any, part_starts: Any, bits: Any, entries: Any, indptr: Any,
-) -> None:  # fmt: skip
-    """Draw the synapses of a source, by part and in the order of their delays."""
-    parts, neurons, source, size = indptr.shape[0], part_starts[-1], source_population[row], 0
-    for part in range(parts):
-        size += source_ends[part, row + 1] - source_ends[part, row]
-    targets, steps = np.empty(size, np.int32), np.empty(size, np.uint8)
-    codes, keys = np.empty(size, np.int16), np.empty(size, np.int32)
-    places, ends = np.empty(size, np.int64), np.empty(parts * SLOTS, np.int64)
-    draw_row(
-        word, row, degrees[row], starts, sizes, means[source], sds[source], tables[source],
-        low, low + neurons, targets, steps, codes,
-    )  # fmt: skip
-    for e in range(size):
-        keys[e] = part_of(targets[e], part_starts) * SLOTS + steps[e]
-    places_by(keys, places, ends)
-    shifts = np.empty(parts, np.int64)  # from the rank of a synapse to its place
-    for part in range(parts):
-        shifts[part] = source_ends[part, row] - (ends[part * SLOTS - 1] if part else 0)
-        for slot in range(SLOTS):
-            indptr[part, row * SLOTS + slot + 1] = ends[part * SLOTS + slot] + shifts[part]
-    for e in range(size):
-        part = part_of(targets[e], part_starts)
-        column = np.uint32(targets[e] - part_starts[part])
-        entries[places[e] + shifts[part]] = np.uint32(np.int32(codes[e]) << bits) | column
-
-
-@numba.njit(parallel=True)
+@outer
 def fill_rows(
-    begin: Any, end: Any, source_ends: Any, key: Any, degrees: Any, source_population: Any, starts: Any,
-    sizes: Any, means: Any, sds: Any, tables: Any, first: Any, part_starts: Any, bits: Any, entries: Any,
-    indptr: Any,
+    begin: Any, end: Any, source_ends: Any, key: Any, degrees: Any, populations: Any, starts: Any,
+    sizes: Any, means: Any, sds: Any, tables: Any, low: Any, part_starts: Any, bits_of_column: Any,
+    entries: Any, indptr: Any,
 ) -> None:  # fmt: skip
-    """Draw the synapses of sources begin to end."""
-    low, word = np.int64(first[()]), np.uint64(key[()])
-    for row in prange(begin, end):
-        fill_row(
-            row, source_ends, word, degrees, source_population, starts, sizes, means, sds, tables, low,
-            part_starts, bits, entries, indptr,
+    """Draw the synapses of sources begin to end, those of each by part and in the order of their delays."""
+    room, high = 0, low + part_starts[-1]
+    for row in range(begin, end):
+        degree = 0
+        for p in range(starts.size):
+            degree += degrees[row, p]
+        if degree > room:
+            room = degree
+    targets, steps, codes = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
+    slots, places = np.empty(room, np.int32), np.empty(indptr.shape[0] * SLOTS, np.int32)
+    for row in range(begin, end):
+        size = draw_row(
+            key, row, degrees, populations, starts, sizes, means, sds, tables, low, high,
+            targets, steps, codes,
         )  # fmt: skip
+        for slot in range(places.size):
+            places[slot] = 0
+        for e in range(size):
+            part = part_of(np.int64(targets[e]), part_starts)
+            targets[e] -= part_starts[part]
+            slots[e] = part * SLOTS + steps[e]
+            places[slots[e]] += 1
+        for part in range(indptr.shape[0]):
+            place = source_ends[part, row]
+            for slot in range(SLOTS):
+                synapses = places[part * SLOTS + slot]
+                places[part * SLOTS + slot] = place
+                place += synapses
+                indptr[part, row * SLOTS + slot + 1] = place
+        for e in range(size):
+            entries[places[slots[e]]] = np.uint32(codes[e] << bits_of_column) | np.uint32(targets[e])
+            places[slots[e]] += 1
