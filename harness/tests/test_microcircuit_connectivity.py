@@ -202,3 +202,10 @@ def test_thalamic_synapses():
     counts = np.bincount(population_of(found.indices), minlength=len(POPULATIONS))
     np.testing.assert_array_equal(counts, MODEL.thalamic_synapses)
     assert counts[[0, 1, 4, 5]].sum() == 0
+
+
+def test_rows_of_a_block_without_synapses_are_empty(monkeypatch):
+    """The first populations have no synapse from the thalamus; memory is not what it happens to hold."""
+    monkeypatch.setattr(connectivity, "aligned_empty", lambda shape, dtype: np.full(shape, 7, dtype))
+    found = connectivity.connect(connectivity.thalamic_drawing(MODEL, 3), int(MODEL.sizes[0]), parts=2)
+    assert found.synapses == 0 and not found.indptr.any()
