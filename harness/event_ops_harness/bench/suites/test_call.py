@@ -1,6 +1,7 @@
 """Time one call: a kernel that adds 8 floats, behind every way into JAX, beside XLA's own add.
 
-A step of `lax.fori_loop`, a jitted call, and an eager call, from Python until the result is ready.
+A step of `lax.fori_loop`, a jitted call, and an eager call, from Python until the result is ready. What the
+parallel kernel takes beyond the serial one is the cost of sharing a loop among the threads.
 """
 
 # Warp's annotations are calls.
@@ -23,19 +24,26 @@ from ffi_bridge import numba_kernel, warp_kernel
 OUT = jax.ShapeDtypeStruct((8,), jnp.float32)
 MEMBERS = {
     "numba_kernel": ("numba",),
+    "parallel numba_kernel": ("numba",),
     "warp_kernel": ("warp-lang",),
     "XLA a + b": (),
     "warp.jax_kernel": ("warp-lang",),
     "ctypes callback": (),
     "pure_callback": ("numpy",),
 }
-OURS = ("numba_kernel", "warp_kernel")
+OURS = ("numba_kernel", "parallel numba_kernel", "warp_kernel")
 WAYS = ("step in fori_loop", "jitted call", "eager call")
 
 
 @numba.njit
 def add(x, y, out):
     for i in range(out.size):
+        out[i] = x[i] + y[i]
+
+
+@numba.njit(parallel=True)
+def add_in_parallel(x, y, out):
+    for i in numba.prange(out.size):
         out[i] = x[i] + y[i]
 
 
@@ -54,6 +62,7 @@ def operations():
     through_warp = wp.jax_kernel(add_in_warp)
     sums = (
         numba_kernel(add, OUT),
+        numba_kernel(add_in_parallel, OUT),
         warp_kernel(add_in_warp, OUT),
         lambda x, y: x + y,
         lambda x, y: through_warp(x, y)[0],
