@@ -247,7 +247,8 @@ def out_degrees(drawn: Projections, key: int) -> np.ndarray:
     def count(projection: tuple[int, int]) -> None:
         target, source = projection
         counts = np.zeros(drawn.sources[source], np.int32)
-        count_sources(key, target * drawn.sources.size + source, drawn.synapses[projection], counts)
+        number = target * drawn.sources.size + source
+        count_sources(np.uint64(key), number, drawn.synapses[projection], counts)
         degrees[first[source] : first[source + 1], target] = counts
 
     list(on_threads(count, np.ndindex(drawn.synapses.shape)))

@@ -16,10 +16,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-import numba
 import numpy as np
 
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, numba_njit
 from event_ops.parts.numba_cpu.power import bits, number
 from event_ops.parts.numba_cpu.random_numbers import chosen, philox2x32
 from event_ops.parts.reference.random_numbers import alias_table
@@ -30,6 +29,7 @@ SLOTS: Final = 64  # steps that are kept: delays are below it
 DELAY_BITS: Final = np.uint32(6)
 
 _WORD_BITS: Final = np.uint64(32)
+_AT_ONCE: Final = 1024  # pairs of words, which stay in the nearest cache
 _FRACTION: Final = np.int64((1 << 52) - 1)  # of the bits of a float64
 _ONE: Final = np.int64(1023 << 52)  # the bits of 1.0
 _EIGHTH: Final = np.uint32(1 << 29)  # of a turn
@@ -63,18 +63,7 @@ def delay_table(mean: float, sd: float) -> np.ndarray:
 # LLVM compiles a function by itself and again within each that calls it: few levels keep the building short.
 # A test for division by 0 would keep loops from vectorising.
 inner: Any = partial(njit, error_model="numpy")
-outer: Any = partial(numba.njit, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
-
-
-@outer
-def count_sources(key: Any, projection: Any, synapses: Any, counts: Any) -> None:
-    """Add to counts[i] how many synapses of a projection begin at its source i."""
-    sources = np.uint64(counts.size)
-    for pair in range(np.uint64((synapses + 1) // 2)):
-        first, second = philox2x32(pair, SOURCES + np.uint64(projection), key)
-        counts[first * sources >> _WORD_BITS] += 1
-        if np.uint64(2) * pair + np.uint64(1) < np.uint64(synapses):
-            counts[second * sources >> _WORD_BITS] += 1
+outer: Any = partial(numba_njit, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
 
 
 @inner
@@ -83,6 +72,19 @@ def words_into(key: Any, row: Any, first: Any, x: Any, y: Any) -> None:
     for k in range(x.size):
         word, other = philox2x32(first + np.uint64(k), row, key)
         x[k], y[k] = np.uint32(word), np.uint32(other)
+
+
+@outer
+def count_sources(key: Any, projection: Any, synapses: Any, counts: Any) -> None:
+    """Add to counts[i] how many synapses of a projection begin at its source i."""
+    sources, pairs = np.uint64(counts.size), (synapses + 1) // 2
+    firsts, seconds = np.empty(_AT_ONCE, np.uint32), np.empty(_AT_ONCE, np.uint32)
+    for low in range(0, pairs, _AT_ONCE):
+        words_into(key, SOURCES + np.uint64(projection), np.uint64(low), firsts, seconds)
+        for k in range(min(_AT_ONCE, pairs - low)):
+            counts[np.uint64(firsts[k]) * sources >> _WORD_BITS] += 1
+        for k in range(min(_AT_ONCE, synapses // 2 - low)):
+            counts[np.uint64(seconds[k]) * sources >> _WORD_BITS] += 1
 
 
 @inner
