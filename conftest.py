@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +90,31 @@ def each_value_once(cases: list[Any]) -> list[Any]:
     return chosen
 
 
-def is_part(name: str, case: Any) -> bool:
+def is_part(name: str, case_id: str) -> bool:
     """Return whether a name is one or more parts of a case's id."""
-    return f"-{name}-" in f"-{case.callspec.id}-"
+    return f"-{name}-" in f"-{case_id}-"
+
+
+def slow_parts(case: Any) -> list[str]:
+    """Return what a test's marks `slow_cases` name."""
+    return [name for mark in case.iter_markers("slow_cases") for name in mark.args]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector: Any) -> Generator[None, Any, Any]:
+    """Refuse a test whose mark `slow_cases` has a name that is part of no case's id.
+
+    Here a test has all of its cases, whichever of them a command asks for.
+    """
+    cases = yield
+    if isinstance(cases, list) and cases:
+        ids = [case.callspec.id for case in cases if hasattr(case, "callspec")]
+        lost = [name for name in slow_parts(cases[0]) if not any(is_part(name, case_id) for case_id in ids)]
+        if lost:
+            raise collector.CollectError(
+                f"{cases[0].nodeid.partition('[')[0]}: slow_cases names {lost}; expected parts of {ids}"
+            )
+    return cases
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects by marks
@@ -101,7 +124,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     """
     tests = defaultdict(list)
     for item in items:
-        if {part for mark in item.iter_markers("slow_cases") for part in mark.args if is_part(part, item)}:
+        if any(is_part(name, item.callspec.id) for name in slow_parts(item)):
             item.add_marker("slow")
         marks = {mark.name for mark in item.iter_markers()}
         if hasattr(item, "callspec") and not marks & {"slow", "promise"}:

@@ -31,10 +31,24 @@ def test_a_promise(a, b): ...
 """
 
 
+NAMED = """
+import pytest
+
+@pytest.mark.slow_cases({names})
+@pytest.mark.parametrize("a", ["one weight", "none"])
+@pytest.mark.parametrize("b", ["x-y", 3])
+def test_some(a, b): ...
+"""
+
+
+@pytest.fixture(autouse=True)
+def configured(pytester):
+    pytester.makeconftest(CONFTEST.read_text())
+    pytester.makeini("[pytest]\nmarkers = slow\n    promise\n    slow_cases")
+
+
 @pytest.fixture
 def chosen(pytester):
-    pytester.makeconftest(CONFTEST.read_text())
-    pytester.makeini("[pytest]\nmarkers = slow\n    promise")
     pytester.makepyfile(TESTS)
     items = pytester.inline_run("-m", "not slow").getcalls("pytest_runtest_logstart")
     return [item.nodeid.partition("::")[2] for item in items]
@@ -50,3 +64,17 @@ def test_each_value_is_in_few_cases(chosen):
 def test_what_is_parametrized_together_and_promises_are_all_there(chosen):
     assert [name.partition("[")[0] for name in chosen].count("test_together") == 4
     assert [name.partition("[")[0] for name in chosen].count("test_a_promise") == 4
+
+
+@pytest.mark.parametrize("asked_for", ["", "::test_some[3-none]"], ids=["all", "one"])
+def test_cases_are_slow_that_are_named(pytester, asked_for):
+    file = pytester.makepyfile(NAMED.format(names="'one weight', 'x-y'"))
+    items = pytester.inline_run("-m", "not slow", f"{file}{asked_for}").getcalls("pytest_runtest_logstart")
+    assert [item.nodeid.partition("::")[2] for item in items] == ["test_some[3-none]"]
+
+
+def test_a_name_of_no_case_is_an_error_that_says_which(pytester):
+    pytester.makepyfile(NAMED.format(names="'one weight', 'weight', '3'"))
+    done = pytester.inline_run().getfailedcollections()
+    (failed,) = map(str, [report.longrepr for report in done])
+    assert "test_some: slow_cases names ['weight']; expected parts of ['x-y-one weight'" in failed
