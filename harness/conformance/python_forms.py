@@ -1,4 +1,4 @@
-"""The catalog's Numba kernels as functions of Python: `NUMBA_DISABLE_JIT=1 python python_forms.py [threads]`.
+"""Every operator's Numba kernels as Python functions: `NUMBA_DISABLE_JIT=1 python python_forms.py [threads]`.
 
 Prints how many small cells each operator has, all of which gave what its oracle gives. With `threads`
 kernels share the work between threads on inputs of any size.
@@ -8,6 +8,8 @@ import json
 import sys
 
 from catalog_operators import OPERATORS
+from neuron_operators import OPERATORS as NEURONS
+from plasticity_operators import OPERATORS as RULES
 from value_cells import value_cells
 
 from event_ops_harness.conformance.all_threads import use_all_threads
@@ -19,7 +21,7 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["threads"]:
         use_all_threads()
     looked_at = {}
-    for operator in OPERATORS:
+    for operator in (*OPERATORS, *NEURONS, *RULES):
         cells = [cell for cell in value_cells(operator, BACKEND) if small(operator, cell.case)]
         for cell in cells:
             cell.check()
