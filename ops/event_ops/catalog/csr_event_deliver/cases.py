@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
@@ -46,6 +48,16 @@ def _out_of_range(draw: Draw) -> Arguments:
 
 
 @drawn
+def _ordered(draw: Draw) -> Arguments:
+    """Return long rows in the order of their delays: of all threads each adds to slots of its own."""
+    args, kwargs = _random((4, 40), 480, 5, "float", delays="uint8")(*draw)
+    _, _, _, indptr, steps, *_ = args
+    for low, high in pairwise(indptr):
+        steps[low:high].sort()
+    return args, kwargs
+
+
+@drawn
 def _sized(draw: Draw, neurons: int, per_row: int, rate: float) -> Arguments:
     shape, slots = (neurons, neurons), 32
     arrays = draw.fixed_degree_csr(shape, per_row)
@@ -69,6 +81,7 @@ CASES = (
         tolerance=20,
     ),
     Case("out-of-range", _out_of_range(), tolerance=5, note="of columns; delays would be refused"),
+    Case("ordered", _ordered(), tolerance=20),
     Case("no-rows", _random((0, 4), 3, 2)),
     Case("no-columns", _random((4, 0), 3, 2)),
     *(

@@ -12,6 +12,7 @@ CASES = (
         Case(name, make, differentiable=(segments.DATA,), tolerance=tolerance)
         for name, make, tolerance in (
             ("random", random_segments(50, 20), 5),
+            ("sorted", random_segments(50, 20, ascending=True), 5),
             ("rows", random_segments(25, 6, (3,)), 5),
             ("edges", ids_out_of_range("drop"), 5),
             ("edges-clipped", ids_out_of_range("clip", (2, 2)), 5),
