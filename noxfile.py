@@ -80,17 +80,17 @@ def slow(session: nox.Session) -> None:
     marked(session, "slow")
 
 
-@nox.session(default=False)
+@nox.session(default=False, python=SUPPORTED[1])  # the oldest that BrainEvent supports
 def coverage(session: nox.Session) -> None:
     """Measure what the tests of the libraries reach: at least 95 % of lines, 90 % of branches."""
-    install(session, *workspace("numba", "warp", "test"), *group("coverage"))
-    # Kernels are called by the thread that traces, not by one of XLA's.
-    env = {"WORKSPACE": str(ROOT), "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0"}
+    install(session, *workspace("numba", "warp", "test", "enzyme"), *group("coverage"))
+    env = {"WORKSPACE": str(ROOT), "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0"}  # not XLA's threads call kernels
     session.run("coverage", "erase", env=env)
     folders = ("packages/ptx-on-cpu/tests", "packages/ffi-bridge/tests", "ops/tests", "harness/conformance")
     tried = ("-m", "not slow", *folders, "harness/tests/test_operations.py")
-    for selected in (tried, ("harness/conformance/test_python_forms.py",)):
-        pytest(session, *selected, under=("-m", "coverage", "run"), env=env)
+    kernels = [f"harness/conformance/test_{x}.py" for x in ("cuda_values", "python_forms")]  # slow ones, too
+    for selected in (tried, kernels):  # without what earlier runs compiled, since that is not compiled again
+        pytest(session, "-p", "no:cacheprovider", *selected, under=("-m", "coverage", "run"), env=env)
     found = str(Path(session.create_tmp()).resolve() / "coverage.json")
     for command in (("combine", "--quiet"), ("report", "--skip-covered"), ("json", "--quiet", "-o", found)):
         session.run("coverage", *command, env=env)
