@@ -16,6 +16,7 @@ from ffi_bridge.contents.callees import compiled_apart
 from ffi_bridge.errors import MissingRuleError
 from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
+from ffi_bridge.numba_cpu.derivatives.broadcasts import recomputed_indices
 from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
 from ffi_bridge.numba_cpu.derivatives.copies import typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
@@ -104,7 +105,7 @@ def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:
             primal.py_func
         )
     pipeline = with_constants(pipeline_of(serial))
-    with compiled_apart(serial), unoptimised(), typed_copies():
+    with compiled_apart(serial), unoptimised(), typed_copies(), recomputed_indices():
         compiled = Compiler(serial, serial.targetctx, False, pipeline).compile(tuple(arguments), None)
         return text_of(compiled)
 
