@@ -28,6 +28,18 @@ _BRANCH: Final = re.compile(f"^ *br i1 ([^,\n]+), label {_LABEL}, label {_LABEL}
 _RAISES: Final = re.compile(r"^ *ret i32 [1-9]", re.M)
 _PASSES_ON: Final = re.compile(r"^ *ret i32 (%\S+)$", re.M)
 _TRIES: Final = re.compile(r"^ *store i64 %\S+, ptr %try_state\b", re.M)
+# After a call that failed, outside of any `try`: whether it is inside of one.
+_NO_TRY: Final = re.compile(
+    r"(?P<before>^ *(%\S+) = load i64, ptr %try_state\b[^\n]*\n *(%\S+) = icmp ugt i64 \2, 0\n"
+    r"(?:.*\n)*? *(%\S+) = xor i1 \3, true\n) *br i1 \4, label (?P<fails>%\S+), label %\S+$",
+    re.M,
+)
+# In optimised code, the one block that returns, whichever way was taken.
+_RETURN: Final = re.compile(
+    rf"^(?P<label>{_LABEL[1:]}):[^\n]*\n *(?P<status>%\S+) = phi i32 (?P<ways>[^\n]*)\n *ret i32 (?P=status)\n+",
+    re.M,
+)
+_WAY: Final = re.compile(rf"\[ (\S+), {_LABEL} \]")
 
 
 def leaving(text: str) -> str:
@@ -39,12 +51,26 @@ def leaving(text: str) -> str:
 
 
 def _without_ways_out(function: re.Match[str]) -> str:
-    blocks = {x.partition(":")[0]: x for x in _BLOCK.split(function["body"]) if x}
+    body = _NO_TRY.sub(r"\g<before>  br label \g<fails>", function["body"])
+    blocks = _with_returns({x.partition(":")[0]: x for x in _BLOCK.split(body) if x})
     failing = _failing(blocks, function["known"] is None)
     kept = {name: _checked(name, block, failing) for name, block in blocks.items() if name not in failing}
     if kept and not failing.intersection(x for block in kept.values() for x in _TARGET.findall(block)):
         blocks = kept
     return f"define {function['head']} {_INLINED} {{\n{''.join(blocks.values())}}}\n"
+
+
+def _with_returns(blocks: dict[str, str]) -> dict[str, str]:
+    """Return the blocks of a function where each way out has a return of its own."""
+    found = next((x for x in map(_RETURN.match, blocks.values()) if x), None)
+    if found is None:
+        return blocks
+    end, ways = found["label"], {block: status for status, block in _WAY.findall(found["ways"])}
+    goes = re.compile(rf"^ *br label %{re.escape(end)}$", re.M)
+    if not all(goes.search(blocks[x]) for x in ways):
+        return blocks
+    returning = {x: goes.sub(f"  ret i32 {status}", blocks[x]) for x, status in ways.items()}
+    return {x: returning.get(x, block) for x, block in blocks.items() if x != end}
 
 
 def _failing(blocks: dict[str, str], as_emitted: bool) -> set[str]:
