@@ -16,14 +16,14 @@ from ffi_bridge.contents.callees import compiled_apart
 from ffi_bridge.errors import MissingRuleError
 from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
-from ffi_bridge.numba_cpu.derivatives.broadcasts import recomputed_indices
 from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
 from ffi_bridge.numba_cpu.derivatives.copies import typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
+from ffi_bridge.numba_cpu.derivatives.indices import plain_indices
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
 from ffi_bridge.numba_cpu.derivatives.mode import Mode
 from ffi_bridge.numba_cpu.derivatives.pool import released_at_the_end
-from ffi_bridge.numba_cpu.derivatives.text import declared_in, for_enzyme, from_enzyme, refused_in
+from ffi_bridge.numba_cpu.derivatives.text import declared_in, for_enzyme, from_enzyme, reached, refused_in
 from ffi_bridge.numba_cpu.internals import (
     ADDRESS,
     Compiler,
@@ -86,10 +86,11 @@ def _differentiated(name: str, text: str, function: str, slots: Sequence[Slot], 
     """
     forms = [(True, False), (True, True)] if mode.opens == "out" else _FORMS_OF_REVERSE
     for counted, at_run_time in forms:
-        prepared = for_enzyme(text, function, counted)
-        _refuse(name, [x for x in declared_in(prepared) if not _is_known(x)] + refused_in(prepared))
+        whole = reached(text, function, counted)
+        _refuse(name, [x for x in declared_in(whole) if not _is_known(x)] + refused_in(whole))
+        entry = entry_text(function, slots, mode, at_run_time)
         try:
-            return enzyme.differentiated(prepared + entry_text(function, slots, mode, at_run_time), name)
+            return enzyme.differentiated(for_enzyme(whole, function) + entry, name)
         except enzyme.NotDecided:
             if (counted, at_run_time) == forms[-1]:
                 raise
@@ -105,7 +106,7 @@ def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:
             primal.py_func
         )
     pipeline = with_constants(pipeline_of(serial))
-    with compiled_apart(serial), unoptimised(), typed_copies(), recomputed_indices():
+    with compiled_apart(serial), unoptimised(), typed_copies(), plain_indices():
         compiled = Compiler(serial, serial.targetctx, False, pipeline).compile(tuple(arguments), None)
         return text_of(compiled)
 

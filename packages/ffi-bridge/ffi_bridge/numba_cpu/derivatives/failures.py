@@ -15,8 +15,6 @@ NAME: Final = "ffi_bridge_fail_if"
 _DECLARED: Final = f"""
 declare void @{NAME}(i1) nounwind memory(inaccessiblemem: readwrite) "enzyme_inactive"
 """
-# Functions are inlined up to this size, and Enzyme sees which of their arrays are apart.
-_INLINED: Final = '"function-inline-threshold"="5000"'
 _OF_NUMBA: Final = re.compile(
     r"^define (?P<head>[^\n]*%excinfo\b[^\n]*?)(?P<known> #\d+)? \{\n(?P<body>.*?)^\}\n", re.M | re.S
 )
@@ -36,7 +34,8 @@ _NO_TRY: Final = re.compile(
 )
 # In optimised code, the one block that returns, whichever way was taken.
 _RETURN: Final = re.compile(
-    rf"^(?P<label>{_LABEL[1:]}):[^\n]*\n *(?P<status>%\S+) = phi i32 (?P<ways>[^\n]*)\n *ret i32 (?P=status)\n+",
+    rf"^(?P<label>{_LABEL[1:]}):[^\n]*\n"
+    r" *(?P<status>%\S+) = phi i32 (?P<ways>[^\n]*)\n *ret i32 (?P=status)\n+",
     re.M,
 )
 _WAY: Final = re.compile(rf"\[ (\S+), {_LABEL} \]")
@@ -57,7 +56,7 @@ def _without_ways_out(function: re.Match[str]) -> str:
     kept = {name: _checked(name, block, failing) for name, block in blocks.items() if name not in failing}
     if kept and not failing.intersection(x for block in kept.values() for x in _TARGET.findall(block)):
         blocks = kept
-    return f"define {function['head']} {_INLINED} {{\n{''.join(blocks.values())}}}\n"
+    return f"define {function['head']} {{\n{''.join(blocks.values())}}}\n"
 
 
 def _with_returns(blocks: dict[str, str]) -> dict[str, str]:

@@ -44,8 +44,12 @@ define internal void @ffi_bridge_keep(ptr %x) alwaysinline {{
   ret void
 }}
 """
-_ADDRESS: Final = re.compile(r"^ *%\S+ = getelementptr [^\n]*\n", re.M)
+_ADDRESS: Final = re.compile(r"^ *(?P<name>%\S+) = getelementptr [^\n]*\n", re.M)
 _VARIABLE_INDEX: Final = re.compile(r", i64 (%[^\s,]+)")
+_INDEX: Final = re.compile(r", i64 ([^\s,]+)$", re.M)
+_OF_POINTERS: Final = re.compile(r"(?:load ptr|store ptr [^\s,]+), ptr (%[^\s,]+)")
+_HEAD: Final = re.compile(r"^(define [^\n]*?)( #\d+)? \{$", re.M)
+_NO_LIBRARY: Final = '"no-builtins"'
 _LOAD: Final = re.compile(r"^ *%\S+ = load (?P<type>float|double), [^\n]*$", re.M)
 _MARKS: Final = {"float": 2000, "double": 2001}
 _TYPES: Final = """
@@ -72,7 +76,7 @@ _FIRST: Final = re.compile(
 )
 
 
-def for_enzyme(text: str, kernel: str, counted: bool) -> str:
+def reached(text: str, kernel: str, counted: bool) -> str:
     """Return the module `text` with what the function `kernel` reaches, in terms that Enzyme follows.
 
     `counted`: whether arrays that nothing refers to are let go of.
@@ -84,8 +88,25 @@ def for_enzyme(text: str, kernel: str, counted: bool) -> str:
     for function in module.functions:
         if not function.is_declaration:
             function.linkage = "external" if function.name == kernel else "internal"
-    _remove_unreached(module)
-    return _with_types(_with_opaque_indices(_DECLARED_LATER.sub("", _without_marks(str(module)))))
+    _inline_and_prune(module, _builder(0))
+    return str(module)
+
+
+def for_enzyme(text: str, kernel: str) -> str:
+    """Return what `reached` returned as one function, in which nothing is computed, or read, twice.
+
+    What is read twice would be kept twice: once indices are hidden, nobody sees that they are equal. LLVM is
+    not to make `memset` or `calloc` of loops, whose types Enzyme would ask for, nor loops over vectors.
+    """
+    module = llvm.parse_assembly(_HEAD.sub(rf"\1 {_NO_LIBRARY}\2 {{", text.replace(" noinline", "")))
+    for function in module.functions:
+        if not function.is_declaration and function.name != kernel:
+            function.add_function_attribute("alwaysinline")
+    builder = _builder(2)
+    _inline_and_prune(module, builder)
+    builder.getFunctionPassManager().run(module.get_function(kernel), builder)
+    found = _without_marks(str(module).replace(_NO_LIBRARY, '"of-a-kernel"'))
+    return _with_types(_with_opaque_indices(_DECLARED_LATER.sub("", found)))
 
 
 def _with_types(text: str) -> str:
@@ -99,8 +120,9 @@ def _with_opaque_indices(text: str) -> str:
     Enzyme asks LLVM whether a store may overwrite what a load has read, and takes the answer, which is of
     one turn of a loop, for all turns: after `v[i] = f(v[i + 1])` its reverse mode reads `v[i + 1]` again, as
     it is after the next turn. Of indices that come from a function nothing is known, and the load is kept.
+    Known ones are hidden, too: where `v[i]` is the base of an address, `v[i + 1]` is the next element of it.
     """
-    count = itertools.count()
+    count, pointers = itertools.count(), set(_OF_POINTERS.findall(text))
 
     def opaque(line: re.Match[str]) -> str:
         calls: list[str] = []
@@ -110,7 +132,8 @@ def _with_opaque_indices(text: str) -> str:
             calls.append(f"  {name} = call i64 @{_OPAQUE}(i64 {index[1]})\n")
             return f", i64 {name}"
 
-        changed = _VARIABLE_INDEX.sub(hidden, line[0])
+        # The structures that hold addresses are of LLVM's own making.
+        changed = (_VARIABLE_INDEX if line["name"] in pointers else _INDEX).sub(hidden, line[0])
         return "".join(calls) + changed
 
     return _ADDRESS.sub(opaque, text) + _OPAQUE_DECLARED
@@ -230,10 +253,15 @@ def _declared(found: re.Match[str]) -> str:
     return "" if IN_RUNTIME.fullmatch(name) else found[0]
 
 
-def _remove_unreached(module: Any) -> None:
+def _builder(level: int) -> Any:
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
+    return llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
+
+
+def _inline_and_prune(module: Any, builder: Any) -> None:
+    """Inline functions that are marked so, and remove those that nothing calls."""
     passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_strip_dead_prototype_pass()
     passes.run(module, builder)

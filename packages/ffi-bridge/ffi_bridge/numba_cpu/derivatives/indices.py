@@ -1,0 +1,79 @@
+"""Indices of arrays, emitted such that the reverse mode keeps fewer numbers.
+
+In an array expression an axis of extent 1 is read at 0 all along. Numba leaves its index as it was in the
+turn before, which cannot be computed anew, and an index would be kept beside each number: a product with the
+loop's index can. And Numba adds up products of indices and strides. In `(i * n + j) * 4 + k` LLVM sees that
+elements with another k are other elements, whatever i and j are, so that an element that was read before is
+not read, and kept, again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+
+from ffi_bridge.native.inner_names import inner_names, look_up
+from ffi_bridge.numba_cpu.internals import TESTED
+
+with inner_names("numba", numba.__version__, TESTED):
+    from numba.core import cgutils as _emit
+    from numba.np import npyimpl
+
+    look_up(_emit, "get_item_pointer2")
+    look_up(npyimpl._ArrayIndexingHelper, "update_indices")
+
+
+@contextmanager
+def plain_indices() -> Generator[None]:
+    """Emit indices within the block as products and sums of the loops' own."""
+    emit, helper = _emit, npyimpl._ArrayIndexingHelper
+    before: tuple[Any, Any] = emit.get_item_pointer2, helper.update_indices
+    emit.get_item_pointer2, helper.update_indices = _by_horner(emit.get_item_pointer2), _update
+    try:
+        yield
+    finally:
+        emit.get_item_pointer2, helper.update_indices = before
+
+
+def _update(self: Any, loop_indices: Sequence[Any], name: Any) -> None:
+    """Store the index of an array for each of its axes, which are the last ones of the loops."""
+    builder = self.array.builder
+    inner = loop_indices[len(loop_indices) - len(self.indices) :]
+    for index, place, extent in zip(inner, self.indices, self.array.shape, strict=True):
+        step = builder.zext(builder.icmp_unsigned(">", extent, extent.type(1)), extent.type)
+        builder.store(builder.mul(index, step), place)
+
+
+def _by_horner(other: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what emits the address of an element: of contiguous arrays here, or else by `other`."""
+
+    def address(
+        context: Any,
+        builder: Any,
+        data: Any,
+        shape: Sequence[Any],
+        strides: Sequence[Any],
+        layout: str,
+        inds: Sequence[Any],
+        wraparound: bool = False,
+        boundscheck: bool = False,
+    ) -> Any:
+        if layout != "C" or len(inds) < 2 or boundscheck:
+            return other(context, builder, data, shape, strides, layout, inds, wraparound, boundscheck)
+        found = [_wrapped(builder, x, n) if wraparound else x for x, n in zip(inds, shape, strict=False)]
+        found += [inds[0].type(0)] * (len(shape) - len(found))  # a row begins at its first element
+        place = found[0]
+        for index, extent in zip(found[1:], shape[1:], strict=True):
+            place = builder.add(builder.mul(place, extent), index)
+        return builder.gep(data, [place])
+
+    return address
+
+
+def _wrapped(builder: Any, index: Any, extent: Any) -> Any:
+    """Emit an index, of which a negative one counts from the end."""
+    negative = builder.icmp_signed("<", index, index.type(0))
+    return builder.select(negative, builder.add(extent, index), index)
