@@ -137,8 +137,37 @@ def views(x, y):
         y[i] = sum_of_squares(table[i:, 1]) * table[i, 1]
 
 
-QUICK = (ahead, exchanged)
+@numba.njit
+def windows(x, y):
+    """Each view begins where the one before has its second element."""
+    y[:] = x
+    for i in range(x.size - 1):
+        pair = y[i : i + 2]
+        pair[0] = np.sin(pair[1]) * pair[0]
+
+
+@numba.njit
+def of_three_axes(x, y):
+    table = np.ones((x.size, 3, 2))
+    for i in range(x.size):
+        table[i, -1, 0] = x[i]
+        table[i, 0] *= x[-i]
+        table[i - 1, 1, -1] *= x[i]
+    for i in range(x.size):
+        y[i] = table[i, 2, 0] * table[i - 1, 0, 1] * table[i][1, 1]
+
+
+@numba.njit
+def outer_product(x, y):
+    table = x.reshape(x.size, 1) * x + x[:1]
+    for i in range(x.size):
+        y[i] = table[i, i - 1] * table[-1, i]
+
+
+QUICK = (ahead, exchanged, windows)
 SLOW = (
+    of_three_axes,
+    outer_product,
     swept,
     partly_overwritten,
     views,
