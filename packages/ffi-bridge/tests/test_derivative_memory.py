@@ -164,10 +164,18 @@ def outer_product(x, y):
         y[i] = table[i, i - 1] * table[-1, i]
 
 
+@numba.njit
+def flattened(x, y):
+    w = x * x
+    z = w[1:4].flatten()
+    y[:] = z[1] * z[0] + w
+
+
 QUICK = (ahead, exchanged, windows)
 SLOW = (
     of_three_axes,
     outer_product,
+    flattened,
     swept,
     partly_overwritten,
     views,

@@ -69,8 +69,6 @@ def python() -> str:
 def _reason(run: subprocess.CompletedProcess[str]) -> str:
     if "marked shadow global" in run.stderr:
         return "it uses a C function or a global array by its address"
-    if "type of copy" in run.stderr:
-        return "it copies an array, as flatten does, whose numbers may be of any type; copy it in a loop"
     found = _PROBLEM.search(run.stderr) or _OTHER.search(run.stderr)
     if found is not None:
         return found[found.lastindex or 0].strip()[:300]
