@@ -29,8 +29,9 @@ with inner_names("numba", numba.__version__, TESTED):
 @contextmanager
 def plain_indices() -> Generator[None]:
     """Emit indices within the block as products and sums of the loops' own."""
-    emit, helper = _emit, npyimpl._ArrayIndexingHelper
-    before: tuple[Any, Any] = emit.get_item_pointer2, helper.update_indices
+    emit: Any = _emit
+    helper: Any = npyimpl._ArrayIndexingHelper
+    before = emit.get_item_pointer2, helper.update_indices
     emit.get_item_pointer2, helper.update_indices = _by_horner(emit.get_item_pointer2), _update
     try:
         yield
