@@ -20,17 +20,17 @@ from ffi_bridge.numba_cpu.internals import TESTED
 
 with inner_names("numba", numba.__version__, TESTED):
     from numba.core import cgutils as _emit
-    from numba.np import npyimpl
+    from numba.np.npyimpl import _ArrayIndexingHelper  # pyright: ignore[reportPrivateUsage]
 
     look_up(_emit, "get_item_pointer2")
-    look_up(npyimpl._ArrayIndexingHelper, "update_indices")
+    look_up(_ArrayIndexingHelper, "update_indices")
 
 
 @contextmanager
 def plain_indices() -> Generator[None]:
     """Emit indices within the block as products and sums of the loops' own."""
     emit: Any = _emit
-    helper: Any = npyimpl._ArrayIndexingHelper
+    helper: Any = _ArrayIndexingHelper
     before = emit.get_item_pointer2, helper.update_indices
     emit.get_item_pointer2, helper.update_indices = _by_horner(emit.get_item_pointer2), _update
     try:
