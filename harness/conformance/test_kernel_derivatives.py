@@ -35,6 +35,7 @@ EXP_BY_BITS = {"adex_step", "hh_cond_exp_step", "lif_cond_alpha_step", "lif_cond
 # By design: a kernel passes over events that are 0, and a derivative at a branch is that of the branch taken,
 # so that of an inactive event is 0; the rule's is the weight, since a product is linear in events.
 PASSES_OVER_ZEROS = {
+    "compact_event_arrivals",
     "compact_event_matvec",
     "csr_event_arrivals",
     "csr_event_deliver",

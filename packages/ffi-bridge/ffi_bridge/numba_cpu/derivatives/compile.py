@@ -82,17 +82,19 @@ def to_compile(
 def _differentiated(name: str, text: str, function: str, slots: Sequence[Slot], mode: Mode) -> str:
     """Return Enzyme's text of the derivative, made in the quickest form of those that Enzyme can decide of.
 
-    Least is kept for the way back without counts of references; with them Enzyme knows more of pointers.
+    Least is kept for the way back without counts of references; with them Enzyme knows more of pointers. In
+    a kernel that LLVM has simplified Enzyme may miss of what type the elements of an array are.
     """
     forms = [(True, False), (True, True)] if mode.opens == "out" else _FORMS_OF_REVERSE
-    for counted, at_run_time in forms:
+    for simplified, (counted, at_run_time) in [*((True, x) for x in forms), *((False, x) for x in forms)]:
         whole = reached(text, function, counted)
         _refuse(name, [x for x in declared_in(whole) if not _is_known(x)] + refused_in(whole))
         entry = entry_text(function, slots, mode, at_run_time)
         try:
-            return enzyme.differentiated(for_enzyme(whole, function) + entry, name)
-        except enzyme.NotDecided:
-            if (counted, at_run_time) == forms[-1]:
+            return enzyme.differentiated(for_enzyme(whole, function, simplified) + entry, name)
+        except MissingRuleError as error:
+            is_last = (counted, at_run_time) == forms[-1]
+            if not simplified and (is_last or not isinstance(error, enzyme.NotDecided)):
                 raise
     raise AssertionError
 

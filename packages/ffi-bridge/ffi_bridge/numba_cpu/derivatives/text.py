@@ -46,7 +46,7 @@ define internal void @ffi_bridge_keep(ptr %x) alwaysinline {{
 """
 _ADDRESS: Final = re.compile(r"^ *(?P<name>%\S+) = getelementptr [^\n]*\n", re.M)
 _VARIABLE_INDEX: Final = re.compile(r", i64 (%[^\s,]+)")
-_INDEX: Final = re.compile(r", i64 ([^\s,]+)$", re.M)
+_LAST_INDEX: Final = re.compile(r", i64 (-?\d+)$", re.M)
 _OF_POINTERS: Final = re.compile(r"(?:load ptr|store ptr [^\s,]+), ptr (%[^\s,]+)")
 _HEAD: Final = re.compile(r"^(define [^\n]*?)( #\d+)? \{$", re.M)
 _NO_LIBRARY: Final = '"no-builtins"'
@@ -92,8 +92,8 @@ def reached(text: str, kernel: str, counted: bool) -> str:
     return str(module)
 
 
-def for_enzyme(text: str, kernel: str) -> str:
-    """Return what `reached` returned as one function, in which nothing is computed, or read, twice.
+def for_enzyme(text: str, kernel: str, simplified: bool) -> str:
+    """Return what `reached` returned as one function; `simplified`: where nothing is read twice.
 
     What is read twice would be kept twice: once indices are hidden, nobody sees that they are equal. LLVM is
     not to make `memset` or `calloc` of loops, whose types Enzyme would ask for, nor loops over vectors.
@@ -104,7 +104,8 @@ def for_enzyme(text: str, kernel: str) -> str:
             function.add_function_attribute("alwaysinline")
     builder = _builder(2)
     _inline_and_prune(module, builder)
-    builder.getFunctionPassManager().run(module.get_function(kernel), builder)
+    if simplified:
+        builder.getFunctionPassManager().run(module.get_function(kernel), builder)
     found = _without_marks(str(module).replace(_NO_LIBRARY, '"of-a-kernel"'))
     return _with_types(_with_opaque_indices(_DECLARED_LATER.sub("", found)))
 
@@ -132,8 +133,9 @@ def _with_opaque_indices(text: str) -> str:
             calls.append(f"  {name} = call i64 @{_OPAQUE}(i64 {index[1]})\n")
             return f", i64 {name}"
 
-        # The structures that hold addresses are of LLVM's own making.
-        changed = (_VARIABLE_INDEX if line["name"] in pointers else _INDEX).sub(hidden, line[0])
+        changed = _VARIABLE_INDEX.sub(hidden, line[0])
+        if line["name"] not in pointers:  # no place in a structure that holds the address of an array
+            changed = _LAST_INDEX.sub(hidden, changed)
         return "".join(calls) + changed
 
     return _ADDRESS.sub(opaque, text) + _OPAQUE_DECLARED
