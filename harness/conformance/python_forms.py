@@ -7,9 +7,7 @@ kernels share the work between threads on inputs of any size.
 import json
 import sys
 
-from catalog_operators import OPERATORS
-from neuron_operators import OPERATORS as NEURONS
-from plasticity_operators import OPERATORS as RULES
+from all_operators import OPERATORS
 from value_cells import value_cells
 
 from event_ops_harness.conformance.all_threads import use_all_threads
@@ -21,7 +19,7 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["threads"]:
         use_all_threads()
     looked_at = {}
-    for operator in (*OPERATORS, *NEURONS, *RULES):
+    for operator in OPERATORS:
         cells = [cell for cell in value_cells(operator, BACKEND) if small(operator, cell.case)]
         for cell in cells:
             cell.check()

@@ -9,7 +9,8 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("warp", reason="warp-lang is not installed")
 
-from catalog_operators import OPERATORS
+from all_operators import OPERATORS
+from catalog_operators import OPERATORS as CATALOG
 from looked_at import number_of_arguments
 from neuron_operators import OPERATORS as NEURONS
 from plasticity_operators import OPERATORS as RULES
@@ -19,13 +20,10 @@ from event_ops_harness.table import by_family
 from ptx_on_cpu import Checks
 
 BACKENDS = ("numba_cuda", "warp")
-ALL = *OPERATORS, *NEURONS, *RULES
-QUICK = [
-    min(members, key=number_of_arguments) for members in (*by_family(OPERATORS).values(), NEURONS, RULES)
-]
+QUICK = [min(members, key=number_of_arguments) for members in (*by_family(CATALOG).values(), NEURONS, RULES)]
 CELLS = [
     pytest.param(cell, id=cell.id, marks=[] if operator in QUICK else [pytest.mark.slow])
-    for operator in ALL
+    for operator in OPERATORS
     for backend in BACKENDS
     for cell in [next(value_cells(operator, backend))]
 ]
