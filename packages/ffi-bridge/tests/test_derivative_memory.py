@@ -1,7 +1,9 @@
 """Derivatives of kernels that read what they wrote, write what they read, and have arrays of their own."""
 
+import ctypes
 import math
 import os
+import resource
 from pathlib import Path
 
 import jax
@@ -253,6 +255,30 @@ def test_memory_does_not_grow(of):
 
     before = calls(20)
     assert calls(100) - before < 100 * good.nbytes  # less than one array of each call
+
+
+@pytest.fixture
+def memory_is_returned():
+    """Let C give memory back to the system at once, as it does in a process that has just compiled."""
+    trim_threshold, mmap_threshold = -1, -3
+    set_option = ctypes.CDLL(None).mallopt
+    set_option(trim_threshold, 0)
+    set_option(mmap_threshold, 1 << 16)
+    yield
+    set_option(trim_threshold, 1 << 26)
+    set_option(mmap_threshold, 1 << 25)
+
+
+@pytest.mark.slow
+def test_memory_is_kept_for_the_next_call(memory_is_returned):
+    call = jax.jit(DERIVATIVES["reverse"](differentiable(raises_among_arrays, lambda x: x)))
+    x = jnp.full(5000, 0.01)  # 20 turns keep more than 40 kB each: at least 200 pages
+    for _ in range(5):
+        jax.block_until_ready(call(x))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        jax.block_until_ready(call(x))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 20 * 100
 
 
 def resident():

@@ -2,8 +2,9 @@
 
 In the reverse mode Enzyme lets go of some arrays, and keeps others until they are needed, without a last
 `free`. So all that a derivative allocates is of a pool, which is released at the end, also if the kernel
-raised. In loops whose number of turns is not known before, Enzyme keeps a small block or more for each turn,
-and lets one grow as it goes: the pool cuts blocks of up to a million bytes from few large chunks.
+raised; one chunk is kept for the next call. In loops whose number of turns is not known before, Enzyme keeps
+a small block or more for each turn, and lets one grow as it goes: the pool cuts blocks of up to a million
+bytes from few large chunks.
 """
 
 from __future__ import annotations
@@ -205,16 +206,20 @@ define void @"{name}"(ptr %table) {{
   store %pool zeroinitializer, ptr %.pool
   %chunk.at = getelementptr %pool, ptr %.pool, i64 0, i32 3
   store i64 65536, ptr %chunk.at
+  call void @take_kept(ptr %.pool)
   %jump = getelementptr %pool, ptr %.pool, i64 0, i32 5
   %failed = call i32 @_setjmp(ptr %jump) returns_twice
   %begins = icmp eq i32 %failed, 0
   br i1 %begins, label %begin, label %failure
 begin:
   call void @entry(ptr %outs, ptr %.pool)
-  br label %next
+  br label %keep
 failure:
   %status = load ptr, ptr %table
   store i32 1, ptr %status
+  br label %keep
+keep:
+  call void @keep(ptr %.pool)
   br label %next
 next:
   %block = load ptr, ptr %.pool
@@ -232,7 +237,7 @@ end:
 _ALLOCATES: Final = re.compile(r"@(malloc|calloc|realloc|free)\(")
 _DECLARED: Final = re.compile(
     rf"^declare [^\n]*@(malloc|calloc|realloc|free|{failures.NAME}|"
-    r"llvm\.(memset\.p0\.i64|memcpy\.p0\.p0\.i64|ctlz\.i64|umax\.i64))\(.*\n",
+    r"llvm\.(memset\.p0\.i64|memcpy\.p0\.p0\.i64|ctlz\.i64|u(min|max)\.i64))\(.*\n",
     re.M,
 )
 _DEFINED: Final = re.compile(r"^define [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\(", re.M)
