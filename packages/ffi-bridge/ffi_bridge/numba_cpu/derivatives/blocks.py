@@ -7,12 +7,17 @@ from typing import Final
 # A block begins with two words. One of its own from C: the address of the next such block, and that of the
 # pointer to itself. One of a chunk: the class of its size, and null; once it is let go of, the address of the
 # next free one of the class follows. Sizes are of 4 classes from each power of two to the next, so that less
-# than a fifth of a block is unused. Each chunk is 4 times as large as the one before, up to 16 MiB. The last
-# is kept for the next call of the derivative: memory fetched anew from the system comes page by page, and C
-# gives back what it gets, in a process that has just compiled at each call.
-# The smallest is of 64 bytes, class 23: arrays that grow begin with that. Arrays that are written side by
-# side are not to begin at the same place of a page: lines of a cache that are whole pages apart take each
-# other's place.
+# than a fifth of a block is unused. The smallest is of 64 bytes, class 23: arrays that grow begin with that.
+# Arrays that are written side by side are not to begin at the same place of a page: lines of a cache that are
+# whole pages apart take each other's place.
+#
+# Each chunk is 4 times as large as the one before, up to 16 MiB. The last is kept for the next call of the
+# derivative: memory comes from the system page by page, and in a process that has just compiled, C gives it
+# back after each call.
+#
+# A pool: its first block from C, where the next block of the last chunk begins, where that chunk ends, how
+# large the next one is to be, the free blocks of each class, where to jump if the kernel raises, where the
+# last chunk begins.
 BLOCKS: Final = """
 %pool = type { ptr, ptr, ptr, i64, [80 x ptr], [64 x i64], ptr }
 @kept = internal global ptr null
