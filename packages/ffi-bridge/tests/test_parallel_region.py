@@ -50,6 +50,22 @@ def in_chunks(out):
         out[i] = i
 
 
+@numba.njit(parallel=True)
+def chunk_of_each(begin, out):
+    with numba.parallel_chunksize(1):
+        for i in numba.prange(out.size):
+            out[i] += 1 + 10 * numba.get_thread_id() + 100 * numba.get_num_threads()
+
+
+@numba.njit(parallel=True)
+def total_of_chunks(x, out):
+    found = 0
+    with numba.parallel_chunksize(3):
+        for i in numba.prange(x.size):
+            found += x[i]
+    out[0] = found
+
+
 def struct(*shape):
     return jax.ShapeDtypeStruct(shape, jnp.float32)
 
@@ -111,13 +127,13 @@ def refused(task):
     return REFUSAL
 
 
-def run_with(help_, size=9):
-    """The kernel `share_of_each` in a frame of our own."""
-    adding(share_of_each, size)()
+def run_with(help_, kernel=share_of_each, size=9):
+    """The kernel in a frame of our own."""
+    adding(kernel, size)()
     out = np.zeros(size, np.float32)
     call = Call([out], [out])
     pool = Pool(call, help_)
-    assert call.run(last_address(share_of_each)) is None
+    assert call.run(last_address(kernel)) is None
     return out, pool
 
 
@@ -170,3 +186,17 @@ def test_a_sum_is_the_same_each_time(two_threads):
 
 def test_chunks_of_the_users_size(two_threads):
     np.testing.assert_array_equal(jax.jit(numba_kernel(in_chunks, struct(1001)))(), np.arange(1001))
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize(("help_", "thread"), [(at_once, 1), (later, 0), (refused, 0)])
+def test_every_chunk_is_done_once_by_whoever_is_free(two_threads, help_, thread):
+    out, pool = run_with(help_, chunk_of_each)
+    np.testing.assert_array_equal(out, 201 + 10 * thread)
+    assert len(pool.asked) == 1
+
+
+def test_chunks_are_added_up_by_thread(two_threads):
+    x = np.arange(1001, dtype=np.int32)
+    f = jax.jit(numba_kernel(total_of_chunks, jax.ShapeDtypeStruct((1,), np.int32)))
+    assert {int(f(x)[0]) for _ in range(200)} == {int(x.sum())}

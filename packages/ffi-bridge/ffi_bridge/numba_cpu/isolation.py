@@ -28,8 +28,8 @@ OUTPUTS: Final = ir.LiteralStructType((I64, OUTPUT.as_pointer()))
 COUNT, FIRST = range(2)
 
 NONE: Final = ir.VoidType()
-# run(shared, share): do one share of a region; `shared` is what its threads have in common.
-RUN: Final = ir.FunctionType(NONE, (POINTER, I64))
+# run(shared, share, thread): do one share of a region; `shared` is what its threads have in common.
+RUN: Final = ir.FunctionType(NONE, (POINTER, I64, I64))
 ISOLATED: Final = ir.FunctionType(NONE, (OUTPUTS.as_pointer(), RUN.as_pointer(), POINTER, I64))
 
 # The golden ratio in 64 bits: its multiples look random.
@@ -74,12 +74,12 @@ class Watched:
 def emit_isolated(module: Any) -> Any:
     """Emit `isolated(outputs, run, shared, shares)`, which calls `run(shared, share)` for every share."""
     builder, (outputs, run, shared, shares) = begin_function(module, "isolated", ISOLATED)
-    merge = _emit_merge(module)
+    merge, first = _emit_merge(module), ir.Constant(I64, 0)
     turned = _order(builder, module, shares)
     block = call_c(builder, "malloc", POINTER, [_bytes(builder, outputs)])
     with builder.if_then(builder.icmp_unsigned("==", block, NULL), likely=False):
         with count_to(builder, shares) as i:
-            builder.call(run, (shared, i))
+            builder.call(run, (shared, i, first))
         builder.ret_void()
     with _each(builder, outputs, block) as (item, begun, merged):
         for kept in (begun, merged):
@@ -87,7 +87,7 @@ def emit_isolated(module: Any) -> Any:
     with count_to(builder, shares) as i:
         with _each(builder, outputs, block) as (item, begun, _):
             _copy(builder, load_member(builder, item, DATA), begun, item)
-        builder.call(run, (shared, turned(i)))
+        builder.call(run, (shared, turned(i), first))
         with _each(builder, outputs, block) as (item, begun, merged):
             builder.call(merge, (item, begun, merged))
     with _each(builder, outputs, block) as (item, _, merged):

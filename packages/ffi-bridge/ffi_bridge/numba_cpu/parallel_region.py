@@ -1,10 +1,11 @@
 """Emit what runs the parallel regions of Numba kernels on XLA's own threads.
 
-Numba compiles a parallel loop into a call that enters its thread pool. Within a call from XLA that is `enter`
-below: it divides the region into shares, one for each thread, asks XLA's pool for help, and takes shares
-itself until none is left. It waits only for shares that have begun: a thread of the pool that comes late, or
-never, holds nothing up. A region inside a share runs in that share's thread. In the debug mode `isolation`
-runs the shares.
+Numba compiles a parallel loop into a call that enters its thread pool, with one share for each thread, or one
+for each chunk of `numba.parallel_chunksize`. Within a call from XLA that is `enter` below: it asks XLA's pool
+for help, and takes shares itself until none is left. Each thread begins at another share and goes on from
+there, so that it finds in its caches what it had in the call before; then it takes what others have left. It
+waits only for shares that have begun: a thread of the pool that comes late, or never, holds nothing up. A
+region inside a share runs in that share's thread. In the debug mode `isolation` runs the shares.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ ENTER: Final = ir.FunctionType(NONE, (BODY, *REGION, I64, I64, I64))
 THREAD_ID: Final = ir.FunctionType(I64, ())
 TASK: Final = ir.FunctionType(NONE, (POINTER,))
 
-# Where a thread is: in this call frame, or, if NULL, in this share; where it was before; and the outputs that
-# shares are isolated in, or NULL.
+# Where a thread is: in this call frame, or, if NULL, in a share, under this number; where it was before; and
+# the outputs that shares are isolated in, or NULL.
 PLACE: Final = ir.LiteralStructType((POINTER, I64, POINTER, POINTER))
-FRAME, SHARE, BEFORE, WATCHED = range(4)
+FRAME, NUMBER, BEFORE, WATCHED = range(4)
 
-# What the threads in a region share: the arguments of ENTER, the number of shares, the next one, how many are
-# not done, and how many threads may still look at this.
+# What the threads in a region share: the arguments of ENTER, the number of shares, how many are not done, how
+# many threads have come, how many may still look at this; and for each share, whether somebody has taken it.
 SHARED: Final = ir.LiteralStructType((*ENTER.args, I64, I64, I64, I64))
-BODY_OF, ARRAYS, EXTENTS, STRIDES, DATA, INNER, COUNT, THREADS, SHARES, NEXT, OPEN, HOLDERS = range(12)
+BODY_OF, ARRAYS, EXTENTS, STRIDES, DATA, INNER, COUNT, THREADS, SHARES, OPEN, COME, HOLDERS = range(12)
 SHARED_BYTES: Final = 12 * 8
 
 # How often a thread looks whether the others are done before it offers them its processor: microseconds.
@@ -95,7 +96,7 @@ def _emit_thread_id(module: Any, key: int, otherwise: int) -> None:
     place = _place(builder, key)
     with builder.if_then(_is_null(builder, place), likely=False):
         builder.ret(builder.call(_at_address(builder, otherwise, THREAD_ID), ()))
-    builder.ret(load_member(builder, place, SHARE))
+    builder.ret(load_member(builder, place, NUMBER))
 
 
 def _emit_enter(module: Any, key: int, otherwise: int) -> None:
@@ -105,15 +106,16 @@ def _emit_enter(module: Any, key: int, otherwise: int) -> None:
         builder.call(_at_address(builder, otherwise, ENTER), arguments)
         builder.ret_void()
     frame = load_member(builder, place, FRAME)
-    extent, threads = builder.load(arguments[EXTENTS]), arguments[THREADS]
-    shares = builder.select(builder.icmp_unsigned("<", extent, threads), extent, threads)
-    is_one = builder.icmp_unsigned("<=", shares, ir.Constant(I64, 1))
+    shares, threads = builder.load(arguments[EXTENTS]), arguments[THREADS]
+    takers = builder.select(builder.icmp_unsigned("<", shares, threads), shares, threads)
+    is_one = builder.icmp_unsigned("<=", takers, ir.Constant(I64, 1))
     _unless(builder, builder.or_(is_one, _is_null(builder, frame)), arguments)
     # Not on the stack: a thread that comes when all is done finds it here.
-    data = call_c(builder, "malloc", POINTER, [ir.Constant(I64, SHARED_BYTES)])
+    size = builder.add(ir.Constant(I64, SHARED_BYTES), shares)
+    data = call_c(builder, "calloc", POINTER, [ir.Constant(I64, 1), size])
     _unless(builder, _is_null(builder, data), arguments)
     shared = builder.bitcast(data, SHARED.as_pointer())
-    for index, value in enumerate((*arguments, shares, ir.Constant(I64, 0), shares, shares)):
+    for index, value in enumerate((*arguments, shares, shares, ir.Constant(I64, 0), takers)):
         builder.store(value, member(builder, shared, index))
     watched = load_member(builder, place, WATCHED)
     with builder.if_then(builder.not_(_is_null(builder, watched)), likely=False):
@@ -121,11 +123,11 @@ def _emit_enter(module: Any, key: int, otherwise: int) -> None:
         builder.call(module.globals["isolated"], (outputs, module.globals["run"], data, shares))
         call_c(builder, "free", NONE, (data,))
         builder.ret_void()
-    with count_to(builder, builder.sub(shares, ir.Constant(I64, 1))):
+    with count_to(builder, builder.sub(takers, ir.Constant(I64, 1))):
         taken = Frame(builder, frame).schedule(module.globals["help"], data)
         with builder.if_then(builder.not_(taken), likely=False):
             _release(builder, shared)
-    builder.call(module.globals["take"], (shared,))
+    builder.call(module.globals["take"], (shared, ir.Constant(I64, 0)))
     _wait(builder, member(builder, shared, OPEN))
     _release(builder, shared)
     builder.ret_void()
@@ -141,41 +143,47 @@ def _unless(builder: Any, alone: Any, arguments: Any) -> None:
 def _emit_help(module: Any) -> None:
     """Emit what a thread of XLA's pool runs: shares until none is left."""
     builder, (data,) = begin_function(module, "help", TASK)
-    shared = builder.bitcast(data, SHARED.as_pointer())
-    builder.call(module.globals["take"], (shared,))
+    shared, one = builder.bitcast(data, SHARED.as_pointer()), ir.Constant(I64, 1)
+    before = builder.atomic_rmw("add", member(builder, shared, COME), one, "seq_cst")
+    builder.call(module.globals["take"], (shared, builder.add(before, one)))
     _release(builder, shared)
     builder.ret_void()
 
 
 def _emit_take(module: Any) -> None:
-    """Emit `take`, which does one share after the other until all are taken."""
-    builder, (shared,) = begin_function(module, "take", ir.FunctionType(NONE, (SHARED.as_pointer(),)))
-    function, one = builder.function, ir.Constant(I64, 1)
-    following, run, done = (function.append_basic_block(name) for name in ("next", "run", "done"))
-    builder.branch(following)
-    builder.position_at_end(following)
-    share = builder.atomic_rmw("add", member(builder, shared, NEXT), one, "seq_cst")
-    is_left = builder.icmp_unsigned("<", share, load_member(builder, shared, SHARES))
-    builder.cbranch(is_left, run, done)
-    builder.position_at_end(run)
-    builder.call(module.globals["run"], (builder.bitcast(shared, POINTER), share))
-    builder.atomic_rmw("sub", member(builder, shared, OPEN), one, "seq_cst")
-    builder.branch(following)
-    builder.position_at_end(done)
+    """Emit `take`, by which a thread does every share that is left, beginning at its own ones."""
+    kind = ir.FunctionType(NONE, (SHARED.as_pointer(), I64))
+    builder, (shared, thread) = begin_function(module, "take", kind)
+    one, shares = ir.Constant(I64, 1), load_member(builder, shared, SHARES)
+    first = builder.udiv(builder.mul(thread, shares), load_member(builder, shared, THREADS))
+    taken = builder.bitcast(builder.gep(shared, [one]), POINTER)
+    with count_to(builder, shares) as i:
+        share = builder.urem(builder.add(first, i), shares)
+        flag = builder.gep(taken, [share])
+        before = builder.atomic_rmw("xchg", flag, ir.Constant(flag.type.pointee, 1), "seq_cst")
+        with builder.if_then(builder.icmp_unsigned("==", before, ir.Constant(before.type, 0))):
+            builder.call(module.globals["run"], (builder.bitcast(shared, POINTER), share, thread))
+            builder.atomic_rmw("sub", member(builder, shared, OPEN), one, "seq_cst")
     builder.ret_void()
 
 
 def _emit_run(module: Any, key: int) -> None:
-    """Emit `run`, which does one share in the calling thread."""
-    builder, (data, share) = begin_function(module, "run", RUN)
+    """Emit `run`, which does one share in the calling thread, the so-maniest that has come.
+
+    Where each thread has one share, it has the share's number, so that what is added up by thread is added
+    up in one order, whoever came first.
+    """
+    builder, (data, share, thread) = begin_function(module, "run", RUN)
     shared = builder.bitcast(data, SHARED.as_pointer())
     place = builder.alloca(PLACE)
     extents = builder.alloca(I64, builder.add(load_member(builder, shared, INNER), ir.Constant(I64, 1)))
     arrays = builder.alloca(POINTER, load_member(builder, shared, COUNT))
     _go_to(builder, key, place, NULL, NULL)
-    builder.store(share, member(builder, place, SHARE))
+    most = load_member(builder, shared, THREADS)
+    in_chunks = builder.icmp_unsigned(">", load_member(builder, shared, SHARES), most)
+    builder.store(builder.select(in_chunks, thread, share), member(builder, place, NUMBER))
     threads = call_c(builder, GET_NUM_THREADS, I64, ())
-    call_c(builder, SET_NUM_THREADS, NONE, (load_member(builder, shared, THREADS),))
+    call_c(builder, SET_NUM_THREADS, NONE, (most,))
     _cut(builder, shared, share, extents, arrays)
     region = arrays, extents, load_member(builder, shared, STRIDES), load_member(builder, shared, DATA)
     builder.call(load_member(builder, shared, BODY_OF), region)
@@ -185,18 +193,15 @@ def _emit_run(module: Any, key: int) -> None:
 
 
 def _cut(builder: Any, shared: Any, share: Any, extents: Any, arrays: Any) -> None:
-    """Emit the extents of a share, a part of the outermost one, and where its arrays begin."""
+    """Emit the extents of a share, which has 1 of the outermost one, and where its arrays begin."""
     one, whole = ir.Constant(I64, 1), load_member(builder, shared, EXTENTS)
-    with count_to(builder, builder.add(load_member(builder, shared, INNER), one)) as i:
-        builder.store(builder.load(builder.gep(whole, [i])), builder.gep(extents, [i]))
-    low, high = (
-        builder.udiv(builder.mul(builder.load(whole), end), load_member(builder, shared, SHARES))
-        for end in (share, builder.add(share, one))
-    )
-    builder.store(builder.sub(high, low), extents)
+    with count_to(builder, load_member(builder, shared, INNER)) as i:
+        inner = builder.add(i, one)
+        builder.store(builder.load(builder.gep(whole, [inner])), builder.gep(extents, [inner]))
+    builder.store(one, extents)
     begins, strides = load_member(builder, shared, ARRAYS), load_member(builder, shared, STRIDES)
     with count_to(builder, load_member(builder, shared, COUNT)) as i:
-        offset = builder.mul(builder.load(builder.gep(strides, [i])), low)
+        offset = builder.mul(builder.load(builder.gep(strides, [i])), share)
         builder.store(builder.gep(builder.load(builder.gep(begins, [i])), [offset]), builder.gep(arrays, [i]))
 
 
