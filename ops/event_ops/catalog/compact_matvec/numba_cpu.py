@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
+from numba import parallel_chunksize, prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.jit import njit, num_threads
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, first_row, parts_for, private
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, chunks, first_row, parts_for, private
 from event_ops.parts.numba_cpu.words import columns_of, gather_words, scatter_words
 from ffi_bridge import numba_kernel
 
@@ -25,12 +25,13 @@ def matvec(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
 
 @njit(parallel=True)
 def matvec_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    parts, blocks = num_threads(), indptr.shape[0]
+    parts, blocks = chunks(), indptr.shape[0]
     for block in range(blocks):
         ends, own = indptr[block], columns_of(v, block, blocks)
-        for part in prange(parts):
-            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
-            gather_words(entries, ends, scale, own, y, low, high, block > 0)
+        with parallel_chunksize(1):
+            for part in prange(parts):
+                low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+                gather_words(entries, ends, scale, own, y, low, high, block > 0)
 
 
 @njit

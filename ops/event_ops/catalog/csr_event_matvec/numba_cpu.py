@@ -7,16 +7,16 @@ from typing import Any
 
 import jax
 import numpy as np
-from numba import prange
+from numba import parallel_chunksize, prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import permuted
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.parts.numba_cpu.events import count_ids, values_of
 from event_ops.parts.numba_cpu.gather import event_row, gather_rows_with
-from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.packed_events import unpack_into
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, clear, first_row
+from event_ops.parts.numba_cpu.split import MIN_PARALLEL, chunks, clear, first_row
 from ffi_bridge import numba_kernel
 
 gather_rows = gather_rows_with(event_row)
@@ -29,10 +29,11 @@ def matvec(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
 
 @njit(parallel=True, inline="always")
 def matvec_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
-    values, parts = values_of(events, y), num_threads()
-    for part in prange(parts):
-        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-        gather_rows(data, indices, indptr, values, y, low, high)
+    values, parts = values_of(events, y), chunks()
+    with parallel_chunksize(1):
+        for part in prange(parts):
+            low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+            gather_rows(data, indices, indptr, values, y, low, high)
 
 
 @njit

@@ -6,16 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
+from numba import parallel_chunksize, prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist
 from event_ops.parts.numba_cpu.gather import gather_rows_with, number_row
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import REORDER, njit
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.split import (
     MIN_PARALLEL,
     add_up,
+    chunks,
     first_row,
     parts_for,
     private,
@@ -30,10 +31,11 @@ def scatter_rows(data: Any, indices: Any, indptr: Any, v: Any, y: Any, low: int,
     """y[indices[k]] += weight k * v[i] over row i, for the rows from `low` to `high`."""
     weights, nse, columns = hoist(data), np.uintp(indices.size), np.uintp(y.size)
     streamed, far = is_far(indices), is_far(y)
+    asked = min(np.uintp(indptr[low]), nse)
     for i in range(np.uintp(low), np.uintp(high)):
         start, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
         if streamed:
-            prefetch_stream(weights, indices, start, end)
+            asked = prefetch_stream(weights, indices, asked, end)
         if far:
             prefetch_targets(y, indices, start, end)
         value = v[i]
@@ -50,10 +52,11 @@ def matvec(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
 
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
-    parts = num_threads()
-    for part in prange(parts):
-        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-        gather_rows(data, indices, indptr, v, y, low, high)
+    parts = chunks()
+    with parallel_chunksize(1):
+        for part in prange(parts):
+            low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+            gather_rows(data, indices, indptr, v, y, low, high)
 
 
 @njit

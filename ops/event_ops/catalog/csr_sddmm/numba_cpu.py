@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange, types
+from numba import parallel_chunksize, prange, types
 from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import product
 from event_ops.parts.numba_cpu.every_entry import every_entry_with
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import REORDER, njit
 from event_ops.parts.numba_cpu.matmat import is_large
 from event_ops.parts.numba_cpu.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
+from event_ops.parts.numba_cpu.split import chunks
 from ffi_bridge import numba_kernel
 
 
@@ -82,10 +83,11 @@ def sddmm(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
 
 @njit(parallel=True)
 def sddmm_parallel(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
-    parts = num_threads()
-    for part in prange(parts):
-        low, high = out.size * part // parts, out.size * (part + 1) // parts
-        sample(indptr, (indices, X, Y), out, low, high)
+    parts = chunks()
+    with parallel_chunksize(1):
+        for part in prange(parts):
+            low, high = out.size * part // parts, out.size * (part + 1) // parts
+            sample(indptr, (indices, X, Y), out, low, high)
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
+from numba import parallel_chunksize, prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at
 from event_ops.parts.numba_cpu.ell import gather_rows_with
 from event_ops.parts.numba_cpu.gather import number_row
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import REORDER, njit
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, parts_for, private
+from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, chunks, parts_for, private
 from ffi_bridge import numba_kernel
 
 gather_rows = gather_rows_with(number_row)
@@ -25,11 +25,11 @@ def scatter_rows(data: Any, indices: Any, v: Any, y: Any, low: int, high: int) -
     """y[indices[i, k]] += data[i, k] * v[i], for the rows from `low` to `high`."""
     per_row, columns = np.uintp(indices.shape[1]), np.uintp(y.size)
     values, targets = data.reshape(-1), indices.reshape(-1)
-    streamed, far = is_far(indices), is_far(y)
+    streamed, far, asked = is_far(indices), is_far(y), np.uintp(low) * per_row
     for i in range(np.uintp(low), np.uintp(high)):
         start, end = i * per_row, (i + np.uintp(1)) * per_row
         if streamed:
-            prefetch_stream(values, targets, start, end)
+            asked = prefetch_stream(values, targets, asked, end)
         if far:
             prefetch_targets(y, targets, start, end)
         value = v[i]
@@ -46,9 +46,10 @@ def matvec(data: Any, indices: Any, v: Any, y: Any) -> None:
 
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, v: Any, y: Any) -> None:
-    parts = num_threads()
-    for part in prange(parts):
-        gather_rows(data, indices, v, y, y.size * part // parts, y.size * (part + 1) // parts)
+    parts = chunks()
+    with parallel_chunksize(1):
+        for part in prange(parts):
+            gather_rows(data, indices, v, y, y.size * part // parts, y.size * (part + 1) // parts)
 
 
 @njit

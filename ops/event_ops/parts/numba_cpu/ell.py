@@ -15,6 +15,7 @@ from event_ops.parts.numba_cpu.prefetch import (
     ENTRIES_AHEAD,
     ROWS_AHEAD,
     is_far,
+    is_far_to_read,
     prefetch_range,
     prefetch_stream,
     prefetch_targets,
@@ -60,11 +61,11 @@ def gather_rows_with(row_sum: Any) -> Any:
     def gather_rows(data: Any, indices: Any, values: Any, y: Any, low: int, high: int) -> None:
         weights, targets, per_row = flat(data), indices.reshape(-1), np.uintp(indices.shape[1])
         zero, columns = y.dtype.type(0), np.uintp(values.size)
-        streamed, far = is_far(indices), is_far(values)
+        streamed, far, asked = is_far(indices), is_far_to_read(values), np.uintp(low) * per_row
         for i in range(np.uintp(low), np.uintp(high)):
             begin, end = i * per_row, (i + np.uintp(1)) * per_row
             if streamed:
-                prefetch_stream(weights, targets, begin, end)
+                asked = prefetch_stream(weights, targets, asked, end)
             if far:
                 prefetch_targets(values, targets, begin, end)
             y[i] = row_sum(weights, targets, values, columns, begin, end, zero)

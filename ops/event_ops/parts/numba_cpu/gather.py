@@ -18,7 +18,7 @@ from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import at, hoist, weighted
 from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
+from event_ops.parts.numba_cpu.prefetch import is_far, is_far_to_read, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.simd import add_product, all_below, gathered, load, sum_of, zeros
 
 Function = Callable[[Any, Any], Any]
@@ -116,11 +116,12 @@ def gather_rows_with(row_sum: Any) -> Any:
     @njit
     def gather_rows(data: Any, indices: Any, indptr: Any, values: Any, y: Any, low: int, high: int) -> None:
         weights, nse, zero = hoist(data), np.uintp(indices.size), y.dtype.type(0)
-        columns, streamed, far = np.uintp(values.size), is_far(indices), is_far(values)
+        columns, streamed, far = np.uintp(values.size), is_far(indices), is_far_to_read(values)
+        asked = min(np.uintp(indptr[low]), nse)
         for i in range(np.uintp(low), np.uintp(high)):
             begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + _1]), nse)
             if streamed:
-                prefetch_stream(weights, indices, begin, end)
+                asked = prefetch_stream(weights, indices, asked, end)
             if far:
                 prefetch_targets(values, indices, begin, end)
             y[i] = row_sum(weights, indices, values, columns, begin, end, zero)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from jax import export
-from numba import prange
+from numba import parallel_chunksize, prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.simd import load, store, zeros
-from event_ops.parts.numba_cpu.split import first_row
+from event_ops.parts.numba_cpu.split import chunks, first_row
 
 # A parallel launch pays for itself from this many terms; beginning a row costs as much as some terms.
 MIN_TERMS_PARALLEL = 1 << 18
@@ -108,10 +108,11 @@ def gather_kernels(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
 
     @njit(parallel=True, inline="always")
     def matmat_parallel(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
-        parts = num_threads()
-        for part in prange(parts):
-            low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-            gather_rows(data, indices, indptr, B, y, low, high)
+        parts = chunks()
+        with parallel_chunksize(1):
+            for part in prange(parts):
+                low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+                gather_rows(data, indices, indptr, B, y, low, high)
 
     return matmat, matmat_parallel
 

@@ -20,11 +20,15 @@ ROWS_AHEAD: Final = np.uintp(4)
 ENDS_AHEAD: Final = np.uintp(16)
 ENTRIES_AHEAD: Final = np.uintp(256)
 
-# How many entries ahead a whole matrix is asked for, and what its entries point at; each only where it is
-# larger than the memory that a processor keeps close.
+# How many entries ahead a whole matrix is asked for, no fewer than so many at once, and what its entries
+# point at; each only where it is larger than the memory that a processor keeps close. Elements here and there
+# that are only read do not wait for each other: they are asked for only from an array that is larger than the
+# memory that processors share.
 STREAM_AHEAD: Final = np.uintp(256)
+STREAM_AT_ONCE: Final = np.uintp(64)
 TARGETS_AHEAD: Final = np.uintp(64)
 CLOSE_BYTES: Final = np.uintp(1 << 20)
+SHARED_BYTES: Final = np.uintp(1 << 22)
 STREAM_BYTES_AHEAD: Final = np.uintp(4) * STREAM_AHEAD  # of words, which have two bytes or four
 
 # For entries of four bytes; of wider ones the processor finds every other line by itself.
@@ -90,17 +94,29 @@ def prefetch_ends(indptr: Any, ids: Any, position: Any) -> None:
         prefetch(indptr, np.uintp(ids[position]))
 
 
-@njit
-def prefetch_stream(data: Any, indices: Any, low: Any, high: Any) -> None:
-    """Ask for the entries STREAM_AHEAD after those of a row; by itself the processor stops at every page."""
-    prefetch_range(data, low + STREAM_AHEAD, high + STREAM_AHEAD)
-    prefetch_range(indices, low + STREAM_AHEAD, high + STREAM_AHEAD)
+@njit(_nrt=False, forceinline=True)
+def prefetch_stream(data: Any, indices: Any, asked: Any, end: Any) -> Any:
+    """Ask for the entries STREAM_AHEAD after those from `asked` up to `end`, if they are enough for a turn.
+
+    By itself the processor stops at every page. Returns the `asked` of the next turn.
+    """
+    if asked + STREAM_AT_ONCE > end:
+        return asked
+    prefetch_range(data, asked + STREAM_AHEAD, end + STREAM_AHEAD)
+    prefetch_range(indices, asked + STREAM_AHEAD, end + STREAM_AHEAD)
+    return end
 
 
 @njit
 def is_far(values: Any) -> Any:
     """Return whether asking for an array ahead of time costs less than waiting for it."""
     return np.uintp(values.size * values.itemsize) > CLOSE_BYTES
+
+
+@njit
+def is_far_to_read(values: Any) -> Any:
+    """Return whether that is so for elements here and there of an array that is only read."""
+    return np.uintp(values.size * values.itemsize) > SHARED_BYTES
 
 
 def prefetch_element(values: Any, j: Any) -> None:

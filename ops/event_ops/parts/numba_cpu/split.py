@@ -18,6 +18,17 @@ from event_ops.parts.numba_cpu.jit import njit, num_threads
 MIN_PARALLEL = 1 << 15
 
 
+# How many chunks rows are divided into, for each thread, where a thread can do any of them: one that comes
+# late, or whose processor is slower, leaves more of them to the others.
+CHUNKS_PER_THREAD = 8
+
+
+@njit
+def chunks() -> int:
+    """Return how many chunks threads take rows in, one after the other, under `parallel_chunksize(1)`."""
+    return CHUNKS_PER_THREAD * num_threads()
+
+
 @njit
 def first_row(indptr: Any, part: int, parts: int) -> int:
     """Return the first row of one of `parts` shares with about equally many entries and rows.
