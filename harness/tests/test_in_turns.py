@@ -1,6 +1,8 @@
 """The fixture `in_turns` measures in turns, and its rounds and ratios arrive in pytest-benchmark's files."""
 
 import json
+import os
+import threading
 
 import pytest
 
@@ -9,6 +11,7 @@ pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installe
 from other_pytest import EXAMPLE, run_pytest
 
 from event_ops_harness.bench import turns
+from event_ops_harness.bench.cores import a_core_each
 from event_ops_harness.bench.plugin import Replay, limit
 from event_ops_harness.bench.turns import Group
 
@@ -274,3 +277,21 @@ def test_the_fastest_is_that_of_the_least_median():
     assert group.fastest(["often", "once", "wrong"]) == "often"
     assert group.fastest(["wrong"]) is None
     assert group.ratio_to("often", "mine").ratio == 0.5
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a system without os.sched_setaffinity")
+def test_threads_have_a_core_each_for_a_while():
+    cores, end = sorted(os.sched_getaffinity(0)), threading.Event()
+    if len(cores) < 2:
+        pytest.skip("there is one core")
+    others = [threading.Thread(target=end.wait) for _ in range(2)]
+    for thread in others:
+        thread.start()
+    ids = [threading.get_native_id(), *(thread.native_id for thread in others)]
+    with a_core_each():
+        inside = [os.sched_getaffinity(i) for i in ids]
+    after = [os.sched_getaffinity(i) for i in ids]
+    end.set()
+    assert inside[0] == {cores[0]}
+    assert all(len(x) == 1 and cores[0] not in x for x in inside[1:])
+    assert after == [set(cores)] * 3

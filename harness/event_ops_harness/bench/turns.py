@@ -11,6 +11,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from event_ops_harness.bench.cores import a_core_each
 from event_ops_harness.bench.noise import Change, change
 from event_ops_harness.bench.timing import Run, Steps, Work, repeated, times_per_step
 from event_ops_harness.conformance.compare import largest_of
@@ -50,7 +51,7 @@ class Group:
 def measure(
     members: Mapping[str, Work | Steps], rtol: float | None, limits: tuple[int, float] | None
 ) -> Group:
-    """Compare the values of all members, then time those that are right.
+    """Compare the values of all members, then time those that are right, each of their threads on a core.
 
     `limits` are the rounds that a member has even if it is slow, and the seconds that others may fill with
     rounds; None: nothing is timed.
@@ -63,7 +64,8 @@ def measure(
     if limits is None:
         return Group({name: [] for name in runs}, wrong=wrong)
     fewest, budget = limits
-    seconds = times_per_step(runs, rounds=max(fewest, ROUNDS), budget=budget, at_least=fewest)
+    with a_core_each():
+        seconds = times_per_step(runs, rounds=max(fewest, ROUNDS), budget=budget, at_least=fewest)
     return Group(seconds, wrong=wrong)
 
 

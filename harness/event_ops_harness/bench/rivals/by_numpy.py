@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -40,19 +41,30 @@ def _added(y: np.ndarray, places: np.ndarray, terms: np.ndarray) -> np.ndarray:
 
 
 def _dense(problem: Problem) -> Steps:
-    by_event, events = _by_event(problem)
-    numbers = events.astype(by_event.dtype)
-    return Steps(repeated(lambda: numbers @ by_event))
+    by_event = _by_event(problem)
+    return _with_other_events(problem, lambda events: events.astype(by_event.dtype) @ by_event)
 
 
 def _active_rows(problem: Problem) -> Steps:
-    by_event, events = _by_event(problem)
-    return Steps(repeated(lambda: by_event[events].sum(axis=0)))
+    by_event = _by_event(problem)
+    return _with_other_events(problem, lambda events: by_event[events].sum(axis=0))
 
 
-def _by_event(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    weights, events = problem.args
-    return (weights if problem.kwargs.get("transpose") else weights.T), events
+def _by_event(problem: Problem) -> np.ndarray:
+    return problem.args[0] if problem.kwargs.get("transpose") else problem.args[0].T
+
+
+def _with_other_events(problem: Problem, product: Callable[[np.ndarray], Any]) -> Steps:
+    """Return steps each of which has the events that the operator has in it, not the same ones, in caches."""
+    bank = problem.bank
+
+    def run(steps: int) -> Any:
+        result = None
+        for t in range(steps):
+            result = product(bank[t % len(bank)])
+        return result
+
+    return Steps(run)
 
 
 def _packed(problem: Problem) -> Steps:

@@ -1,7 +1,7 @@
 """Time every operator of the catalog: each of its backends on the CPU, and the libraries that do the same.
 
 Times are per call from Python until the result is ready, or per step of a loop in machine code, as `steps.py`
-says; rivals that have no such loop are called. Each group is an operator, a case and a dtype. The share is
+says; rivals that have no such loop are called. XLA's pool leaves a core to the thread that calls. Each group is an operator, a case and a dtype. The share is
 that of the bytes that must move, as the folder of the operator counts them, in what the STREAM triad moves in
 the same time, in this run, on arrays beyond the caches: above 1 where a case fits a cache. Gradients, of the
 largest case of each orientation, are called; so are products with weights of 16 bits beside float32. Not
@@ -24,7 +24,10 @@ from event_ops.discover import operators
 from event_ops_harness.bench import members
 from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import called, largest, named
+from event_ops_harness.networks.shared.threads import leave_a_processor
 from event_ops_harness.results import installed
+
+leave_a_processor()
 
 GRADIENT = ("value_and_grad", "value")
 WIDTHS = ("float32", *HALVES)

@@ -9,14 +9,17 @@ import numpy as np
 from event_ops.parts.numba_cpu.access import at, weighted
 from event_ops.parts.numba_cpu.events import active_value
 from event_ops.parts.numba_cpu.jit import REORDER, njit
+from event_ops.parts.numba_cpu.prefetch import is_far, prefetch
 
 # Rows read at once: four streams from memory are faster than one, and sums are written once for four rows.
 # Columns taken at once: their sums stay in the nearest cache.
 ROWS = np.uintp(4)
 COLUMNS = np.uintp(4096)
 
-# Picking one weight out of a row takes as long as multiplying this many of its neighbours.
+# Picking one weight out of a row takes as long as multiplying this many of its neighbours. From a matrix that
+# no cache holds, weights are asked for so many rows ahead.
 PICK_COST = 16
+PICK_AHEAD = np.uintp(4)
 
 
 @njit(fastmath=REORDER)
@@ -51,8 +54,12 @@ def add_dense_rows(weights: Any, events: Any, ids: Any, y: Any, low: int, high: 
 @njit(fastmath=REORDER)
 def pick_columns(weights: Any, values: Any, ids: Any, y: Any, low: Any, high: Any) -> None:
     """y[i] = sum of weights[i, j] * values[j] over the j in `ids`, for the rows from `low` to `high`."""
+    every, columns, far = weights.reshape(-1), np.uintp(values.size), is_far(weights)
     for i in range(low, high):
-        row, total = weights[i], y.dtype.type(0)
+        row, total, later = weights[i], y.dtype.type(0), (i + PICK_AHEAD) * columns
+        if far:
+            for position in range(np.uintp(ids.size)):
+                prefetch(every, later + np.uintp(ids[position]))
         for position in range(np.uintp(ids.size)):
             j = np.uintp(ids[position])
             total += at(row, j) * values[j]
