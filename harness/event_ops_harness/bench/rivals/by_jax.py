@@ -11,7 +11,7 @@ import numpy as np
 from jax.experimental import sparse
 
 from event_ops_harness.bench.rivals.by_scipy import as_multiplied, laplacian
-from event_ops_harness.bench.steps import Problem, called
+from event_ops_harness.bench.steps import Problem, called, steps_of
 from event_ops_harness.bench.timing import Steps
 
 DISTRIBUTIONS: Final = ("jax", "jaxlib")
@@ -69,7 +69,7 @@ def _coordinates(indices: jax.Array, indptr: np.ndarray) -> jax.Array:
 
 
 def _scatter(how: str, problem: Problem) -> Steps:
-    return called(lambda t, i, u: getattr(t.at[i], how)(u), problem.on_device)
+    return steps_of(problem, lambda t, i, u: getattr(t.at[i], how)(u))
 
 
 def _segments(how: str, problem: Problem) -> Steps:

@@ -14,15 +14,26 @@ DISTRIBUTIONS: Final = ("numpy",)
 
 
 def _scatter_by_ufunc(problem: Problem) -> Steps:
-    target, indices, updates = problem.args
-    places = np.where(indices < 0, indices + target.size, indices)
-    return Steps(repeated(lambda: _added(target.copy(), places, updates)))
+    _, indices, updates = problem.args
+    return _in_place(problem, lambda y: np.add.at(y, indices, updates))
 
 
 def _scatter_by_count(problem: Problem) -> Steps:
     target, indices, updates = problem.args
     places = np.where(indices < 0, indices + target.size, indices)
-    return Steps(repeated(lambda: target + np.bincount(places, updates, minlength=target.size)))
+    return _in_place(problem, lambda y: np.add(y, np.bincount(places, updates, y.size), y, casting="unsafe"))
+
+
+def _in_place(problem: Problem, update: Callable[[np.ndarray], Any]) -> Steps:
+    """Return steps that update one array, as those of the operator do."""
+
+    def run(steps: int) -> np.ndarray:
+        y = problem.args[0].copy()
+        for _ in range(steps):
+            update(y)
+        return y
+
+    return Steps(run)
 
 
 def _segments_by_ufunc(problem: Problem) -> Steps:

@@ -1,11 +1,12 @@
 """Time every operator of the catalog: each of its backends on the CPU, and the libraries that do the same.
 
 Times are per call from Python until the result is ready, or per step of a loop in machine code, as `steps.py`
-says; rivals that have no such loop are called. XLA's pool leaves a core to the thread that calls. Each group is an operator, a case and a dtype. The share is
-that of the bytes that must move, as the folder of the operator counts them, in what the STREAM triad moves in
-the same time, in this run, on arrays beyond the caches: above 1 where a case fits a cache. Gradients, of the
-largest case of each orientation, are called; so are products with weights of 16 bits beside float32. Not
-measured: memory, first calls, other types than the first that an operator takes.
+says; rivals that have no such loop are called. XLA's pool leaves a core to the thread that calls. Each group
+is an operator, a case and a dtype. The share is that of the bytes that must move, as the folder of the
+operator counts them, in what the STREAM triad moves in the same time, in this run, on arrays beyond the
+caches: above 1 where a case fits a cache. Gradients, of the largest case of each orientation, are called; so
+are products with weights of 16 bits beside float32. Not measured: memory, first calls, other types than the
+first that an operator takes.
 
 `--operators MODULE` takes those that MODULE.OPERATORS lists, and their cases that are tagged "benchmark".
 """
