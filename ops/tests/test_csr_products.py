@@ -188,3 +188,15 @@ def test_rows_and_columns_beyond_32_bits_have_ids_that_are_wider_than_indices(sh
             np.int64 if shape[0] > 2**31 else np.int32
         )
         np.testing.assert_array_equal(inside(jnp.array([-1, 5], jnp.int32), 3 * 10**9), [3 * 10**9, 5])
+
+
+@pytest.mark.parametrize("product", [csr_event_matvec, csr_event_matmat])
+def test_weights_by_a_permutation_in_a_product_on_all_threads(product):
+    rng = np.random.default_rng(5)
+    indices, indptr = rng.integers(0, 400, 40_000).astype(np.int32), np.arange(0, 40_100, 100, np.int32)
+    weights, permutation = rng.random(40_000, np.float32), rng.permutation(40_000).astype(np.int32)
+    events = rng.random((400, 8) if product is csr_event_matmat else 400) < 0.3
+    given = {"permutation": permutation, "shape": (400, 400), "backend": "numba_cpu"}
+    y = product(weights, indices, indptr, events, **given)
+    expected = product(weights[permutation], indices, indptr, events, shape=(400, 400), backend="numba_cpu")
+    np.testing.assert_array_equal(y, expected)

@@ -7,14 +7,14 @@ from typing import Any
 
 import jax
 import numpy as np
-from numba import parallel_chunksize, prange
+from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import permuted
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
 from event_ops.parts.numba_cpu.events import count_ids, values_of
 from event_ops.parts.numba_cpu.gather import event_row, gather_rows_with
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, take_chunks_of
 from event_ops.parts.numba_cpu.packed_events import unpack_into
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, chunks, clear, first_row
 from ffi_bridge import numba_kernel
@@ -30,10 +30,11 @@ def matvec(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
 @njit(parallel=True, inline="always")
 def matvec_parallel(data: Any, indices: Any, indptr: Any, events: Any, y: Any) -> None:
     values, parts = values_of(events, y), chunks()
-    with parallel_chunksize(1):
-        for part in prange(parts):
-            low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-            gather_rows(data, indices, indptr, values, y, low, high)
+    take_chunks_of(1)
+    for part in prange(parts):
+        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+        gather_rows(data, indices, indptr, values, y, low, high)
+    take_chunks_of(0)
 
 
 @njit

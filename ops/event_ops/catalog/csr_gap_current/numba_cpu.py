@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import parallel_chunksize, prange
+from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import hoist
 from event_ops.parts.numba_cpu.gather import row_sum_with
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, take_chunks_of
 from event_ops.parts.numba_cpu.prefetch import is_far, is_far_to_read, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, chunks, first_row
 from ffi_bridge import numba_kernel
@@ -51,10 +51,11 @@ def gap_current(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
 @njit(parallel=True)
 def gap_current_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
     parts = chunks()
-    with parallel_chunksize(1):
-        for part in prange(parts):
-            low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-            gap_rows(data, indices, indptr, v, y, low, high)
+    take_chunks_of(1)
+    for part in prange(parts):
+        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+        gap_rows(data, indices, indptr, v, y, low, high)
+    take_chunks_of(0)
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import parallel_chunksize, prange
+from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist
 from event_ops.parts.numba_cpu.gather import gather_rows_with, number_row
-from event_ops.parts.numba_cpu.jit import REORDER, njit
+from event_ops.parts.numba_cpu.jit import REORDER, njit, take_chunks_of
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.split import (
     MIN_PARALLEL,
@@ -53,10 +53,11 @@ def matvec(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, indptr: Any, v: Any, y: Any) -> None:
     parts = chunks()
-    with parallel_chunksize(1):
-        for part in prange(parts):
-            low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-            gather_rows(data, indices, indptr, v, y, low, high)
+    take_chunks_of(1)
+    for part in prange(parts):
+        low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+        gather_rows(data, indices, indptr, v, y, low, high)
+    take_chunks_of(0)
 
 
 @njit

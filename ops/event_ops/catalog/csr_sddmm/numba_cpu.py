@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import parallel_chunksize, prange, types
+from numba import prange, types
 from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import product
 from event_ops.parts.numba_cpu.every_entry import every_entry_with
-from event_ops.parts.numba_cpu.jit import REORDER, njit
+from event_ops.parts.numba_cpu.jit import REORDER, njit, take_chunks_of
 from event_ops.parts.numba_cpu.matmat import is_large
 from event_ops.parts.numba_cpu.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
 from event_ops.parts.numba_cpu.split import chunks
@@ -84,10 +84,11 @@ def sddmm(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
 @njit(parallel=True)
 def sddmm_parallel(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
     parts = chunks()
-    with parallel_chunksize(1):
-        for part in prange(parts):
-            low, high = out.size * part // parts, out.size * (part + 1) // parts
-            sample(indptr, (indices, X, Y), out, low, high)
+    take_chunks_of(1)
+    for part in prange(parts):
+        low, high = out.size * part // parts, out.size * (part + 1) // parts
+        sample(indptr, (indices, X, Y), out, low, high)
+    take_chunks_of(0)
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:

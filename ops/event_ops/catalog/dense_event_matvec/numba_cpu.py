@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import parallel_chunksize, prange
+from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.dense import add_dense_rows, dot_rows
 from event_ops.parts.numba_cpu.events import ids_of, values_of
-from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.jit import njit, num_threads, take_chunks_of
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, chunks
 from ffi_bridge import numba_kernel
 
@@ -32,10 +32,11 @@ def matvec_parallel(weights: Any, events: Any, y: Any) -> None:
         dot_rows(weights, values, ids, y, 0, y.size)
     else:
         parts = chunks()
-        with parallel_chunksize(1):
-            for part in prange(parts):
-                low, high = y.size * part // parts, y.size * (part + 1) // parts
-                dot_rows(weights, values, ids, y, low, high)
+        take_chunks_of(1)
+        for part in prange(parts):
+            low, high = y.size * part // parts, y.size * (part + 1) // parts
+            dot_rows(weights, values, ids, y, low, high)
+        take_chunks_of(0)
 
 
 @njit(parallel=True)

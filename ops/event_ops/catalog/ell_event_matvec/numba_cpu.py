@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import parallel_chunksize, prange
+from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
 from event_ops.parts.numba_cpu.ell import add_rows, gather_rows_with
 from event_ops.parts.numba_cpu.events import listed_ids, values_of
 from event_ops.parts.numba_cpu.gather import event_row
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, take_chunks_of
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, chunks, clear, parts_for, private
 from ffi_bridge import numba_kernel
 
@@ -28,10 +28,11 @@ def matvec(data: Any, indices: Any, events: Any, y: Any) -> None:
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, events: Any, y: Any) -> None:
     values, parts = values_of(events, y), chunks()
-    with parallel_chunksize(1):
-        for part in prange(parts):
-            low, high = y.size * part // parts, y.size * (part + 1) // parts
-            gather_rows(data, indices, values, y, low, high)
+    take_chunks_of(1)
+    for part in prange(parts):
+        low, high = y.size * part // parts, y.size * (part + 1) // parts
+        gather_rows(data, indices, values, y, low, high)
+    take_chunks_of(0)
 
 
 @njit

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import parallel_chunksize, prange
+from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at
 from event_ops.parts.numba_cpu.ell import gather_rows_with
 from event_ops.parts.numba_cpu.gather import number_row
-from event_ops.parts.numba_cpu.jit import REORDER, njit
+from event_ops.parts.numba_cpu.jit import REORDER, njit, take_chunks_of
 from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, chunks, parts_for, private
 from ffi_bridge import numba_kernel
@@ -47,9 +47,10 @@ def matvec(data: Any, indices: Any, v: Any, y: Any) -> None:
 @njit(parallel=True)
 def matvec_parallel(data: Any, indices: Any, v: Any, y: Any) -> None:
     parts = chunks()
-    with parallel_chunksize(1):
-        for part in prange(parts):
-            gather_rows(data, indices, v, y, y.size * part // parts, y.size * (part + 1) // parts)
+    take_chunks_of(1)
+    for part in prange(parts):
+        gather_rows(data, indices, v, y, y.size * part // parts, y.size * (part + 1) // parts)
+    take_chunks_of(0)
 
 
 @njit

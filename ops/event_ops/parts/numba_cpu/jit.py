@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any
 
 import numba
-from numba import get_num_threads, types
+import numpy as np
+from numba import get_num_threads, set_parallel_chunksize, types
 from numba.extending import intrinsic, overload
 
-from ffi_bridge.numba_cpu.internals import GET_NUM_THREADS, config
+from ffi_bridge.numba_cpu.internals import GET_NUM_THREADS, SET_CHUNK_SIZE, config
 
 numba_njit: Any = numba.njit  # its declared overloads lack these options
 # Without entries for Python and C, which nobody calls, there is less to compile.
@@ -31,6 +32,7 @@ def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:
 
 # Numba's own function goes through a pointer from ctypes, which keeps a kernel out of every cache on disk.
 _count: Any = types.ExternalFunction(GET_NUM_THREADS, types.intp())
+_chunk: Any = types.ExternalFunction(SET_CHUNK_SIZE, types.void(types.uintp))
 
 
 def num_threads() -> int:
@@ -41,3 +43,16 @@ def num_threads() -> int:
 @overload(num_threads, inline="always")
 def _num_threads() -> Any:
     return lambda: _count()
+
+
+def take_chunks_of(size: int) -> None:
+    """Have the next parallel loops take chunks of so many turns; 0: one share for each thread.
+
+    `numba.parallel_chunksize` does so for a block, but a kernel with that block cannot be inlined.
+    """
+    set_parallel_chunksize(size)
+
+
+@overload(take_chunks_of, strict=False, inline="always")
+def _take_chunks_of(size: Any) -> Any:
+    return lambda size: _chunk(np.uintp(size))

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from jax import export
-from numba import parallel_chunksize, prange
+from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import njit, take_chunks_of
 from event_ops.parts.numba_cpu.simd import load, store, zeros
 from event_ops.parts.numba_cpu.split import chunks, first_row
 
@@ -109,10 +109,11 @@ def gather_kernels(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
     @njit(parallel=True, inline="always")
     def matmat_parallel(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
         parts = chunks()
-        with parallel_chunksize(1):
-            for part in prange(parts):
-                low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-                gather_rows(data, indices, indptr, B, y, low, high)
+        take_chunks_of(1)
+        for part in prange(parts):
+            low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+            gather_rows(data, indices, indptr, B, y, low, high)
+        take_chunks_of(0)
 
     return matmat, matmat_parallel
 

@@ -25,7 +25,7 @@ CHUNKS_PER_THREAD = 8
 
 @njit
 def chunks() -> int:
-    """Return how many chunks threads take rows in, one after the other, under `parallel_chunksize(1)`."""
+    """Return how many chunks threads take rows in, one after the other, after `take_chunks_of(1)`."""
     return CHUNKS_PER_THREAD * num_threads()
 
 
