@@ -30,7 +30,7 @@ def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:
     return intrinsic(prefer_literal=True)
 
 
-# Numba's own function goes through a pointer from ctypes, which keeps a kernel out of every cache on disk.
+# Numba's own functions go through pointers from ctypes, which keep a kernel out of every cache on disk.
 _count: Any = types.ExternalFunction(GET_NUM_THREADS, types.intp())
 _chunk: Any = types.ExternalFunction(SET_CHUNK_SIZE, types.void(types.uintp))
 

@@ -168,10 +168,10 @@ def _emit_take(module: Any) -> None:
 
 
 def _emit_run(module: Any, key: int) -> None:
-    """Emit `run`, which does one share in the calling thread, the so-maniest that has come.
+    """Emit `run`, which does one share in the calling thread; `thread`: how many had come before it.
 
-    Where each thread has one share, it has the share's number, so that what is added up by thread is added
-    up in one order, whoever came first.
+    That is the thread's number within a chunk. Where there are no more shares than threads, it is the number
+    of the share instead: what is added up by thread is then added up in one order, whoever came first.
     """
     builder, (data, share, thread) = begin_function(module, "run", RUN)
     shared = builder.bitcast(data, SHARED.as_pointer())
