@@ -34,7 +34,7 @@ def test_eager_jitted_and_batched(x):
     f = wrapped_add(10)
     np.testing.assert_array_equal(f(x, x), 2 * x)
     np.testing.assert_array_equal(jax.jit(lambda x: f(x, f(x, x)) + 1)(x), 3 * x + 1)
-    rows = jnp.stack([x, x + 1, x * 2])
+    rows = np.stack([x, x + 1, x * 2])
     np.testing.assert_array_equal(
         jax.vmap(jax.vmap(f, (0, None)), (None, 0))(rows, rows), rows[:, None] + rows
     )
@@ -74,7 +74,7 @@ def test_a_callable_with_a_temporary(x):
 
 
 def test_a_failed_launch_has_the_name_of_the_error(x):
-    f = wrapped_add(10, launch_dims=None, grid=1, block=32, shared_mem=200 * 1024)
+    f = wrapped_add(10, launch_dims=None, grid=1, block=32, shared_mem=1024 * 1024)  # no GPU has as much
     with pytest.raises(Exception, match=r"CUDA_ERROR|shared memory"):
         f(x, x).block_until_ready()
 
@@ -126,8 +126,11 @@ def test_a_captured_loop_calls_the_handler_once_for_many_steps(monkeypatch, x):
     def run(x):
         return jax.lax.scan(lambda x, _: (f(x), None), x, length=STEPS)[0]
 
-    np.testing.assert_array_equal(jax.jit(run)(x), x + 2 * STEPS)
-    plain, COUNTED[0] = int(COUNTED[0]), 0
-    np.testing.assert_array_equal(jax.jit(run, compiler_options=graph_options())(x), x + 2 * STEPS)
-    assert plain >= STEPS
-    assert COUNTED[0] < STEPS / 100
+    plain, captured = jax.jit(run), jax.jit(run, compiler_options=graph_options())
+    counts = []
+    for program in (plain, plain, captured, captured, captured):
+        COUNTED[0] = 0
+        np.testing.assert_array_equal(program(x), x + 2 * STEPS)
+        counts.append(int(COUNTED[0]))
+    assert counts[:2] == [STEPS, STEPS]
+    assert counts[-1] == 0, counts
