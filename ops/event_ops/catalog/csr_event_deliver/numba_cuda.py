@@ -13,15 +13,18 @@ from numba import cuda
 
 from event_ops.checks.ring_buffer import arrival_places
 from event_ops.parts.numba_cuda.access import at, bounded, place, row_of_flag, slot_now
-from event_ops.parts.numba_cuda.deliver import Delivery, note
+from event_ops.parts.numba_cuda.deliver import Delivery, note, team_for
 from event_ops.parts.numba_cuda.fixed_order import event_sums
 from event_ops.parts.numba_cuda.threads import BLOCK
 from ffi_bridge import numba_cuda_callable
 
 
 @cache
-def deliver_delayed_with(team: int) -> Any:
-    """Return the kernel that adds to y[(now + delays[k]) % slots, indices[k]]; `team` threads share a row."""
+def deliver_delayed_with(least: int) -> Any:
+    """Return the kernel that adds to y[(now + delays[k]) % slots, indices[k]].
+
+    `least` threads share a row, or more.
+    """
 
     @cuda.jit
     def deliver_delayed(
@@ -33,7 +36,7 @@ def deliver_delayed_with(team: int) -> Any:
             row = row_of_flag(spikes, cuda.blockIdx.x * span + thread, spikes.size)
         active = note(row, noted, count)
         slots, columns = y.shape
-        now = slot_now(slot, slots)
+        now, team = slot_now(slot, slots), team_for(active, least)
         first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
         for place_of_row in range(thread // team, active, BLOCK // team):
             i = noted[place_of_row]

@@ -1,6 +1,7 @@
 """Delivering events on a GPU: adding the rows of a CSR matrix whose events are active to a vector.
 
-A block reads some events and notes the rows of active ones; its threads, in teams, take these in turn.
+A block reads some events and notes the rows of active ones; its threads, in teams, take these in turn: the
+fewer rows, the larger the teams.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Delivery(NamedTuple):
 
     grid: tuple[int, int]
     span: int  # events that a block reads
-    team: int  # threads that share the part of a row
+    team: int  # threads that share the part of a row, or more: see `team_for`
 
     @classmethod
     def of(cls, positions: int, rows: int, entries: int) -> Delivery:
@@ -59,6 +60,15 @@ def note(row: Any, noted: Any, count: Any) -> Any:
     return count[0]
 
 
+@cuda.jit(device=True)
+def team_for(rows: Any, least: Any) -> Any:
+    """Return how many threads share a row where a block has so many: a power of two, at least `least`."""
+    team = np.int32(BLOCK)
+    while team > least and rows * team > BLOCK:
+        team //= 2
+    return team
+
+
 @cache
 def add_entries_with(weight_of: Any) -> Any:
     """Return the device function for y[indices[k]] += weight_of(weights, k) * value.
@@ -79,7 +89,7 @@ def add_entries_with(weight_of: Any) -> Any:
 
 
 @cache
-def deliver_rows_with(team: int, row_of: Any, row_in: Any, value_at: Any, weight_of: Any) -> Any:
+def deliver_rows_with(least: int, row_of: Any, row_in: Any, value_at: Any, weight_of: Any) -> Any:
     """Return the kernel `y[indices[k]] += weight of entry k * event` over the rows of active events.
 
     `structure` is what `row_of` reads.
@@ -95,6 +105,7 @@ def deliver_rows_with(team: int, row_of: Any, row_in: Any, value_at: Any, weight
         if thread < span:
             row = row_in(events, cuda.blockIdx.x * span + thread, rows)
         active = note(row, noted, count)
+        team = team_for(active, least)
         first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
         for place_of_row in range(thread // team, active, BLOCK // team):
             i = noted[place_of_row]

@@ -1,7 +1,8 @@
 """Histories on a GPU: the rows of recent events, whose words are bits, flags, numbers or spike ids.
 
-A block reads some words and notes those with an active event; its threads, in teams, take these in turn, and
-add the rows of their events.
+A block reads some words of a slot and notes those with an active event; its threads, in teams, take these in
+turn, and add the rows of their events. Lists of spike ids begin with the active ones, so that neighbours are
+in different blocks.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import numpy as np
 from numba import cuda
 
 from event_ops.parts.numba_cuda.access import is_active, place, slot_now
-from event_ops.parts.numba_cuda.deliver import Delivery, note
+from event_ops.parts.numba_cuda.deliver import Delivery, note, team_for
 from event_ops.parts.numba_cuda.row_products import csr_row
-from event_ops.parts.numba_cuda.threads import BLOCK
+from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
 
 BITS = 32
 
@@ -28,6 +29,7 @@ class Encoding(NamedTuple):
     bits_of: Any  # (word): its active events, as bits
     first_of: Any  # (word, its position in the slot): the neuron of the first bit
     value_of: Any  # (word): the value of its events
+    are_listed: bool = False  # the active words come first
 
 
 @cuda.jit(device=True)
@@ -86,39 +88,41 @@ def value_for(event: Any) -> Any:
 
 ENCODINGS = {
     np.dtype(np.uint32): Encoding(any_active, bits_of_word, first_in_word, one_for),
-    np.dtype(np.int32): Encoding(is_row, one_bit, by_name, one_for),
+    np.dtype(np.int32): Encoding(is_row, one_bit, by_name, one_for, are_listed=True),
 }
 FLAGS = Encoding(any_active, one_bit, at_position, value_for)
 
 
 @cache
-def deliver_recent_with(team: int, encoding: Encoding, add_row: Any) -> Any:
-    """Return the kernel for one encoding; `team` threads share a row.
+def deliver_recent_with(least: int, encoding: Encoding, add_row: Any) -> Any:
+    """Return the kernel for one encoding; `least` threads share a row, or more.
 
     A row is `add_row(weights, entries, i, first, width, begin, end, step, value, y)`, of neuron i, onto the
-    `width` columns of a part from its first on.
+    `width` columns of a part from its first on. `across` blocks share a slot, and each reads `span` words.
     """
-    is_known, bits_of, first_of, value_of = encoding
+    is_known, bits_of, first_of, value_of, are_listed = encoding
 
     @cuda.jit
     def deliver_recent(
-        history: Any, weights: Any, entries: Any, indptr: Any, starts: Any, slot: Any, rows: Any, span: Any,
-        y: Any,
+        history: Any, weights: Any, entries: Any, indptr: Any, starts: Any, slot: Any, rows: Any, across: Any,
+        span: Any, y: Any,
     ) -> None:  # fmt: skip
-        noted, count = cuda.shared.array(BLOCK, numba.int64), cuda.shared.array(1, numba.int32)
+        noted, count = cuda.shared.array(BLOCK, numba.int32), cuda.shared.array(1, numba.int32)
         slots, length = history.shape
-        parts = indptr.shape[0]
-        thread, found = cuda.threadIdx.x, -1
-        position = cuda.blockIdx.x * span + thread
-        if thread < span and position < history.size:
-            found = position if is_known(history[position // length, position % length], rows) else -1
-        active, now, nse = note(found, noted, count), slot_now(slot, slots), entries.size
+        parts, nse = indptr.shape[0], entries.size
+        thread, found = cuda.threadIdx.x, np.int32(-1)
+        step_of, own = np.uint64(cuda.blockIdx.x // across), cuda.blockIdx.x % across
+        position = own + thread * across if are_listed else own * span + thread
+        if thread < span and position < length and is_known(history[step_of, np.uint64(position)], rows):
+            found = np.int32(position)
+        active, now = note(found, noted, count), slot_now(slot, slots)
+        team = team_for(active, least)
+        delay = (now - np.int64(step_of)) % slots
         first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
         for place_of_word in range(thread // team, active, BLOCK // team):
-            step_of, word = noted[place_of_word] // length, noted[place_of_word] % length
-            event = history[step_of, word]
+            word = noted[place_of_word]
+            event = history[step_of, np.uint64(word)]
             value, events, neuron = y.dtype.type(value_of(event)), bits_of(event), first_of(event, word)
-            delay = (now - step_of) % slots
             while events:
                 i = neuron + cuda.ffs(events) - 1
                 events &= events - np.uint32(1)
@@ -136,8 +140,9 @@ def deliver_recent(
     add_row: Any,
 ) -> None:  # fmt: skip
     """Launch the kernel for the encoding of the history; indptr is (parts, rows * slots + 1)."""
-    slots, rows = history.shape[0], indptr.shape[1] - 1
-    grid, span, team = Delivery.of(history.size, rows, entries.size)
-    kernel = deliver_recent_with(team, ENCODINGS.get(np.dtype(history.dtype), FLAGS), add_row)
-    words = history, weights, entries, indptr, starts, slot, np.int64(rows // slots), np.int32(span), y
-    kernel[grid, BLOCK, stream](*words)
+    (slots, length), rows = history.shape, indptr.shape[1] - 1
+    (_, parts), span, least = Delivery.of(history.size, rows, entries.size)
+    across = blocks_of(length, span)
+    kernel = deliver_recent_with(least, ENCODINGS.get(np.dtype(history.dtype), FLAGS), add_row)
+    words = history, weights, entries, indptr, starts, slot, np.int64(rows // slots)
+    kernel[(slots * across, parts), BLOCK, stream](*words, np.int32(across), np.int32(span), y)
