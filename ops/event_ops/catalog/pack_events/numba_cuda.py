@@ -7,15 +7,17 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.parts.numba_cuda.packed_events import packed_word
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
+from event_ops.parts.numba_cuda.packed_events import packed_word_with
+from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of
 from ffi_bridge import numba_cuda_kernel
+
+packed_word = packed_word_with(WARP)
 
 
 @cuda.jit
 def pack_events(events: Any, words: Any) -> None:
-    word = cuda.grid(1)
-    bits = packed_word(events, word)  # every thread of a warp calls it
+    word, lane = cuda.grid(1), cuda.laneid
+    bits = packed_word(events, word - lane, lane)  # every thread of a warp calls it
     if word < words.size:
         words[word] = bits
 

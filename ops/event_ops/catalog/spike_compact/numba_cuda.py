@@ -1,6 +1,6 @@
 """Compacting spikes on a GPU: warps pack and count the spikes of their parts, then store the ids.
 
-The counts say where the ids of a part begin: each warp sums those of the parts before its own, so that no
+The counts say where the ids of a part begin: each block sums those of the parts before its own, so that no
 block waits for another and no third launch is needed.
 """
 
@@ -9,26 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.packed_events import packed_word
-from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, sum_over, sum_up_to
+from event_ops.parts.numba_cuda.packed_events import packed_word_with
+from event_ops.parts.numba_cuda.threads import (
+    BLOCK,
+    WARP,
+    WARPS,
+    blocks_of,
+    sum_over,
+    sum_over_team,
+    sum_up_to,
+)
 from ffi_bridge import numba_cuda_callable
 
 MAX_PARTS = 2048  # warps: enough to use all of the memory's bandwidth, few enough to sum up their counts
+AT_ONCE = 4  # words that a warp reads together: more would leave a GPU idle where there are few neurons
 
-total_of_warp = sum_over(WARP)
+total_of_warp, sum_of_block = sum_over(WARP), sum_over_team(BLOCK, 1, "i")
+packed_word = packed_word_with(AT_ONCE)
 
 
 @cuda.jit
 def pack_and_count(spikes: Any, words: Any, counts: Any, words_of_part: int) -> None:
     part, lane = cuda.grid(1) // WARP, cuda.grid(1) % WARP
     count = 0
-    for first in range(part * words_of_part, (part + 1) * words_of_part, WARP):
-        bits = packed_word(spikes, first + lane)
+    for first in range(part * words_of_part, (part + 1) * words_of_part, AT_ONCE):
+        bits = packed_word(spikes, first, lane)
         count += cuda.popc(bits)
-        if first + lane < words.size:
+        if lane < AT_ONCE and first + lane < words.size:
             words[first + lane] = bits
     count = total_of_warp(count)
     if part < counts.size and lane == 0:
@@ -39,18 +50,22 @@ def pack_and_count(spikes: Any, words: Any, counts: Any, words_of_part: int) -> 
 def store_ids(
     words: Any, counts: Any, size: int, words_of_part: int, spike_ids: Any, num_spikes: Any
 ) -> None:
-    part, lane = cuda.grid(1) // WARP, cuda.grid(1) % WARP
-    before, total = 0, 0
-    for other in range(lane, counts.size, WARP):
+    of_warp = cuda.shared.array(WARPS, numba.int32)
+    part, lane, first_part = cuda.grid(1) // WARP, cuda.laneid, cuda.blockIdx.x * WARPS
+    before, total = np.int32(0), np.int32(0)
+    for other in range(cuda.threadIdx.x, counts.size, BLOCK):
         count = counts[other]
         total += count
-        if other < part:
+        if other < first_part:
             before += count
-    before, total = total_of_warp(before), total_of_warp(total)
+    before, total = sum_of_block(before, of_warp), sum_of_block(total, of_warp)
+    for other in range(first_part, min(part, counts.size)):
+        before += counts[other]
 
-    for first in range(part * words_of_part, min((part + 1) * words_of_part, words.size), WARP):
+    end = min((part + 1) * words_of_part, words.size)
+    for first in range(part * words_of_part, end, WARP):
         word = first + lane
-        bits = words[word] if word < words.size else np.uint32(0)
+        bits = words[word] if word < end else np.uint32(0)
         count = np.int32(cuda.popc(bits))  # shuffles take signed numbers only
         place = before + sum_up_to(count) - count
         before += total_of_warp(count)
@@ -72,7 +87,7 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     def compact(spikes: Any, spike_ids: Any, num_spikes: Any, stream: Any) -> None:
         size = spikes.size
         words = blocks_of(size, WARP)
-        words_of_part = WARP * max(1, blocks_of(words, WARP * MAX_PARTS))
+        words_of_part = AT_ONCE * max(1, blocks_of(words, AT_ONCE * MAX_PARTS))
         parts = max(1, blocks_of(words, words_of_part))  # one even if there are no neurons
         packed, counts = cuda.device_array(words, np.uint32), cuda.device_array(parts, np.int32)
         launch = blocks_of(parts * WARP), BLOCK, stream

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,25 +12,29 @@ from event_ops.parts.numba_cuda.access import is_active
 from event_ops.parts.numba_cuda.threads import FULL, WARP, lanes_where
 
 
-@cuda.jit(device=True)
-def packed_word(events: Any, word: Any) -> Any:
-    """Return the events from 32 * word on as bits, 0 behind the last; a warp has 32 words in a row."""
-    lane = word % WARP
-    first = (word - lane) * WARP  # event of the warp
-    bits = np.uint32(0)
-    if first < events.size:
-        # In turn k the warp reads 32 neighbours, the word of lane k; each lane keeps what it reads as bit k.
-        # There is no branch, so that no load waits for another.
-        read = np.uint32(0)
-        for k in range(WARP):
-            i = first + k * WARP + lane
-            active = (i < events.size) & is_active(events[min(i, events.size - 1)])
-            read |= np.uint32(active) << np.uint32(k)
-        for k in range(WARP):
-            found = lanes_where((read >> np.uint32(k)) & np.uint32(1))
-            if lane == k:
-                bits = found
-    return bits
+@cache
+def packed_word_with(turns: int) -> Any:
+    """Return the device function for words of bits, of which a warp reads `turns` in a row: 32 at most."""
+
+    @cuda.jit(device=True)
+    def packed_word(events: Any, first: Any, lane: Any) -> Any:
+        """Return the events from 32 * (first + lane) on as bits: 0 behind the last, or in lanes >= turns."""
+        bits, begin = np.uint32(0), first * WARP
+        if begin < events.size:
+            # In turn k the warp reads 32 neighbours, its word k; each lane keeps what it reads as bit k.
+            # There is no branch, so that no load waits for another.
+            read = np.uint32(0)
+            for k in range(turns):
+                i = begin + k * WARP + lane
+                active = (i < events.size) & is_active(events[np.uint64(min(i, events.size - 1))])
+                read |= np.uint32(active) << np.uint32(k)
+            for k in range(turns):
+                found = lanes_where((read >> np.uint32(k)) & np.uint32(1))
+                if lane == k:
+                    bits = found
+        return bits
+
+    return packed_word
 
 
 @cuda.jit(device=True)
