@@ -14,7 +14,7 @@ from event_ops_harness.conformance.cell import types_of
 
 STEPS = 4  # instead of 128: what is long is long for Python
 LENGTHS = {
-    "a-thread-for-most": [2, 1, 0, 3, 40, 1, 2, 4, 0, 150, 5, 97, 0, 300, *[1] * 120],
+    "a-thread-for-most": [2, 1, 0, 3, 40, 1, 2, 4, 0, 150, 5, 97, 0, 300, *[1] * 200],
     "lanes-for-most": [20, 18, 0, 30, 60, 22, 300, 25, 48, 49],
     "a-warp-for-most": [128, 129, 0, 211, 150, 150],
     "a-block-for-most": [700, 1024, 0, 1025, 1000],
@@ -37,6 +37,7 @@ DTYPES = [
 def few_steps(on_gpu, monkeypatch):
     """On the emulated GPU, rows count as long from few entries on."""
     monkeypatch.setattr(by_length, "STEPS", STEPS)
+    monkeypatch.setattr(by_length, "SEVERAL", STEPS)
 
 
 def matrix(lengths, dtype="float32", index_dtype="int32"):
@@ -180,20 +181,11 @@ def test_a_row_is_added_up_in_one_order():
 
 def test_lanes_follow_the_mean_length(monkeypatch):
     monkeypatch.undo()
-    means = (0, 7, 8, 16, 64, 127, 128, 4096, 5000)
-    assert [by_length.lanes_of(10 * mean, 10) for mean in means] == [1, 1, 2, 4, 16, 16, 32, 32, BLOCK]
-    assert [by_length.lanes_of(10 * mean, 10, 8) for mean in means] == [
-        1,
-        1,
-        2,
-        4,
-        4,
-        4,
-        4,
-        BLOCK // 8,
-        BLOCK // 8,
-    ]
-    assert by_length.lanes_of(5, 0) == 1
+    means = (0, 3, 4, 10, 100, 191, 192, 1000, 4096, 5000)
+    assert [by_length.lanes_of(10 * mean, 10) for mean in means] == [1, 1, 2, 8, 8, 8, 16, 32, 32, BLOCK]
+    several = [1, 1, 2, 4, 4, 4, 4, BLOCK // 8, BLOCK // 8, BLOCK // 8]
+    assert [by_length.lanes_of(10 * mean, 10, 8) for mean in means] == several
+    assert by_length.lanes_of(5, 0) == 2
 
 
 @pytest.mark.parametrize("transpose", [False, True])

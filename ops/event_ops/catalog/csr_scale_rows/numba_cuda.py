@@ -1,4 +1,4 @@
-"""Scaling the rows of a CSR matrix on a GPU: a thread per entry, which looks for its row."""
+"""Scaling the rows of a CSR matrix on a GPU: as many threads per row as suit its length."""
 
 from __future__ import annotations
 
@@ -9,48 +9,59 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import row_of_entry, search_range
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
-from ffi_bridge import numba_cuda_kernel
-
-STEPS = 16  # entries that a thread takes in turn; their rows are searched together
-
-
-@cuda.jit(device=True)
-def by_number(data: Any, k: Any, x: Any, i: Any) -> Any:
-    """Return data[k] * x[i]."""
-    return data[k] * x[i]
+from event_ops.parts.numba_cuda.by_length import begin_with, clear_outside, lanes_of, rows_with
+from event_ops.parts.numba_cuda.row_products import csr_row
+from event_ops.parts.numba_cuda.threads import BLOCK, OCCUPIED, blocks_of
+from ffi_bridge import numba_cuda_callable
 
 
 @cuda.jit(device=True)
-def by_event(data: Any, k: Any, x: Any, i: Any) -> Any:
-    """Return data[k], which is only read where x[i] is True, or 0."""
-    return data[k] if x[i] else data.dtype.type(0)
+def by_number(data: Any, k: Any, x: Any) -> Any:
+    """Return data[k] * x."""
+    return data[k] * x
+
+
+@cuda.jit(device=True)
+def by_event(data: Any, k: Any, x: Any) -> Any:
+    """Return data[k], which is only read where x is True, or 0."""
+    return data[k] if x else data.dtype.type(0)
 
 
 @cache
-def scale_rows_with(scaled: Any) -> Any:
-    """Return the kernel out[k] = scaled(data, k, x, row of k)."""
+def scale_rows_with(lanes: int, scaled: Any) -> Any:
+    """Return the kernel out[k] = scaled(data, k, x[i]) over row i; mostly by `lanes` threads."""
 
-    @cuda.jit
+    def take_with(lanes: int) -> Any:
+        begin = begin_with(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            data, x, out = operands
+            if mine:
+                factor, k = x[np.uint64(i)], begin(low) + lane
+                while k < high:
+                    if k >= low:
+                        out[np.uint64(k)] = scaled(data, np.uint64(k), factor)
+                    k += lanes
+
+        return take
+
+    take_rows = rows_with(1, lanes, csr_row, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
     def scale_rows(data: Any, indptr: Any, x: Any, out: Any) -> None:
-        first = cuda.blockIdx.x * (BLOCK * STEPS)
-        end = min(first + BLOCK * STEPS, out.size)
-        low, high = search_range(indptr, first, end)
-        for k in range(first + cuda.threadIdx.x, end, BLOCK):
-            i = row_of_entry(indptr, k, low, high)
-            place = np.uint64(k)
-            out[place] = scaled(data, place, x, np.uint64(i)) if i >= 0 else out.dtype.type(0)
+        take_rows((data, x, out), indptr, out.size, x.size)
 
     return scale_rows
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays."""
-    grid = blocks_of(outs.size, BLOCK * STEPS)
 
-    def call(data: Any, indptr: Any, x: Any) -> Any:
-        kernel = scale_rows_with(by_event if x.dtype == bool else by_number)
-        return numba_cuda_kernel(kernel, outs, grid=grid, block=BLOCK)(data, indptr, x)
+    def scale(data: Any, indptr: Any, x: Any, out: Any, stream: Any) -> None:
+        clear_outside(indptr, out, stream)
+        lanes = lanes_of(out.size, x.size)
+        kernel = scale_rows_with(lanes, by_event if x.dtype == bool else by_number)
+        kernel[blocks_of(x.size * lanes), BLOCK, stream](data, indptr, x, out)
 
-    return call
+    return numba_cuda_callable(scale, outs)

@@ -1,4 +1,4 @@
-"""The sampled dense-dense product on a GPU: a few threads per entry, and blocks of as many entries each."""
+"""The sampled dense-dense product on a GPU: a few threads per entry, of which those of a row are together."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import place, row_of_entry, search_range
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of, lanes_for, sum_over
-from ffi_bridge import numba_cuda_kernel
-
-STEPS = 16  # entries that the same threads take in turn; their rows are searched together
+from event_ops.parts.numba_cuda.access import is_inside
+from event_ops.parts.numba_cuda.by_length import begin_with, clear_outside, lanes_of, rows_with
+from event_ops.parts.numba_cuda.row_products import csr_row
+from event_ops.parts.numba_cuda.threads import BLOCK, OCCUPIED, WARP, blocks_of, lanes_for, sum_over
+from ffi_bridge import numba_cuda_callable
 
 
 @cuda.jit(device=True)
@@ -34,25 +35,43 @@ def of_event_columns(X: Any, i: Any, Y: Any, j: Any, c: Any) -> Any:
 
 
 @cache
-def sddmm_with(product: Any, lanes: int) -> Any:
-    """Return the kernel out[k] = sum over c of product(X, row of k, Y, indices[k], c), by `lanes` threads."""
-    total_of, at_once = sum_over(lanes), BLOCK // lanes
+def sddmm_with(product: Any, width: int, lanes: int) -> Any:
+    """Return the kernel out[k] = sum over c of product(X, i, Y, indices[k], c) over row i.
 
-    @cuda.jit
+    A row is mostly taken by `lanes` teams of `width` threads, each of which has an entry at a time.
+    """
+    total_of = sum_over(width)
+
+    def take_with(lanes: int) -> Any:
+        begin = begin_with(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
+            indices, X, Y, out = operands
+            team, first = thread // width, thread % width
+            if mine:  # or none of a warp, where threads add up together
+                k = begin(low) + team
+                while k - team < high:
+                    total = out.dtype.type(0)
+                    if low <= k < high:
+                        j = indices[np.uint64(k)]
+                        if is_inside(j, Y.shape[0]):
+                            c = np.uint64(first)
+                            while c < np.uint64(X.shape[1]):
+                                total += product(X, np.uint64(i), Y, np.uint64(j), c)
+                                c += np.uint64(width)
+                    total = total_of(total)
+                    if low <= k < high and first == 0:
+                        out[np.uint64(k)] = total
+                    k += lanes
+
+        return take
+
+    take_rows = rows_with(width, lanes, csr_row, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
     def sddmm(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
-        first, lane = cuda.blockIdx.x * (at_once * STEPS), cuda.threadIdx.x % lanes
-        end = min(first + at_once * STEPS, out.size)
-        low, high = search_range(indptr, first, end)
-        for step in range(first, end, at_once):
-            k, total = step + cuda.threadIdx.x // lanes, out.dtype.type(0)
-            if k < end:
-                i, j = row_of_entry(indptr, k, low, high), place(indices[k], Y.shape[0])
-                if i >= 0 and j >= 0:
-                    for c in range(lane, X.shape[1], lanes):
-                        total += product(X, i, Y, j, c)
-            total = total_of(total)  # every thread of a warp calls it
-            if k < end and lane == 0:
-                out[k] = total
+        take_rows((indices, X, Y, out), indptr, out.size, X.shape[0])
 
     return sddmm
 
@@ -60,12 +79,19 @@ def sddmm_with(product: Any, lanes: int) -> Any:
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; vectors are matrices of one column."""
 
-    def call(indices: Any, indptr: Any, X: Any, Y: Any) -> Any:
+    def launch(indices: Any, indptr: Any, X: Any, Y: Any, out: Any, stream: Any) -> None:
+        clear_outside(indptr, out, stream)
         product = of_event_rows if X.dtype == bool else of_event_columns if Y.dtype == bool else of_numbers
+        # 4 threads for 32 columns: 8 took an H100 a third longer.
+        rows, width = X.shape[0], lanes_for(X.shape[1] // 2, 1, outs.dtype)
+        lanes = lanes_of(out.size, rows) if width == 1 else WARP // width
+        kernel = sddmm_with(product, width, lanes)
+        kernel[blocks_of(rows * width * lanes), BLOCK, stream](indices, indptr, X, Y, out)
+
+    run = numba_cuda_callable(launch, outs)
+
+    def call(indices: Any, indptr: Any, X: Any, Y: Any) -> Any:
         factors = [x.reshape(x.shape[0], *(x.shape[1:] or (1,))) for x in (X, Y)]
-        lanes = lanes_for(factors[0].shape[1], 1, outs.dtype)
-        blocks = blocks_of(outs.size, BLOCK // lanes * STEPS)
-        kernel = sddmm_with(product, lanes)
-        return numba_cuda_kernel(kernel, outs, grid=blocks, block=BLOCK)(indices, indptr, *factors)
+        return run(indices, indptr, *factors)
 
     return call
