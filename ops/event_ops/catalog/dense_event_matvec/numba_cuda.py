@@ -23,8 +23,9 @@ from event_ops.parts.numba_cuda.threads import (
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 
 GATHER_TILE = 1024  # events of a block, along the rows of the matrix
-GATHER_ROWS = 32  # rows of such a block
-SCATTER_TILE = 128  # events of a block, down the columns: each is a row to read
+AT_ONCE = 4  # rows that a warp reads together, so that as many loads are under way
+GATHER_ROWS = BLOCK // WARP * AT_ONCE  # rows of such a block
+SCATTER_TILE = 64  # events of a block, down the columns: each is a row to read
 
 total_of = sum_over(WARP)
 
@@ -55,20 +56,24 @@ def note_active(events: Any, first: Any, end: Any, noted: Any, count: Any) -> No
 
 @cuda.jit
 def gather_rows(weights: Any, events: Any, y: Any) -> None:
-    """y[i] += sum of weights[i, j] * events[j]; a warp per row, its lanes along the active events."""
+    """y[i] += sum of weights[i, j] * events[j]; a warp for some rows, its lanes along the active events."""
     noted, count = cuda.shared.array(GATHER_TILE, np.int32), cuda.shared.array(1, np.int32)
     tiles = (events.size + GATHER_TILE - 1) // GATHER_TILE
     first, top = cuda.blockIdx.x % tiles * GATHER_TILE, cuda.blockIdx.x // tiles * GATHER_ROWS
     note_active(events, first, min(first + GATHER_TILE, events.size), noted, count)
     warp, lane = cuda.threadIdx.x // WARP, cuda.laneid
-    for i in range(top + warp, min(top + GATHER_ROWS, y.size), BLOCK // WARP):
-        total = y.dtype.type(0)
-        for position in range(lane, count[0], WARP):
-            j = first + noted[position]
-            total += weights[i, j] * y.dtype.type(events[j])
-        total = total_of(total)
-        if lane == 0:
-            cuda.atomic.add(y, i, total)
+    i, totals = top + warp * AT_ONCE, cuda.local.array(AT_ONCE, y.dtype)
+    for row in range(AT_ONCE):
+        totals[row] = 0
+    for position in range(lane, count[0], WARP):
+        j = np.uint64(first + noted[position])
+        event = y.dtype.type(events[j])
+        for row in range(AT_ONCE):
+            totals[row] += weights[np.uint64(min(i + row, y.size - 1)), j] * event
+    for row in range(AT_ONCE):
+        total = total_of(totals[row])
+        if lane == 0 and i + row < y.size:
+            cuda.atomic.add(y, i + row, total)
 
 
 @cuda.jit
@@ -82,8 +87,8 @@ def scatter_rows(weights: Any, events: Any, y: Any) -> None:
     if j < y.size and cuda.threadIdx.y < count[0]:
         total = y.dtype.type(0)
         for position in range(cuda.threadIdx.y, count[0], cuda.blockDim.y):
-            i = first + noted[position]
-            total += weights[i, j] * y.dtype.type(events[i])
+            i = np.uint64(first + noted[position])
+            total += weights[i, np.uint64(j)] * y.dtype.type(events[i])
         cuda.atomic.add(y, j, total)
 
 
