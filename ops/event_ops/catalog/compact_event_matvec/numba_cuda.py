@@ -1,20 +1,21 @@
-"""Event-driven product with a matrix of words on a GPU: rows whose event is silent end at once."""
+"""Event-driven product with a matrix of words on a GPU: the rows of active events, or all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cuda.words import gather, scatter
+from event_ops.parts.numba_cuda.words import deliver, gather
 from event_ops.parts.reference.entries import one_each
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation."""
-    product = scatter(outs, shape) if transpose else gather(outs, shape)
+    if transpose:
+        return deliver(outs, shape)
+    product = gather(outs, shape)
 
     def call(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
-        flat = one_each(events, shape[0 if transpose else 1], outs.dtype).astype(outs.dtype)
-        return product(entries, indptr, scale, flat)
+        return product(entries, indptr, scale, one_each(events, shape[1], outs.dtype).astype(outs.dtype))
 
     return call

@@ -10,9 +10,10 @@ import jax
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.checks.words import are_narrow, column_bits
+from event_ops.checks.words import NARROW_BITS, are_narrow, column_bits, equal_starts
 from event_ops.parts.numba_cuda.access import at, is_active, is_inside
 from event_ops.parts.numba_cuda.by_length import begin_with, lanes_of, rows_with
+from event_ops.parts.numba_cuda.history import deliver_recent
 from event_ops.parts.numba_cuda.row_products import csr_row
 from event_ops.parts.numba_cuda.scatter import adding_callable
 from event_ops.parts.numba_cuda.threads import BLOCK, OCCUPIED, WARPS, blocks_of, clear, sum_over_team
@@ -41,6 +42,46 @@ def one_for(_word: Any, _bits: Any) -> Any:
 def code_of(words: Any) -> Any:
     """Return the device function for the codes of such words."""
     return one_for if are_narrow(words) else code_in
+
+
+@cuda.jit(device=True)
+def bits_for(columns: Any) -> Any:
+    """Return how many bits of a word hold a column."""
+    return np.int32(64 - cuda.clz(np.int64(columns - 1))) if columns > 1 else np.int32(0)
+
+
+@cuda.jit(device=True)
+def narrow_bits(_columns: Any) -> Any:
+    """Return how many bits of a narrow word hold a column."""
+    return np.int32(NARROW_BITS)
+
+
+@cache
+def add_row_with(bits_for: Any, code_in: Any) -> Any:
+    """Return what adds a row of words, of which these tell the bits and the codes."""
+
+    @cuda.jit(device=True)
+    def add_row(
+        scale: Any, words: Any, i: Any, first: Any, width: Any, begin: Any, end: Any, step: Any, value: Any,
+        y: Any,
+    ) -> None:  # fmt: skip
+        """y[first + column] += code * scale[i] * value for every `step`-th word from `begin` up to `end`."""
+        bits, scaled = bits_for(y.size), at(scale, i) * value
+        k = np.uint64(begin)
+        while k < np.uint64(end):
+            word = words[k]
+            column = column_in(word, bits)
+            target = np.int64(column) + first
+            if is_inside(column, width) and is_inside(target, y.size):
+                cuda.atomic.add(y, np.uint64(target), y.dtype.type(code_in(word, bits)) * scaled)
+            k += np.uint64(step)
+
+    return add_row
+
+
+def add_row_of(words: Any) -> Any:
+    """Return what adds a row of such words, for `deliver_recent`."""
+    return add_row_with(narrow_bits if are_narrow(words) else bits_for, code_of(words))
 
 
 @cache
@@ -144,3 +185,23 @@ def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
         return adding_callable(launch, sums)(words, indptr, scaled(scale, x))
 
     return by_parts(product, shape, True)
+
+
+def deliver(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, events)` for C.T @ (scale * events), by the rows of active events."""
+    rows, columns = shape
+
+    def launch(
+        events: Any, words: Any, indptr: Any, scale: Any, starts: Any, slot: Any, y: Any, stream: Any
+    ) -> None:
+        clear(y, stream)
+        deliver_recent(events, scale, words, indptr, starts, slot, y, stream, add_row_of(words))
+
+    product = numba_cuda_callable(launch, outs)
+
+    def call(words: Any, indptr: Any, scale: Any, events: Any) -> jax.Array:
+        ends = indptr.reshape(-1, rows + 1)
+        starts = equal_starts(columns, ends.shape[0])
+        return product(events[None], words, ends, scale.reshape(-1), starts, np.int32(0))
+
+    return call
