@@ -10,12 +10,24 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
-from event_ops.parts.numba_cpu.events import ids_of
+from event_ops.parts.numba_cpu.events import ids_of, values_of
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
+from event_ops.parts.numba_cpu.word_products import matvec, matvec_parallel
 from event_ops.parts.numba_cpu.words import add_rows_of_words, column_bits, columns_of
 from event_ops.parts.reference.entries import one_each
-from ffi_bridge import get_operator, numba_kernel
+from ffi_bridge import numba_kernel
+
+
+@njit
+def gather(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
+    matvec(entries, indptr, scale, values_of(events, y), y)
+
+
+@njit(parallel=True)
+def gather_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
+    values = values_of(events, y)
+    matvec_parallel(entries, indptr, scale, values, y)
 
 
 @njit
@@ -57,19 +69,22 @@ def deliver_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any)
         add_up(spare, y)
 
 
+KERNELS = (gather, gather_parallel), (deliver, deliver_parallel)  # [transpose][large]
+
+
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation: on one thread, or on all for many entries.
 
     Codes are finite, so that in a gather an inactive event adds 0 as a number, too.
     """
 
-    def gather(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
-        values = one_each(events, shape[1], outs.dtype).astype(outs.dtype)
-        static: dict[str, Any] = {"shape": shape, "transpose": False, "backend": "numba_cpu"}
-        return get_operator("compact_matvec")(entries, indptr, scale, values, outs=outs, **static)
-
-    def scatter(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
-        kernel = deliver_parallel if reaches(entries.size, MIN_ENTRIES_PARALLEL) else deliver
+    def call(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
+        if not transpose:
+            events = one_each(events, shape[1], outs.dtype)
+            # The kernel casts flags; of other events XLA casts one each.
+            events = events if events.dtype == bool else events.astype(outs.dtype)
+        large = reaches(entries.size, MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
+        kernel = KERNELS[transpose][large]
         return numba_kernel(kernel, outs)(entries, indptr.reshape(-1, indptr.shape[-1]), scale, events)
 
-    return scatter if transpose else gather
+    return call

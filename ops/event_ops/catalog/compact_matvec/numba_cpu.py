@@ -9,30 +9,11 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.jit import njit, take_chunks_of
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, chunks, first_row, parts_for, private
-from event_ops.parts.numba_cpu.words import columns_of, gather_words, scatter_words
+from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, first_row, parts_for, private
+from event_ops.parts.numba_cpu.word_products import matvec, matvec_parallel
+from event_ops.parts.numba_cpu.words import columns_of, scatter_words
 from ffi_bridge import numba_kernel
-
-
-@njit
-def matvec(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    blocks, rows = indptr.shape[0], indptr.shape[1] - 1
-    for block in range(blocks):
-        own = columns_of(v, block, blocks)
-        gather_words(entries, indptr[block], scale, own, y, 0, rows, block > 0)
-
-
-@njit(parallel=True)
-def matvec_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    parts, blocks = chunks(), indptr.shape[0]
-    for block in range(blocks):
-        ends, own = indptr[block], columns_of(v, block, blocks)
-        take_chunks_of(1)
-        for part in prange(parts):
-            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
-            gather_words(entries, ends, scale, own, y, low, high, block > 0)
-        take_chunks_of(0)
 
 
 @njit

@@ -1,0 +1,36 @@
+"""Products of a matrix of words with a vector: a gather of its rows, on one thread or on all.
+
+Blocks are parts of the columns, to which the words of each belong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import prange
+
+from event_ops.parts.numba_cpu.jit import njit, take_chunks_of
+from event_ops.parts.numba_cpu.split import chunks, first_row
+from event_ops.parts.numba_cpu.words import columns_of, gather_words
+
+
+@njit
+def matvec(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
+    """y[i] = scale[i] * (sum of code * v[column] over the words of row i in every block)."""
+    blocks, rows = indptr.shape[0], indptr.shape[1] - 1
+    for block in range(blocks):
+        own = columns_of(v, block, blocks)
+        gather_words(entries, indptr[block], scale, own, y, 0, rows, block > 0)
+
+
+@njit(parallel=True, inline="always")
+def matvec_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
+    """As `matvec`, on all threads."""
+    parts, blocks = chunks(), indptr.shape[0]
+    for block in range(blocks):
+        ends, own = indptr[block], columns_of(v, block, blocks)
+        take_chunks_of(1)
+        for part in prange(parts):
+            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+            gather_words(entries, ends, scale, own, y, low, high, block > 0)
+        take_chunks_of(0)
