@@ -6,8 +6,11 @@ Without a GPU nothing runs, and the exit status is 77: skipped, not passed.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +29,10 @@ ROOT: Final = Path(__file__).parents[3]
 OUTPUT: Final = RESULTS / "gpu.json"
 SKIPPED: Final = 77
 PYTEST: Final = ("-m", "pytest", "-q", "--maxfail=20", "-p", "no:cacheprovider", "--no-header")
+# Compilers take most of the time of tests; a GPU has memory for so many processes.
+WORKERS: Final = ("-n", str(min(12, os.cpu_count() or 1)), "-p", "no:benchmark")
+IN_PARALLEL: Final = WORKERS if importlib.util.find_spec("xdist") else ()
+GRACE: Final = 30  # seconds in which an interrupted step may say how far it came
 
 TUTORIALS: Final = ROOT.parent / "shared" / "tools" / "run_seeds.py"
 SANITIZER: Final = shutil.which("compute-sanitizer")
@@ -51,7 +58,7 @@ class Step:
 
 STEPS: Final = {
     "bridge": Step((sys.executable, *PYTEST, "packages/ffi-bridge/tests/test_gpu.py"), 300),
-    "operators": Step((sys.executable, *PYTEST, VALUES), 600),
+    "operators": Step((sys.executable, *PYTEST, *IN_PARALLEL, VALUES), 600),
     "tutorial": Step(
         (sys.executable, str(TUTORIALS), "--only", "numba_cuda"),
         180,
@@ -59,7 +66,10 @@ STEPS: Final = {
     ),
     "launch": Step((sys.executable, "-m", "event_ops_harness.gpu.launch"), 120),
     "products": Step((sys.executable, "-m", "event_ops_harness.gpu.products"), 300),
+    "catalog": Step((sys.executable, "-m", "event_ops_harness.gpu.catalog"), 600),
+    "microcircuit": Step((sys.executable, "-m", "event_ops_harness.gpu.microcircuit"), 300),
     "cuba": Step((sys.executable, "-m", "event_ops_harness.gpu.cuba"), 180),
+    "hardware": Step((sys.executable, "-m", "event_ops_harness.gpu.hardware"), 300),
     "emulated": Step((sys.executable, "-m", "event_ops_harness.gpu.compare"), 600),
     "memcheck": Step.sanitized("memcheck"),
     "racecheck": Step.sanitized("racecheck"),
@@ -71,16 +81,32 @@ def run(step: Step) -> dict[str, Any]:
     if step.obstacle is not None:
         return {"status": "skipped", "seconds": 0.0, "found": None, "tail": step.obstacle}
     started = time.perf_counter()
+    process = subprocess.Popen(
+        step.command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
-        done = subprocess.run(
-            step.command, cwd=ROOT, capture_output=True, text=True, timeout=step.seconds, check=False
-        )
-        status = "passed" if done.returncode == 0 else f"failed with {done.returncode}"
-        text, found = done.stdout + done.stderr, _last_json(done.stdout)
-    except subprocess.TimeoutExpired as error:
-        status, text, found = f"failed: more than {step.seconds} s", str(error), None
+        out, err = process.communicate(timeout=step.seconds)
+        status = "passed" if process.returncode == 0 else f"failed with {process.returncode}"
+    except subprocess.TimeoutExpired:
+        out, err = _interrupted(process)
+        status = f"failed: more than {step.seconds} s"
     took = time.perf_counter() - started
-    return {"status": status, "seconds": round(took, 1), "found": found, "tail": text[-2000:]}
+    return {
+        "status": status,
+        "seconds": round(took, 1),
+        "found": _last_json(out),
+        "tail": (out + err)[-2000:],
+    }
+
+
+def _interrupted(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Interrupt a step, and return what it printed."""
+    process.send_signal(signal.SIGINT)
+    try:
+        return process.communicate(timeout=GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.communicate()
 
 
 def _last_json(text: str) -> Any:
@@ -108,8 +134,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"{name}: {results[name]['status']}, {results[name]['seconds']} s")
         if results[name]["status"] != "passed":
             console.print(results[name]["tail"], markup=False, highlight=False)
+        write_found(options.output, "ci/gpu.sh", {"device": device.device_kind, "steps": results})
     _show(console, results)
-    write_found(options.output, "ci/gpu.sh", {"device": device.device_kind, "steps": results})
     return sum(result["status"].startswith("failed") for result in results.values())
 
 
@@ -117,6 +143,8 @@ def _show(console: Console, results: dict[str, dict[str, Any]]) -> None:
     table = Table("step", "what", "figure", title="Measured", title_justify="left")
     for name, result in results.items():
         for key, value in (result["found"] or {}).items():
+            if isinstance(value, dict):  # for the file alone
+                continue
             table.add_row(name, key, f"{value:.4g}" if isinstance(value, float) else str(value))
     console.print(table)
 

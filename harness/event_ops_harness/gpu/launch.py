@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import struct
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import jax
@@ -27,6 +27,7 @@ from ffi_bridge.numba_cuda.compile import array_type, compile_kernel
 
 N = 4096
 STEPS = 10_000
+IN_A_STEP = 10  # launches, where the loop's own work is not to count
 RIVAL_STEPS = 1_000  # of those that come back to Python at each
 BLOCK = 256
 
@@ -108,9 +109,16 @@ def _jitted_us(step: Any, x: jax.Array) -> float:
     return us_per_call(lambda: call(x))
 
 
+def several(step: Any) -> Any:
+    """Return IN_A_STEP of the steps, one after another."""
+    return lambda x: reduce(lambda x, _: step(x), range(IN_A_STEP), x)
+
+
 def main() -> None:
     """Print the figures as one line of JSON."""
-    ours = numba_cuda_kernel(add_one, jax.ShapeDtypeStruct((N,), jnp.float32), launch_dims=N)
+    out = jax.ShapeDtypeStruct((N,), jnp.float32)
+    ours = numba_cuda_kernel(add_one, out, launch_dims=N)
+    in_place = numba_cuda_kernel(add_one, out, launch_dims=N, input_output_aliases={0: 0})
     x = jnp.zeros(N, jnp.float32)
     graph = graph_options()
     # XLA would fuse additions of several steps into one kernel: an optimisation barrier keeps them apart.
@@ -119,6 +127,10 @@ def main() -> None:
         "bare cuLaunchKernel, us": bare_us(),
         "ours in a loop, us a step": us_per_step(ours, x, STEPS, {}),
         "ours in a graph, us a step": us_per_step(ours, x, STEPS, graph),
+        "ours in place in a loop, us a step": us_per_step(in_place, x, STEPS, {}),
+        "ours in place in a graph, us a step": us_per_step(in_place, x, STEPS, graph),
+        "ours, one of ten in a step, us": us_per_step(several(in_place), x, STEPS, {}) / IN_A_STEP,
+        "XLA add, one of ten in a step, us": us_per_step(several(xla), x, STEPS, {}) / IN_A_STEP,
         "XLA add in a loop, us a step": us_per_step(xla, x, STEPS, {}),
         "XLA add in a graph, us a step": us_per_step(xla, x, STEPS, graph),
         "ours, one jitted call, us": _jitted_us(ours, x),

@@ -1,5 +1,6 @@
-"""CSR and event products, scatter and neurons on the GPU, beside cuSPARSE, CUB (both by CuPy) and XLA.
+"""CSR and event products, and scatter, on the GPU, beside cuSPARSE, CuPy, BrainEvent and XLA.
 
+A figure is the time in which the GPU works for one of many calls: kernels and copies, without launches.
 Shares are of the bandwidth of a device copy measured in the same run.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,15 +18,19 @@ import numpy as np
 from jax.experimental import sparse
 
 import event_ops
-from event_ops_harness.gpu.rivals import event_rival, measured
-from event_ops_harness.gpu.timing import copy_bandwidth, us_per_call
+from event_ops_harness.gpu.kernels import Work, recorded
+from event_ops_harness.gpu.rivals import event_rival
+from event_ops_harness.gpu.timing import copy_bandwidth
 
 SHAPES = ((1000, 2000, 100), (100_000, 100_000, 100), (1_000_000, 1_000_000, 10), (20_000, 200_000, 1000))
+NEURONS, DEGREE = 100_000, 100
 ACTIVE = (0.001, 0.01, 0.1)
-CALLS = 20
+WIDTH = 32  # vectors of csr_matmat
+CALLS = 16
+Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def matrix(rows: int, columns: int, degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def matrix(rows: int, columns: int, degree: int) -> Parts:
     """Return data, indices and indptr of a matrix with `degree` entries in every row."""
     rng = np.random.default_rng(0)
     indices = np.sort(rng.integers(0, columns, (rows, degree), np.int32), axis=1).ravel()
@@ -36,117 +41,131 @@ def matrix(rows: int, columns: int, degree: int) -> tuple[np.ndarray, np.ndarray
     )
 
 
-def queued(work: Callable[[], Any]) -> float:
-    """Time one of several queued calls, in microseconds: the device's time, not the wait for a result."""
+def looped(call: Callable[[Any], Any], bank: Any) -> Work:
+    """Return CALLS calls on the elements of `bank` in turn, each after the one before."""
 
-    def several() -> Any:
-        return [work() for _ in range(CALLS)]
+    def body(t: Any, y: Any) -> Any:
+        x = jax.lax.dynamic_index_in_dim(bank, t % len(bank), keepdims=False)
+        return call(jax.lax.optimization_barrier((x, y))[0])
 
-    return us_per_call(several) / CALLS
+    def run() -> Any:
+        like = jax.eval_shape(call, bank[0])
+        return jax.lax.fori_loop(0, CALLS, body, jnp.zeros(like.shape, like.dtype))
+
+    return jax.jit(run)
 
 
-def cupy() -> Any:
-    """Return CuPy, or None where it is not installed."""
+def cupy() -> tuple[Any, Any]:
+    """Return CuPy and its sparse matrices, or twice None where it is not installed."""
     try:
-        importlib.import_module("cupyx.scipy.sparse")
-        return importlib.import_module("cupy")
+        return importlib.import_module("cupy"), importlib.import_module("cupyx.scipy.sparse")
     except ImportError:
-        return None
+        return None, None
 
 
-def cupy_us(xp: Any, work: Callable[[], Any]) -> float:
-    """Time as `queued` does, for CuPy."""
+def repeated(xp: Any, work: Callable[[], Any]) -> Work:
+    """Return CALLS calls of CuPy."""
 
-    def several() -> None:
+    def run() -> None:
         for _ in range(CALLS):
             work()
         xp.cuda.Device().synchronize()
 
-    return us_per_call(lambda: several() or jnp.zeros(())) / CALLS
+    return run
 
 
-def products(bandwidth: float) -> dict[str, Any]:
-    """Time both products of every shape; the first also as a share of the copy's bandwidth."""
-    found: dict[str, Any] = {}
-    xp = cupy()
-    for rows, columns, degree in SHAPES:
-        parts = matrix(rows, columns, degree)
-        data, indices, indptr = map(jnp.asarray, parts)
-        v, B = jnp.ones(columns, jnp.float32), jnp.ones((columns, 32), jnp.float32)
-        shape = (rows, columns)
-        name = f"{rows}x{columns}-{degree}"
-        multiply = jax.jit(lambda v: event_ops.csr_matvec(data, indices, indptr, v, shape=shape))  # noqa: B023
-        multiply_all = jax.jit(lambda B: event_ops.csr_matmat(data, indices, indptr, B, shape=shape))  # noqa: B023
-        ours = queued(lambda: multiply(v))  # noqa: B023
-        moved = 8 * indices.size + 4 * (rows + 1) + 4 * (rows + columns)
-        found |= {
-            f"csr_matvec {name}, us": ours,
-            f"csr_matvec {name}, share": moved / (ours * 1e-6) / bandwidth,
-            f"csr_matmat {name} n=32, us": queued(lambda: multiply_all(B)),  # noqa: B023
-        }
-        bcsr = sparse.BCSR((data, indices, indptr), shape=shape)
-        reference = jax.jit(lambda v: bcsr @ v)  # noqa: B023
-        found[f"csr_matvec {name}, JAX BCSR us"] = queued(lambda: reference(v))  # noqa: B023
-        if xp is not None:
-            module = importlib.import_module("cupyx.scipy.sparse")
-            A = module.csr_matrix(tuple(map(xp.asarray, parts)), shape=shape)
-            w, W = xp.ones(columns, xp.float32), xp.ones((columns, 32), xp.float32)
-            found[f"csr_matvec {name}, cuSPARSE us"] = cupy_us(xp, lambda: A @ w)  # noqa: B023
-            found[f"csr_matmat {name} n=32, cuSPARSE us"] = cupy_us(xp, lambda: A @ W)  # noqa: B023
-        np.testing.assert_allclose(multiply(v), _row_sums(parts), rtol=1e-3, atol=1e-3)
-    return found
+def of_shape(rows: int, columns: int, degree: int) -> dict[str, Callable[[], Work]]:
+    """Return, by name, makers of products with one vector and with several."""
+    parts, shape = matrix(rows, columns, degree), (rows, columns)
+    data, indices, indptr = arrays = tuple(map(jnp.asarray, parts))
+    bank = jnp.asarray(np.random.default_rng(1).standard_normal((2, columns), np.float32))
+    several = jnp.asarray(np.random.default_rng(2).standard_normal((2, columns, WIDTH), np.float32))
+    named = f"{rows}x{columns}-{degree}"
+    made: dict[str, Callable[[], Work]] = {
+        f"csr_matvec {named}": lambda: looped(partial(event_ops.csr_matvec, *arrays, shape=shape), bank),
+        f"csr_matmat {named} n={WIDTH}": lambda: looped(
+            partial(event_ops.csr_matmat, *arrays, shape=shape), several
+        ),
+        f"csr_matvec {named}, JAX BCSR": lambda: looped(
+            sparse.BCSR((data, indices, indptr), shape=shape).__matmul__, bank
+        ),
+    }
+    xp, scipy = cupy()
+    if xp is not None:
+        A = scipy.csr_matrix(tuple(map(xp.asarray, parts)), shape=shape)
+        w, W = xp.asarray(np.asarray(bank[0])), xp.asarray(np.asarray(several[0]))
+        made[f"csr_matvec {named}, cuSPARSE"] = lambda: repeated(xp, lambda: A @ w)
+        made[f"csr_matmat {named} n={WIDTH}, cuSPARSE"] = lambda: repeated(xp, lambda: A @ W)
+    return made
 
 
-def _row_sums(parts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
-    return np.add.reduceat(parts[0], parts[2][:-1])
-
-
-def events() -> dict[str, Any]:
-    """Time the event product of 100,000 neurons beside cuSPARSE's full product."""
-    n, degree = 100_000, 100
-    parts = matrix(n, n, degree)
-    data, indices, indptr = map(jnp.asarray, parts)
-    product = partial(event_ops.csr_event_matvec, data, indices, indptr, shape=(n, n), transpose=True)
-    ours, ordered = jax.jit(product), jax.jit(partial(product, deterministic=True))
-    rival = cache(partial(event_rival, parts, n))  # within `measured`: if it cannot be made, its rows say why
-    rng = np.random.default_rng(1)
-    found: dict[str, Any] = {}
+def of_events() -> dict[str, Callable[[], Work]]:
+    """Return makers of the event products of 100,000 neurons, of BrainEvent's, and of cuSPARSE's full one."""
+    parts, shape = matrix(NEURONS, NEURONS, DEGREE), (NEURONS, NEURONS)
+    arrays = tuple(map(jnp.asarray, parts))
+    product = partial(event_ops.csr_event_matvec, *arrays, shape=shape, transpose=True)
+    rng, made = np.random.default_rng(1), {}
     for rate in ACTIVE:
-        spikes = jnp.asarray(rng.random(n) < rate)
-        row = f"csr_event_matvec at {rate:.1%}"
-        found[f"{row}, us"] = queued(lambda: ours(spikes))  # noqa: B023
-        found[f"{row}, deterministic us"] = queued(lambda: ordered(spikes))  # noqa: B023
-        found |= measured(f"{row}, BrainEvent us", lambda: queued(partial(rival(), spikes)))  # noqa: B023
-    if (xp := cupy()) is not None:
-        module = importlib.import_module("cupyx.scipy.sparse")
-        AT = module.csr_matrix(tuple(map(xp.asarray, parts)), shape=(n, n)).T.tocsr()
-        w = xp.ones(n, xp.float32)
-        found["full product, cuSPARSE us"] = cupy_us(xp, lambda: AT @ w)
-    return found
+        bank, name = jnp.asarray(rng.random((16, NEURONS)) < rate), f"csr_event_matvec at {rate:.1%}"
+        made[name] = partial(looped, product, bank)
+        made[f"{name}, deterministic"] = partial(looped, partial(product, deterministic=True), bank)
+        made[f"{name}, BrainEvent"] = lambda bank=bank: looped(event_rival(parts, NEURONS), bank)
+    xp, scipy = cupy()
+    if xp is not None:
+        A = scipy.csr_matrix(tuple(map(xp.asarray, parts)), shape=shape).T.tocsr()
+        w = xp.ones(NEURONS, xp.float32)
+        made["full product, cuSPARSE"] = lambda: repeated(xp, lambda: A @ w)
+    return made
 
 
-def scatter() -> dict[str, Any]:
-    """Time 10 M updates of 1 M elements."""
+def of_scatter() -> dict[str, Callable[[], Work]]:
+    """Return makers of 10 M updates of 1 M elements."""
     rng = np.random.default_rng(2)
     places = jnp.asarray(rng.integers(0, 1_000_000, 10_000_000, np.int32))
-    target, updates = jnp.zeros(1_000_000, jnp.float32), jnp.ones(10_000_000, jnp.float32)
-    ours = jax.jit(lambda t, u: event_ops.scatter_add(t, places, u))
-    xla = jax.jit(lambda t, u: t.at[places].add(u))
-    found = {
-        "scatter_add 10M into 1M, us": queued(lambda: ours(target, updates)),
-        "scatter_add 10M into 1M, XLA us": queued(lambda: xla(target, updates)),
+    bank = jnp.asarray(rng.standard_normal((2, places.size), np.float32))
+    target, name = jnp.zeros(1_000_000, jnp.float32), "scatter_add 10M into 1M"
+    made: dict[str, Callable[[], Work]] = {
+        name: lambda: looped(lambda u: event_ops.scatter_add(target, places, u), bank),
+        f"{name}, XLA": lambda: looped(lambda u: target.at[places].add(u), bank),
     }
-    if (xp := cupy()) is not None:
-        at, total, ones = xp.asarray(np.asarray(places)), xp.zeros(1_000_000, xp.float32), xp.float32(1)
-        found["scatter_add 10M into 1M, CuPy us"] = cupy_us(xp, lambda: xp.add.at(total, at, ones))
+    xp, _ = cupy()
+    if xp is not None:
+        at, total, ones = xp.asarray(np.asarray(places)), xp.zeros(target.size, xp.float32), xp.float32(1)
+        made[f"{name}, CuPy"] = lambda: repeated(xp, lambda: xp.add.at(total, at, ones))
+    return made
+
+
+def in_us(name: str) -> str:
+    """Return the name of a figure in microseconds: of ours, or behind a comma of another's."""
+    return f"{name} us" if ", " in name else f"{name}, us"
+
+
+def busy(made: dict[str, Callable[[], Work]]) -> dict[str, Any]:
+    """Return microseconds of the GPU for one call of each; in place of one that fails, why."""
+    found: dict[str, Any] = {}
+    works: dict[str, Work] = {}
+    for name, make in made.items():
+        try:
+            works[name] = make()
+            works[name]()
+        except Exception as error:  # whatever a rival raises, the other rows stand
+            works.pop(name, None)
+            found[in_us(name)] = f"failed: {type(error).__name__}: {str(error)[:200]}"
+    for name, kernels in zip(works, recorded(list(works.values())), strict=True):
+        found[in_us(name)] = sum(kernel.us for kernel in kernels.values()) / CALLS
     return found
 
 
 def main() -> None:
     """Print the figures as one line of JSON."""
     bandwidth = copy_bandwidth()
-    found = {"device copy, GB/s": bandwidth / 1e9} | products(bandwidth) | events() | scatter()
-    print(json.dumps(found))
+    found: dict[str, Any] = {"device copy, GB/s": bandwidth / 1e9}
+    for rows, columns, degree in SHAPES:
+        found |= busy(of_shape(rows, columns, degree))
+        moved = 8 * rows * degree + 4 * (rows + 1) + 4 * (rows + columns)
+        name = f"csr_matvec {rows}x{columns}-{degree}"
+        found[f"{name}, share"] = moved / (found[f"{name}, us"] * 1e-6) / bandwidth
+    print(json.dumps(found | busy(of_events()) | busy(of_scatter())))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,94 @@
+"""Real time of the cortical microcircuit on the GPU, with and without CUDA graphs; spikes are counted.
+
+Rates are those of the populations in the last stretch, in spikes per neuron and second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from event_ops_harness.networks.microcircuit.connectivity import connect, recurrent_drawing
+from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
+from event_ops_harness.networks.microcircuit.network import catalog_step, dynamics, initial_state, wiring_of
+from event_ops_harness.networks.shared.worker import counting
+from ffi_bridge import graph_options
+
+SCALES = (0.1, 1.0)
+SECONDS = 1.0  # of model time, after as many that are not measured
+SEED = 1
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print the figures as one line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scales", type=float, nargs="+", default=SCALES)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    options = parser.parse_args(argv)
+    found: dict[str, Any] = {}
+    for scale in options.scales:
+        found |= simulated(scale, options.seconds)
+    print(json.dumps(found))
+
+
+def simulated(scale: float, seconds: float) -> dict[str, Any]:
+    """Build the network once, and time a stretch of it with each kind of launches."""
+    model = Microcircuit(N_scaling=scale, K_scaling=scale)
+    started = time.perf_counter()
+    # One part: a GPU has no reason to divide the targets among threads.
+    connectivity = connect(recurrent_drawing(model, SEED), model.neurons, parts=1)
+    built = time.perf_counter() - started
+    wiring = jax.block_until_ready(wiring_of(connectivity, SEED))
+    steps, name = model.steps(seconds), f"microcircuit {scale:g}"
+    found: dict[str, Any] = {f"{name}, synapses": connectivity.synapses, f"{name}, s to build": built}
+    move = counting(catalog_step(model, None))
+
+    def run(state: Any, wiring: Any) -> Any:
+        carry = state, jnp.zeros((), jnp.int32)
+        return jax.lax.scan(lambda carry, _: (move(carry, wiring), None), carry, length=steps)[0]
+
+    for how, compiler_options in (("no graph", {}), ("graph", graph_options())):
+        program = jax.jit(run, donate_argnums=0, compiler_options=compiler_options)
+        state = initial_state(model, SEED)
+        state, _ = jax.block_until_ready(program(state, wiring))
+        times, spikes = [], 0
+        for _ in range(3):
+            started = time.perf_counter()
+            state, count = jax.block_until_ready(program(state, wiring))
+            times.append(time.perf_counter() - started)
+            spikes = int(count)
+        found[f"{name}, {how}, us a step"] = sorted(times)[1] / steps * 1e6
+        found[f"{name}, {how}, times real time"] = sorted(times)[1] / seconds
+        found[f"{name}, {how}, Hz"] = spikes / model.neurons / seconds
+    return found | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
+
+
+def rates(model: Microcircuit, wiring: Any, seconds: float) -> dict[str, float]:
+    """Return the rate of each population after half a second."""
+    move, steps = dynamics(model, None), model.steps(seconds)
+
+    def step(carry: Any, _: Any) -> tuple[Any, None]:
+        state, spikes = move(carry[0], wiring)
+        return (state, carry[1] + spikes.astype(jnp.int32)), None
+
+    def run(state: Any) -> Any:
+        counts = jnp.zeros(model.neurons, jnp.int32)
+        return jax.lax.scan(step, (state, counts), length=steps)[0]
+
+    program = jax.jit(run)
+    state, _ = program(initial_state(model, SEED))
+    counts = jax.device_get(program(state)[1])
+    ends = model.first
+    return {
+        f"{population}, Hz": float(counts[low:high].mean() / seconds)
+        for population, low, high in zip(POPULATIONS, ends[:-1], ends[1:], strict=True)
+    }
+
+
+if __name__ == "__main__":
+    main()
