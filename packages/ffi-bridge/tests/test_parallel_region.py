@@ -188,6 +188,15 @@ def test_chunks_of_the_users_size(two_threads):
     np.testing.assert_array_equal(jax.jit(numba_kernel(in_chunks, struct(1001)))(), np.arange(1001))
 
 
+def test_the_users_chunk_size_is_put_back(two_threads):
+    before = numba.set_parallel_chunksize(5)
+    try:
+        jax.jit(numba_kernel(in_chunks, struct(1001)))().block_until_ready()
+        assert numba.get_parallel_chunksize() == 5
+    finally:
+        numba.set_parallel_chunksize(before)
+
+
 @pytest.mark.promise(3)
 @pytest.mark.parametrize(("help_", "thread"), [(at_once, 1), (later, 0), (refused, 0)])
 def test_every_chunk_is_done_once_by_whoever_is_free(two_threads, help_, thread):

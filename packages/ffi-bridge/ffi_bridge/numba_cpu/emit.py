@@ -23,7 +23,9 @@ from ffi_bridge.handler.interruption import return_if_interrupted
 from ffi_bridge.handler.outputs import Canaries, prefer_huge_pages
 from ffi_bridge.numba_cpu.exception import count_recorded, describe_exception, describe_recorded
 from ffi_bridge.numba_cpu.internals import (
+    GET_CHUNK_SIZE,
     GET_NUM_THREADS,
+    SET_CHUNK_SIZE,
     SET_NUM_THREADS,
     CompileResult,
     Signature,
@@ -124,10 +126,16 @@ def _watched(
 
 
 def _enter(frame: Frame, threading: Threading, watched: Any) -> None:
-    """Let parallel regions find the frame, and set the thread count; `frame.leave` undoes both."""
-    undo = [frame.leave, arrive(frame, watched)]
+    """Let parallel regions find the frame, and set the thread count; `frame.leave` undoes both.
+
+    Numba's thread count and the size of its chunks are thread-local, and XLA may run the handler on the
+    caller's own thread: they are put back after the kernel, which may change them.
+    """
+    builder = frame.builder
+    undo = [frame.leave, arrive(frame, watched), _kept(builder, GET_CHUNK_SIZE, SET_CHUNK_SIZE)]
     if threading.num_threads is not None:
-        undo.append(_mask_threads(frame.builder, threading.num_threads))
+        undo.append(_kept(builder, GET_NUM_THREADS, SET_NUM_THREADS))
+        call_c(builder, SET_NUM_THREADS, ir.VoidType(), [ir.Constant(I64, threading.num_threads)])
 
     def leave() -> None:
         for step in reversed(undo):
@@ -136,12 +144,10 @@ def _enter(frame: Frame, threading: Threading, watched: Any) -> None:
     frame.leave = leave
 
 
-def _mask_threads(builder: Any, count: int) -> Callable[[], object]:
-    # Numba's count is thread-local, and XLA may run the handler on the caller's own thread: put it
-    # back after the kernel.
-    before = call_c(builder, GET_NUM_THREADS, I64, [])
-    call_c(builder, SET_NUM_THREADS, ir.VoidType(), [ir.Constant(I64, count)])
-    return lambda: call_c(builder, SET_NUM_THREADS, ir.VoidType(), [before])
+def _kept(builder: Any, get: str, put: str) -> Callable[[], object]:
+    """Emit a read of a number of Numba's thread pool; return what emits that it is put back."""
+    before = call_c(builder, get, I64, [])
+    return lambda: call_c(builder, put, ir.VoidType(), [before])
 
 
 def _call_over_batch(

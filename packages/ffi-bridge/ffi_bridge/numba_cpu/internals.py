@@ -86,6 +86,7 @@ PARALLEL_ENTRY: Final = ".kernel."
 PARALLEL_FOR: Final = "numba_parallel_for"
 GET_NUM_THREADS: Final = "get_num_threads"
 SET_NUM_THREADS: Final = "set_num_threads"
+GET_CHUNK_SIZE: Final = "get_parallel_chunksize"
 SET_CHUNK_SIZE: Final = "set_parallel_chunksize"
 THREAD_ID: Final = "get_thread_id"
 # How the name of a variable begins that holds the environment of a function.
