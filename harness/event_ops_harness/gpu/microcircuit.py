@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops_harness.networks.microcircuit.connectivity import connect, recurrent_drawing
+from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
 from event_ops_harness.networks.microcircuit.network import catalog_step, dynamics, initial_state, wiring_of
 from event_ops_harness.networks.shared.worker import counting
@@ -40,8 +40,7 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
     """Build the network once, and time a stretch of it with each kind of launches."""
     model = Microcircuit(N_scaling=scale, K_scaling=scale)
     started = time.perf_counter()
-    # One part: a GPU has no reason to divide the targets among threads.
-    connectivity = connect(recurrent_drawing(model, SEED), model.neurons, parts=1)
+    connectivity = recurrent_connectivity(model, SEED)
     built = time.perf_counter() - started
     wiring = jax.block_until_ready(wiring_of(connectivity, SEED))
     steps, name = model.steps(seconds), f"microcircuit {scale:g}"

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import numba
 import numpy as np
 
@@ -222,9 +223,10 @@ def connect(
     """Draw the synapses onto `targets` neurons from `drawn.first` on, which the columns count from.
 
     They are functions of the key, whatever the number of threads, and of parts, by default one for each
-    thread. `room` is the length of entries, if it is to be more than the synapses.
+    thread, or one in all for a GPU. `room` is the length of entries, if it is to be more than the synapses.
     """
-    parts = numba.get_num_threads() if parts is None else parts
+    if parts is None:
+        parts = numba.get_num_threads() if jax.default_backend() == "cpu" else 1
     starts = equal_starts(targets, parts)  # as other operators divide neurons among the threads
     ends = source_ends(drawn, starts)
     total, rows = int(ends[-1, -1]), drawn.populations.size * SLOTS
