@@ -52,7 +52,8 @@ class Step:
     @classmethod
     def sanitized(cls, tool: str) -> Step:
         """Return the step that runs the checked cases under a tool of compute-sanitizer."""
-        words = (SANITIZER or "", "--tool", tool, "--error-exitcode", "9", sys.executable, *PYTEST, *CHECKED)
+        options = "--target-processes", "all", "--tool", tool, "--error-exitcode", "9"
+        words = (SANITIZER or "", *options, sys.executable, *PYTEST, *IN_PARALLEL, *CHECKED)
         return cls(words, 300, None if SANITIZER else "compute-sanitizer is not on the path")
 
 

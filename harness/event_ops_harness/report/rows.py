@@ -12,7 +12,7 @@ from event_ops_harness.report.figures import between, positive
 REFERENCE: Final = "reference"  # the operator's definition in plain JAX, which XLA compiled
 GRADIENT: Final = "gradient of "  # how the names of groups begin that time value_and_grad over value
 STORED: Final = "weights of "  # of those that time widths of weights, which set ours beside ours
-_OURS_ON_GPU: Final = ("ours", "deterministic")
+_OURS_ON_GPU: Final = ("ours", "deterministic", "warp")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_t
 from event_ops.parts.numba_cpu.events import ids_of, values_of
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
-from event_ops.parts.numba_cpu.word_products import matvec, matvec_parallel
+from event_ops.parts.numba_cpu.word_products import gather_all, gather_all_parallel
 from event_ops.parts.numba_cpu.words import add_rows_of_words, column_bits, columns_of
 from event_ops.parts.reference.entries import one_each
 from ffi_bridge import numba_kernel
@@ -21,13 +21,13 @@ from ffi_bridge import numba_kernel
 
 @njit
 def gather(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
-    matvec(entries, indptr, scale, values_of(events, y), y)
+    gather_all(entries, indptr, scale, values_of(events, y), y)
 
 
 @njit(parallel=True)
 def gather_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
     values = values_of(events, y)
-    matvec_parallel(entries, indptr, scale, values, y)
+    gather_all_parallel(entries, indptr, scale, values, y)
 
 
 @njit

@@ -11,9 +11,14 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.jit import njit
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, first_row, parts_for, private
-from event_ops.parts.numba_cpu.word_products import matvec, matvec_parallel
+from event_ops.parts.numba_cpu.word_products import gather_all, gather_all_parallel
 from event_ops.parts.numba_cpu.words import columns_of, scatter_words
 from ffi_bridge import numba_kernel
+
+
+@njit(parallel=True)
+def matvec_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
+    gather_all_parallel(entries, indptr, scale, v, y)
 
 
 @njit
@@ -40,7 +45,7 @@ def matvec_transposed_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y:
 
 
 # Blocks are parts of the columns, to which the words of each belong; parts are the work of a thread.
-KERNELS = (matvec, matvec_parallel), (matvec_transposed, matvec_transposed_parallel)  # [transpose][large]
+KERNELS = (gather_all, matvec_parallel), (matvec_transposed, matvec_transposed_parallel)  # [transpose][large]
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:

@@ -1,7 +1,4 @@
-"""Products of a matrix of words with a vector: a gather of its rows, on one thread or on all.
-
-Blocks are parts of the columns, to which the words of each belong.
-"""
+"""A gather of all rows of a matrix of words, whose columns may be in blocks: each has words of its own."""
 
 from __future__ import annotations
 
@@ -15,20 +12,20 @@ from event_ops.parts.numba_cpu.words import columns_of, gather_words
 
 
 @njit
-def matvec(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    """y[i] = scale[i] * (sum of code * v[column] over the words of row i in every block)."""
+def gather_all(entries: Any, indptr: Any, scale: Any, values: Any, y: Any) -> None:
+    """y[i] = scale[i] * (sum of code * values[column] over the words of row i in every block)."""
     blocks, rows = indptr.shape[0], indptr.shape[1] - 1
     for block in range(blocks):
-        own = columns_of(v, block, blocks)
+        own = columns_of(values, block, blocks)
         gather_words(entries, indptr[block], scale, own, y, 0, rows, block > 0)
 
 
-@njit(parallel=True, inline="always")
-def matvec_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    """As `matvec`, on all threads."""
+@njit(inline="always")
+def gather_all_parallel(entries: Any, indptr: Any, scale: Any, values: Any, y: Any) -> None:
+    """As `gather_all`, on all threads; within a parallel kernel."""
     parts, blocks = chunks(), indptr.shape[0]
     for block in range(blocks):
-        ends, own = indptr[block], columns_of(v, block, blocks)
+        ends, own = indptr[block], columns_of(values, block, blocks)
         take_chunks_of(1)
         for part in prange(parts):
             low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
