@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import time
 from typing import Any
 
@@ -16,11 +17,12 @@ import jax.numpy as jnp
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
 from event_ops_harness.networks.microcircuit.network import catalog_step, dynamics, initial_state, wiring_of
-from event_ops_harness.networks.shared.worker import counting
+from event_ops_harness.networks.shared.worker import counting_scan, timed
 from ffi_bridge import graph_options
 
 SCALES = (0.1, 1.0)
-SECONDS = 1.0  # of model time, after as many that are not measured
+SECONDS = 1.0  # of model time in a stretch
+STRETCHES = 3  # that are measured, after one that is not
 SEED = 1
 
 
@@ -43,27 +45,19 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
     connectivity = recurrent_connectivity(model, SEED)
     built = time.perf_counter() - started
     wiring = jax.block_until_ready(wiring_of(connectivity, SEED))
-    steps, name = model.steps(seconds), f"microcircuit {scale:g}"
+    steps, name, step = model.steps(seconds), f"microcircuit {scale:g}", catalog_step(model, None)
     found: dict[str, Any] = {f"{name}, synapses": connectivity.synapses, f"{name}, s to build": built}
-    move = counting(catalog_step(model, None))
-
-    def run(state: Any, wiring: Any) -> Any:
-        carry = state, jnp.zeros((), jnp.int32)
-        return jax.lax.scan(lambda carry, _: (move(carry, wiring), None), carry, length=steps)[0]
-
-    for how, compiler_options in (("no graph", {}), ("graph", graph_options())):
-        program = jax.jit(run, donate_argnums=0, compiler_options=compiler_options)
+    for how, options in (("no graph", {}), ("graph", graph_options())):
         state = initial_state(model, SEED)
-        state, _ = jax.block_until_ready(program(state, wiring))
-        times, spikes = [], 0
-        for _ in range(3):
-            started = time.perf_counter()
-            state, count = jax.block_until_ready(program(state, wiring))
-            times.append(time.perf_counter() - started)
-            spikes = int(count)
-        found[f"{name}, {how}, us a step"] = sorted(times)[1] / steps * 1e6
-        found[f"{name}, {how}, times real time"] = sorted(times)[1] / seconds
-        found[f"{name}, {how}, Hz"] = spikes / model.neurons / seconds
+        program = counting_scan(step, steps, state, wiring, compiler_options=options)
+        stretches = []
+        for _ in range(1 + STRETCHES):
+            state, stretch = timed(program, state, wiring)
+            stretches.append(stretch)
+        took = statistics.median(stretch["seconds"] for stretch in stretches[1:])
+        found[f"{name}, {how}, us a step"] = took / steps * 1e6
+        found[f"{name}, {how}, times real time"] = took / seconds
+        found[f"{name}, {how}, Hz"] = stretches[-1]["spikes"] / model.neurons / seconds
     return found | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
 
 

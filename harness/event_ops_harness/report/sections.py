@@ -73,10 +73,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "memory": ("Memory", "Resident memory per synapse, each kind of matrix in processes of its own."),
     "cold": ("Cold start", "Imports and first calls in fresh processes."),
-    "gpu": (
-        "On a GPU",
-        "Launches, operators and networks on a GPU, beside XLA and other libraries.",
-    ),
+    "gpu": ("On a GPU", "Launches, operators and networks on a GPU, beside XLA and other libraries."),
     "gpu_counters": (
         "GPU kernels, counted without a GPU",
         "The PTX of CUDA kernels, executed on a CPU. Nothing was timed: estimates are by a roofline.",

@@ -29,15 +29,17 @@ def counting(step: Step) -> Callable[[Counted, Any], Counted]:
     return counted
 
 
-def counting_scan(step: Step, steps: int, state: Any, wiring: Any) -> Callable[[Any, Any], Counted]:
-    """Compile the scan over so many steps; the state is updated in place."""
+def counting_scan(
+    step: Step, steps: int, state: Any, wiring: Any, **how: Any
+) -> Callable[[Any, Any], Counted]:
+    """Compile the scan over so many steps; the state is updated in place. `how` is what `jax.jit` takes."""
     move = counting(step)
 
     def run(state: Any, wiring: Any) -> Counted:
         carry = state, jnp.zeros((), jnp.int32)
         return jax.lax.scan(lambda carry, _: (move(carry, wiring), None), carry, length=steps)[0]
 
-    return jax.jit(run, donate_argnums=0).lower(state, wiring).compile()
+    return jax.jit(run, donate_argnums=0, **how).lower(state, wiring).compile()
 
 
 def timed(run: Callable[[Any, Any], Counted], state: Any, wiring: Any) -> tuple[Any, dict[str, float]]:
