@@ -86,7 +86,7 @@ def _cache() -> Iterator[str]:
     if folder is None:
         yield f"kernels are not kept: {kernel_cache.VARIABLE} is {os.environ.get(kernel_cache.VARIABLE)!r}"
         return
-    sizes = [path.stat().st_size for path in kernel_cache.files()]
+    sizes = [path.lstat().st_size for path in kernel_cache.files()]
     yield f"{folder}: {len(sizes)} kernels, {sum(sizes) / 2**20:.1f} MiB"
 
 

@@ -1,11 +1,13 @@
 """Machine code of kernels on disk: one process compiles it, the next one reads it.
 
 Each kernel has one file, named by a hash of all that its machine code depends on, so that no file is ever
-out of date: a changed kernel, option, library or processor has another file. A damaged file is passed over,
-and no call fails because of the cache.
+out of date: a changed kernel, option, library or processor has another file. A damaged file, and one that
+has got another one's name, is passed over and replaced, and no call fails because of the cache.
 
-The folder is `FFI_BRIDGE_CACHE_DIR`, by default `ffi_bridge` in `XDG_CACHE_HOME` or `~/.cache`; "off" keeps
-nothing. `jax.jit(f).lower(*args)` fills it beforehand with what f calls; `clear()` empties it.
+The folder is `FFI_BRIDGE_CACHE_DIR`, by default `ffi_bridge` in `XDG_CACHE_HOME`, if that is an absolute
+path, or in `~/.cache`; "off" keeps nothing. `jax.jit(f).lower(*args)` fills it beforehand with what f calls;
+`clear()` empties it. A process that keeps its first kernel deletes those that none has read for 90 days, and
+while they take more than 2 GiB together, those that were read the longest ago.
 
 Files are run as machine code, so the folder and its files must belong to this user or to root, and nobody
 else may have the right to write them. Other folders and files are neither read nor written, and a
@@ -23,12 +25,13 @@ import json
 import os
 import stat
 import tempfile
+import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ffi_bridge.errors import KernelCacheWarning
 
@@ -36,13 +39,17 @@ VARIABLE: Final = "FFI_BRIDGE_CACHE_DIR"
 OFF: Final = "off"
 
 _SUFFIX: Final = ".kernel"
-_MAGIC: Final = b"ffi-bridge kernel 1\n"
+_PART: Final = ".kernel.part"  # that is being written
+_MAGIC: Final = b"ffi-bridge kernel 2\n"
 _DIGEST: Final = 16  # bytes
 _SIZE: Final = 8  # bytes
 _ROOT: Final = 0
 _OWN: Final = stat.S_IRUSR | stat.S_IWUSR
 _READ_BY_OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
 _WRITTEN_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+_DAY: Final = 24 * 3600  # seconds
+_UNREAD: Final = 90 * _DAY
+_ROOM: Final = 2 << 30  # bytes of all kernels together
 
 
 @dataclass(frozen=True)
@@ -57,27 +64,33 @@ def folder() -> Path | None:
     """Return the folder that keeps kernels, whether or not it exists; None where kernels are not kept."""
     if (chosen := os.environ.get(VARIABLE)) == OFF:
         return None
-    caches = os.environ.get("XDG_CACHE_HOME")
+    caches = os.environ.get("XDG_CACHE_HOME", "")
     with contextlib.suppress(RuntimeError):  # a user without a home
         if chosen:
             return Path(chosen).expanduser()
-        return (Path(caches) if caches else Path.home() / ".cache") / "ffi_bridge"
+        # Its specification has a relative path ignored.
+        return (Path(caches) if os.path.isabs(caches) else Path.home() / ".cache") / "ffi_bridge"
     return None
 
 
-def load(key: str) -> Entry | None:
-    """Return the entry under `key`; None where there is none, or it is damaged or cannot be trusted."""
+def load(key: str, **facts: type | tuple[type, ...]) -> Entry | None:
+    """Return the entry under `key`; None where there is none, or it is damaged or cannot be trusted.
+
+    `facts`: the types of those that it must have.
+    """
     place = folder()
     if place is None:
         return None
     try:
         _check_folder(place)
-        return _unpacked(_read(place / (key + _SUFFIX)))
-    except (FileNotFoundError, ValueError):
+        entry = _unpacked(key, _read(place / (key + _SUFFIX)))
+    except (FileNotFoundError, ValueError, RecursionError, MemoryError):
         return None
     except OSError as error:
         _pass_over(place, error)
         return None
+    is_whole = all(isinstance(entry.facts.get(name, ...), kind) for name, kind in facts.items())
+    return entry if is_whole else None
 
 
 def store(key: str, entry: Entry) -> None:
@@ -90,7 +103,8 @@ def store(key: str, entry: Entry) -> None:
             place.mkdir(mode=0o700, parents=True)
         mode = _OWN | _check_folder(place) & _READ_BY_OTHERS
         if os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-            _write(place / (key + _SUFFIX), _packed(entry), mode)
+            _write(place / (key + _SUFFIX), _packed(key, entry), mode)
+            _forget_old(place)
     except OSError as error:
         _pass_over(place, error)
 
@@ -98,7 +112,8 @@ def store(key: str, entry: Entry) -> None:
 def files() -> list[Path]:
     """Return the files of the folder, also those that are being written."""
     place = folder()
-    return [] if place is None else list(place.glob(f"*{_SUFFIX}*"))
+    found = [] if place is None else place.glob(f"*{_SUFFIX}*")
+    return [x for x in found if x.name.endswith((_SUFFIX, _PART)) and (x.is_symlink() or not x.is_dir())]
 
 
 def clear() -> int:
@@ -155,12 +170,18 @@ def _read(path: Path) -> bytes:
     if not stat.S_ISREG(path.stat().st_mode):  # opening anything else may wait for ever, or have effects
         raise _NotTrustedError(f"{path} is not a regular file; remove it")
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-        _check_writers(path, os.fstat(file.fileno()))
+        status = os.fstat(file.fileno())
+        _check_writers(path, status)
+        if status.st_size > _ROOM:
+            raise ValueError("larger than any kernel")
+        if time.time() - status.st_mtime > _DAY:  # its time says when it was last read, to a day
+            with contextlib.suppress(OSError):  # of another user, or on a disk that cannot be written
+                os.utime(path)
         return file.read()
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    handle, written = tempfile.mkstemp(f"{_SUFFIX}.part", dir=path.parent)
+    handle, written = tempfile.mkstemp(_PART, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -169,6 +190,29 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     except OSError:
         Path(written).unlink(missing_ok=True)
         raise
+
+
+@functools.cache
+def _forget_old(place: Path) -> None:
+    """Delete kernels that nobody has read for long, and the oldest of too many, once per process.
+
+    Other processes may do the same at the same time, or read: who finds a file gone compiles it anew.
+    """
+    found: list[tuple[float, int, str]] = []
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.endswith((_SUFFIX, _PART)) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    found.append((status.st_mtime, status.st_size, entry.path))
+    now, size = time.time(), sum(size for _, size, _ in found)
+    for changed, bytes_, path in sorted(found):
+        is_left_over = path.endswith(_PART) and now - changed > _DAY  # of a process that was killed
+        is_one_too_many = path.endswith(_SUFFIX) and size > _ROOM
+        if now - changed > _UNREAD or is_left_over or is_one_too_many:
+            with contextlib.suppress(OSError):
+                Path(path).unlink()
+            size -= bytes_
 
 
 def _pass_over(place: Path, error: OSError) -> None:
@@ -191,21 +235,27 @@ def _warn(why: str) -> None:
     )
 
 
-def _packed(entry: Entry) -> bytes:
+def _packed(key: str, entry: Entry) -> bytes:
     facts = json.dumps(dict(entry.facts)).encode()
     body = len(facts).to_bytes(_SIZE, "little") + facts + entry.code
-    return _MAGIC + _checksum(body) + body
+    return _MAGIC + _checksum(key, body) + body
 
 
-def _unpacked(content: bytes) -> Entry:
-    """Return the entry in `content`; raise ValueError unless `_packed` made it."""
+def _unpacked(key: str, content: bytes) -> Entry:
+    """Return the entry in `content`; raise ValueError unless `_packed` made it, under this key."""
     start = len(_MAGIC) + _DIGEST
     checksum, body = content[len(_MAGIC) : start], content[start:]
-    if not content.startswith(_MAGIC) or checksum != _checksum(body):
-        raise ValueError("not a kernel, or damaged")
+    if not content.startswith(_MAGIC) or checksum != _checksum(key, body):
+        raise ValueError("not a kernel, or damaged, or of another name")
     end = _SIZE + int.from_bytes(body[:_SIZE], "little")
-    return Entry(json.loads(body[_SIZE:end]), body[end:])
+    facts = json.loads(body[_SIZE:end])
+    if not isinstance(facts, dict):
+        raise ValueError("its facts are no object")
+    return Entry(cast("dict[str, Any]", facts), body[end:])
 
 
-def _checksum(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=_DIGEST).digest()
+def _checksum(key: str, body: bytes) -> bytes:
+    """Return a hash of a kernel and of its name, by which it could otherwise be taken for another one."""
+    digest = hashlib.blake2b(f"{key}\n".encode(), digest_size=_DIGEST)
+    digest.update(body)
+    return digest.digest()

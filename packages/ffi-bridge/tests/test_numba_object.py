@@ -141,6 +141,24 @@ def test_what_cannot_be_used_is_compiled_anew(folder):
     assert run(SERIAL) == (first, 0)
 
 
+def test_files_that_have_changed_names_are_compiled_anew(folder):
+    first, _ = run(SERIAL, RAISES)
+    one, two = folder.iterdir()
+    one.rename(folder / "aside")
+    two.rename(one)
+    (folder / "aside").rename(two)
+    assert run(SERIAL, RAISES) == (first, 2)
+    assert run(SERIAL, RAISES) == (first, 0)
+
+
+def test_facts_that_nobody_here_wrote_are_passed_over():
+    facts = {"symbols": [], "addresses": {}, "environments": [], "slot": None}
+    wrong = [{"symbols": 1}, {"symbols": [1]}, {"addresses": []}, {"addresses": {"a": 5}}, {"slot": {}}]
+    for some in (*wrong, {"environments": None}):
+        kernel_cache.store(object_code.key_of("f"), kernel_cache.Entry({**facts, **some}, b"code"))
+        assert object_code.find("f") is None
+
+
 def test_overloads_of_library_functions_by_others_count(monkeypatch):
     class Template:
         key = len

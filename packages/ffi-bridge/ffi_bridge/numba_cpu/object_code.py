@@ -44,6 +44,7 @@ from ffi_bridge.numba_cpu.layout import Threading
 from ffi_bridge.numba_cpu.threads import start_threads
 
 _INTRINSIC: Final = "llvm."
+_FACTS: Final = {"symbols": list, "addresses": dict, "environments": list, "slot": (str, type(None))}
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,11 @@ class Loaded:
 def find(name: str) -> tuple[int, Loaded] | None:
     """Return the address of the handler `name` in the kernel cache, and what keeps it alive."""
     key = key_of(name)
-    entry = None if key is None else kernel_cache.load(key)
-    return None if entry is None else unpack(entry, name)
+    entry = None if key is None else kernel_cache.load(key, **_FACTS)
+    try:
+        return None if entry is None else unpack(entry, name)
+    except (AttributeError, TypeError, ValueError):  # facts that nobody here wrote
+        return None
 
 
 def keep(name: str, entry: Entry) -> None:
@@ -103,7 +107,7 @@ def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
 
 
 def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
-    """Load an object file; return the address of its handler, or None where this process lacks a name."""
+    """Load an object file; return the address of its handler, or None where a name is missing."""
     facts = entry.facts
     slot = None
     if facts["slot"] is not None:
@@ -120,7 +124,8 @@ def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
     for variable, address in addresses.items():
         _set_pointer(engine, variable, address)
     environments = tuple(_provide(engine, environment) for environment in facts["environments"])
-    return engine.get_function_address(name), Loaded(engine, slot, environments)
+    address = engine.get_function_address(name)
+    return (address, Loaded(engine, slot, environments)) if address else None
 
 
 def _has(symbols: Iterable[str]) -> bool:

@@ -91,7 +91,7 @@ def _kept_or_compiled(
     around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings)
     found = fingerprint(around, kernel, repr(tuple(arguments)), capability, _lines(kernel, with_ptx))
     key = found.digest if found.portable and not kernel.targetoptions.get("link") else None
-    if key and (kept := kernel_cache.load(key)):
+    if key and (kept := kernel_cache.load(key, entry=str, ptx=str)):
         return Compiled(kept.code, kept.facts["entry"], False, kept.facts["ptx"].encode())
     compiled = _compiled(compiler, kernel, arguments, capability, with_ptx)
     if key:

@@ -144,7 +144,7 @@ def _kept_or_compiled(kernel: Any, driver: Driver, contents: bytes) -> BuiltModu
     around = (kernel_cache.own_sources(), wp.__version__, kernel.module.name)
     key = fingerprint(around, contents, driver.capability, driver.reads_ptx).digest
     kept = kernel_cache.load(key)
-    if kept is None:
+    if kept is None or not all(isinstance(note, int) for note in kept.facts.values()):
         kept = _compile(kernel, driver)
         kernel_cache.store(key, kept)
     codes = (b"", kept.code) if driver.reads_ptx else (kept.code, b"")
