@@ -45,7 +45,10 @@ def explain(
     if failure.why == RACE and watch is not None:
         return f"kernel '{name}': {_race(failure, instructions, buffers, watch)}"
     if failure.why == NO_ROOM:
-        return f"kernel '{name}': too many threads release and acquire to look for races; launch fewer"
+        return (
+            f"kernel '{name}': the check for races has no room for what so many threads release and acquire; "
+            "launch fewer blocks, or leave it out: Checks(races=False)"
+        )
     if failure.why in (OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNINITIALISED, TRAP):
         thread = failure.threads[failure.threads["status"] == FAULT][0]
         place = tuple(int(thread[axis]) for axis in _AXES)

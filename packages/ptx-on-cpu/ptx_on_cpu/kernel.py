@@ -29,6 +29,7 @@ from ptx_on_cpu.translate.runtime import runtime
 
 MAX_SHARED: Final = 227 * 1024  # bytes for a block, from compute capability 9.0 on
 MAX_THREADS: Final = 1024
+MAX_BLOCKS: Final = (1 << 31) - 1
 PATIENCE: Final = 1 << 24
 _ROOM: Final = 16  # behind the parameters, which machine code may read in wide words
 
@@ -142,6 +143,10 @@ class Kernel:
                 f"kernel '{self.name}': a block of {threads} threads, {self.static_shared + shared} bytes of "
                 f"shared memory; a GPU has at most {MAX_THREADS} threads and {MAX_SHARED} bytes for one"
             )
+        if math.prod(extents) > MAX_BLOCKS:
+            raise LaunchError(
+                f"kernel '{self.name}': a grid of {extents}; expected at most {MAX_BLOCKS} blocks together"
+            )
         known = self.buffers() if buffers is None else buffers
         params = self._packed(arguments, known)
         shape = Shape(
@@ -155,13 +160,25 @@ class Kernel:
             seed=seed,
             patience=patience,
         )
-        host = Host()
-        watch = Watch(math.prod(extents), shape.threads, shape.shared) if self.checks.races else None
-        table = known.table(self.checks.initialised, watch and watch.shadow_of)
-        failure = run_grid(self._code.run, shape, settings, params, table, host, watch)
+        host, watch = Host(), None
+        try:
+            if self.checks.races:
+                watch = Watch(math.prod(extents), shape.threads, shape.shared)
+            table = known.table(self.checks.initialised, watch and watch.shadow_of)
+            failure = run_grid(self._code.run, shape, settings, params, table, host, watch)
+        except MemoryError as error:
+            raise LaunchError(self._lacks_memory(extents, threads, error)) from error
         if failure is not None:
             raise LaunchError(explain(self.name, self.instructions, failure, known, host, watch))
         return Launch(self, extents, threads, host.printed, known, host.accesses, host.executed)
+
+    def _lacks_memory(self, grid: Sequence[int], block: Sequence[int], error: MemoryError) -> str:
+        """Return what a launch does that has more to keep than this machine has memory for."""
+        checks = [name for name in ("initialised", "races") if getattr(self.checks, name)]
+        remedy = "launch fewer blocks or smaller arrays"
+        if checks:
+            remedy += f", or leave out what is checked beside bounds: Checks({'=False, '.join(checks)}=False)"
+        return f"kernel '{self.name}': a grid of {grid}, blocks of {block}: {error}; {remedy}"
 
     def buffers(self) -> Buffers:
         """Return the buffers that each launch has, to which others can be added: the module's variables."""

@@ -5,6 +5,7 @@ import pytest
 from ptx_text import PLACE, kernel, module, parameters
 
 from ptx_on_cpu import Buffer, Checks, LaunchError, Module
+from ptx_on_cpu.engine import grid
 
 Y = parameters("y")
 NUMBER = kernel(PLACE + "st.global.u32 [%rd2], %r1;", Y)
@@ -27,6 +28,8 @@ def test_arguments_are_checked():
         launched(module(NUMBER), (1,), (32,), np.int32(1))
     with pytest.raises(LaunchError, match="at most 1024 threads"):
         launched(module(NUMBER), (1,), (2048,), np.zeros(2048, np.int32))
+    with pytest.raises(LaunchError, match="at most 2147483647 blocks"):
+        launched(module(NUMBER), (1 << 16, 1 << 15), (32,), np.zeros(32, np.int32))
     with pytest.raises(LaunchError, match="one to three positive"):
         launched(module(NUMBER), (0,), (32,), np.zeros(32, np.int32))
 
@@ -69,6 +72,39 @@ def test_a_race_is_found_through_two_buffers_that_begin_at_one_address():
     pointers = [buffers.add(Buffer(name, y.ctypes.data, size)) for name, size in sizes.items()]
     with pytest.raises(LaunchError, match="race at byte 0 of whole"):
         made.launch((1,), (2,), [pointer.to_bytes(8, "little") for pointer in pointers], buffers=buffers)
+
+
+BEYOND = kernel(PLACE + "st.global.u32 [%rd2+512], %r1;", Y)
+
+
+def test_checks_take_no_memory_for_blocks_that_have_not_begun():
+    y = np.zeros(100, np.int32)
+    for checks in (Checks(), Checks(initialised=True, races=True)):
+        with pytest.raises(LaunchError, match=r"thread \(0, 0, 0\) of block \(0, 0, 0\) writes 4 bytes out"):
+            launched(module(BEYOND), (22121216,), (256,), y, checks=checks)
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_every_block_of_a_large_grid_runs_once(monkeypatch, seed):
+    monkeypatch.setattr(grid, "_WINDOW", 100)
+    for parallel in (False, True):
+        y = np.zeros(32 * 1234, np.int32)
+        text = module(
+            kernel(PLACE + "ld.global.u32 %r5, [%rd2]; add.u32 %r5, %r5, %r1; st.global.u32 [%rd2], %r5;", Y)
+        )
+        launched(text, (1234,), (32,), y, seed=seed, parallel=parallel)
+        np.testing.assert_array_equal(y, np.arange(y.size))
+
+
+def test_what_has_no_memory_says_what_needs_it(monkeypatch):
+    def no_memory(*sizes):
+        raise MemoryError("Unable to allocate 1.32 TiB")
+
+    monkeypatch.setattr("ptx_on_cpu.kernel.Watch", no_memory)
+    with pytest.raises(
+        LaunchError, match=r"grid of \(3, 1, 1\), .* 1.32 TiB; launch fewer .*Checks\(races=False\)"
+    ):
+        launched(module(NUMBER), (3,), (32,), np.zeros(96, np.int32), checks=Checks(races=True))
 
 
 def test_variables_last_from_launch_to_launch():

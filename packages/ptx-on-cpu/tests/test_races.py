@@ -201,3 +201,14 @@ def test_machine_code_calls_by_address():
     assert [
         call(state.address, r, 7, k, shadow.ctypes.data, 0, 4, 3) for r, k in ((0, 1), (0, 0), (1, 0))
     ] == [0, 0, 1]
+
+
+def test_threads_beyond_all_numbers_of_32_bits_are_told_apart():
+    blocks, threads = 22121216, 256
+    state, cells = races.State(blocks, threads, 2, records=1 << 8, rows=0), races.shadow(BYTES)
+    store = KINDS["store"], cells.ctypes.data, 0, 4
+    for slot, block in enumerate((blocks - 1, 5)):
+        joins.begin_block(state.address, block, slot)
+        found = races.note_access(state.address, 255 - slot, slot, *store, slot)
+        assert found == slot
+    assert list(state.head[races.RACE + 3 : races.RACE + 10]) == [blocks - 1, 255, 0, 1, 5, 254, 1]

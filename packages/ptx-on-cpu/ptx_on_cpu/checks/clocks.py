@@ -2,7 +2,8 @@
 
 A thread's own clock counts its joins and fences. It knows the threads of its block by `known` (one row per
 thread) and `base` (what all know since the last barrier of the whole block), and other blocks by a row over
-all threads of the launch, made only once an acquire needs it.
+all threads of the launch, made only once an acquire needs it. All but the rows is kept for the blocks that
+are unfinished, each in a slot.
 """
 
 from typing import Any
@@ -17,10 +18,23 @@ THREADS, BLOCKS, BLOCK, SLOT, ROWS, RECORDS, FREE, USED, FORGOTTEN, EXHAUSTED, N
 # From RACE: found, space, offset, then block, rank, pc and kind of both accesses, the earlier first, shadow.
 RACE = 12
 TABLES = 24
-CLOCK, BASE, KNOWN, FOREIGN, PENDING, WIDE, CLOSE, ROW, HOLDERS, ARRIVED, ARRIVED_ROW, RECORD, KEYS = range(
-    TABLES, TABLES + 13
-)
-HEAD = TABLES + 13
+(
+    CLOCK,
+    BASE,
+    KNOWN,
+    FOREIGN,
+    PENDING,
+    WIDE,
+    CLOSE,
+    ROW,
+    HOLDERS,
+    ARRIVED,
+    ARRIVED_ROW,
+    RECORD,
+    KEYS,
+    OF_SLOT,
+) = range(TABLES, TABLES + 14)
+HEAD = TABLES + 14
 
 
 numba_njit: Any = njit  # its declared overloads lack these options
@@ -101,12 +115,13 @@ def knows(head: Any, rank: int, thread: int, clock: int) -> bool:
     """Return whether what `thread` of the launch did at `clock` happened before what `rank` does now."""
     count = head[THREADS]
     first = head[BLOCK] * count
+    mine = head[SLOT] * count
     if first <= thread < first + count:
         other = thread - first
-        if other == rank or table(head, BASE, thread, 1)[0] >= clock:
+        if other == rank or table(head, BASE, mine + other, 1)[0] >= clock:
             return True
-        return table(head, KNOWN, (head[SLOT] * count + rank) * count + other, 1)[0] >= clock
-    row = table(head, FOREIGN, first + rank, 1)[0]
+        return table(head, KNOWN, (mine + rank) * count + other, 1)[0] >= clock
+    row = table(head, FOREIGN, mine + rank, 1)[0]
     return row > 0 and table(head, ROW, row * count * head[BLOCKS] + thread, 1)[0] >= clock
 
 
@@ -120,7 +135,7 @@ def learn(head: Any, rank: int, row: int, wide: bool) -> None:
     for i in range(count):
         known[i] = max(known[i], of[i])
     if wide:
-        foreign = table(head, FOREIGN, first + rank, 1)
+        foreign = table(head, FOREIGN, head[SLOT] * count + rank, 1)
         foreign[0] = merged(head, foreign[0], row, 0, count * head[BLOCKS])
 
 
@@ -133,10 +148,11 @@ def release(head: Any, rank: int, row: int, clock: int) -> int:
     row = own(head, row)
     if head[EXHAUSTED]:
         return row
-    row = merged(head, row, table(head, FOREIGN, first + rank, 1)[0], 0, total)
+    mine = head[SLOT] * count
+    row = merged(head, row, table(head, FOREIGN, mine + rank, 1)[0], 0, total)
     to = table(head, ROW, row * total + first, count)
-    known = table(head, KNOWN, (head[SLOT] * count + rank) * count, count)
-    base = table(head, BASE, first, count)
+    known = table(head, KNOWN, (mine + rank) * count, count)
+    base = table(head, BASE, mine, count)
     for i in range(count):
         to[i] = max(to[i], known[i] if i != rank else clock, base[i])
     return row

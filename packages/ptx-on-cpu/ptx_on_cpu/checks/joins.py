@@ -18,6 +18,7 @@ from ptx_on_cpu.checks.clocks import (
     FOREIGN,
     KEYS,
     KNOWN,
+    OF_SLOT,
     PENDING,
     ROW,
     SLOT,
@@ -45,7 +46,10 @@ def begin_block(state: int, block: int, slot: int) -> None:
     count = head[THREADS]
     table(head, KNOWN, slot * count * count, count * count)[:] = 0
     table(head, ARRIVED, slot * BARRIERS * count, BARRIERS * count)[:] = 0
-    table(head, CLOCK, block * count, count)[:] = 1
+    for place in (BASE, FOREIGN, PENDING, WIDE, CLOSE):
+        table(head, place, slot * count, count)[:] = 0
+    table(head, CLOCK, slot * count, count)[:] = 1
+    table(head, OF_SLOT, slot, 1)[0] = block
 
 
 @njit(cache=True, nogil=True)
@@ -60,7 +64,7 @@ def end_block(state: int) -> None:
     """End the running block: its slot is free, and what it knew of other blocks is given up."""
     head = head_of(state)
     for place in (FOREIGN, PENDING):
-        rows = table(head, place, head[BLOCK] * head[THREADS], head[THREADS])
+        rows = table(head, place, head[SLOT] * head[THREADS], head[THREADS])
         for i in range(len(rows)):
             drop(head, rows[i])
             rows[i] = 0
@@ -75,7 +79,7 @@ def arrived(state: int, rank: int, barrier: int) -> None:
     """Let a thread of the running block release to those that next join at a barrier (bar.arrive)."""
     head = head_of(state)
     count = head[THREADS]
-    first = head[BLOCK] * count
+    first = head[SLOT] * count
     clock = table(head, CLOCK, first, count)
     to = table(head, ARRIVED, (head[SLOT] * BARRIERS + barrier) * count, count)
     known = table(head, KNOWN, (head[SLOT] * count + rank) * count, count)
@@ -96,7 +100,8 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
     """
     head = head_of(state)
     count = head[THREADS]
-    first, slot = head[BLOCK] * count, head[SLOT]
+    slot = head[SLOT]
+    first = slot * count
     clock = table(head, CLOCK, first, count)
     foreign = table(head, FOREIGN, first, count)
     row, total = 0, count * head[BLOCKS]
@@ -140,12 +145,14 @@ def joined_grid(state: int) -> None:
     head = head_of(state)
     count = head[THREADS]
     total = count * head[BLOCKS]
-    clock, foreign = table(head, CLOCK, 0, total), table(head, FOREIGN, 0, total)
     row = own(head, 0)
     if head[EXHAUSTED]:
         return
-    table(head, ROW, row * total, total)[:] = clock
-    table(head, BASE, 0, total)[:] = clock
+    for slot in range(head[BLOCKS]):
+        clock = table(head, CLOCK, slot * count, count)
+        table(head, ROW, row * total + table(head, OF_SLOT, slot, 1)[0] * count, count)[:] = clock
+        table(head, BASE, slot * count, count)[:] = clock
+    clock, foreign = table(head, CLOCK, 0, total), table(head, FOREIGN, 0, total)
     for t in range(total):
         foreign[t] = merged(head, own_none(head, foreign[t]), row, 0, total)
         clock[t] += 1
@@ -155,7 +162,7 @@ def joined_grid(state: int) -> None:
 @inner
 def fence(head: Any, rank: int, wide: bool, releases: bool, acquires: bool) -> None:
     """Let later strong writes of a thread release what it did, and its earlier strong reads acquire."""
-    at = head[BLOCK] * head[THREADS] + rank
+    at = head[SLOT] * head[THREADS] + rank
     pending = table(head, PENDING, at, 1)
     if acquires and pending[0] > 0:
         learn(head, rank, pending[0], wide)
@@ -200,7 +207,7 @@ def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> 
 
     An atomic adds to what the variable releases, a store replaces it.
     """
-    at = head[BLOCK] * head[THREADS] + rank
+    at = head[SLOT] * head[THREADS] + rank
     far, near = table(head, WIDE, at, 1)[0], table(head, CLOSE, at, 1)[0]
     for close in range(2):
         clock = near if close else far
@@ -219,7 +226,7 @@ def read_variable(head: Any, rank: int, key: int, wide: bool) -> None:
     """Keep what a variable released until the thread fences."""
     count = head[THREADS]
     first, total = head[BLOCK] * count, count * head[BLOCKS]
-    pending = table(head, PENDING, first + rank, 1)
+    pending = table(head, PENDING, head[SLOT] * count + rank, 1)
     for close in range(2):
         place = variable(head, key, head[BLOCK] + 1 if close else 0, False)
         if len(place) == 0:

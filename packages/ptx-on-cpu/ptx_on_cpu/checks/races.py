@@ -25,6 +25,7 @@ from ptx_on_cpu.checks.clocks import (
     RACE,
     RECORD,
     RECORDS,
+    SLOT,
     THREADS,
     USED,
     head_of,
@@ -40,8 +41,9 @@ from ptx_on_cpu.records import ATOMIC, BARRIERS, LOAD, STORE
 BLOCK_ATOMIC, STRONG_LOAD, STRONG_STORE = range(ATOMIC + 1, ATOMIC + 4)
 IN_SHARED, ACQUIRE, RELEASE = 8, 16, 32
 SHADOW = 3  # int32 of shadow per 4 bytes of data
-NEXT, THREAD, AT, PC, VALUE, MASK, KIND = range(7)
+NEXT, OF_BLOCK, AT, PC, VALUE, MASK, KIND = range(7)
 WIDTH = 7
+RANK = 8  # a record has the thread's rank in its block above its kind: so many bits
 
 
 class State:
@@ -49,9 +51,9 @@ class State:
 
     At most `running` blocks are unfinished at a time.
 
-    `rows` vectors of 4·blocks·threads bytes are for blocks that synchronise with each other, `records` of 28
-    bytes for accesses, and `variables` for the places by which threads release. Memory is touched only when
-    it is used.
+    `rows` vectors of 4·blocks·threads bytes are for blocks that synchronise with each other (0: none can),
+    `records` of 28 bytes for accesses, and `variables` for the places by which threads release. Memory is
+    touched only when it is used.
     """
 
     def __init__(
@@ -74,9 +76,8 @@ class State:
             (clocks.VARIABLES, variables),
         ):
             self.head[place] = value
-        sizes = dict.fromkeys(
-            (CLOCK, clocks.BASE, clocks.FOREIGN, clocks.PENDING, clocks.WIDE, clocks.CLOSE), total
-        )
+        of_threads = (CLOCK, clocks.BASE, clocks.FOREIGN, clocks.PENDING, clocks.WIDE, clocks.CLOSE)
+        sizes = dict.fromkeys(of_threads, running * threads) | {clocks.OF_SLOT: running}
         sizes |= {clocks.KNOWN: running * threads * threads, clocks.ROW: rows * total, clocks.HOLDERS: rows}
         sizes |= {
             clocks.ARRIVED: running * BARRIERS * threads,
@@ -113,18 +114,24 @@ def writes(kind: int) -> bool:
 
 
 @inner
+def thread_of(head: Any, r: Any) -> int:
+    """Return the number in its launch of the thread of a record."""
+    return np.int64(r[OF_BLOCK]) * head[THREADS] + (r[KIND] >> RANK)
+
+
+@inner
 def conflict(r: Any, kind: int, mask: int, value: int, same_block: bool) -> bool:
     """Return whether an access conflicts with an earlier one, if nothing orders them."""
-    common = r[MASK] & mask
-    if common == 0 or not (writes(kind) or writes(r[KIND])):
+    common, before = r[MASK] & mask, r[KIND] & (1 << RANK) - 1
+    if common == 0 or not (writes(kind) or writes(before)):
         return False
-    if kind == STORE and r[KIND] == STORE:
+    if kind == STORE and before == STORE:
         different = r[VALUE] ^ value
         bytes_in_common = (common & 1) * 0xFF | (common >> 1 & 1) * 0xFF00
         bytes_in_common |= (common >> 2 & 1) * 0xFF0000 | (common >> 3 & 1) * 0xFF000000
         return different & bytes_in_common != 0
-    if kind > STORE and r[KIND] > STORE:
-        return not same_block and (kind == BLOCK_ATOMIC or r[KIND] == BLOCK_ATOMIC)
+    if kind > STORE and before > STORE:
+        return not same_block and (kind == BLOCK_ATOMIC or before == BLOCK_ATOMIC)
     return True
 
 
@@ -142,8 +149,8 @@ def racing(head: Any, records: Any, cell: Any, rank: int, kind: int, mask: int, 
             continue  # all stores left here have this value
         while i > 0:
             r = records[i]
-            same = r[THREAD] // head[THREADS] == block
-            if conflict(r, kind, mask, value, same) and not knows(head, rank, r[THREAD], r[AT]):
+            same = r[OF_BLOCK] == block
+            if conflict(r, kind, mask, value, same) and not knows(head, rank, thread_of(head, r), r[AT]):
                 return i
             i = r[NEXT]
     return 0
@@ -157,7 +164,7 @@ def supersede(head: Any, records: Any, cell: Any, rank: int, mask: int) -> None:
         while i > 0:
             r = records[i]
             after = r[NEXT]
-            if r[MASK] & mask and knows(head, rank, r[THREAD], r[AT]):
+            if r[MASK] & mask and knows(head, rank, thread_of(head, r), r[AT]):
                 r[MASK] &= ~mask
             if r[MASK]:
                 before = i
@@ -175,10 +182,9 @@ def remember(
     head: Any, records: Any, cell: Any, rank: int, pc: int, kind: int, mask: int, value: int
 ) -> None:
     """Add an access to a cell, in place of the thread's own last one of the same kind."""
-    thread = head[BLOCK] * head[THREADS] + rank
-    which = min(kind, 2)
+    which, block, marked = min(kind, 2), head[BLOCK], rank << RANK | kind
     i = cell[which]
-    if i == 0 or records[i, THREAD] != thread or records[i, MASK] != mask or records[i, KIND] != kind:
+    if i == 0 or records[i, OF_BLOCK] != block or records[i, MASK] != mask or records[i, KIND] != marked:
         i = head[FREE]
         if i > 0:
             head[FREE] = records[i, NEXT]
@@ -191,8 +197,8 @@ def remember(
         records[i, NEXT] = cell[which]
         cell[which] = i
     r = records[i]
-    r[THREAD], r[AT], r[PC] = thread, table(head, CLOCK, thread, 1)[0], pc
-    r[VALUE], r[MASK], r[KIND] = value, mask, kind
+    r[OF_BLOCK], r[AT], r[PC] = block, table(head, CLOCK, head[SLOT] * head[THREADS] + rank, 1)[0], pc
+    r[VALUE], r[MASK], r[KIND] = value, mask, marked
 
 
 @njit(cache=True, nogil=True)
@@ -218,10 +224,15 @@ def note_access(
         cell = carray(pointer(cells + 4 * SHADOW * c), (SHADOW,), np.int32)
         found = racing(head, records, cell, rank, kind, mask, part)
         if found:
-            r, count = records[found], head[THREADS]
+            r = records[found]
             race = head[RACE : RACE + 12]
             race[0], race[1], race[2] = 1, 1 if bits & IN_SHARED else 0, offset
-            race[3], race[4], race[5], race[6] = r[THREAD] // count, r[THREAD] % count, r[PC], r[KIND]
+            race[3], race[4], race[5], race[6] = (
+                r[OF_BLOCK],
+                r[KIND] >> RANK,
+                r[PC],
+                r[KIND] & (1 << RANK) - 1,
+            )
             race[7], race[8], race[9], race[10], race[11] = head[BLOCK], rank, pc, kind, cells
             return 1
         if kind == STORE:

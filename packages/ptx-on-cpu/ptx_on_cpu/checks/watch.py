@@ -13,6 +13,7 @@ Array = np.ndarray[Any, Any]
 ROWS: Final = 64  # blocks that are unfinished at a time
 _CELL: Final = 4  # bytes that share a shadow
 _VECTORS: Final = 1 << 28  # numbers in the vectors of a launch; those that no thread needs take no memory
+_MOST: Final = 1 << 30  # the same, of the few vectors that a large launch has; above, it has none
 
 
 class Watch:
@@ -20,7 +21,7 @@ class Watch:
 
     def __init__(self, blocks: int, threads: int, shared: int) -> None:
         total = blocks * threads  # each may acquire what others do not, and release more
-        vectors = max(ROWS, min(2 * total, _VECTORS // total))
+        vectors = min(max(ROWS, min(2 * total, _VECTORS // total)), _MOST // total)
         self._state = State(blocks, threads, min(ROWS, blocks), rows=vectors)
         cells = -(-max(shared, 1) // _CELL)
         self._shared: Array = np.zeros((min(ROWS, blocks), cells, SHADOW), np.int32)

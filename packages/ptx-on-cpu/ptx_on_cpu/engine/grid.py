@@ -22,6 +22,8 @@ Array = np.ndarray[Any, Any]
 Extents = tuple[int, int, int]
 
 _MOST_AT_ONCE: Final = 1024  # unfinished blocks; memory that none of them touches costs nothing
+_FRAMES: Final = 1 << 32  # bytes of their frames
+_WINDOW: Final = 1 << 20  # blocks that change places with each other
 _LINE: Final = 64  # bytes of a line of the cache: frames begin there
 
 
@@ -76,7 +78,8 @@ def run_grid(
     code: int, shape: Shape, settings: Settings, params: int, buffers: Array, host: Host, watch: Watch | None
 ) -> Failure | None:
     """Run the machine code at the address `code` for all threads; `params`: the pointer to the parameters."""
-    blocks = np.arange(math.prod(shape.grid), dtype=np.int64)
+    count = math.prod(shape.grid)
+    blocks = np.arange(min(count, _WINDOW), dtype=np.int64)
     ranks = np.arange(shape.threads, dtype=np.uint32)
     if settings.seed is not None:
         random = np.random.default_rng(settings.seed)
@@ -84,13 +87,16 @@ def run_grid(
         random.shuffle(ranks)
     places = {"params": params, "buffers": buffers.ctypes.data, "num_buffers": len(buffers)}
     places |= {"order": ranks.ctypes.data, "call_host": host.address}
-    work = functools.partial(_run, code, shape, settings, shape.fields | places, host, watch)
+    work = functools.partial(_run, code, shape, settings, shape.fields | places, host, watch, blocks)
     is_parallel = settings.parallel and not settings.all_at_once and watch is None
     cores = len(os.sched_getaffinity(0)) if is_parallel else 1
-    if min(cores, len(blocks)) == 1:
-        return work(blocks)
+    parts = min(cores, count)
+    if parts == 1:
+        return work(range(count))
     with ThreadPoolExecutor(cores) as pool:
-        found = list(pool.map(work, np.array_split(blocks, min(cores, len(blocks)))))
+        found = list(
+            pool.map(work, (range(count * i // parts, count * (i + 1) // parts) for i in range(parts)))
+        )
     return next((failure for failure in found if failure is not None), None)
 
 
@@ -101,10 +107,12 @@ def _run(
     fields: Mapping[str, int],
     host: Host,
     watch: Watch | None,
-    blocks: Array,
+    order: Array,
+    places: range,
 ) -> Failure | None:
-    """Run some of the blocks, one after another, with memory for those that are unfinished."""
-    rows = min(len(blocks), _MOST_AT_ONCE if watch is None else ROWS)
+    """Run the blocks at some places of the order, one after another, with memory for those unfinished."""
+    fitting = max(1, _FRAMES // (shape.threads * shape.frame + shape.shared + _LINE))
+    rows = min(len(places), fitting, _MOST_AT_ONCE if watch is None else ROWS)
     records = np.zeros(rows, BLOCK)
     for name, value in [*fields.items(), *(watch.fields(rows).items() if watch else ())]:
         records[name] = value
@@ -127,7 +135,9 @@ def _run(
         why, row = run_blocks(
             code,
             shape.frame,
-            blocks,
+            order,
+            places.start,
+            places.stop,
             records,
             threads,
             shared,

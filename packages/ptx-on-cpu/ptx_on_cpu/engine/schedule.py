@@ -121,6 +121,14 @@ def _number(block: Any, threads: Any) -> None:
 
 
 @inner
+def _nth(block: Any, order: Any, place: int) -> int:
+    """Return the number of the block at a place of the order; the last ones, no whole window, keep theirs."""
+    count = np.int64(block.nctaid_x) * np.int64(block.nctaid_y) * np.int64(block.nctaid_z)
+    first = place // len(order) * len(order)
+    return first + order[place - first] if first + len(order) <= count else place
+
+
+@inner
 def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> None:
     """Make a block ready for its first step."""
     block.number = number
@@ -157,6 +165,8 @@ def run_blocks(
     run: int,
     frame_size: int,
     order: Any,
+    begin: int,
+    end: int,
     blocks: Any,
     threads: Any,
     shared: Any,
@@ -165,8 +175,10 @@ def run_blocks(
     all_at_once: bool,
     races: Any,
 ) -> Any:
-    """Run the blocks `order`; `blocks`, `threads`, `shared`, `shadow`: a row for each that can be unfinished.
+    """Run the blocks at the places from `begin` to `end` of the order.
 
+    `blocks`, `threads`, `shared`, `shadow`: a row for each block that can be unfinished. `order`: how the
+    blocks of a window change places, of as many blocks as it has.
     `races`: the address of the state of the watch for races, or None.
 
     Returns:
@@ -177,27 +189,28 @@ def run_blocks(
     is_new = np.zeros(room, np.bool_)
     is_at_grid = np.zeros(room, np.bool_)
     quiet = np.zeros(room, np.int64)  # steps in which threads have only paused
-    next_block, unfinished, used = 0, 0, 0
-    if all_at_once and len(order) > room:
+    next_block, unfinished, used = begin, 0, 0
+    if all_at_once and end - begin > room:
         return TOO_LARGE, 0
-    while next_block < len(order) or unfinished:
+    while next_block < end or unfinished:
         goes_on = False  # without another block
         for row in range(used):
             goes_on |= is_busy[row] and not is_at_grid[row] and quiet[row] < _PATIENCE_OF_A_BLOCK
-        if next_block < len(order) and unfinished < room and (all_at_once or not goes_on):
+        if next_block < end and unfinished < room and (all_at_once or not goes_on):
+            number = _nth(blocks[0], order, next_block)
             row = 0
             while is_busy[row]:
                 row += 1
             if row == used:  # rows are used from the first on
                 _number(blocks[row], threads[row])
                 used += 1
-            _begin(blocks[row], threads[row], order[next_block], shared[row], shadow[row])
+            _begin(blocks[row], threads[row], number, shared[row], shadow[row])
             if races is not None:
-                begin_block(races, order[next_block], row)
+                begin_block(races, number, row)
             is_busy[row], is_new[row], is_at_grid[row], quiet[row] = True, True, False, 0
             next_block += 1
             unfinished += 1
-            if all_at_once and next_block < len(order):
+            if all_at_once and next_block < end:
                 continue
         stuck = True
         for row in range(used):
@@ -221,9 +234,9 @@ def run_blocks(
                     end_block(races)
                     forget(races, blocks[row].shared_races, blocks[row].shared_size)
         if stuck:
-            if next_block < len(order) and unfinished < room:
+            if next_block < end and unfinished < room:
                 continue
-            if next_block < len(order):
+            if next_block < end:
                 return TOO_LARGE, 0
             if races is not None:
                 joined_grid(races)
