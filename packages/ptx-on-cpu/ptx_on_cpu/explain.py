@@ -11,22 +11,32 @@ from ptx_on_cpu.checks.watch import Watch
 from ptx_on_cpu.engine.grid import Failure
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.records import (
+    ABSENT_LANE,
+    BAD_BARRIER,
+    BARRIERS,
+    CROWDED,
     DIVERGED,
     ENDED,
     ENDLESS,
     FAULT,
     MISALIGNED,
     NO_ROOM,
+    NOT_IN_MASK,
     OUT_OF_BOUNDS,
+    PASSED_BY,
     RACE,
     READ_ONLY,
     TOO_LARGE,
     TRAP,
     UNINITIALISED,
+    UNLIKE,
+    WARP,
 )
 from ptx_on_cpu.syntax.program import Instruction
 
 _AXES: Final = "xyz"
+_BARRIERS: Final = ("bar", "barrier")
+_MEETINGS: Final = (PASSED_BY, NOT_IN_MASK, ABSENT_LANE, BAD_BARRIER, UNLIKE, CROWDED)
 _STRENGTHS: Final = ("reads", "writes", "updates", "updates for its block", "reads", "writes")
 
 
@@ -55,6 +65,8 @@ def explain(
         what = _access(failure, thread, instructions, buffers, host)
         where = _where(instructions, int(thread["pc"]))
         return f"kernel '{name}': thread {place} of block {block} {what}\n  at {where}"
+    if failure.why in _MEETINGS:
+        return f"kernel '{name}': in block {block}, {_meeting(failure, instructions)}"
     return f"kernel '{name}': in block {block}, {_waiting(failure, instructions)}"
 
 
@@ -115,6 +127,53 @@ def _memory(pointer: int, block: Any, buffers: Buffers) -> str:
     if buffer is None:
         return f"at address {address:#x}, where no buffer of this launch is"
     return f"at byte {address - buffer.address} of {buffer.name}, which has {buffer.size}"
+
+
+def _meeting(failure: Failure, instructions: Sequence[Instruction]) -> str:
+    """Return what is wrong with a meeting at which a thread waits."""
+    threads = failure.threads
+    thread = threads[threads["status"] == FAULT][0]
+    pc, about, mask = int(thread["pc"]), int(thread["address"]), int(thread["mask"])
+    who = tuple(int(thread[axis]) for axis in _AXES)
+    where = f"\n  at {_where(instructions, pc)}"
+    if failure.why == PASSED_BY:
+        other = threads[about]
+        place = tuple(int(other[axis]) for axis in _AXES)
+        is_gone = other["status"] == ENDED
+        now = "has ended" if is_gone else f"waits at {_where(instructions, int(other['pc']))}"
+        whom = (
+            "all threads of the block"
+            if instructions[pc].name in _BARRIERS and "warp" not in instructions[pc].parts
+            else f"all lanes of {mask:#x}"
+        )
+        return (
+            f"thread {who} waits for {whom}, and thread {place} has passed the place by: it {now}; let "
+            f"all of them come by there, or return before it{where}"
+        )
+    if failure.why == NOT_IN_MASK:
+        lane = int(thread["rank"]) % WARP
+        return f"thread {who} is lane {lane}, which the mask {mask:#x} that it passes does not name{where}"
+    if failure.why == ABSENT_LANE:
+        missing = "has ended, or never was" if mask >> about & 1 else f"is not in the mask {mask:#x}"
+        return (
+            f"thread {who} reads the value of lane {about}, which {missing}: on a GPU the value is anything; "
+            f"let lane {about} take part, or narrow the width or the distance{where}"
+        )
+    barrier, count = int(thread["b"]), int(thread["c"])
+    if failure.why == BAD_BARRIER:
+        return (
+            f"thread {who} waits at barrier {barrier} for {count or 'all'} threads; expected one from 0 "
+            f"to {BARRIERS - 1}, and a multiple of {WARP} threads{where}"
+        )
+    if failure.why == UNLIKE:
+        return (
+            f"threads wait at barrier {barrier} for different numbers of threads, or with different "
+            f"operations:\n  {_where(instructions, pc)}\n  {_where(instructions, int(threads[about]['pc']))}"
+        )
+    return (
+        f"more threads have come to barrier {barrier} than the {count} that it waits for, and nothing says "
+        f"which of them meet{where}"
+    )
 
 
 def _waiting(failure: Failure, instructions: Sequence[Instruction]) -> str:

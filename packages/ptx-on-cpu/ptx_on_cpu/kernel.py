@@ -38,8 +38,8 @@ _ROOM: Final = 16  # behind the parameters, which machine code may read in wide 
 class Checks:
     """Checks beside those of bounds, alignment, read-only buffers and waiting, which are always made.
 
-    `initialised`: reads of shared memory and of outputs that nobody has written. `races`: accesses to one
-    place of shared or global memory that nothing orders.
+    `initialised`: reads of shared and local memory and of outputs that nobody has written. `races`: accesses
+    to one place of shared or global memory that nothing orders.
     """
 
     initialised: bool = False
@@ -91,9 +91,9 @@ class Kernel:
         self._launches = launches
         self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
         self._is_independent = blocks_are_independent(function)
-        translated = translation(function, layout, Options(checks.races, counted))
+        translated = translation(function, layout, Options(checks.races, counted, checks.initialised))
         body = translated.whole()
-        self._frame_size = translated.frame_size
+        self._frame_size, self._local_shadow = translated.frame_size, translated.local_shadow
         # The instructions of each basic block, by their numbers, by the first of them.
         self.basic_blocks = {pcs.start: tuple(pcs) for pcs in translated.flow.blocks}
         text = "\n".join([body, runtime(body), *sorted(translated.text.declared.values())])
@@ -149,9 +149,8 @@ class Kernel:
             )
         known = self.buffers() if buffers is None else buffers
         params = self._packed(arguments, known)
-        shape = Shape(
-            extents, threads, self._frame_size, self._layout.local_size, self.static_shared + shared, shared
-        )
+        frame = self._frame_size, self._layout.local_size, self._local_shadow
+        shape = Shape(extents, threads, *frame, self.static_shared + shared, shared)
         settings = Settings(
             initialised=self.checks.initialised,
             counted=self.is_counted,

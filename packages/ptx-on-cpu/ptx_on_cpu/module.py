@@ -75,7 +75,8 @@ class Module:
         local = _largest([v for v in function.variables if v.space in ("local", "param")])
         at, local_size = _offsets(local)
         sizes = {v.name: v.size for v in local}
-        return Layout(params, offsets, at, self._numbers, sizes, local_size), size
+        unwritten = tuple(v.name for v in local if v.space == "local")
+        return Layout(params, offsets, at, self._numbers, sizes, local_size, unwritten), size
 
     def _fill(self, variable: Variable, buffer: Buffer) -> None:
         """Write the initial values of a variable."""

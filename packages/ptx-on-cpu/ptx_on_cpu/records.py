@@ -15,7 +15,7 @@ RUNNING, IN_WARP, IN_BLOCK, IN_GRID, PAUSED, ENDED, FAULT = range(7)
 # What a thread waits for, with the lanes of its warp or the threads of its block.
 MEETINGS: Final = (
     *("warp.sync", "shfl.up", "shfl.down", "shfl.bfly", "shfl.idx"),
-    *("vote.all", "vote.any", "vote.uni", "vote.ballot", "match.any", "match.all", "activemask"),
+    *("vote.all", "vote.any", "vote.uni", "vote.ballot", "match.any", "match.all", "activemask", "elect"),
     *("redux.add", "redux.min", "redux.max", "redux.and", "redux.or", "redux.xor"),
     *("bar.sync", "bar.and", "bar.or", "bar.popc", "grid"),
 )
@@ -27,17 +27,23 @@ SLICE: Final = 4096
 (
     FINE, OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNINITIALISED, TRAP, RACE,
     DEADLOCK, DIVERGED, ENDLESS, TOO_LARGE, NO_ROOM,
-) = range(12)  # fmt: skip
+    PASSED_BY, NOT_IN_MASK, ABSENT_LANE, BAD_BARRIER, UNLIKE, CROWDED,
+) = range(18)  # fmt: skip
 
-# A thread. `state`: where it goes on; `rank`: in its block; `kind`, `pc`: of what it waits for, with operands
-# `mask`, `b`, `c`, `value`, and what it gets, `result`, `predicate`; `fault`, `address`, `size`: its failure.
+NO_MARK: Final = 0xFFFFFFFF
+
+# A thread. `state`: where it goes on; `rank`: in its block; `kind`, `form`, `pc`: of what it waits for, with
+# operands `mask`, `b`, `c`, `value`, and what it gets, `result`, `predicate`; `aligned`: whether all have to
+# meet at this instruction; `inner`, `outer`: where in frames the counts of its marks are, see `passing.py`;
+# `judged`: whether it had ended before others met; `fault`, `address`, `size`: its failure.
 THREAD: Final = np.dtype(
     [
         *(
             (name, "u4")
             for name in ("state", "status", "rank", "x", "y", "z", "kind", "pc", "mask", "b", "c")
         ),
-        *((name, "u4") for name in ("predicate", "fault", "size", "aligned")),
+        *((name, "u4") for name in ("predicate", "fault", "size", "aligned", "form", "inner", "outer")),
+        *((name, "u4") for name in ("judged", "_")),  # the second keeps what follows at multiples of 8
         *((name, "u8") for name in ("value", "result", "address")),
     ]
 )
@@ -51,6 +57,7 @@ BLOCK: Final = np.dtype(
         *((name, "u4") for name in ("shared_size", "dynamic", "ntid_x", "ntid_y", "ntid_z")),
         *((name, "u4") for name in ("nctaid_x", "nctaid_y", "nctaid_z", "ctaid_x", "ctaid_y", "ctaid_z")),
         *((name, "u4") for name in ("number", "unfinished", "local_size", "num_accesses", "num_executed")),
+        *((name, "u4") for name in ("frame_size", "local_shadow")),
         ("arrived", "u4", (BARRIERS,)),
     ],
     align=True,

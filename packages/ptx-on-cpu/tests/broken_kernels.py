@@ -134,6 +134,12 @@ def memory() -> dict[str, Broken]:
             (floats(), floats()),
             ["thread (60, 0, 0)", "reads 4 bytes at byte 12 of shared memory", "nobody has written"],
         ),
+        "unwritten_local": Broken(
+            (1,),
+            (64,),
+            (np.arange(8, dtype=np.int32), floats(), np.int32(8)),
+            ["thread (0, 0, 0)", "reads 4 bytes at byte 0 of its local memory, which has 32", "nobody has"],
+        ),
         "unwritten_output": Broken(
             (1,),
             (64,),

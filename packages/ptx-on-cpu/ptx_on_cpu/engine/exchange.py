@@ -8,7 +8,15 @@ import numpy as np
 
 from ptx_on_cpu.checks.clocks import inner
 from ptx_on_cpu.checks.joins import joined
-from ptx_on_cpu.records import IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING, WARP
+from ptx_on_cpu.checks.meetings import (
+    are_alike,
+    are_complete,
+    counted_in_warps,
+    crowded,
+    fail,
+    was_passed_by,
+)
+from ptx_on_cpu.records import ABSENT_LANE, IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING, WARP
 
 UP: Final = MEETINGS.index("shfl.up")
 DOWN: Final = MEETINGS.index("shfl.down")
@@ -21,6 +29,7 @@ BALLOT: Final = MEETINGS.index("vote.ballot")
 MATCH_ANY: Final = MEETINGS.index("match.any")
 MATCH_ALL: Final = MEETINGS.index("match.all")
 ACTIVE: Final = MEETINGS.index("activemask")
+ELECT: Final = MEETINGS.index("elect")
 R_ADD: Final = MEETINGS.index("redux.add")
 R_MIN: Final = MEETINGS.index("redux.min")
 R_MAX: Final = MEETINGS.index("redux.max")
@@ -30,8 +39,6 @@ R_XOR: Final = MEETINGS.index("redux.xor")
 BAR_AND: Final = MEETINGS.index("bar.and")
 BAR_OR: Final = MEETINGS.index("bar.or")
 NO_BARRIER: Final = -1  # threads of a warp have met
-# A value that nobody may rely on: that of a lane that takes no part.
-UNDEFINED: Final = np.uint64(0xDEADBEEFDEADBEEF)
 
 
 @inner
@@ -90,7 +97,7 @@ def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any)
             elif everybody >> source & 1:
                 thread.result = threads[first + source].value
             else:
-                thread.result = UNDEFINED
+                fail(thread, ABSENT_LANE, source)
         elif kind == ALL:
             thread.result = votes == everybody
         elif kind == ANY:
@@ -101,6 +108,9 @@ def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any)
             thread.result = votes
         elif kind == ACTIVE:
             thread.result = everybody
+        elif kind == ELECT:
+            thread.result = members[0]
+            thread.predicate = lane == members[0]
         elif MATCH_ANY <= kind <= MATCH_ALL:
             same = 0
             for other in range(count):
@@ -111,45 +121,55 @@ def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any)
         else:
             thread.result = np.uint64(total)
     for k in range(count):
-        threads[first + members[k]].status = RUNNING
+        if threads[first + members[k]].status == IN_WARP:
+            threads[first + members[k]].status = RUNNING
 
 
 @inner
-def has_met(threads: Any, at: int, members: Any) -> int:
+def has_met(block: Any, threads: Any, at: int, members: Any) -> int:
     """Write the lanes that thread `at` waits for to `members`; return how many, or 0 if one is missing.
 
     PTX asks for the same operation with the same mask, not for the same instruction: NVVM makes two copies
-    of a loop for lanes that meet in it.
+    of a loop for lanes that meet in it. Without a mask those have met that are at the same instruction.
     """
-    first = at // WARP * WARP
-    found = 0
+    first, waiting = at // WARP * WARP, threads[at]
+    found, are_all_here = 0, True
     for lane in range(min(WARP, len(threads) - first)):
         other = threads[first + lane]
-        is_here = (
-            other.status == IN_WARP and other.kind == threads[at].kind and other.mask == threads[at].mask
-        )
-        if threads[at].kind == ACTIVE or threads[at].mask >> lane & 1:
-            if is_here:
-                members[found] = lane
-                found += 1
-            elif threads[at].kind != ACTIVE and other.status <= PAUSED:
-                return 0
+        is_here = other.status == IN_WARP and other.form == waiting.form and other.mask == waiting.mask
+        if waiting.aligned:
+            is_here &= other.pc == waiting.pc
+        elif not waiting.mask >> lane & 1:
+            continue
+        elif not is_here and other.status <= PAUSED:
+            return 0
+        are_all_here &= is_here and other.pc == waiting.pc
+        if is_here:
+            members[found] = lane
+            found += 1
+    if not waiting.aligned and not are_all_here and was_passed_by(block, threads, members, found):
+        return 0
     return found
 
 
 @inner
 def meet_in_block(block: Any, threads: Any, barrier: int, races: Any) -> bool:
     """Let the threads at a barrier go on, if all that it waits for are there; return whether they are."""
-    there, votes, kind = 0, 0, 0
-    wanted = np.int64(block.unfinished)
+    there, votes, first = 0, 0, -1
     for i in range(len(threads)):
         if threads[i].status == IN_BLOCK and threads[i].b == barrier:
+            first = i if first < 0 else first
             there += 1
             votes += threads[i].value != 0
-            kind = np.int64(threads[i].kind)
-            if threads[i].c:
-                wanted = np.int64(threads[i].c)
-    if not there or there + np.int64(block.arrived[barrier]) < wanted:
+    if first < 0 or not are_alike(threads, barrier):
+        return False
+    kind, wanted = np.int64(threads[first].kind), np.int64(threads[first].c)
+    arrived = np.int64(block.arrived[barrier]) + (counted_in_warps(threads, barrier) if wanted else there)
+    if arrived < (wanted or np.int64(block.unfinished)):
+        return False
+    if (crowded(threads, barrier) if arrived > wanted > 0 else False) or (
+        not wanted and not are_complete(block, threads, barrier)
+    ):
         return False
     block.arrived[barrier] = 0
     result = votes

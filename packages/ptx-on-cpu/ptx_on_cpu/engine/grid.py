@@ -29,12 +29,16 @@ _LINE: Final = 64  # bytes of a line of the cache: frames begin there
 
 @dataclass(frozen=True)
 class Shape:
-    """Extents of a launch, and bytes: of a frame and the local memory in it, of shared memory."""
+    """Extents of a launch, and bytes: of a frame and the local memory in it, of shared memory.
+
+    `local_shadow`: where in a frame it stands which bytes of local memory are written; 0: nowhere.
+    """
 
     grid: Extents
     block: Extents
     frame: int
     local: int
+    local_shadow: int
     shared: int
     dynamic: int  # of the shared memory
 
@@ -50,7 +54,8 @@ class Shape:
         found = {
             f"{name}_{axis}": n for name, each in extents.items() for axis, n in zip("xyz", each, strict=True)
         }
-        return found | {"shared_size": self.shared, "dynamic": self.dynamic, "local_size": self.local}
+        found |= {"shared_size": self.shared, "dynamic": self.dynamic, "local_size": self.local}
+        return found | {"frame_size": self.frame, "local_shadow": self.local_shadow}
 
 
 @dataclass(frozen=True)

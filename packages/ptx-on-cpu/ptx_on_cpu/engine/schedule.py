@@ -15,8 +15,9 @@ from numba.extending import intrinsic
 
 from ptx_on_cpu.checks.clocks import inner
 from ptx_on_cpu.checks.joins import begin_block, end_block, joined_grid, resume_block
+from ptx_on_cpu.checks.meetings import are_possible, diverged
 from ptx_on_cpu.checks.races import forget
-from ptx_on_cpu.engine.exchange import ACTIVE, has_met, meet_in_block, meet_in_warp
+from ptx_on_cpu.engine.exchange import has_met, meet_in_block, meet_in_warp
 from ptx_on_cpu.records import (
     BARRIERS,
     DEADLOCK,
@@ -25,7 +26,6 @@ from ptx_on_cpu.records import (
     ENDLESS,
     FAULT,
     FINE,
-    IN_BLOCK,
     IN_GRID,
     IN_WARP,
     PAUSED,
@@ -36,7 +36,8 @@ from ptx_on_cpu.records import (
 
 # What comes next for a block.
 AGAIN, YIELDED, AT_GRID, FINISHED, FAILED, SPLIT = range(6)
-# After so many pauses of all threads without another event, the next block begins.
+# After so many pauses of all threads without another event, the next block begins, and lanes without a mask
+# no longer wait for those that pause.
 _PATIENCE_OF_A_BLOCK: Final = 4
 _GARBAGE: Final = 0xFF  # in shared memory at first: nobody may count on what is there
 
@@ -59,9 +60,11 @@ _call: Any = _code_call  # numba passes its first argument
 
 
 @inner
-def _release(block: Any, threads: Any, races: Any) -> int:
-    """Let threads go on that have met, or paused; return what the block can do next."""
-    members = np.empty(WARP, np.int64)
+def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
+    """Let threads go on that have met, or paused; return what the block can do next.
+
+    `waits_long`: threads have only paused for a while.
+    """
     unfinished, paused, at_grid = 0, 0, 0
     for i in range(len(threads)):
         status = threads[i].status
@@ -73,16 +76,11 @@ def _release(block: Any, threads: Any, races: Any) -> int:
     block.unfinished = unfinished
     if unfinished == 0:
         return FINISHED
+    if not are_possible(threads):
+        return FAILED
     moved = False
-    for active in range(2):  # the active lanes are those that nothing else can wake
-        if active and (moved or paused):
-            break
-        for i in range(len(threads)):
-            if threads[i].status == IN_WARP and (threads[i].kind == ACTIVE) == bool(active):
-                count = has_met(threads, i, members)
-                if count:
-                    meet_in_warp(threads, i // WARP * WARP, members, count, races)
-                    moved = True
+    for first in range(0, len(threads), WARP):
+        moved |= _release_warp(block, threads, first, waits_long, races)
     if not moved:
         for barrier in range(BARRIERS):
             moved |= meet_in_block(block, threads, barrier, races)
@@ -97,17 +95,29 @@ def _release(block: Any, threads: Any, races: Any) -> int:
 
 
 @inner
-def _diverged(block: Any, threads: Any) -> bool:
-    """Return whether threads of one warp wait at different places for one barrier that wants them at one."""
-    places = np.full((len(threads) // WARP + 1, BARRIERS), -1)
-    for i in range(len(threads)):
-        if threads[i].status == IN_BLOCK and threads[i].aligned:
-            warp, barrier = i // WARP, threads[i].b % BARRIERS
-            place = np.int64(threads[i].pc)
-            if places[warp, barrier] >= 0 and places[warp, barrier] != place:
-                return True
-            places[warp, barrier] = place
-    return False
+def _release_warp(block: Any, threads: Any, first: int, waits_long: bool, races: Any) -> bool:
+    """Let lanes of the warp of thread `first` go on that have met; return whether there are some.
+
+    Lanes that take whoever is at their instruction wait while others may still come, and those go first
+    that are behind, as a GPU lets lanes converge.
+    """
+    last = min(first + WARP, len(threads))
+    members = np.empty(WARP, np.int64)
+    moved, goes_on, behind = False, False, -1
+    for i in range(first, last):
+        if threads[i].status == IN_WARP and not threads[i].aligned:
+            count = has_met(block, threads, i, members)
+            if count:
+                meet_in_warp(threads, first, members, count, races)
+                moved = True
+    for i in range(first, last):
+        goes_on |= threads[i].status == PAUSED and not waits_long
+        if threads[i].status == IN_WARP and threads[i].aligned:
+            behind = i if behind < 0 or threads[i].pc < threads[behind].pc else behind
+    if moved or goes_on or behind < 0:
+        return moved
+    meet_in_warp(threads, first, members, has_met(block, threads, behind, members), races)
+    return True
 
 
 @inner
@@ -143,7 +153,16 @@ def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> N
 
 
 @inner
-def _advance(run: int, frame_size: int, blocks: Any, threads: Any, row: int, is_new: bool, races: Any) -> Any:
+def _advance(
+    run: int,
+    frame_size: int,
+    blocks: Any,
+    threads: Any,
+    row: int,
+    is_new: bool,
+    waits_long: bool,
+    races: Any,
+) -> Any:
     """Run the block of a row until nothing of it goes on; return what comes next, and if threads have met."""
     at, first = blocks[row:].ctypes.data, threads[row].ctypes.data
     if races is not None:
@@ -151,9 +170,9 @@ def _advance(run: int, frame_size: int, blocks: Any, threads: Any, row: int, is_
     has_met, fresh = False, np.int64(is_new)
     while _call(run, at, first, threads.shape[1], frame_size, fresh):
         fresh = 0
-        if _diverged(blocks[row], threads[row]):
+        if diverged(threads[row]):
             return SPLIT, has_met
-        said = _release(blocks[row], threads[row], races)
+        said = _release(blocks[row], threads[row], waits_long, races)
         if said != AGAIN:
             return said, has_met
         has_met = True
@@ -217,7 +236,8 @@ def run_blocks(
             if not is_busy[row] or is_at_grid[row]:
                 continue
             stuck = False
-            said, has_met = _advance(run, frame_size, blocks, threads, row, is_new[row], races)
+            waits_long = quiet[row] >= _PATIENCE_OF_A_BLOCK
+            said, has_met = _advance(run, frame_size, blocks, threads, row, is_new[row], waits_long, races)
             is_new[row] = False
             quiet[row] = (0 if has_met else quiet[row]) + (said == YIELDED)
             if said == SPLIT:

@@ -13,12 +13,14 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ptx_on_cpu.flow import Flow, targets_of
-from ptx_on_cpu.records import ENDED, MEETINGS, PAUSED, SLICE
+from ptx_on_cpu.passing import Mark, Passing, can_be_passed
+from ptx_on_cpu.records import ENDED, MEETINGS, NO_MARK, PAUSED, SLICE
 from ptx_on_cpu.syntax.program import Function, Instruction, aligned, width
 from ptx_on_cpu.translate.operands import Layout, Operands, Options, cell
 
 _GUARD: Final = "pred"
 _SLOT: Final = 8  # bytes of a frame for a register
+_COUNT: Final = 4  # bytes of a frame for the count of a mark
 
 
 Emitter = Callable[["Translation", list[str], Sequence[str]], None]
@@ -44,6 +46,12 @@ class Translation(Operands):
         self._block = 0
         self._resumes: list[str] = []
         self._slots: dict[str, int] = {}
+        self._forms: dict[str, int] = {}
+        passing, body = Passing(self.flow), function.body
+        blocks = [x for x, pcs in enumerate(self.flow.blocks) if any(can_be_passed(body[pc]) for pc in pcs)]
+        self._marks = {block: passing.marks(block) for block in blocks}
+        known = dict.fromkeys(mark for marks in self._marks.values() for mark in marks if mark)
+        self._counts: dict[Mark, int] = {mark: i for i, mark in enumerate(known)}
         if options.counted:
             function.registers |= dict.fromkeys(map(_turns, self.flow.loops), "b32")
 
@@ -74,21 +82,80 @@ class Translation(Operands):
                 f"  %fuel = alloca i32\n  store i32 {SLICE}, ptr %fuel",
                 "  %cc = alloca i1\n  store i1 false, ptr %cc",
                 "  %state = load i32, ptr %thread",
-                f"  switch i32 %state, label %b0 [{cases}]",
+                f"  switch i32 %state, label %begin [{cases}]",
+                *self._begin(),
                 *self.text.lines,
                 *self._resumes,
                 "}",
             ]
         )
 
+    # -- Frames: local memory, which of its bytes are written, the counts of marks, saved registers
+
     @property
     def frame_size(self) -> int:
-        """Return the bytes of a thread's local memory and saved registers."""
+        """Return the bytes of a thread's frame."""
         return aligned(self._first_slot + _SLOT * len(self._slots), 64)
 
     @property
+    def local_shadow(self) -> int:
+        """Return where it stands which bytes of local memory are written; 0: nowhere."""
+        return self.layout.local_size if self.options.initialised else 0
+
+    @property
+    def _first_count(self) -> int:
+        return aligned(self.layout.local_size + self.local_shadow, _COUNT)
+
+    @property
     def _first_slot(self) -> int:
-        return aligned(self.layout.local_size, _SLOT)
+        return aligned(self._first_count + _COUNT * len(self._counts), _SLOT)
+
+    def _begin(self) -> list[str]:
+        """Return the instructions with which a thread begins: nothing is written or counted yet."""
+        lines, self.text.lines = self.text.lines, ["begin:"]
+        self.note("judged", 0)
+        self.forget_counts()
+        if self.local_shadow:
+            self._fill(self.local_shadow, 1, self.layout.local_size)
+            for name in self.layout.unwritten:
+                self._fill(self.local_shadow + self.layout.local[name], 0, self.layout.sizes[name])
+        self.text.do("br label %b0")
+        begun, self.text.lines = self.text.lines, lines
+        return begun
+
+    def _fill(self, start: int, value: int, size: int) -> None:
+        """Fill bytes of the frame."""
+        if size:
+            place = self._in_frame(start)
+            self.text.declare("llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+            self.text.do(f"call void @llvm.memset.p0.i64(ptr {place}, i8 {value}, i64 {size}, i1 false)")
+
+    def _in_frame(self, start: int) -> str:
+        return self.text.new(f"getelementptr i8, ptr %frame, i64 {start}")
+
+    # -- Meetings
+
+    def form(self) -> int:
+        """Return a number for the opcode: lanes meet by the same one, with all of its modifiers."""
+        return self._forms.setdefault(self.function.body[self.pc].opcode, len(self._forms))
+
+    def forget_counts(self) -> None:
+        """Begin to count marks anew, as when a thread begins, or all threads of its block have met."""
+        self._fill(self._first_count, 0, _COUNT * len(self._counts))
+
+    def marks(self) -> dict[str, int]:
+        """Return where the counts of the marks of this meeting are, as fields of a thread."""
+        marks = self._marks.get(self._block, (None, None))
+        places = [NO_MARK if x is None else self._first_count + _COUNT * self._counts[x] for x in marks]
+        return dict(zip(("inner", "outer"), places, strict=True))
+
+    def _count_marks(self, target: int, is_backward: bool) -> None:
+        """Count that the thread comes to what lies behind a meeting."""
+        for mark, i in self._counts.items():
+            if mark.block == target and (mark.again or not is_backward):
+                place = self._in_frame(self._first_count + _COUNT * i)
+                before = self.text.new(f"load i32, ptr {place}")
+                self.text.do(f"store i32 {self.text.new(f'add i32 {before}, 1')}, ptr {place}")
 
     def _instruction(self, each: Instruction) -> None:
         if each.name in ("bra", "brx"):
@@ -142,6 +209,7 @@ class Translation(Operands):
             return
         is_backward = (self._block, target) in self.flow.backward_edges
         self._count_turn(target, is_backward)
+        self._count_marks(target, is_backward)
         if not is_backward:
             self.text.do(f"br label %b{target}")
             return
@@ -189,8 +257,7 @@ class Translation(Operands):
         self.text.lines = lines
 
     def _slot(self, name: str) -> str:
-        place = self._first_slot + _SLOT * self._slots.setdefault(name, len(self._slots))
-        return self.text.new(f"getelementptr i8, ptr %frame, i64 {place}")
+        return self._in_frame(self._first_slot + _SLOT * self._slots.setdefault(name, len(self._slots)))
 
     # -- Counting
 

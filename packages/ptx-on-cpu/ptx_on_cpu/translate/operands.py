@@ -20,7 +20,8 @@ _NUMBER: Final = re.compile(r"[-+]?\d")
 class Layout:
     """Places of variables: `params`, `shared` and `local` by offset, `globals_` by number of buffer.
 
-    `sizes`: bytes of the local ones; `local_size`: of all of them.
+    `sizes`: bytes of the local ones; `local_size`: of all of them; `unwritten`: names of those without a
+    value at first.
     """
 
     params: dict[str, int]
@@ -29,14 +30,20 @@ class Layout:
     globals_: dict[str, int]
     sizes: dict[str, int]
     local_size: int
+    unwritten: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Options:
-    """Code that a kernel has beside its own: to watch for `races`, to leave traces where it is `counted`."""
+    """Code that a kernel has beside its own.
+
+    To watch for `races`, to leave traces where it is `counted`, to know which bytes of local memory are
+    written, where reads of others are found (`initialised`).
+    """
 
     races: bool
     counted: bool
+    initialised: bool
 
 
 class Operands:

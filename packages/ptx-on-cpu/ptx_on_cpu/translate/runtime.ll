@@ -286,10 +286,24 @@ inside:
   %low = sub i64 %size, 1
   %rest = and i64 %a, %low
   %aligned = icmp eq i64 %rest, 0
-  br i1 %aligned, label %fine, label %crooked
+  br i1 %aligned, label %right, label %crooked
+right:
+  %op = getelementptr i8, ptr %block, i64 {block.local_shadow}
+  %behind4 = load i32, ptr %op
+  %plain = icmp eq i32 %behind4, 0
+  br i1 %plain, label %fine, label %test
+test:
+  %behind = zext i32 %behind4 to i64
+  %shadow = getelementptr i8, ptr %frame, i64 %behind
+  %initialised = call i1 @initialised(ptr %shadow, i64 %a, i64 %size, i32 %kind)
+  br i1 %initialised, label %fine, label %unwritten
 fine:
   %place = getelementptr i8, ptr %frame, i64 %a
   ret ptr %place
+unwritten:
+  %new = or i64 %address, {LOCAL_BASE}
+  call void @fail(ptr %thread, i32 {UNINITIALISED}, i32 %pc, i64 %new, i64 %size)
+  ret ptr null
 outside:
   %far = or i64 %address, {LOCAL_BASE}
   call void @fail(ptr %thread, i32 {OUT_OF_BOUNDS}, i32 %pc, i64 %far, i64 %size)
@@ -339,13 +353,31 @@ define internal i64 @host_function(ptr %block, ptr %thread, ptr %frame, i32 %wha
   %r = call i64 %function(i32 %what, ptr %block, ptr %thread, i64 %x, i64 %y)
   ret i64 %r
 }
-define internal void @arrive(ptr %block, i32 %number) {
+; Count the arrival of a thread at a barrier; a warp counts as 32 threads, so that the last one of a block counts for
+; those that its warp lacks.
+define internal void @arrive(ptr %block, ptr %thread, i32 %number) {
+  %xp = getelementptr i8, ptr %block, i64 {block.ntid_x}
+  %yp = getelementptr i8, ptr %block, i64 {block.ntid_y}
+  %zp = getelementptr i8, ptr %block, i64 {block.ntid_z}
+  %x = load i32, ptr %xp
+  %y = load i32, ptr %yp
+  %z = load i32, ptr %zp
+  %xy = mul i32 %x, %y
+  %count = mul i32 %xy, %z
+  %rp = getelementptr i8, ptr %thread, i64 {thread.rank}
+  %rank = load i32, ptr %rp
+  %behind = add i32 %rank, 1
+  %is_last = icmp eq i32 %behind, %count
+  %minus = sub i32 0, %count
+  %lacking = and i32 %minus, 31
+  %alone = add i32 %lacking, 1
+  %weight = select i1 %is_last, i32 %alone, i32 1
   %ap = getelementptr i8, ptr %block, i64 {block.arrived}
   %n = zext i32 %number to i64
   %o = mul i64 %n, 4
   %p = getelementptr i8, ptr %ap, i64 %o
   %before = load i32, ptr %p
-  %after = add i32 %before, 1
+  %after = add i32 %before, %weight
   store i32 %after, ptr %p
   ret void
 }

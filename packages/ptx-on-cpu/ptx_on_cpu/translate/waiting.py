@@ -1,10 +1,15 @@
-"""Translate what threads do together: barriers, shuffles, votes, matches, reductions of a warp."""
+"""Translate what threads do together: barriers, shuffles, votes, matches, reductions of a warp.
+
+Lanes meet by `.sync` for the operation and the mask, wherever they stand: NVVM makes two copies of a loop for
+lanes that meet in it. What has no mask takes the lanes that stand at this very instruction (`aligned`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from ptx_on_cpu.passing import can_be_passed
 from ptx_on_cpu.records import BARRIERS, IN_BLOCK, IN_WARP
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate.function import Translation, emits
@@ -22,13 +27,22 @@ def _meet(
     """Wait for others, then take what the scheduler left as the result."""
 
     def resume() -> None:
+        if status == IN_BLOCK and can_be_passed(t.function.body[t.pc]):
+            t.forget_counts()
         if result:
             value = t.read("thread", "result")
             t.set(result, t.text.resized(value, 64, width(kind)), kind)
         if predicate:
             t.set(predicate, t.text.resized(t.read("thread", "predicate"), 32, 1), "pred")
 
-    t.wait(status, meeting, resume, **noted)
+    t.wait(status, meeting, resume, form=t.form(), **t.marks(), **noted)
+
+
+def _lanes(t: Translation, parts: list[str], operands: Sequence[str], mask: int) -> dict[str, Any]:
+    """Return which lanes meet at an instruction: those of its mask, or without `.sync` all that are there."""
+    if "sync" not in parts:
+        return {"mask": 0, "aligned": 1}
+    return {"mask": t.get(operands[mask], "b32"), "aligned": 0}
 
 
 def _wide(t: Translation, operand: str, kind: str) -> str:
@@ -38,9 +52,9 @@ def _wide(t: Translation, operand: str, kind: str) -> str:
 @emits("bar", "barrier")
 def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     is_aligned = int(t.name == "bar" or "aligned" in parts)
-    how = next((part for part in parts if part in ("warp", "sync", "red", "arrive")), "")
+    how = next((part for part in parts if part in ("cluster", "warp", "sync", "red", "arrive")), "")
     if how == "warp":
-        _meet(t, "warp.sync", IN_WARP, mask=t.get(operands[0], "b32"))
+        _meet(t, "warp.sync", IN_WARP, **_lanes(t, parts, operands, 0))
     elif how == "red":
         operation = next(part for part in parts if part in ("and", "or", "popc"))
         count = t.get(operands[2], "b32") if len(operands) > 3 else 0
@@ -57,7 +71,7 @@ def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
         _meet(t, "bar.sync", IN_BLOCK, b=t.get(operands[0], "b32"), c=count, aligned=is_aligned)
     elif how == "arrive":
         number = t.text.new(f"and i32 {t.get(operands[0], 'b32')}, {BARRIERS - 1}")
-        t.text.do(f"call void @arrive(ptr %block, i32 {number})")
+        t.text.do(f"call void @arrive(ptr %block, ptr %thread, i32 {number})")
         if t.options.races:
             t.text.do(f"call void @arrival(ptr %block, ptr %thread, i32 {number})")
     else:
@@ -67,24 +81,25 @@ def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
 @emits("shfl")
 def _shuffle(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     result, _, predicate = operands[0].partition("|")
-    b, c, mask = (t.get(operand, "b32") for operand in (*operands[2:], "-1")[:3])
+    b, c = (t.get(operand, "b32") for operand in operands[2:4])
     value = _wide(t, operands[1], "b32")
     how = next(part for part in parts if part in ("up", "down", "bfly", "idx"))
-    _meet(t, f"shfl.{how}", IN_WARP, result, predicate, value=value, b=b, c=c, mask=mask)
+    noted = _lanes(t, parts, operands, 4)
+    _meet(t, f"shfl.{how}", IN_WARP, result, predicate, value=value, b=b, c=c, **noted)
 
 
 @emits("vote")
 def _vote(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    value, mask = _wide(t, operands[1], "pred"), t.get((*operands, "-1")[2], "b32")
+    value, noted = _wide(t, operands[1], "pred"), _lanes(t, parts, operands, 2)
     how = next(part for part in parts if part in ("all", "any", "uni", "ballot"))
-    _meet(t, f"vote.{how}", IN_WARP, operands[0], kind=parts[-1], value=value, mask=mask)
+    _meet(t, f"vote.{how}", IN_WARP, operands[0], kind=parts[-1], value=value, **noted)
 
 
 @emits("match")
 def _match(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     result, _, predicate = operands[0].partition("|")
-    value, mask = _wide(t, operands[1], parts[-1]), t.get(operands[2], "b32")
-    _meet(t, f"match.{parts[0]}", IN_WARP, result, predicate, value=value, mask=mask)
+    value, noted = _wide(t, operands[1], parts[-1]), _lanes(t, parts, operands, 2)
+    _meet(t, f"match.{parts[0]}", IN_WARP, result, predicate, value=value, **noted)
 
 
 @emits("redux")
@@ -92,10 +107,16 @@ def _reduce(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
     if parts[-1] == "f32":
         raise t.refused()
     how = next(part for part in parts if part in ("add", "min", "max", "and", "or", "xor"))
-    value, mask = _wide(t, operands[1], parts[-1]), t.get(operands[2], "b32")
-    _meet(t, f"redux.{how}", IN_WARP, operands[0], value=value, mask=mask)
+    value, noted = _wide(t, operands[1], parts[-1]), _lanes(t, parts, operands, 2)
+    _meet(t, f"redux.{how}", IN_WARP, operands[0], value=value, **noted)
 
 
 @emits("activemask")
 def _active(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    _meet(t, "activemask", IN_WARP, operands[0], mask=0)
+    _meet(t, "activemask", IN_WARP, operands[0], **_lanes(t, parts, operands, 0))
+
+
+@emits("elect")
+def _elect(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+    result, _, predicate = operands[0].partition("|")
+    _meet(t, "elect", IN_WARP, result, predicate, **_lanes(t, parts, operands, 1))
