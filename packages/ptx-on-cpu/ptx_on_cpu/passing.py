@@ -1,14 +1,14 @@
 """Find what a thread comes to once it has passed a meeting by, or has left the loops around it.
 
-A meeting is an instruction at which threads wait for each other. Where its block is left out on the way, the
-thread comes to the first block that lies behind it on every way; ways that only return do not count. A thread
-that has been there more often than one that waits at the meeting has passed it by.
+A meeting is an instruction at which threads wait for each other. Behind its block lie those that every way
+from it comes to; ways that only return do not count. A thread that leaves a meeting out comes to one of them,
+and has then been behind the meeting more often than a thread that waits there.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,25 +40,25 @@ class Passing:
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
 
-    def marks(self, block: int) -> tuple[Mark | None, Mark | None]:
-        """Return the marks of meetings in a block: the next block behind it, and that behind its loops."""
-        around = [blocks for blocks in self._flow.loops.values() if block in blocks]
-        chain = list(self._behind(block))
-        inner = next(iter(chain), None)
-        outer = next((x for x in chain if not any(x in blocks for blocks in around)), None)
-        is_header = inner is not None and block in self._flow.loops.get(inner, ())
-        return (
-            None if inner is None else Mark(inner, is_header),
-            None if outer is None or outer == inner else Mark(outer, again=False),
-        )
+    def marks(self, block: int) -> tuple[Mark, ...]:
+        """Return the blocks behind a meeting in a block to which a thread can come that leaves it out.
 
-    def _behind(self, block: int) -> Iterator[int]:
-        """Yield the blocks that lie behind a block on every way, the nearest first."""
-        if not self._ends >> block & 1:
-            return
+        They are those that can be reached without the ones before them, and those that leave a loop.
+        """
+        around = [blocks for blocks in self._flow.loops.values() if block in blocks]
+        found, before = list[Mark](), block
+        for each in self._behind(block):
+            is_exit = any(before in blocks and each not in blocks for blocks in around)
+            if is_exit or not self._dominators[each] >> before & 1:
+                found.append(Mark(each, again=block in self._flow.loops.get(each, ())))
+            before = each
+        return tuple(found)
+
+    def _behind(self, block: int) -> list[int]:
+        """Return the blocks that lie behind a block on every way, the nearest first."""
         rest = self._post_dominators[block] & ~(1 << block)
         found = [x for x in range(len(self._flow.starts)) if rest >> x & 1]
-        yield from sorted(found, key=lambda x: -self._post_dominators[x].bit_count())
+        return sorted(found, key=lambda x: -self._post_dominators[x].bit_count())
 
     @functools.cached_property
     def _following(self) -> list[list[int]]:
@@ -73,29 +73,37 @@ class Passing:
         return [[x for x in following if x not in returns] for following in flow.successors]
 
     @functools.cached_property
-    def _ends(self) -> int:
-        """Return the blocks from which a way leads to an end, as bits."""
-        found = sum(1 << block for block, following in enumerate(self._following) if not following)
-        before = -1
-        while found != before:
-            before = found
-            for block, following in enumerate(self._following):
-                found |= any(found >> x & 1 for x in following) << block
-        return found
+    def _post_dominators(self) -> list[int]:
+        """Return, for each block, the blocks that lie on every way from it, as bits."""
+        return _on_every_way(self._following)
 
     @functools.cached_property
-    def _post_dominators(self) -> list[int]:
-        """Return, for each block, the blocks that lie on every way from it to an end, as bits."""
-        count = len(self._following)
-        found = [
-            (1 << count) - 1 if following else 1 << block for block, following in enumerate(self._following)
-        ]
-        changed = True
-        while changed:
-            changed = False
-            for block in reversed(range(count)):
-                if following := self._following[block]:
-                    common = functools.reduce(int.__and__, (found[x] for x in following)) | 1 << block
-                    changed |= common != found[block]
-                    found[block] = common
-        return found
+    def _dominators(self) -> list[int]:
+        """Return, for each block, the blocks that lie on every way to it, as bits."""
+        preceding: list[list[int]] = [[] for _ in self._flow.starts]
+        for block, following in enumerate(self._flow.successors):
+            for each in following:
+                if each:  # the first block has its own begin
+                    preceding[each].append(block)
+        return _on_every_way(preceding)
+
+
+def _on_every_way(next_: Sequence[Sequence[int]]) -> list[int]:
+    """Return, for each block, itself and the blocks on every way from it to one without a next, as bits.
+
+    A block from which no way leads to such a one has itself alone.
+    """
+    count = len(next_)
+    found = [(1 << count) - 1 if following else 1 << block for block, following in enumerate(next_)]
+    ends = {block for block, following in enumerate(next_) if not following}
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(range(count)):
+            if following := next_[block]:
+                common = functools.reduce(int.__and__, (found[x] for x in following)) | 1 << block
+                is_new_end = block not in ends and not ends.isdisjoint(following)
+                ends |= {block} if is_new_end else set()
+                changed |= common != found[block] or is_new_end
+                found[block] = common
+    return [bits if block in ends else 1 << block for block, bits in enumerate(found)]

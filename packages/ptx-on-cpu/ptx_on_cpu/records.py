@@ -30,20 +30,20 @@ SLICE: Final = 4096
     PASSED_BY, NOT_IN_MASK, ABSENT_LANE, BAD_BARRIER, UNLIKE, CROWDED,
 ) = range(18)  # fmt: skip
 
-NO_MARK: Final = 0xFFFFFFFF
+NOTHING_BEHIND: Final = 0xFFFFFFFF
 
 # A thread. `state`: where it goes on; `rank`: in its block; `kind`, `form`, `pc`: of what it waits for, with
 # operands `mask`, `b`, `c`, `value`, and what it gets, `result`, `predicate`; `aligned`: whether all have to
-# meet at this instruction; `inner`, `outer`: where in frames the counts of its marks are, see `passing.py`;
-# `judged`: whether it had ended before others met; `fault`, `address`, `size`: its failure.
+# meet at this instruction; `behind`: where in frames it is counted how often threads were behind it, as
+# `passing.py` says; `judged`: whether it had ended before others met; `fault`, `address`, `size`: how it
+# failed.
 THREAD: Final = np.dtype(
     [
         *(
             (name, "u4")
             for name in ("state", "status", "rank", "x", "y", "z", "kind", "pc", "mask", "b", "c")
         ),
-        *((name, "u4") for name in ("predicate", "fault", "size", "aligned", "form", "inner", "outer")),
-        *((name, "u4") for name in ("judged", "_")),  # the second keeps what follows at multiples of 8
+        *((name, "u4") for name in ("predicate", "fault", "size", "aligned", "form", "behind", "judged")),
         *((name, "u8") for name in ("value", "result", "address")),
     ]
 )

@@ -30,8 +30,13 @@ _FOLDER = Path(__file__).parent
 def of_cuda(file: str, *options: str) -> Module:
     """Compile a file of CUDA C++ that lies beside the tests."""
     path = _FOLDER / file
+    return of_text(path.read_bytes(), str(path), *options)
+
+
+def of_text(text: bytes, name: str = "text.cu", *options: str) -> Module:
+    """Compile CUDA C++."""
     flags = ["--gpu-architecture=compute_90", "-lineinfo", "-default-device", *options]
-    _, program = nvrtc.nvrtcCreateProgram(path.read_bytes(), str(path).encode(), 0, [], [])
+    _, program = nvrtc.nvrtcCreateProgram(text, name.encode(), 0, [], [])
     (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
     if status:
         raise ValueError(_text(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog))

@@ -1,10 +1,13 @@
 """Meetings that go wrong are found by name and place, in any order of threads, and right ones pass."""
 
 import functools
+import random
+import re
 
+import meetings_oracle
 import numpy as np
 import pytest
-from compile_kernels import ALL_CHECKS, line_of, of_cuda
+from compile_kernels import ALL_CHECKS, line_of, of_cuda, of_text
 from ptx_text import PLACE, kernel, module, parameters
 
 from ptx_on_cpu import LaunchError, Module, UnsupportedError
@@ -125,3 +128,26 @@ def test_lanes_meet_by_the_same_instruction_with_all_its_modifiers():
 def test_barriers_of_clusters_are_refused():
     with pytest.raises(UnsupportedError, match=r"barrier\.cluster\.arrive"):
         Module(module(kernel("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"))).kernel("k")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(200))
+def test_barriers_are_judged_as_a_walk_of_each_thread_says(number):
+    rng = random.Random(number)
+    statements = meetings_oracle.program(rng)
+    walks = [meetings_oracle.Walk(statements, t) for t in range(meetings_oracle.THREADS)]
+    body = meetings_oracle.source(statements)
+    text = f'extern "C" __global__ void k(volatile int* y, int one) {{ int t = threadIdx.x; {body} }}'
+    made = of_text(text.encode()).kernel("k")
+    for seed in (None, number):
+        y = np.zeros(meetings_oracle.THREADS, np.int32)
+        found = None
+        try:
+            made.launch((1,), (y.size,), [y, np.int32(1)], seed=seed)
+            np.testing.assert_array_equal(y.view(np.uint32), [walk.total for walk in walks])
+        except LaunchError as error:
+            found = error
+        is_right = meetings_oracle.are_right(walks)
+        if is_right is not None:
+            assert (found is None) == is_right
+        assert found is None or re.search(r"passed the place by|at different places", str(found))

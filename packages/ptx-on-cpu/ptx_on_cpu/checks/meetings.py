@@ -15,13 +15,12 @@ from ptx_on_cpu.checks.clocks import inner, pointer
 from ptx_on_cpu.records import (
     BAD_BARRIER,
     BARRIERS,
-    CROWDED,
     ENDED,
     FAULT,
     IN_BLOCK,
     IN_WARP,
-    NO_MARK,
     NOT_IN_MASK,
+    NOTHING_BEHIND,
     PASSED_BY,
     UNLIKE,
     WARP,
@@ -36,7 +35,7 @@ def fail(thread: Any, fault: int, about: int) -> None:
 
 @inner
 def _count(block: Any, rank: int, offset: int) -> int:
-    """Return how often a thread of a block came to a mark."""
+    """Return how often a thread of a block was behind a meeting."""
     frame = np.int64(block.frames) + np.int64(rank) * np.int64(block.frame_size)
     return np.int64(carray(pointer(frame + np.int64(offset)), (1,), np.uint32)[0])
 
@@ -44,10 +43,9 @@ def _count(block: Any, rank: int, offset: int) -> int:
 @inner
 def _is_ahead(block: Any, one: Any, other: Any) -> bool:
     """Return whether a thread has passed the meeting that another one waits at."""
-    for offset in (other.inner, other.outer):
-        if offset != NO_MARK and _count(block, one.rank, offset) > _count(block, other.rank, offset):
-            return True
-    return False
+    if other.behind == NOTHING_BEHIND:
+        return False
+    return _count(block, one.rank, other.behind) > _count(block, other.rank, other.behind)
 
 
 @inner
@@ -65,35 +63,32 @@ def diverged(threads: Any) -> bool:
 
 
 @inner
-def are_complete(block: Any, threads: Any, barrier: int) -> bool:
+def are_complete(block: Any, threads: Any, barrier: int, first: int, last: int) -> bool:
     """Return whether a barrier of the whole block is the next one for all threads, those that wait there.
 
-    A thread that has ended counts as arrived, unless it has passed the barrier by.
+    `first`, `last`: those at the lowest and the highest of the places where some wait for it. A thread that
+    has ended counts as arrived, unless it has passed the barrier by.
     """
-    at = -1  # the places of the barrier, one after the other
-    while True:
-        first = -1
-        for i in range(len(threads)):
-            is_there = threads[i].status == IN_BLOCK and threads[i].b == barrier
-            if is_there and threads[i].pc > at and (first < 0 or threads[i].pc < threads[first].pc):
-                first = i
-        if first < 0:
-            break
-        at = np.int64(threads[first].pc)
+    while threads[first].aligned:
+        at, following = threads[first].pc, last
         for i in range(len(threads)):
             is_there = threads[i].status == IN_BLOCK and threads[i].b == barrier
             is_gone = threads[i].status == ENDED and not threads[i].judged
-            if not threads[first].aligned or not (is_there or is_gone):
-                continue
-            if _is_ahead(block, threads[i], threads[first]):
+            if (is_there or is_gone) and _is_ahead(block, threads[i], threads[first]):
                 fail(threads[first], PASSED_BY, i)
                 return False
             if is_there and threads[i].pc == at and _is_ahead(block, threads[first], threads[i]):
                 fail(threads[i], PASSED_BY, first)
                 return False
-    for i in range(len(threads)):
-        if threads[i].status == ENDED:
-            threads[i].judged = 1
+            if is_there and at < threads[i].pc < threads[following].pc:
+                following = i
+        if at == threads[last].pc:
+            break
+        first = following
+    if block.unfinished < len(threads):
+        for i in range(len(threads)):
+            if threads[i].status == ENDED:
+                threads[i].judged = 1
     return True
 
 
@@ -116,42 +111,26 @@ def counted_in_warps(threads: Any, barrier: int) -> int:
 
 
 @inner
-def are_alike(threads: Any, barrier: int) -> bool:
-    """Return whether the threads at a barrier ask for one that there is, and for the same."""
-    first = -1
-    for i in range(len(threads)):
-        if threads[i].status == IN_BLOCK and threads[i].b == barrier:
-            first = i if first < 0 else first
-            if threads[i].c % WARP:
-                fail(threads[i], BAD_BARRIER, 0)
-                return False
-            if threads[i].c != threads[first].c or threads[i].kind != threads[first].kind:
-                fail(threads[i], UNLIKE, first)
-                return False
+def is_like(threads: Any, at: int, other: int) -> bool:
+    """Return whether a thread asks for what another one asks of the same barrier, and for whole warps."""
+    if threads[at].c % WARP:
+        fail(threads[at], BAD_BARRIER, 0)
+        return False
+    if threads[at].c != threads[other].c or threads[at].kind != threads[other].kind:
+        fail(threads[at], UNLIKE, other)
+        return False
     return True
 
 
 @inner
-def crowded(threads: Any, barrier: int) -> bool:
-    """Fail a thread at a barrier, to which more have come than it waits for; return True."""
-    for i in range(len(threads)):
-        if threads[i].status == IN_BLOCK and threads[i].b == barrier:
-            fail(threads[i], CROWDED, 0)
-            return True
-    return True
-
-
-@inner
-def are_possible(threads: Any) -> bool:
-    """Return whether waiting threads are in the masks that they name, and barriers are there."""
-    for i in range(len(threads)):
-        thread = threads[i]
-        if thread.status == IN_WARP and not thread.aligned and not thread.mask >> (i % WARP) & 1:
-            fail(thread, NOT_IN_MASK, 0)
-            return False
-        if thread.status == IN_BLOCK and thread.b >= BARRIERS:
-            fail(thread, BAD_BARRIER, 0)
-            return False
+def is_possible(thread: Any) -> bool:
+    """Return whether a thread that waits is in the mask that it names, and its barrier is there."""
+    if thread.status == IN_WARP and not thread.aligned and not thread.mask >> (thread.rank % WARP) & 1:
+        fail(thread, NOT_IN_MASK, 0)
+        return False
+    if thread.status == IN_BLOCK and thread.b >= BARRIERS:
+        fail(thread, BAD_BARRIER, 0)
+        return False
     return True
 
 

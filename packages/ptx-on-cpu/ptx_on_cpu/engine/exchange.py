@@ -9,14 +9,13 @@ import numpy as np
 from ptx_on_cpu.checks.clocks import inner
 from ptx_on_cpu.checks.joins import joined
 from ptx_on_cpu.checks.meetings import (
-    are_alike,
     are_complete,
     counted_in_warps,
-    crowded,
     fail,
+    is_like,
     was_passed_by,
 )
-from ptx_on_cpu.records import ABSENT_LANE, IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING, WARP
+from ptx_on_cpu.records import ABSENT_LANE, CROWDED, IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING, WARP
 
 UP: Final = MEETINGS.index("shfl.up")
 DOWN: Final = MEETINGS.index("shfl.down")
@@ -155,21 +154,25 @@ def has_met(block: Any, threads: Any, at: int, members: Any) -> int:
 @inner
 def meet_in_block(block: Any, threads: Any, barrier: int, races: Any) -> bool:
     """Let the threads at a barrier go on, if all that it waits for are there; return whether they are."""
-    there, votes, first = 0, 0, -1
+    there, votes, first, last = 0, 0, -1, -1  # the two at the lowest and the highest place
     for i in range(len(threads)):
         if threads[i].status == IN_BLOCK and threads[i].b == barrier:
-            first = i if first < 0 else first
             there += 1
             votes += threads[i].value != 0
-    if first < 0 or not are_alike(threads, barrier):
+            first = i if first < 0 or threads[i].pc < threads[first].pc else first
+            last = i if last < 0 or threads[i].pc > threads[last].pc else last
+            if not is_like(threads, i, first):
+                return False
+    if first < 0:
         return False
     kind, wanted = np.int64(threads[first].kind), np.int64(threads[first].c)
     arrived = np.int64(block.arrived[barrier]) + (counted_in_warps(threads, barrier) if wanted else there)
     if arrived < (wanted or np.int64(block.unfinished)):
         return False
-    if (crowded(threads, barrier) if arrived > wanted > 0 else False) or (
-        not wanted and not are_complete(block, threads, barrier)
-    ):
+    if arrived > wanted > 0:
+        fail(threads[first], CROWDED, 0)
+        return False
+    if not wanted and not are_complete(block, threads, barrier, first, last):
         return False
     block.arrived[barrier] = 0
     result = votes

@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from ptx_on_cpu.checks.clocks import inner
 from ptx_on_cpu.checks.joins import begin_block, end_block, joined_grid, resume_block
-from ptx_on_cpu.checks.meetings import are_possible, diverged
+from ptx_on_cpu.checks.meetings import diverged, is_possible
 from ptx_on_cpu.checks.races import forget
 from ptx_on_cpu.engine.exchange import has_met, meet_in_block, meet_in_warp
 from ptx_on_cpu.records import (
@@ -26,6 +26,7 @@ from ptx_on_cpu.records import (
     ENDLESS,
     FAULT,
     FINE,
+    IN_BLOCK,
     IN_GRID,
     IN_WARP,
     PAUSED,
@@ -65,25 +66,27 @@ def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
 
     `waits_long`: threads have only paused for a while.
     """
-    unfinished, paused, at_grid = 0, 0, 0
+    members = np.empty(WARP, np.int64)
+    unfinished, paused, at_grid, barriers = 0, 0, 0, 0
     for i in range(len(threads)):
         status = threads[i].status
-        if status == FAULT:
+        if status == FAULT or not is_possible(threads[i]):
             return FAILED
+        if status == IN_BLOCK:
+            barriers |= 1 << threads[i].b
         unfinished += status != ENDED
         paused += status == PAUSED
         at_grid += status == IN_GRID
     block.unfinished = unfinished
     if unfinished == 0:
         return FINISHED
-    if not are_possible(threads):
-        return FAILED
     moved = False
     for first in range(0, len(threads), WARP):
-        moved |= _release_warp(block, threads, first, waits_long, races)
+        moved |= _release_warp(block, threads, first, members, waits_long, races)
     if not moved:
         for barrier in range(BARRIERS):
-            moved |= meet_in_block(block, threads, barrier, races)
+            if barriers >> barrier & 1:
+                moved |= meet_in_block(block, threads, barrier, races)
     for i in range(len(threads)):
         if threads[i].status == PAUSED:
             threads[i].status = RUNNING
@@ -95,14 +98,13 @@ def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
 
 
 @inner
-def _release_warp(block: Any, threads: Any, first: int, waits_long: bool, races: Any) -> bool:
+def _release_warp(block: Any, threads: Any, first: int, members: Any, waits_long: bool, races: Any) -> bool:
     """Let lanes of the warp of thread `first` go on that have met; return whether there are some.
 
     Lanes that take whoever is at their instruction wait while others may still come, and those go first
-    that are behind, as a GPU lets lanes converge.
+    that are behind, as a GPU lets lanes converge. `members`: room for the lanes of a warp.
     """
     last = min(first + WARP, len(threads))
-    members = np.empty(WARP, np.int64)
     moved, goes_on, behind = False, False, -1
     for i in range(first, last):
         if threads[i].status == IN_WARP and not threads[i].aligned:

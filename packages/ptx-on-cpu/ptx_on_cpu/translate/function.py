@@ -14,13 +14,13 @@ from typing import Final
 
 from ptx_on_cpu.flow import Flow, targets_of
 from ptx_on_cpu.passing import Mark, Passing, can_be_passed
-from ptx_on_cpu.records import ENDED, MEETINGS, NO_MARK, PAUSED, SLICE
+from ptx_on_cpu.records import ENDED, MEETINGS, NOTHING_BEHIND, PAUSED, SLICE
 from ptx_on_cpu.syntax.program import Function, Instruction, aligned, width
 from ptx_on_cpu.translate.operands import Layout, Operands, Options, cell
 
 _GUARD: Final = "pred"
 _SLOT: Final = 8  # bytes of a frame for a register
-_COUNT: Final = 4  # bytes of a frame for the count of a mark
+_COUNT: Final = 4  # bytes of a frame for a count of meetings
 
 
 Emitter = Callable[["Translation", list[str], Sequence[str]], None]
@@ -49,9 +49,11 @@ class Translation(Operands):
         self._forms: dict[str, int] = {}
         passing, body = Passing(self.flow), function.body
         blocks = [x for x, pcs in enumerate(self.flow.blocks) if any(can_be_passed(body[pc]) for pc in pcs)]
-        self._marks = {block: passing.marks(block) for block in blocks}
-        known = dict.fromkeys(mark for marks in self._marks.values() for mark in marks if mark)
-        self._counts: dict[Mark, int] = {mark: i for i, mark in enumerate(known)}
+        self._marks = {block: marks for block in blocks if (marks := passing.marks(block))}
+        # Meetings behind which lies the same share a count.
+        self._counts: dict[tuple[Mark, ...], int] = {}
+        for marks in self._marks.values():
+            self._counts.setdefault(marks, len(self._counts))
         if options.counted:
             function.registers |= dict.fromkeys(map(_turns, self.flow.loops), "b32")
 
@@ -90,7 +92,7 @@ class Translation(Operands):
             ]
         )
 
-    # -- Frames: local memory, which of its bytes are written, the counts of marks, saved registers
+    # -- Frames: local memory, which of its bytes are written, counts of meetings, saved registers
 
     @property
     def frame_size(self) -> int:
@@ -140,19 +142,18 @@ class Translation(Operands):
         return self._forms.setdefault(self.function.body[self.pc].opcode, len(self._forms))
 
     def forget_counts(self) -> None:
-        """Begin to count marks anew, as when a thread begins, or all threads of its block have met."""
+        """Count meetings anew, as when a thread begins, or all threads of its block have met."""
         self._fill(self._first_count, 0, _COUNT * len(self._counts))
 
-    def marks(self) -> dict[str, int]:
-        """Return where the counts of the marks of this meeting are, as fields of a thread."""
-        marks = self._marks.get(self._block, (None, None))
-        places = [NO_MARK if x is None else self._first_count + _COUNT * self._counts[x] for x in marks]
-        return dict(zip(("inner", "outer"), places, strict=True))
+    def behind(self) -> int:
+        """Return where it is counted how often the thread was behind this meeting."""
+        marks = self._marks.get(self._block)
+        return NOTHING_BEHIND if marks is None else self._first_count + _COUNT * self._counts[marks]
 
     def _count_marks(self, target: int, is_backward: bool) -> None:
         """Count that the thread comes to what lies behind a meeting."""
-        for mark, i in self._counts.items():
-            if mark.block == target and (mark.again or not is_backward):
+        for marks, i in self._counts.items():
+            if any(mark.block == target and (mark.again or not is_backward) for mark in marks):
                 place = self._in_frame(self._first_count + _COUNT * i)
                 before = self.text.new(f"load i32, ptr {place}")
                 self.text.do(f"store i32 {self.text.new(f'add i32 {before}, 1')}, ptr {place}")

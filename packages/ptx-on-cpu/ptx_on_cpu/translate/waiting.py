@@ -35,7 +35,7 @@ def _meet(
         if predicate:
             t.set(predicate, t.text.resized(t.read("thread", "predicate"), 32, 1), "pred")
 
-    t.wait(status, meeting, resume, form=t.form(), **t.marks(), **noted)
+    t.wait(status, meeting, resume, form=t.form(), behind=t.behind(), **noted)
 
 
 def _lanes(t: Translation, parts: list[str], operands: Sequence[str], mask: int) -> dict[str, Any]:
