@@ -1,5 +1,7 @@
 """What a wrapped kernel is to Python: a function of inputs, given by position, that can be pickled."""
 
+import copy
+import copyreg
 import inspect
 import pickle
 import subprocess
@@ -105,9 +107,22 @@ def test_another_process_calls_what_was_pickled(tmp_path):
 
 
 def test_warp_kernels_are_found_by_their_names():
-    again = pickle.loads(pickle.dumps(wrapped_by_warp()))
-    assert pickle.loads(pickle.dumps(importable_kernels.scale)) is importable_kernels.scale
-    np.testing.assert_array_equal(again(X, 3.0), 3 * X)
+    for call in (wrapped_by_warp(), warp_kernel(outs=FOUR, kernel=importable_kernels.scale)):
+        again = pickle.loads(pickle.dumps(call))
+        np.testing.assert_array_equal(again(X, 3.0), 3 * X)
+
+
+def test_kernels_of_warp_itself_are_copied_by_warp():
+    # Warp makes overloads so; `harness/reliability/test_other_libraries.py` has what depends on it.
+    assert copy.copy(importable_kernels.scale) is not importable_kernels.scale
+    assert wp.Kernel not in copyreg.dispatch_table
+
+
+@pytest.mark.parametrize("wrapped", WRAPPED)
+def test_a_copy_is_the_same_function(wrapped):
+    call = wrapped()
+    assert copy.copy(call) is call
+    assert copy.deepcopy(call) is call
 
 
 def test_options_are_pickled_with_it():

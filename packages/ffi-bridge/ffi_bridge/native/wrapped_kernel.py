@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,6 +41,21 @@ def describe_as(
     return describe
 
 
+@dataclass(frozen=True)
+class Making:
+    """The call that made a wrapped kernel; `stand_in`: an argument -> what is pickled in its place."""
+
+    wrap: Callable[..., WrappedKernel]
+    args: tuple[Any, ...]
+    named: Mapping[str, Any]
+    stand_in: Callable[[Any], Any]
+
+    def pickled(self) -> functools.partial[WrappedKernel]:
+        """Return the call as it is pickled."""
+        named = {name: self.stand_in(x) for name, x in self.named.items()}
+        return functools.partial(self.wrap, *map(self.stand_in, self.args), **named)
+
+
 class WrappedKernel:
     """A described function that pickles as the call which made it; it has the function's attributes."""
 
@@ -47,23 +63,34 @@ class WrappedKernel:
     # function is in a slot too: a method `__call__` that calls it would take a quarter of a microsecond.
     __slots__ = ("__call__", "__dict__", "__weakref__", "_made_by")
 
-    def __init__(self, call: Callable[..., Any], made_by: Callable[[], WrappedKernel]) -> None:
+    def __init__(self, call: Callable[..., Any], made_by: Making) -> None:
         self.__call__, self._made_by = call, made_by
         functools.update_wrapper(self, call)
 
     def __reduce__(self) -> tuple[Callable[[], WrappedKernel], tuple[()]]:
-        return self._made_by, ()
+        return self._made_by.pickled(), ()
+
+    def __copy__(self) -> WrappedKernel:
+        return self  # as a copy of a function is that function
+
+    def __deepcopy__(self, _: Any) -> WrappedKernel:
+        return self
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__call__, name)
 
 
-def picklable(wrap: Callable[P, Callable[..., Any]]) -> Callable[P, WrappedKernel]:
-    """Return `wrap`, a top-level function, with results that pickle if its arguments do."""
+def picklable(
+    wrap: Callable[P, Callable[..., Any]], stand_in: Callable[[Any], Any] = lambda x: x
+) -> Callable[P, WrappedKernel]:
+    """Return `wrap`, a top-level function, with results that pickle if its arguments do.
+
+    `stand_in(x)` is pickled in place of an argument, for those that another library does not let pickle.
+    """
 
     @functools.wraps(wrap)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> WrappedKernel:
-        return WrappedKernel(wrap(*args, **kwargs), functools.partial(wrapped, *args, **kwargs))
+        return WrappedKernel(wrap(*args, **kwargs), Making(wrapped, args, kwargs, stand_in))
 
     return wrapped
 

@@ -6,6 +6,7 @@ These are modules, its options, the parts of its dispatcher, and the order in wh
 from __future__ import annotations
 
 import contextlib
+import threading
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from types import FunctionType, SimpleNamespace
@@ -21,21 +22,32 @@ from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability,
 
 TESTED: Final = (0, 30)
 
-with inner_names("numba-cuda", numba_cuda.__version__, TESTED):
+
+@contextlib.contextmanager
+def _row_stack() -> Generator[None]:
+    """Within the block, let NumPy have a name that it dropped in 2.5 and numba-cuda 0.30 reads once."""
+    lacks = not hasattr(np, "row_stack")
+    if lacks:
+        np.row_stack = np.vstack  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        yield
+    finally:
+        if lacks:
+            del np.row_stack  # pyright: ignore[reportAttributeAccessIssue]
+
+
+with inner_names("numba-cuda", numba_cuda.__version__, TESTED), _row_stack():
     from numba.cuda import codegen as _codegen
     from numba.cuda import dispatcher as _dispatcher
     from numba.cuda.core import config  # pyright: ignore[reportMissingImports]
     from numba.cuda.core.errors import NumbaDebugInfoWarning  # pyright: ignore[reportMissingImports]
     from numba.cuda.extending import intrinsic
+    from numba.cuda.np import arrayobj as arrayobj
     from numba.np.arrayobj import populate_array
 
     look_up(_dispatcher, "_Kernel", "CUDADispatcher", "get_current_device")
     look_up(_codegen, "CUDACodeLibrary")
     look_up(_codegen.CUDACodeLibrary, "_ensure_cc", "get_asm_str", "get_cubin", "get_lto_ptx")
-
-# numba-cuda 0.30 reads a name, when it first compiles, that NumPy 2.5 no longer has.
-if not hasattr(np, "row_stack"):
-    np.row_stack = np.vstack  # pyright: ignore[reportAttributeAccessIssue]
 
 # Modules without declared types; some of their names are replaced below.
 codegen: Any = _codegen
@@ -161,10 +173,13 @@ def _numba_type(argument: ArgumentType) -> types.Type:
 
 @contextlib.contextmanager
 def _for_device(capability: Capability) -> Generator[None]:
-    """Within the block, compile for this compute capability, and ask no driver for the device."""
+    """Within the block, in this thread, compile for this compute capability, and ask no driver for it."""
     current, ensure = dispatcher.get_current_device, codegen.CUDACodeLibrary._ensure_cc
-    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
-    codegen.CUDACodeLibrary._ensure_cc = lambda self, cc: cc or capability
+    device, thread = SimpleNamespace(compute_capability=capability), threading.get_ident()
+    dispatcher.get_current_device = lambda: device if threading.get_ident() == thread else current()
+    codegen.CUDACodeLibrary._ensure_cc = lambda self, cc: (
+        (cc or capability) if threading.get_ident() == thread else ensure(self, cc)
+    )
     try:
         yield
     finally:

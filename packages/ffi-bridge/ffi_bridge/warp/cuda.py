@@ -21,7 +21,7 @@ from ffi_bridge.cuda.program import ProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.warp.batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
 from ffi_bridge.warp.compile import compiling, specialised
-from ffi_bridge.warp.internals import contents_of, entry_on_cuda, shared_memory, with_lines
+from ffi_bridge.warp.internals import compiled_for, contents_of, entry_on_cuda, shared_memory
 from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
 
@@ -135,26 +135,26 @@ def _compiled(kernel: Any, driver: Driver, block_dim: int) -> BuiltModule:
     contents = contents_of(kernel, block_dim)
     key = (kernel.module.name, contents, driver.capability, driver.reads_ptx)
     if key not in _compiled_modules:
-        _compiled_modules[key] = _kept_or_compiled(kernel, driver, contents)
+        _compiled_modules[key] = _kept_or_compiled(kernel, driver, block_dim, contents)
     return _compiled_modules[key]
 
 
-def _kept_or_compiled(kernel: Any, driver: Driver, contents: bytes) -> BuiltModule:
+def _kept_or_compiled(kernel: Any, driver: Driver, block_dim: int, contents: bytes) -> BuiltModule:
     """Read a module from the kernel cache, or compile it, and keep it."""
     around = (kernel_cache.own_sources(), wp.__version__, kernel.module.name)
     key = fingerprint(around, contents, driver.capability, driver.reads_ptx).digest
     kept = kernel_cache.load(key)
     if kept is None or not all(isinstance(note, int) for note in kept.facts.values()):
-        kept = _compile(kernel, driver)
+        kept = _compile(kernel, driver, block_dim)
         kernel_cache.store(key, kept)
     codes = (b"", kept.code) if driver.reads_ptx else (kept.code, b"")
     return BuiltModule(contents, *codes, kept.facts)
 
 
-def _compile(kernel: Any, driver: Driver) -> kernel_cache.Entry:
+def _compile(kernel: Any, driver: Driver, block_dim: int) -> kernel_cache.Entry:
     """Compile a kernel's module to machine code, or to PTX, and return it with Warp's notes."""
     arch = 10 * driver.capability[0] + driver.capability[1]
-    with tempfile.TemporaryDirectory() as folder, with_lines(kernel, driver.reads_ptx):
+    with tempfile.TemporaryDirectory() as folder, compiled_for(kernel, block_dim, driver.reads_ptx):
         try:
             wp.compile_aot_module(kernel.module, arch=arch, module_dir=folder, use_ptx=driver.reads_ptx)
         except Exception as error:

@@ -108,21 +108,23 @@ def forget_contents(kernel: Any) -> None:
 
 
 def contents_of(kernel: Any, block_dim: int) -> bytes:
-    """Return the hash of a kernel's module, which is compiled for so many threads per block from now on."""
-    kernel.module.options["block_dim"] = block_dim
+    """Return the hash of a kernel's module, compiled for so many threads per block."""
     return bytes(kernel.module.get_module_hash(block_dim))
 
 
 @contextmanager
-def with_lines(kernel: Any, wanted: bool) -> Generator[None]:
-    """Within the block, compile a kernel's module for a GPU with the lines of its source, if `wanted`."""
+def compiled_for(kernel: Any, block_dim: int, lines: bool) -> Generator[None]:
+    """Within the block, compile a kernel's module for so many threads per block, and with `lines` of source.
+
+    The options are the user's again behind it: launches by Warp read them, too.
+    """
     options: dict[str, Any] = kernel.module.options
-    before = options["lineinfo"]
-    options["lineinfo"] = wanted or before
+    before = {name: options[name] for name in ("block_dim", "lineinfo")}
+    options.update(block_dim=block_dim, lineinfo=lines or before["lineinfo"])
     try:
         yield
     finally:
-        options["lineinfo"] = before
+        options.update(before)
 
 
 def loaded_on_cpu(kernel: Any) -> Any:

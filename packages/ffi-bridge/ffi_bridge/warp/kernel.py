@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copyreg
 import functools
-import importlib
-import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,10 +21,11 @@ from ffi_bridge.warp.internals import parameters_of
 from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
 from ffi_bridge.warp.parameters import parameter_of
+from ffi_bridge.warp.pickled import by_name
 from ffi_bridge.warp.signature import Definition
 
 
-@picklable
+@functools.partial(picklable, stand_in=by_name)
 def warp_kernel(
     kernel: Any,
     outs: Any,
@@ -148,25 +146,3 @@ def _dims(given: Any) -> tuple[int, ...]:
     """Return what a function gave as launch dimensions; an array without dimensions is one thread's."""
     is_single = isinstance(given, tuple) and not given
     return launch_dims_of("launch_dims", 1 if is_single else given)
-
-
-def _by_name(module: str, name: str) -> Any:
-    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
-
-
-def _reduce(kernel: Any) -> tuple[Callable[..., Any], tuple[str, str]]:
-    """Pickle a Warp kernel, which has no contents to pickle, by its name, as Python does functions."""
-    name = kernel.func.__module__, kernel.func.__qualname__
-    try:
-        found = _by_name(*name)
-    except (AttributeError, ImportError):
-        found = None
-    if found is not kernel:
-        raise pickle.PicklingError(
-            f"kernel '{kernel.key}' is not what {'.'.join(name)} names; to be pickled, a Warp kernel has to "
-            "be at the top of a module that can be imported"
-        )
-    return _by_name, name
-
-
-copyreg.pickle(wp.Kernel, _reduce)

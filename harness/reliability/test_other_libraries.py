@@ -1,0 +1,27 @@
+"""The bridge leaves other libraries as they were: their programs give the same, whichever comes first."""
+
+import json
+from typing import Any
+
+import pytest
+from child_processes import succeed
+
+pytestmark = pytest.mark.promise(13)
+
+
+def outcomes(order: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(succeed("other_libraries.py", order, limit=300).splitlines()[-1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return outcomes("alone")
+
+
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_their_programs_give_what_they_give_alone(alone, order, record_property):
+    record_property("tried", len(alone))
+    found = outcomes(order)
+    assert found == alone
+    assert (found["sparse"], found["changes"]) == ([1.0, 2.0], [])
