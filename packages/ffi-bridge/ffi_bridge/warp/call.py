@@ -20,6 +20,7 @@ from ffi_bridge.warp.cuda import ensure_cuda_target
 from ffi_bridge.warp.internals import array_t
 from ffi_bridge.warp.launch import DATA_OFFSET, GRAD_OFFSET, Argument, WarpLaunch, WarpProgram
 from ffi_bridge.warp.parameters import array_type, array_value, scalar_type, scalar_value
+from ffi_bridge.warp.rank import is_tiled
 from ffi_bridge.warp.signature import Signature
 
 
@@ -154,7 +155,8 @@ class WarpKernel(WarpOperation):
         of_adjoints = (
             None if adjoints is None else tuple(passed(i, (adjoints.get(i), DATA_OFFSET)) for i in every)
         )
-        return (WarpLaunch(self.kernel, types, launch.dims, launch.block_dim, own, of_adjoints),)
+        tiled = is_tiled(self.kernel, launch.dims, launch.block_dim)
+        return (WarpLaunch(self.kernel, types, launch.dims, launch.block_dim, own, of_adjoints, tiled),)
 
 
 def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:

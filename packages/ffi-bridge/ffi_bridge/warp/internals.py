@@ -67,6 +67,11 @@ def body_of(kernel: Any) -> ast.AST:
     return kernel.adj.tree
 
 
+def is_of_tiles(name: str) -> bool:
+    """Return whether a name is that of a function of Warp's on tiles."""
+    return name.startswith("tile_") and name in context.builtin_functions
+
+
 def call_of(statement: str, function: Any) -> ast.stmt:
     """Return the statement `f(...)` or `x = f(...)` of a kernel, where `f` stands for a Warp function."""
     found: Any = ast.parse(statement).body[0]

@@ -22,6 +22,7 @@ from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
 from ffi_bridge.warp.parameters import parameter_of
 from ffi_bridge.warp.pickled import by_name
+from ffi_bridge.warp.rank import check_rank
 from ffi_bridge.warp.signature import Definition
 
 
@@ -53,8 +54,9 @@ def warp_kernel(
             parameters, then the outputs; the result has the same structure. Or a function that returns it, of
             a `jax.ShapeDtypeStruct` for each input, without the axes of jax.vmap, and of the static
             parameters by name: one wrapper then serves all shapes.
-        launch_dims: the extents of `wp.tid()`, or such a function: `lambda x: x.shape`; default: the shape of
-            the first output. One call may have others, and other outputs:
+        launch_dims: the extents of `wp.tid()`, as many as it is unpacked into, or such a function:
+            `lambda x: x.shape[1:]`; default: the shape of the first output. A kernel with tiles may have
+            `block_dim` as one extent more. One call may have others, and other outputs:
             `f(*ins, launch_dims=..., outs=...)`.
         in_out_argnames: names of inputs that the kernel updates in place, for example to accumulate; the
             array that was given stays as it is, unless it is donated.
@@ -78,9 +80,9 @@ def warp_kernel(
 
     Raises:
         TypeError: `kernel` is not a Warp kernel.
-        ValueError: `outs`, `launch_dims`, `in_out_argnames` or `block_dim` do not fit the kernel; a function
-            for one of them raises; a parameter is of a kind that JAX lacks: an indexed array, a texture, a
-            struct with arrays in it.
+        ValueError: `outs`, `launch_dims` or its default, `in_out_argnames` or `block_dim` do not fit the
+            kernel; a function for one of them raises; a parameter is of a kind that JAX lacks: an indexed
+            array, a texture, a struct with arrays in it.
         KernelTypeError: when traced: wrong number of arguments, wrong dtype or rank, a traced value for a
             static parameter, more threads along an axis than `wp.tid()` counts, 2^31, a kernel that does not
             compile.
@@ -124,7 +126,9 @@ def warp_kernel(
                 refuse_symbolic(spec, names, [x.shape for x in arrays])
                 dims = option_for_call("launch_dims", dims, _dims, subject, arrays, statics)
             given = tuple((i, values[i]) for i in signature.static)
-            launch = Launch(dims or spec.default_dims(found), given, threads)
+            extents = dims or spec.default_dims(found)
+            check_rank(subject, kernel, extents, threads, is_default=not dims)
+            launch = Launch(extents, given, threads)
             return found.restore(apply(spec, NativeCall(found.flat, launch), arrays))
 
         return spec, run

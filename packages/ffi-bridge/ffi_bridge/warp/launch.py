@@ -62,7 +62,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class WarpLaunch:
-    """A launch of a kernel, or of its adjoint: Warp's types of the parameters, and the arguments."""
+    """A launch of a kernel, or of its adjoint: Warp's types of the parameters, and the arguments.
+
+    `is_tiled`: the last dimension is the threads of a block, as in `wp.launch_tiled`.
+    """
 
     kernel: Any  # a warp.Kernel
     types: tuple[Any, ...]
@@ -70,6 +73,7 @@ class WarpLaunch:
     block_dim: int
     arguments: tuple[Argument, ...]
     adjoints: tuple[Argument, ...] | None = None
+    is_tiled: bool = False
 
     @property
     def parameters(self) -> tuple[tuple[Argument, ...], ...]:
@@ -78,8 +82,9 @@ class WarpLaunch:
 
     def bounds(self, concrete: Any, block_dim: int) -> bytes:
         """Return Warp's struct for the dimensions; raise KernelTypeError for those beyond `wp.tid()`."""
+        dims = (*self.dims[:-1], block_dim) if self.is_tiled else self.dims
         try:
-            return launch_bounds(self.dims, concrete, block_dim)
+            return launch_bounds(dims, concrete, block_dim)
         except ValueError as error:
             raise KernelTypeError(
                 f"kernel '{self.kernel.key}': launch dimensions {self.dims}: {error} Give it fewer threads, "
