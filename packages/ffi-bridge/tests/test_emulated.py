@@ -181,7 +181,7 @@ def test_an_element_of_a_batch_is_within_its_bounds_where_it_is_a_launch_of_its_
     def beyond(x, out):
         out[cuda.grid(3)[2]] = x[x.size]
 
-    f = numba_cuda_kernel(beyond, jax.ShapeDtypeStruct((1,), jnp.float32), launch_dims=1)
+    f = numba_cuda_kernel(beyond, jax.ShapeDtypeStruct((1,), jnp.float32), launch_dims=(1, 1, 1))
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"byte 8 of argument 'x' \(float32\[2\]\)"):
         jax.vmap(f)(jnp.ones((3, 2)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ffi_bridge.errors import KernelDefinitionError
@@ -23,11 +23,15 @@ MAX_GRID: Final = ((1 << 31) - 1, 65535, 65535)
 
 @dataclass(frozen=True)
 class LaunchExtents:
-    """Blocks in a grid, threads in a block, and bytes of dynamic shared memory."""
+    """Blocks in a grid, threads in a block, and bytes of dynamic shared memory.
+
+    `rank`: how many dimensions a user gave for them.
+    """
 
     grid: Extents
     block: Extents
     shared: int
+    rank: int = field(default=3, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -42,13 +46,14 @@ class LaunchExtents:
         _check_given(grid, block, launch_dims)
         (shared,) = integers("shared_mem", shared_mem, "a number of bytes", 0, most=1)
         if launch_dims is None:
-            return cls(_filled(_dims("grid", grid, 0)), _filled(_dims("block", block, 1)), shared)
+            blocks, wide = _dims("grid", grid, 0), _dims("block", block, 1)
+            return cls(_filled(blocks), _filled(wide), shared, max(len(blocks), len(wide)))
         (threads,) = integers("threads_per_block", threads_per_block, "a number of threads", 1, most=1)
         dims = _dims("launch_dims", launch_dims, 0)
         sizes = BLOCKS.get(len(dims), (threads,))
-        wide = [max(1, min(size, dim)) for size, dim in zip(sizes, dims, strict=True)]
-        blocks = (-(-dim // size) for dim, size in zip(dims, wide, strict=True))
-        return cls(_filled(blocks), _filled(wide), shared)
+        wide = tuple(max(1, min(size, dim)) for size, dim in zip(sizes, dims, strict=True))
+        blocks = tuple(-(-dim // size) for dim, size in zip(dims, wide, strict=True))
+        return cls(_filled(blocks), _filled(wide), shared, len(dims))
 
     def __post_init__(self) -> None:
         """Raise KernelDefinitionError if no GPU can launch these extents."""

@@ -22,6 +22,7 @@ from ffi_bridge.numba_cpu.stores import unused_parameters
 from ffi_bridge.numba_cuda.compile import compiler_of
 from ffi_bridge.numba_cuda.entry import entry_of
 from ffi_bridge.numba_cuda.program import KernelLaunch, View, program_of
+from ffi_bridge.numba_cuda.rank import check_rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,11 @@ class NumbaCudaKernel(LaunchedKernel):
     def options(self, ins: Sequence[Any], constants: Constants) -> Options:
         """Return the options of a call; raise KernelTypeError for sizes that no launch can have."""
         refuse_symbolic(self, [x.name for x in self.parameters.buffers], [x.shape for x in ins])
-        return Options(self.launch.for_call(f"kernel '{self.name}'", ins, dict(constants)), constants)
+        subject = f"kernel '{self.name}'"
+        extents = self.launch.for_call(subject, ins, dict(constants))
+        option = "grid with block" if self.launch.launch_dims is None else "launch_dims"
+        check_rank(subject, self.dispatcher, extents.rank, option)
+        return Options(extents, constants)
 
     def with_batch_axis(
         self, ins: Sequence[Any], call: NativeCall, size: int

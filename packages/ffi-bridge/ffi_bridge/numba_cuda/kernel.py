@@ -58,9 +58,9 @@ def numba_cuda_kernel(
             for each input, without the axes of jax.vmap, and of the static arguments by name.
         grid, block: blocks in the grid and threads in a block, in one to three dimensions; or a function that
             returns it, like `outs`, where one wrapper serves all shapes.
-        launch_dims: or the extents of `cuda.grid`, or such a function: `lambda x: x.shape`; blocks are
-            (threads_per_block,), (16, 16) or (8, 8, 4), each at most the extent, and as many as cover it: the
-            kernel checks its bounds.
+        launch_dims: or the extents of `cuda.grid`, as many as it is asked for, or such a function:
+            `lambda x: x.shape`; blocks are (threads_per_block,), (16, 16) or (8, 8, 4), each at most the
+            extent, and as many as cover it: the kernel checks its bounds.
         threads_per_block: of a one-dimensional launch by launch_dims.
         shared_mem: bytes of dynamic shared memory, or such a function; above 48 KB it is enabled for the
             kernel.
@@ -85,9 +85,10 @@ def numba_cuda_kernel(
 
     Raises:
         TypeError: `kernel` is not a `@cuda.jit` kernel.
-        ValueError: neither or both of grid with block and launch_dims; extents that no GPU can launch; `outs`
-            is empty or has a dtype that is not available; a function for one of them raises; an alias is out
-            of range; a name that is no parameter.
+        ValueError: neither or both of grid with block and launch_dims; extents that no GPU can launch, or of
+            another number than `cuda.grid` is asked for; `outs` is empty or has a dtype that is not
+            available; a function for one of them raises; an alias is out of range; a name that is no
+            parameter.
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
         KernelTypeError: when traced: wrong number of arguments, a dtype or a constant the kernel cannot have,
             a kernel that does not compile, writes into an input, never uses an output, or synchronises its
