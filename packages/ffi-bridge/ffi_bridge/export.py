@@ -14,7 +14,7 @@ from typing import Any, Final
 import jax
 
 from ffi_bridge.errors import MissingTargetError
-from ffi_bridge.native.effects import order
+from ffi_bridge.native.effects import of_a_call
 from ffi_bridge.native.target import Target, ensure_target, targets
 
 _TARGET: Final = re.compile(
@@ -63,7 +63,7 @@ def deserialize(content: bytes | bytearray) -> jax.export.Exported:
         ModuleNotFoundError: flatbuffers is not installed; the extra `export` installs it.
     """
     try:
-        order()  # makes the effect known that the program may name
+        of_a_call(ordered=True)  # makes the effects known that the program may name
         exported = jax.export.deserialize(bytearray(content))
     except ImportError as error:
         raise ModuleNotFoundError(

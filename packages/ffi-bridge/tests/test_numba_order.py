@@ -193,7 +193,7 @@ def test_an_operator_has_no_place_in_the_order():
     operator = XLACustomKernel("calls_an_ordered_kernel")
     operator.def_kernel("numba", "cpu", lambda outs: lambda x: f(1, x))
     call = jax.jit(lambda x: (f(0, x), operator(x, outs=jax.ShapeDtypeStruct((3,), jnp.float32))))
-    with pytest.raises(KernelDefinitionError, match=r"'calls_an_ordered_kernel': its backend 'numba' makes"):
+    with pytest.raises(KernelDefinitionError, match=r"'calls_an_ordered_kernel': its backend 'numba' calls"):
         call(X)
 
 

@@ -5,44 +5,80 @@ XLA passes a token to a handler as one more buffer, without memory: the last ope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
 from jax.experimental import io_callback
 from jax.interpreters import mlir
 
+from ffi_bridge.errors import KernelDefinitionError
+
+# Who calls kernels that may have no side effects; empty where they may. A part of `jax.jit`'s keys: a call
+# that was traced where it may have some is traced again.
+_REFUSED_IN: Final = jax.make_user_context("")
+
 
 @cache
 def of_a_call(ordered: bool) -> frozenset[Any]:
-    """Return the effects of a foreign call with side effects, for which JAX keeps it if nobody reads it."""
+    """Return the effects of a foreign call with side effects, for which JAX keeps it if nobody reads it.
+
+    One is that of callbacks: JAX would select between the results of both branches of a `cond` in `jax.vmap`,
+    and run a `while_loop` for each element until the last one ends, and refuses so where there are callbacks.
+    """
     nothing = jax.ShapeDtypeStruct((), np.float32)
     call = jax.ffi.ffi_call("with_side_effects", nothing, has_side_effect=True)
-    # An ordered call has them, too: JAX calls a program that `Lowered.compile` made without its tokens if
-    # there are ordered effects alone.
-    return frozenset(jax.make_jaxpr(call)().effects) | ({order()} if ordered else set())
+    # An ordered call has the others, too: JAX calls a program that `Lowered.compile` made without its tokens
+    # if there are ordered effects alone.
+    own = {like_callbacks(ordered=False)} | ({order()} if ordered else set())
+    return frozenset(jax.make_jaxpr(call)().effects) | own
+
+
+def order() -> Any:
+    """Return the effect by which kernels and ordered callbacks have one order."""
+    return like_callbacks(ordered=True)
 
 
 @cache
-def order() -> Any:
-    """Return an effect that equals that of ordered callbacks, so that kernels and callbacks have one order.
+def like_callbacks(ordered: bool) -> Any:
+    """Return an effect that equals that of callbacks.
 
     Unlike that, it equals every other one of its class, which is what `jax.export` can write and read.
     """
-    (of_callbacks,) = jax.make_jaxpr(partial(io_callback, print, None, ordered=True))().effects
+    (of_callbacks,) = jax.make_jaxpr(partial(io_callback, print, None, ordered=ordered))().effects
     base: Any = type(of_callbacks)
 
-    class OrderedCall(base):
+    class Call(base):
         def __eq__(self, other: object) -> bool:
             return isinstance(other, base)
 
         def __hash__(self) -> int:
             return hash(of_callbacks)
 
-    mlir.lowerable_effects.add_type(OrderedCall)
-    return OrderedCall()
+    # By its name an exported program finds the class.
+    Call.__qualname__ = "OrderedCall" if ordered else "UnorderedCall"
+    mlir.lowerable_effects.add_type(Call)
+    return Call()
+
+
+@contextmanager
+def refused_in(whose: str) -> Generator[None]:
+    """Within the block, refuse to trace calls with side effects, which belong to `whose`."""
+    with _REFUSED_IN(whose):
+        yield
+
+
+def check_allowed(kernel: str) -> None:
+    """Raise KernelDefinitionError for a call with side effects, or in order, where they are refused."""
+    if whose := _REFUSED_IN.value:
+        raise KernelDefinitionError(
+            f"{whose} calls kernel '{kernel}', which has side effects: JAX takes calls of an operator for "
+            "functions of their inputs, and makes as many as it needs; call the kernel outside the operator, "
+            "or wrap it without has_side_effect=True and ordered=True"
+        )
 
 
 def lower_in_order(rule: Callable[..., Sequence[Any]], ctx: Any, operands: Sequence[Any]) -> Sequence[Any]:

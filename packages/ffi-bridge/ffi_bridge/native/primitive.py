@@ -89,6 +89,8 @@ def _check_alias(
 
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
     check_whole(kernel.name, ins)
+    if kernel.is_kept:
+        effects.check_allowed(kernel.name)
     outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
     return outs, effects.of_a_call(kernel.ordered) if kernel.is_kept else set()
 

@@ -55,7 +55,8 @@ def numba_kernel(
         scalar_argnames: inputs without dimensions that the kernel takes as numbers: `x`, not `x[()]`.
         has_side_effect: run the kernel even where nothing reads what it writes, as often as it is called; a
             call without is left out where its results are not needed, and two that are the same may be one.
-            The order of two calls is open, unless one takes a result of the other.
+            The order of two calls is open, unless one takes a result of the other. JAX refuses, as for its
+            callbacks, `jax.vmap` of a `cond` around it, and of a `while_loop` whose steps differ.
         ordered: as has_side_effect, and in the order of the program: calls of all ordered kernels that a
             thread makes run one after the other, and in turn with those of `io_callback(ordered=True)`. Under
             `jax.vmap` a call runs for each element of the batch in turn, before the next call does. On

@@ -10,8 +10,8 @@ import jax
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
-from ffi_bridge.errors import KernelDefinitionError, RuleError
-from ffi_bridge.native.effects import order
+from ffi_bridge.errors import RuleError
+from ffi_bridge.native.effects import refused_in
 from ffi_bridge.native.levels import Levels, add_level, sizes_of
 from ffi_bridge.native.sharding import check_whole, output_type
 from ffi_bridge.operators.backends import PLATFORMS, Backend, Backends, listing
@@ -82,15 +82,8 @@ def _lower(operator: Operator, device: str, ctx: Any, *ins: Any, call: Call, bat
         )
         raise
     function = _mapped(function, batch)
-    try:
+    with refused_in(f"operator {operator.name!r}: its backend {backend.name!r}"):
         return mlir.lower_fun(function, multiple_results=True)(ctx, *ins)
-    except KeyError as error:
-        if order() not in error.args:
-            raise
-        raise KernelDefinitionError(
-            f"operator {operator.name!r}: its backend {backend.name!r} makes an ordered call, and calls of "
-            "an operator have no order; call the kernel outside the operator, or wrap it without ordered=True"
-        ) from None
 
 
 def _mapped(function: Callable[..., Any], levels: Levels) -> Callable[..., Any]:
