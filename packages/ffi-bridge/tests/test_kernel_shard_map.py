@@ -1,4 +1,4 @@
-"""Operators under jax.shard_map: runs on_8_devices.py in a process with 8 CPU devices."""
+"""Operators under jax.shard_map, and batches that are split: runs files in a process with 8 CPU devices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-CASES = Path(__file__).parent / "on_8_devices.py"
+CASES = [Path(__file__).parent / name for name in ("on_8_devices.py", "batches_on_8_devices.py")]
 
 
 @pytest.mark.promise(1)
@@ -20,7 +20,7 @@ CASES = Path(__file__).parent / "on_8_devices.py"
 )
 def test_on_8_devices(mark: str, record_property: Callable[[str, object], None]) -> None:
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, str(CASES)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, *map(str, CASES)]
     done = subprocess.run(
         command,
         env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},

@@ -13,7 +13,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.native import effects
+from ffi_bridge.native import effects, partition
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
 from ffi_bridge.native.levels import Level, add_level
 from ffi_bridge.native.sharding import align_varying, check_side_effects, check_whole, output_type
@@ -88,10 +88,11 @@ def _check_alias(
 
 
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
-    check_whole(kernel.name, ins)
+    divided = partition.takes_any_batch(kernel) and partition.is_small(call, ins, len(call.levels))
+    batch = check_whole(kernel.name, ins, call.levels if divided else ())
     if kernel.is_kept:
         effects.check_allowed(kernel.name)
-    outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins) for out in call.outs]
+    outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins, batch) for out in call.outs]
     return outs, effects.of_a_call(kernel.ordered) if kernel.is_kept else set()
 
 
@@ -109,14 +110,25 @@ def _lower(
     if platform != compiled_for or kernel.is_compiled_late:
         names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
         name = kernel.ensure_target(ctx.avals_in, call, names, platform)
-    aliases = dict(kernel.aliases)
+    context = ctx.module_context.axis_context
     if kernel.is_kept:
-        check_side_effects(kernel.name, kernel.ordered, ctx.module_context.axis_context)
-    rule = jax.ffi.ffi_lowering(name, operand_output_aliases=aliases, has_side_effect=kernel.is_kept)
-    rule = partial(rule, **kernel.attributes(call))
+        check_side_effects(kernel.name, kernel.ordered, context)
+    options: dict[str, Any] = {
+        "operand_output_aliases": dict(kernel.aliases),
+        "has_side_effect": kernel.is_kept,
+    }
+    if levels := partition.divided_levels(kernel, call, ctx.avals_in, context):
+        if not partition.is_spread(call, levels):
+            return mlir.lower_fun(partial(_call_spread, kernel, call, levels))(ctx, *operands)
+        options["extra_attributes"] = partition.attributes(name, call.sizes[:levels], ctx)
+    rule = partial(jax.ffi.ffi_lowering(name, **options), **kernel.attributes(call))
     if kernel.ordered:
         return effects.lower_in_order(rule, ctx, operands)
     return kernel.lower(rule, ctx, call, operands)
+
+
+def _call_spread(kernel: NativeKernel, call: NativeCall, levels: int, *ins: Any) -> list[Any]:
+    return call_kernel(kernel, *partition.spread(call, ins, levels))
 
 
 def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:

@@ -11,6 +11,7 @@ from jax.interpreters import mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 from ffi_bridge.errors import ShardedInputError
+from ffi_bridge.native.levels import Levels
 
 ORDERED_ON_SEVERAL: Final = (0, 11)  # jax; see check_side_effects
 
@@ -27,30 +28,38 @@ def align_varying(ins: Sequence[Any]) -> list[Any]:
     ]
 
 
-def output_type(shape: tuple[int, ...], dtype: Any, inputs: Sequence[Any]) -> Any:
-    """Return the abstract value of an output: whole on every mesh axis, varying as the inputs do."""
+def output_type(shape: tuple[int, ...], dtype: Any, inputs: Sequence[Any], batch: Sequence[Any] = ()) -> Any:
+    """Return the abstract value of an output: split as `batch` says, varying as the inputs do."""
     mesh = _mesh(inputs)
     if mesh.empty:
         return ShapedArray(shape, dtype)
-    sharding = NamedSharding(mesh, PartitionSpec(*[None] * len(shape)))
+    spec = PartitionSpec(*batch, *[None] * (len(shape) - len(batch)))
     # Take the first that varies: under check_vma=False none does, and literals never do.
     types = [x.manual_axis_type for x in inputs if x.manual_axis_type.varying]
     keywords = {"manual_axis_type": types[0]} if types else {}
-    return ShapedArray(shape, dtype, sharding=sharding, **keywords)
+    return ShapedArray(shape, dtype, sharding=NamedSharding(mesh, spec), **keywords)
 
 
-def check_whole(operator: str, inputs: Sequence[Any]) -> None:
-    """Raise ShardedInputError for an input split over explicit mesh axes.
+def check_whole(operator: str, inputs: Sequence[Any], levels: Levels = ()) -> list[Any]:
+    """Return the explicit mesh axes that each batch level is split over, None for none.
 
-    JAX would otherwise gather the whole array on every device, without a word.
+    Raises ShardedInputError for an input that is split along another axis: JAX would otherwise gather the
+    whole array on every device, without a word.
     """
+    found: list[Any] = [None] * len(levels)
     for i, x in enumerate(inputs):
-        if any(axis is not None for axis in x.sharding.spec) or x.manual_axis_type.unreduced:
+        own = [k for k, level in enumerate(levels) if level.mapped[i]]
+        spec = list(x.sharding.spec)
+        for k, axes in zip(own, spec, strict=False):
+            if axes is not None and found[k] in (None, axes):
+                found[k], spec[own.index(k)] = axes, None
+        if any(axis is not None for axis in spec) or x.manual_axis_type.unreduced:
             raise ShardedInputError(
                 f"operator {operator!r}: input {i} is {x.str_short()}, split over explicit mesh "
                 "axes, and the operator is defined on whole arrays; call it inside jax.shard_map "
                 "on each device's part, or gather the input first with jax.sharding.reshard"
             )
+    return found
 
 
 def check_side_effects(kernel: str, ordered: bool, context: Any) -> None:
