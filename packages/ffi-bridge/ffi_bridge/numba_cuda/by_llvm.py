@@ -26,14 +26,14 @@ TESTED: Final = (0, 30)
 @contextlib.contextmanager
 def _row_stack() -> Generator[None]:
     """Within the block, let NumPy have a name that it dropped in 2.5 and numba-cuda 0.30 reads once."""
-    lacks = not hasattr(np, "row_stack")
-    if lacks:
-        np.row_stack = np.vstack  # pyright: ignore[reportAttributeAccessIssue]
+    names = vars(np)
+    lacks = "row_stack" not in names
+    names.setdefault("row_stack", np.vstack)
     try:
         yield
     finally:
         if lacks:
-            del np.row_stack  # pyright: ignore[reportAttributeAccessIssue]
+            del names["row_stack"]
 
 
 with inner_names("numba-cuda", numba_cuda.__version__, TESTED), _row_stack():
@@ -42,7 +42,7 @@ with inner_names("numba-cuda", numba_cuda.__version__, TESTED), _row_stack():
     from numba.cuda.core import config  # pyright: ignore[reportMissingImports]
     from numba.cuda.core.errors import NumbaDebugInfoWarning  # pyright: ignore[reportMissingImports]
     from numba.cuda.extending import intrinsic
-    from numba.cuda.np import arrayobj as arrayobj
+    from numba.cuda.np import arrayobj as arrayobj  # pyright: ignore[reportMissingImports]
     from numba.np.arrayobj import populate_array
 
     look_up(_dispatcher, "_Kernel", "CUDADispatcher", "get_current_device")

@@ -20,7 +20,7 @@ from ffi_bridge.warp.cuda import ensure_cuda_target
 from ffi_bridge.warp.internals import array_t
 from ffi_bridge.warp.launch import DATA_OFFSET, GRAD_OFFSET, Argument, WarpLaunch, WarpProgram
 from ffi_bridge.warp.parameters import array_type, array_value, scalar_type, scalar_value
-from ffi_bridge.warp.rank import is_tiled
+from ffi_bridge.warp.rank import check_rank, is_tiled
 from ffi_bridge.warp.signature import Signature
 
 
@@ -39,11 +39,15 @@ class Roles:
 
 @dataclass(frozen=True)
 class Launch:
-    """Options of a call: launch dimensions, values of static parameters by position, threads of a block."""
+    """Options of a call: launch dimensions, values of static parameters by position, threads of a block.
+
+    `is_default`: the dimensions are those of the first output.
+    """
 
     dims: tuple[int, ...]
     statics: tuple[tuple[int, Any], ...]
     block_dim: int
+    is_default: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +141,8 @@ class WarpKernel(WarpOperation):
             else scalar_type(subject, p, statics[i])
             for i, p in enumerate(parameters)
         )
+
+        check_rank(subject, self.kernel, launch.dims, launch.block_dim, launch.is_default)
 
         def passed(i: int, *pointers: tuple[int | None, int]) -> Argument:
             """Return parameter i, with pointers to those buffers that it has."""

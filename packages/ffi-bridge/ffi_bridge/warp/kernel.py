@@ -22,7 +22,6 @@ from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
 from ffi_bridge.warp.parameters import parameter_of
 from ffi_bridge.warp.pickled import by_name
-from ffi_bridge.warp.rank import check_rank
 from ffi_bridge.warp.signature import Definition
 
 
@@ -126,9 +125,7 @@ def warp_kernel(
                 refuse_symbolic(spec, names, [x.shape for x in arrays])
                 dims = option_for_call("launch_dims", dims, _dims, subject, arrays, statics)
             given = tuple((i, values[i]) for i in signature.static)
-            extents = dims or spec.default_dims(found)
-            check_rank(subject, kernel, extents, threads, is_default=not dims)
-            launch = Launch(extents, given, threads)
+            launch = Launch(dims or spec.default_dims(found), given, threads, is_default=not dims)
             return found.restore(apply(spec, NativeCall(found.flat, launch), arrays))
 
         return spec, run
