@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from ffi_bridge.contents.fingerprint import references
+from ffi_bridge.contents.references import references
 
 # What these export never changes, and computes from its arguments alone.
 _LIBRARIES: Final = {"builtins", "event_ops", "jax", "math", "numpy"}

@@ -8,7 +8,6 @@ that its library exports is known by name.
 
 from __future__ import annotations
 
-import dis
 import enum
 import functools
 import hashlib
@@ -17,7 +16,6 @@ import types
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -25,6 +23,7 @@ import numpy as np
 
 from ffi_bridge.contents import internals
 from ffi_bridge.contents.c_functions import name_callback, name_of
+from ffi_bridge.contents.references import names_in, references
 
 # `operator.mul` and the like have `_operator` as their module.
 _LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
@@ -32,11 +31,6 @@ _ADDRESS: Final = " at 0x"  # in the text of an object without a name
 
 # Numba copies smaller arrays into machine code; larger ones, and those with gaps, it reads in place.
 _COPIED_BYTES: Final = 10**6
-
-# The instructions of bytecode that read names from outside, and attributes of what was read.
-_GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME")
-_CELLS: Final = ("LOAD_DEREF", "LOAD_CLASSDEREF")
-_ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
 
 # Objects without contents are told apart by identity, which holds only while they live.
 _kept_alive: Final[dict[int, object]] = {}
@@ -52,7 +46,7 @@ class Fingerprint:
 
 def fingerprint(*parts: object) -> Fingerprint:
     """Return the fingerprint of the contents of `parts`."""
-    digest, walk = hashlib.blake2b(digest_size=16), _Walk()
+    digest, walk = hashlib.blake2b(digest_size=16), Walk()
     for token in walk.tokens(parts):
         digest.update(token.encode() if isinstance(token, str) else token)
         digest.update(b"\0")
@@ -61,12 +55,14 @@ def fingerprint(*parts: object) -> Fingerprint:
 
 def compiled_parts(function: object) -> list[Any]:
     """Return the dispatchers and templates of overloads that `function` reaches, callees before callers."""
-    walk = _Walk()
+    walk = Walk()
     deque(walk.tokens(function), maxlen=0)
     return list(walk.compiled)
 
 
-class _Walk:
+class Walk:
+    """A walk through the contents of values: the functions of Python in them, and all that these read."""
+
     def __init__(self) -> None:
         self.portable = True
         self.compiled: dict[Any, None] = {}  # in the order of completion: callees first
@@ -112,17 +108,17 @@ class _Walk:
         elif is_library_name(value):
             yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
         elif isinstance(value, types.FunctionType):
-            yield from self._function(value)
+            yield from self.function(value)
             yield from self._overloads(value)
         elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
-            yield from self._function(function)
+            yield from self.function(function)
             yield from self.tokens((getattr(value, "targetoptions", {}), getattr(value, "locals", {})))
             if internals.is_dispatcher(value):
                 self.compiled[value] = None
         elif (definition := internals.definition_of(value)) is not None:
-            yield from self._function(definition)  # an intrinsic: `numba.extending.intrinsic`
+            yield from self.function(definition)  # an intrinsic: `numba.extending.intrinsic`
         elif isinstance(value, types.CodeType):
-            yield self._code(value)
+            yield self.code(value)
         elif isinstance(value, types.ModuleType):
             yield value.__name__
         elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
@@ -133,13 +129,14 @@ class _Walk:
             yield str(internals.signature_of(value))
         elif isinstance(value, np.ufunc):
             yield value.__name__
+        elif any(parts := internals.parts_inside(value)):
+            yield self._identity(value)
+            yield from self.tokens(parts)
         elif isinstance(value, type) and (definition := _definition(value)) is not None:
             yield f"{value.__module__}.{value.__qualname__}"
             yield from self.tokens(definition)
         elif type(value).__module__.startswith("numba."):
             yield self._identity(value)
-            for part in internals.parts_inside(value):
-                yield from self.tokens(part)
         else:
             yield from self._c_function(value)
 
@@ -165,18 +162,23 @@ class _Walk:
         _kept_alive[id(value)] = value
         return f"object {id(value)}"
 
-    def _function(self, function: types.FunctionType) -> Iterator[str | bytes]:
+    def function(self, function: types.FunctionType) -> Iterator[str | bytes]:
+        """Yield the code of a function of Python, and all that it reads from outside."""
         if id(function) in self._functions:
             yield f"function {self._functions[id(function)]}"
             return
         self._functions[id(function)] = len(self._functions)
-        yield self._code(function.__code__)
-        yield from self.tokens((function.__defaults__, function.__kwdefaults__))
+        yield self.code(function.__code__)
+        yield from self.read("its defaults", (function.__defaults__, function.__kwdefaults__))
         for name, value in references(function, function.__code__):
-            yield name
-            yield from self.tokens(value)
+            yield from self.read(name, value)
             if isinstance(value, types.ModuleType):
                 yield from self._attributes(value, function.__code__)
+
+    def read(self, name: str, value: object) -> Iterator[str | bytes]:
+        """Yield the contents of `value`, which the function at hand reads from outside by `name`."""
+        yield name
+        yield from self.tokens(value)
 
     def _attributes(self, module: types.ModuleType, code: types.CodeType) -> Iterator[str | bytes]:
         """Yield every attribute of `module` that `code` names: it may have the module under another name."""
@@ -185,9 +187,8 @@ class _Walk:
         self._modules.add(id(module))
         for name in sorted(names_in(code)):
             if hasattr(module, name):
-                yield name
                 value = getattr(module, name)
-                yield from self.tokens(value)
+                yield from self.read(name, value)
                 if isinstance(value, types.ModuleType):
                     yield from self._attributes(value, code)
 
@@ -197,7 +198,8 @@ class _Walk:
             yield from self.tokens((internals.overload_of(template), internals.options_of(template)))
             self.compiled[template] = None
 
-    def _code(self, code: types.CodeType) -> str:
+    def code(self, code: types.CodeType) -> str:
+        """Return the hash of what code consists of, which cannot change."""
         found = _fingerprint_of_code(code, code.co_exceptiontable)
         self.portable &= found.portable
         return found.digest
@@ -224,12 +226,6 @@ def _is_numba_type(value: object) -> bool:
     return any(c.__name__ == "Type" and c.__module__.startswith("numba.") for c in type(value).__mro__)
 
 
-def names_in(code: types.CodeType) -> set[str]:
-    """Return every global name and attribute that code reads, also in functions within it."""
-    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return set(code.co_names).union(*map(names_in, inner))
-
-
 def is_library_name(value: object) -> bool:
     """Return whether `value` is of a library that Numba knows by name, not by its Python code."""
     root = str(getattr(value, "__module__", None)).partition(".")[0]
@@ -250,49 +246,3 @@ def _definition(kind: type) -> object | None:
     if path is None or "<locals>" in kind.__qualname__ or not Path(path).is_file():
         return None
     return Path(path).read_bytes()
-
-
-def references(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of everything that `code` reads from outside: cells, globals, attributes."""
-    cells = _closure(function)
-    for name, is_global, attributes in _reads(code):
-        outside = function.__globals__ if is_global else cells
-        if name in outside:
-            yield _attribute(name, outside[name], attributes)
-
-
-@functools.lru_cache(4096)
-def _reads(code: types.CodeType) -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
-    """Return what `code` reads from outside, with what functions within it read.
-
-    Of each: the name, whether it is a global one, and the attributes of it that are read.
-    """
-    found: list[tuple[str, bool, tuple[str, ...]]] = []
-    instructions = list(dis.get_instructions(code))
-    for position, instruction in enumerate(instructions):
-        if instruction.opname in _GLOBALS or instruction.opname in _CELLS:
-            following = takewhile(lambda i: i.opname in _ATTRIBUTES, instructions[position + 1 :])
-            attributes = tuple(i.argval for i in following)
-            found.append((instruction.argval, instruction.opname in _GLOBALS, attributes))
-    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return (*found, *chain.from_iterable(map(_reads, inner)))
-
-
-def _closure(function: types.FunctionType) -> dict[str, Any]:
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    found: dict[str, Any] = {}
-    for name, cell in cells:
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # a name that its enclosing function has not bound yet
-            found[name] = "unbound"
-    return found
-
-
-def _attribute(name: str, value: Any, following: Iterable[str]) -> tuple[str, Any]:
-    """Follow `module.attribute.attribute`, which Numba freezes like a global."""
-    for attribute in following:
-        if not isinstance(value, types.ModuleType):
-            break
-        name, value = f"{name}.{attribute}", getattr(value, attribute, None)
-    return name, value

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ffi_bridge.contents.fingerprint import fingerprint, references
+from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.contents.references import references
 from ffi_bridge.cuda.driver import cuda_driver
 from ffi_bridge.native.buffers import buffers_of
 from ffi_bridge.native.call import NativeCall
