@@ -3,6 +3,7 @@
 FFIBridgeError
 ├── KernelTypeError (TypeError)             a kernel that cannot take these arguments
 ├── KernelDefinitionError (ValueError)      outs, aliases or options that contradict each other
+├── KernelChangedError (RuntimeError)       a kernel that reads other values than when it was wrapped
 ├── BackendUnavailableError (RuntimeError)  a backend that is registered and cannot run here
 ├── UnknownBackendError (ValueError)        a backend or platform that nobody registered
 ├── UnknownOperatorError (ValueError)       an operator name that nobody registered
@@ -38,6 +39,10 @@ class KernelTypeError(FFIBridgeError, TypeError):
 
 class KernelDefinitionError(FFIBridgeError, ValueError):
     """Outputs, aliases or options of a kernel contradict each other."""
+
+
+class KernelChangedError(FFIBridgeError, RuntimeError):
+    """A kernel would be compiled with other values from outside than it had when it was wrapped."""
 
 
 class BackendUnavailableError(FFIBridgeError, RuntimeError):

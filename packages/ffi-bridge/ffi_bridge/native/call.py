@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 import jax
 
+from ffi_bridge.contents.outside import Outside
 from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.native.levels import Levels, sizes_of
 from ffi_bridge.native.outs import Outs
@@ -44,6 +45,7 @@ class NativeKernel(ABC):
 
     vmap_method: str | None
     aliases: tuple[tuple[int, int], ...]
+    outside: Outside | None = field(default=None, kw_only=True)  # None: it reads nothing
     has_side_effect: bool = field(default=False, kw_only=True)
     ordered: bool = field(default=False, kw_only=True)
 
@@ -82,6 +84,12 @@ class NativeKernel(ABC):
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
         """Compile and register the handler of this call, unless that was done before; return its name."""
+
+    def target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str) -> str:
+        """Do as `ensure_target`; raise KernelChangedError if the kernel reads other values by now."""
+        if self.outside is not None:
+            self.outside.check()
+        return self.ensure_target(ins, call, names, platform)
 
     def attributes(self, call: NativeCall) -> Mapping[str, Any]:
         """Return the attributes of the call, which its handler reads."""

@@ -32,7 +32,7 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
     for source, out in kernel.aliases:
         _check_alias(kernel, names, arrays, call, source, out)
     platform = kernel.likely_platform()
-    target = "" if kernel.is_compiled_late else kernel.ensure_target(arrays, call, names, platform)
+    target = "" if kernel.is_compiled_late else kernel.target(arrays, call, names, platform)
     return _bind(*arrays, kernel=kernel, call=call, target=(platform, target))
 
 
@@ -109,7 +109,7 @@ def _lower(
     compiled_for, name = target
     if platform != compiled_for or kernel.is_compiled_late:
         names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
-        name = kernel.ensure_target(ctx.avals_in, call, names, platform)
+        name = kernel.target(ctx.avals_in, call, names, platform)
     context = ctx.module_context.axis_context
     if kernel.is_kept:
         check_side_effects(kernel.name, kernel.ordered, context)

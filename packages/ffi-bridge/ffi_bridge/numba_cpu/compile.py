@@ -13,7 +13,8 @@ from numba import types
 
 from ffi_bridge.contents import internals
 from ffi_bridge.contents.callees import compiled_now
-from ffi_bridge.contents.fingerprint import compiled_parts, references
+from ffi_bridge.contents.fingerprint import compiled_parts
+from ffi_bridge.contents.references import references
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.numba_cpu import hints, object_code
 from ffi_bridge.numba_cpu.constants import with_constants

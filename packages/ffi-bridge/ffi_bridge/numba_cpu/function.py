@@ -19,7 +19,7 @@ from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
 from ffi_bridge.numba_cpu.in_python import NumbaPython
 from ffi_bridge.numba_cpu.internals import config, ufunc_of
-from ffi_bridge.numba_cpu.kernel import kernel_class, njit_function, on_all_threads
+from ffi_bridge.numba_cpu.kernel import kernel_class, njit_function, on_all_threads, outside
 from ffi_bridge.numba_cpu.returned import storing
 from ffi_bridge.numba_cpu.ufunc import ufunc_call
 
@@ -57,6 +57,7 @@ def numba_function(
     Raises:
         TypeError: `function` is not an `@njit` function.
         ValueError: as for `numba_kernel`.
+        KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: a function that does not compile for these inputs, or returns other
             dtypes, another rank or another number of results than `outs` says.
         jax.errors.JaxRuntimeError: when run: an array that was returned has another shape than `outs` says,
@@ -84,6 +85,7 @@ def numba_function(
     plain: Any = getattr(dispatcher, "py_func", dispatcher)
     subject = f"kernel '{plain.__name__}'"
     parameters = Parameters.of(plain, static_argnames, ())
+    read, effects = outside(dispatcher), {"has_side_effect": has_side_effect, "ordered": ordered}
 
     @functools.cache
     def kernel_for(
@@ -92,7 +94,7 @@ def numba_function(
         kernel = storing(dispatcher, inputs, dict(constants), num_outs)
         of_kernel = Parameters(getattr(kernel, "py_func", kernel), (), numbers)
         kind = NumbaPython if in_python else kernel_class(differentiable)
-        return kind(vmap_method, (), kernel, of_kernel, has_side_effect=has_side_effect, ordered=ordered)
+        return kind(vmap_method, (), kernel, of_kernel, outside=read, **effects)
 
     describe = describe_as(plain, 0, parameters.constant)
 

@@ -11,6 +11,7 @@ import jax
 import numba
 from jax.typing import ArrayLike
 
+from ffi_bridge.contents.outside import Outside
 from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
@@ -87,6 +88,8 @@ def numba_kernel(
         TypeError: `kernel` is not an `@njit` function.
         ValueError: `outs` is empty or has a dtype that is not available, or is a function that raises; an
             alias is out of range; a name that is no parameter.
+        KernelChangedError: when traced: what the kernel reads from outside (globals, closures, small arrays,
+            functions that it calls) is not what it was when it was wrapped, and it has to be compiled.
         KernelTypeError: when traced: wrong number of arguments, a dtype the kernel cannot have, a
             kernel that does not compile, writes into an input, never stores to an output, or returns a
             value.
@@ -115,16 +118,22 @@ def numba_kernel(
     effects = {"has_side_effect": has_side_effect, "ordered": ordered}
     if config.DISABLE_JIT and inspect.isfunction(kernel):
         parameters = Parameters.of(kernel, static_argnames, scalar_argnames)
-        spec = NumbaPython(vmap_method, aliases, kernel, parameters, **effects)
+        spec = NumbaPython(vmap_method, aliases, kernel, parameters, outside=outside(kernel), **effects)
     else:
         dispatcher = njit_function(kernel, "numba_kernel")
         parameters = Parameters.of(dispatcher.py_func, static_argnames, scalar_argnames)
-        spec = kernel_class(differentiable)(vmap_method, aliases, dispatcher, parameters, **effects)
+        kind, read = kernel_class(differentiable), outside(dispatcher)
+        spec = kind(vmap_method, aliases, dispatcher, parameters, outside=read, **effects)
     if not callable(outs):
         outs = Outs.of(outs)
         spec.check(outs)
     calls = functools.partial(_jitted, spec, outs)
     return on_all_threads(calls, parameters.describe(outs)) if spec.is_parallel else calls(None)
+
+
+def outside(kernel: Any) -> Outside:
+    """Return what a kernel reads from outside, as it is now."""
+    return Outside.of(f"kernel '{kernel.__name__}'", kernel)
 
 
 def kernel_class(differentiable: bool) -> type[NumbaKernel]:

@@ -13,11 +13,12 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 
+from ffi_bridge.contents.callees import compiled_now
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.primitive import as_array
 from ffi_bridge.native.wrapped_kernel import describe_as
-from ffi_bridge.numba_cpu.internals import UFunc, as_dtype
-from ffi_bridge.numba_cpu.kernel import numba_kernel
+from ffi_bridge.numba_cpu.internals import UFunc, as_dtype, global_compiler_lock
+from ffi_bridge.numba_cpu.kernel import numba_kernel, outside
 
 Dtypes = tuple[np.dtype[Any], ...]
 
@@ -27,6 +28,7 @@ def ufunc_call(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
     name, num_inputs = ufunc.function.__name__, ufunc.num_inputs
     parameters = list(inspect.signature(ufunc.function).parameters)
     core = (_elementwise if ufunc.layout is None else _over_core_dimensions)(ufunc, vmap_method)
+    read = outside(ufunc.function)
 
     @functools.partial(jax.jit, inline=True)
     @describe_as(ufunc.function, len(parameters) - num_inputs)
@@ -34,6 +36,7 @@ def ufunc_call(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
         if len(ins) != num_inputs:
             expected = ", ".join(parameters[:num_inputs])
             raise KernelTypeError(f"kernel '{name}' got {len(ins)} inputs; expected {num_inputs}: {expected}")
+        read.check()  # the kernel is made for dtypes, here
         return core(*[as_array(f"kernel '{name}'", *named) for named in zip(parameters, ins, strict=False)])
 
     return call
@@ -59,6 +62,7 @@ def _elementwise(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
     function, names = ufunc.function, tuple(inspect.signature(ufunc.function).parameters)
     # As in NumPy's own loops, division by zero gives inf or NaN.
     scalar = numba.njit(function, error_model="numpy", **ufunc.options)
+    inferred = functools.cache(functools.partial(_inferred, scalar))
 
     @functools.cache
     def wrapped(dtypes: Dtypes, numbers: tuple[str, ...]) -> Callable[..., Any]:
@@ -67,7 +71,7 @@ def _elementwise(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
         return numba_kernel(kernel, outs, scalar_argnames=numbers, vmap_method=vmap_method)
 
     def call(*ins: jax.Array) -> jax.Array:
-        dtypes = _loop(ufunc, ins)[1] if ufunc.loops else _inferred(ufunc, tuple(x.dtype for x in ins))
+        dtypes = _loop(ufunc, ins)[1] if ufunc.loops else inferred(tuple(x.dtype for x in ins))
         shape = jnp.broadcast_shapes(*[x.shape for x in ins])
         numbers = tuple(name for name, x in zip(names, ins, strict=True) if x.ndim == 0)
         flat = [x if x.ndim == 0 else jnp.broadcast_to(x, shape).reshape(-1) for x in ins]
@@ -95,12 +99,11 @@ def _loop_over(scalar: Any, names: Sequence[str], dtypes: Dtypes, numbers: Seque
     return scope[scalar.__name__]
 
 
-@functools.lru_cache(4096)
-def _inferred(ufunc: UFunc, given: Dtypes) -> Dtypes:
+def _inferred(scalar: Any, given: Dtypes) -> Dtypes:
     """Return the dtypes of the loop that Numba compiles for inputs of these, where none is declared."""
-    scalar = numba.njit(ufunc.function, error_model="numpy", **ufunc.options)
     args = tuple(map(numba.from_dtype, given))
-    scalar.compile(args)
+    with global_compiler_lock, compiled_now(scalar):
+        scalar.compile(args)
     return (*given, np.dtype(as_dtype(scalar.overloads[args].signature.return_type)))
 
 

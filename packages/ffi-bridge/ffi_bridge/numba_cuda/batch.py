@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from ffi_bridge.contents.fingerprint import references
+from ffi_bridge.contents.references import references
 from ffi_bridge.cuda.extents import MAX_GRID
 from ffi_bridge.numba_cuda.compile import compiler_of
 from ffi_bridge.numba_cuda.entry import generated
@@ -50,18 +50,18 @@ def batched_kernel(
     count = math.prod(sizes)
     parameters = [f"x{i}" for i in range(len(steps))]
     lines = [f"def {kernel.__name__}({', '.join(parameters)}):"]
-    lines += [f"    for element in range(cuda.blockIdx.z, {count}, cuda.gridDim.z):"]
+    lines += [f"    for element in range(_cuda_.blockIdx.z, {count}, _cuda_.gridDim.z):"]
     rest = count
     for level, size in enumerate(sizes):
         rest //= max(1, size)
         lines += [f"        i{level} = element // {max(1, rest)} % {max(1, size)}"]
     arguments = (_argument(*of_one) for of_one in zip(parameters, steps, ranks, strict=True))
-    lines += [f"        kernel({', '.join(arguments)})"]
+    lines += [f"        _of_one_({', '.join(arguments)})"]
     if count > MAX_GRID[2]:  # a block takes several elements, in the same shared memory
-        lines += ["        cuda.syncthreads()"]
+        lines += ["        _cuda_.syncthreads()"]
     compiler = compiler_of(kernel)
     inner = compiler.device_function(kernel)
-    names: dict[str, Any] = {"cuda": compiler.cuda, "kernel": inner, "element_of": compiler.element}
+    names: dict[str, Any] = {"_cuda_": compiler.cuda, "_of_one_": inner, "_element_of_": compiler.element}
     return compiler.like(kernel, generated(kernel, lines, names))
 
 
@@ -72,4 +72,4 @@ def _argument(parameter: str, steps: tuple[int | None, ...], rank: int) -> str:
         return parameter
     if rank:
         return f"{parameter}[{', '.join(f'i{level}' for level in levels)}]"
-    return f"element_of({parameter}, {' + '.join(f'i{level} * {steps[level]}' for level in levels)})"
+    return f"_element_of_({parameter}, {' + '.join(f'i{level} * {steps[level]}' for level in levels)})"

@@ -10,6 +10,7 @@ from typing import Any, Final
 import jax
 from jax.typing import ArrayLike
 
+from ffi_bridge.contents.outside import Outside, Readings, readings
 from ffi_bridge.cuda.extents import LaunchOptions
 from ffi_bridge.errors import PythonFallbackWarning
 from ffi_bridge.native.call import NativeCall, alias_pairs
@@ -90,6 +91,7 @@ def numba_cuda_kernel(
             available; a function for one of them raises; an alias is out of range; a name that is no
             parameter.
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
+        KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: wrong number of arguments, a dtype or a constant the kernel cannot have,
             a kernel that does not compile, writes into an input, never uses an output, or synchronises its
             whole grid.
@@ -105,7 +107,8 @@ def numba_cuda_kernel(
     launch = LaunchOptions(grid, block, launch_dims, threads_per_block, shared_mem)
     aliases = alias_pairs(input_output_aliases)
     parameters = Parameters.of(kernel.py_func, static_argnames, scalar_argnames)
-    spec = NumbaCudaKernel(vmap_method, aliases, kernel, parameters, launch, has_side_effect=has_side_effect)
+    read, own = Outside.of(f"kernel '{kernel.py_func.__name__}'", kernel), (kernel, parameters, launch)
+    spec = NumbaCudaKernel(vmap_method, aliases, *own, outside=read, has_side_effect=has_side_effect)
     if not callable(outs):
         outs = Outs.of(outs)
         spec.check(outs)
@@ -164,6 +167,7 @@ def numba_cuda_callable(
         ValueError: `outs` is empty or has a dtype that is not available, or is a function that raises; an
             alias is out of range; a name that is no parameter.
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
+        KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: a kernel does not compile.
         jax.errors.JaxRuntimeError: when run: a launch failed, the text has the CUDA error's name; or the
             function, run in Python, raised.
@@ -178,8 +182,9 @@ def numba_cuda_callable(
         )
     aliases = alias_pairs(input_output_aliases)
     parameters = Parameters.of(func, static_argnames, ())
+    read = Outside.of_launches(f"function '{func.__name__}'", func, _read_by)
     spec, in_python = (
-        kind(vmap_method, aliases, parameters, has_side_effect=has_side_effect)
+        kind(vmap_method, aliases, parameters, has_side_effect=has_side_effect, outside=read)
         for kind in (NumbaCudaCallable, NumbaCudaPython)
     )
     if not callable(outs):
@@ -192,6 +197,7 @@ def numba_cuda_callable(
         ins, constants = parameters.of_call(args, named)
         found = Outs.for_call(outs, f"function '{spec.name}'", ins, dict(constants))
         spec.check(found)
+        read.check()
         try:
             recorded = record(parameters, constants, ins, found.flat)
         except NotRecordableError as obstacle:
@@ -202,3 +208,8 @@ def numba_cuda_callable(
         return found.restore(results[: len(found.flat)])
 
     return call
+
+
+def _read_by(value: Any) -> Readings | None:
+    """Return what a CUDA kernel reads from outside; None for anything else."""
+    return readings(value) if is_dispatcher(value) else None

@@ -61,4 +61,5 @@ def _adjoint_of(kernel: ForwardKernel, arrays: dict[int, Any]) -> AdjointKernel:
     floats = tuple(i for i in every if jnp.issubdtype(arrays[i].dtype, jnp.floating))
     first = len(every)
     aliases = tuple((first + i, i) for i in range(len(floats)))
-    return AdjointKernel(kernel.vmap_method, aliases, kernel.signature, kernel.kernel, floats)
+    of = kernel.signature, kernel.kernel, floats
+    return AdjointKernel(kernel.vmap_method, aliases, *of, outside=kernel.outside)

@@ -10,11 +10,13 @@ import jax
 import warp as wp
 from jax.typing import ArrayLike
 
+from ffi_bridge.contents.outside import Outside, Readings
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.warp.call import WarpFunction
+from ffi_bridge.warp.internals import read_outside
 from ffi_bridge.warp.parameters import annotations_of, parameter_of
 from ffi_bridge.warp.record import record
 from ffi_bridge.warp.signature import Definition
@@ -59,6 +61,7 @@ def warp_callable(
         TypeError: `func` is a kernel, or not a function.
         ValueError: `outs` or `in_out_argnames` do not fit the function; a parameter has no annotation, or one
             of a kind that JAX lacks.
+        KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: wrong arguments, a kernel that does not compile, or a function that does
             what cannot be recorded: it reads an array, launches on arrays of others, names a device.
 
@@ -74,16 +77,22 @@ def warp_callable(
     parameters = tuple(parameter_of(subject, *annotated) for annotated in annotations_of(subject, func))
     definition = Definition(subject, parameters, tuple(in_out_argnames or ()), outs)
 
+    read = Outside.of_launches(subject, func, _read_by)
+
     @functools.cache
     def for_outs(num_outs: int) -> tuple[WarpFunction, Callable[..., Any]]:
         signature = definition.signature(num_outs)
-        spec = WarpFunction(vmap_method, signature.aliases, signature, func, has_side_effect=has_side_effect)
+        own = signature, func
+        spec = WarpFunction(
+            vmap_method, signature.aliases, *own, outside=read, has_side_effect=has_side_effect
+        )
 
         @functools.partial(jax.jit, inline=True, static_argnums=(0, *(1 + i for i in signature.static)))
         def run(outs: Outs | Callable[..., Any], *values: Any) -> Any:
             arrays = signature.arrays_of(values)
             found = signature.outs_of(outs, arrays, signature.statics_of(values))
             spec.check(found)
+            read.check()
             statics = {i: values[i] for i in signature.static}
             recorded = record(func, signature, statics, [*arrays, *found.flat])
             every = (*found.flat, *recorded.temporaries)
@@ -102,3 +111,8 @@ def warp_callable(
         return run(structure, *spec.signature.values(args, named))
 
     return call
+
+
+def _read_by(value: Any) -> Readings | None:
+    """Return what a Warp kernel reads from outside; None for anything else."""
+    return read_outside(value) if isinstance(value, wp.Kernel) else None

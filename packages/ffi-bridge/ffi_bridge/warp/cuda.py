@@ -21,7 +21,7 @@ from ffi_bridge.cuda.program import ProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.warp.batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
 from ffi_bridge.warp.compile import compiling, specialised
-from ffi_bridge.warp.internals import compiled_for, contents_of, entry_on_cuda, shared_memory
+from ffi_bridge.warp.internals import compiled_for, contents_of, entry_on_cuda, forget_contents, shared_memory
 from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
 
@@ -57,6 +57,8 @@ def ensure_cuda_target(call: WarpProgram) -> str:
         at_once = bool(call.sizes) and all(map(takes_batch, concrete))
         if at_once:
             concrete = [batched_kernel(kernel, len(call.sizes)) for kernel in concrete]
+            for kernel in concrete:
+                forget_contents(kernel)
         kernels = [
             _kernel(launch, kernel, driver) for launch, kernel in zip(call.launches, concrete, strict=True)
         ]

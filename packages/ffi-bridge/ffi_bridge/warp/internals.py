@@ -7,14 +7,18 @@ modules, attributes of kernels and types, the names of functions in machine code
 from __future__ import annotations
 
 import ast
+import ctypes
 import functools
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from types import FunctionType
 from typing import Any, Final
 
 import warp as wp
 
+from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.contents.outside import Reading, text_of
 from ffi_bridge.native.inner_names import inner_names, look_up
 from ffi_bridge.native.redirection import Replacement
 
@@ -30,13 +34,60 @@ with inner_names("warp-lang", wp.__version__, TESTED):
     from warp._src.types import array_t
 
     look_up(wp.Kernel, "get_mangled_name", "infer_argument_types")
-    look_up(wp.Module, "load", "get_module_hash")
+    look_up(wp.Module, "load", "get_module_hash", "_get_live_kernels")
 
 __all__ = ["array_t", "get_full_arg_spec", "pack_arg"]
 
 # Parts of the names of native functions that follow no address of an array: functions of single values, and
 # what the garbage collector calls at any time.
 HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy", "unregister", "wp_cuda_context_")
+
+
+def read_outside(kernel: Any) -> dict[tuple[str, ...], tuple[Reading, ...]]:
+    """Return what Warp freezes of what a kernel reads: constants, and the functions that it calls."""
+    found: dict[tuple[str, ...], list[Reading]] = {}
+    for path, adjoint, snippets in _functions(kernel):
+        own = Reading(fingerprint(adjoint.source, *snippets).digest, f"the function {path[-1]}")
+        found.setdefault(path, []).append(own)
+        for name, value in adjoint.get_references()[0].items():
+            known = Reading(fingerprint(_contents_of(value)).digest, text_of(value))
+            found.setdefault((*path, name), []).append(known)
+    return {path: tuple(known) for path, known in found.items()}
+
+
+def _functions(kernel: Any) -> Iterator[tuple[tuple[str, ...], Any, tuple[object, ...]]]:
+    """Yield a kernel and the functions that it calls: names, Warp's record, code in another language."""
+    found: list[tuple[tuple[str, ...], Any, tuple[object, ...]]] = [((kernel.key,), kernel.adj, ())]
+    seen: set[int] = set()
+    for path, adjoint, snippets in found:  # which grows
+        yield path, adjoint, snippets
+        for function in adjoint.get_references()[2]:
+            if function.is_builtin() or id(function) in seen:
+                continue
+            seen.add(id(function))
+            for x in (function.user_overloads | function.user_templates).values():
+                inside = (*path, function.key)
+                found.append((inside, x.adj, (x.native_snippet, x.adj_native_snippet, x.replay_snippet)))
+                customs = filter(None, (x.custom_grad_func, x.custom_replay_func))
+                found += [((*inside, custom.key), custom.adj, ()) for custom in customs]
+
+
+def _contents_of(value: Any) -> object:
+    """Return a constant of Warp's as numbers and bytes."""
+    if isinstance(value, int | float):
+        return value
+    number = getattr(value, "value", None)
+    return bytes(getattr(value, "_ctype", value)) if number is None else (type(value).__name__, number)
+
+
+def _is_hashed_whole(value: Any) -> bool:
+    """Return whether Warp's hash tells a constant from others: it has 32 bits of a number of Python."""
+    number = ctypes.c_int if isinstance(value, int) else ctypes.c_float
+    return not isinstance(value, int | float) or number(value).value == value
+
+
+# The option by which Warp's hash of a kernel has all of its constants: it hashes options as texts.
+_CONSTANTS: Final = "ffi_bridge_constants"
 
 
 def array_annotation(kind: Any) -> Any:
@@ -109,7 +160,22 @@ def transformed(kernel: Any, annotations: Mapping[str, Any], module: str, step: 
 
 def forget_contents(kernel: Any) -> None:
     """Let the hash of a kernel's module be computed anew, from the constants of Python as they are now."""
+    for each in kernel.module._get_live_kernels():
+        if (whole := _hashed_in_part(each)) is None:
+            each.options.pop(_CONSTANTS, None)
+        else:
+            each.options[_CONSTANTS] = whole
     kernel.module.hashers.clear()
+
+
+def _hashed_in_part(kernel: Any) -> str | None:
+    """Return a hash of a kernel's constants if Warp's has a part of some only; None otherwise."""
+    constants = [(path, adjoint.get_references()[0]) for path, adjoint, _ in _functions(kernel)]
+    if all(map(_is_hashed_whole, chain.from_iterable(values.values() for _, values in constants))):
+        return None
+    return fingerprint(
+        [(path, name, _contents_of(x)) for path, of in constants for name, x in of.items()]
+    ).digest
 
 
 def contents_of(kernel: Any, block_dim: int) -> bytes:

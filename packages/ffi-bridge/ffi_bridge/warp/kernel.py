@@ -10,6 +10,7 @@ import jax
 import warp as wp
 from jax.typing import ArrayLike
 
+from ffi_bridge.contents.outside import Outside
 from ffi_bridge.errors import KernelDefinitionError
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.outs import Outs, option_for_call
@@ -17,7 +18,7 @@ from ffi_bridge.native.primitive import call_kernel, refuse_symbolic
 from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.warp.adjoint import differentiable_call
 from ffi_bridge.warp.call import ForwardKernel, Launch
-from ffi_bridge.warp.internals import parameters_of
+from ffi_bridge.warp.internals import parameters_of, read_outside
 from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
 from ffi_bridge.warp.parameters import parameter_of
@@ -82,6 +83,7 @@ def warp_kernel(
         ValueError: `outs`, `launch_dims` or its default, `in_out_argnames` or `block_dim` do not fit the
             kernel; a function for one of them raises; a parameter is of a kind that JAX lacks: an indexed
             array, a texture, a struct with arrays in it.
+        KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: wrong number of arguments, wrong dtype or rank, a traced value for a
             static parameter, more threads along an axis than `wp.tid()` counts, 2^31, a kernel that does not
             compile.
@@ -107,12 +109,14 @@ def warp_kernel(
     parameters = tuple(parameter_of(subject, *annotated) for annotated in parameters_of(kernel))
     definition = Definition(subject, parameters, tuple(in_out_argnames or ()), outs)
     apply = differentiable_call if differentiable else call_kernel
+    read = Outside(subject, functools.partial(read_outside, kernel))
 
     @functools.cache
     def for_outs(num_outs: int) -> tuple[ForwardKernel, Callable[..., Any]]:
         signature = definition.signature(num_outs)
+        own = signature, kernel
         spec = ForwardKernel(
-            vmap_method, signature.aliases, signature, kernel, has_side_effect=has_side_effect
+            vmap_method, signature.aliases, *own, outside=read, has_side_effect=has_side_effect
         )
 
         @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, *(2 + i for i in signature.static)))

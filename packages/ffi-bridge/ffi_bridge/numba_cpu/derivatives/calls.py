@@ -76,7 +76,8 @@ class DifferentiableKernel(NumbaKernel):
             buffers = self._buffers(ins, outs)
             kernel = placeholder(f"{self.name}_{mode.symbol}", buffers, mode, compared)
             parameters = Parameters(kernel.py_func, (), ())
-            self._known[key] = Derivative(None, (), kernel, parameters, self, mode, buffers, constants)
+            own = kernel, parameters, self, mode, buffers, constants
+            self._known[key] = Derivative(None, (), *own, outside=self.outside)
         return self._known[key]
 
     def _buffers(self, ins: Sequence[Any], outs: Sequence[Any]) -> tuple[Buffer, ...]:
