@@ -16,6 +16,7 @@ from ffi_bridge.contents.callees import compiled_apart
 from ffi_bridge.errors import MissingRuleError
 from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
+from ffi_bridge.numba_cpu.derivatives.bits import Bits
 from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
 from ffi_bridge.numba_cpu.derivatives.copies import typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
@@ -23,7 +24,14 @@ from ffi_bridge.numba_cpu.derivatives.indices import plain_indices
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
 from ffi_bridge.numba_cpu.derivatives.mode import Mode
 from ffi_bridge.numba_cpu.derivatives.pool import released_at_the_end
-from ffi_bridge.numba_cpu.derivatives.text import declared_in, for_enzyme, from_enzyme, reached, refused_in
+from ffi_bridge.numba_cpu.derivatives.text import (
+    declared_in,
+    for_enzyme,
+    from_enzyme,
+    one_function,
+    reached,
+    refused_in,
+)
 from ffi_bridge.numba_cpu.internals import (
     ADDRESS,
     Compiler,
@@ -49,6 +57,7 @@ _HINTS: Final = {
     r"NRT_|numba_(list|dict)|Py[A-Z]|unicode|strings": "use arrays, numbers and lists of known length in "
     "place of lists that grow, dicts, sets and strings",
     r"llvm\.masked": "write out what functions of NumPy do, as flatten, as loops",
+    r"the bits of": "compute with the numbers themselves",
     r"rnd|random": "pass random numbers as an input",
     r"by its address": "write it as an @njit function, or pass the array as an input",
 }
@@ -90,8 +99,12 @@ def _differentiated(name: str, text: str, function: str, slots: Sequence[Slot], 
         whole = reached(text, function, counted)
         _refuse(name, [x for x in declared_in(whole) if not _is_known(x)] + refused_in(whole))
         entry = entry_text(function, slots, mode, at_run_time)
+        plain = one_function(whole, function, simplified)
+        bits = Bits(plain, entry)
+        if simplified and bits.lost:
+            _refuse(name, ["the bits of floating-point numbers as integers, and makes floats of them again"])
         try:
-            return enzyme.differentiated(for_enzyme(whole, function, simplified) + entry, name)
+            return enzyme.differentiated(for_enzyme(plain, bits.copies(function)) + entry, name)
         except MissingRuleError as error:
             is_last = (counted, at_run_time) == forms[-1]
             if not simplified and (is_last or not isinstance(error, enzyme.NotDecided)):

@@ -69,6 +69,8 @@ def python() -> str:
 def _reason(run: subprocess.CompletedProcess[str]) -> str:
     if "marked shadow global" in run.stderr:
         return "it uses a C function or a global array by its address"
+    if "Illegal updateAnalysis" in run.stderr:
+        return "it takes the same bytes for numbers of different types, as integers and as floats"
     found = _PROBLEM.search(run.stderr) or _OTHER.search(run.stderr)
     if found is not None:
         return found[found.lastindex or 0].strip()[:300]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import struct
+from collections.abc import Collection
 from typing import Any, Final
 
 from llvmlite import binding as llvm
@@ -50,8 +51,8 @@ _LAST_INDEX: Final = re.compile(r", i64 (-?\d+)$", re.M)
 _OF_POINTERS: Final = re.compile(r"(?:load ptr|store ptr [^\s,]+), ptr (%[^\s,]+)")
 _HEAD: Final = re.compile(r"^(define [^\n]*?)( #\d+)? \{$", re.M)
 _NO_LIBRARY: Final = '"no-builtins"'
-_LOAD: Final = re.compile(r"^ *%\S+ = load (?P<type>float|double), [^\n]*$", re.M)
-_MARKS: Final = {"float": 2000, "double": 2001}
+_LOAD: Final = re.compile(r"^ *(?P<name>%\S+) = load (?P<type>float|double|i32|i64), [^\n]*$", re.M)
+_MARKS: Final = {"float": 2000, "double": 2001, "i32": 2000, "i64": 2001}
 _TYPES: Final = """
 !2000 = !{!"Unknown", i32 -1, !2002}
 !2001 = !{!"Unknown", i32 -1, !2003}
@@ -92,7 +93,7 @@ def reached(text: str, kernel: str, counted: bool) -> str:
     return str(module)
 
 
-def for_enzyme(text: str, kernel: str, simplified: bool) -> str:
+def one_function(text: str, kernel: str, simplified: bool) -> str:
     """Return what `reached` returned as one function; `simplified`: where nothing is read twice.
 
     What is read twice would be kept twice: once indices are hidden, nobody sees that they are equal. LLVM is
@@ -106,13 +107,25 @@ def for_enzyme(text: str, kernel: str, simplified: bool) -> str:
     _inline_and_prune(module, builder)
     if simplified:
         builder.getFunctionPassManager().run(module.get_function(kernel), builder)
-    found = _without_marks(str(module).replace(_NO_LIBRARY, '"of-a-kernel"'))
-    return _with_types(_with_opaque_indices(_DECLARED_LATER.sub("", found)))
+    return _DECLARED_LATER.sub("", _without_marks(str(module).replace(_NO_LIBRARY, '"of-a-kernel"')))
 
 
-def _with_types(text: str) -> str:
+def for_enzyme(text: str, copies: Collection[str]) -> str:
+    """Return what `one_function` returned in terms that Enzyme follows.
+
+    `copies`: the loads of integers that copy floats, by name, see `bits`.
+    """
+    return _with_types(_with_opaque_indices(text), copies)
+
+
+def _with_types(text: str, copies: Collection[str]) -> str:
     """Mark what is loaded as a float: where it is only handed on, Enzyme does not take LLVM's word for it."""
-    return _LOAD.sub(lambda load: f"{load[0]}, !enzyme_type !{_MARKS[load['type']]}", text) + _TYPES
+
+    def marked(load: re.Match[str]) -> str:
+        is_float = load["type"][0] != "i" or load["name"] in copies
+        return f"{load[0]}, !enzyme_type !{_MARKS[load['type']]}" if is_float else load[0]
+
+    return _LOAD.sub(marked, text) + _TYPES
 
 
 def _with_opaque_indices(text: str) -> str:
