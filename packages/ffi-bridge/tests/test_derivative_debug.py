@@ -9,6 +9,7 @@ from derivatives import differentiable, needs_enzyme
 
 from ffi_bridge import debug
 from ffi_bridge.numba_cpu.derivatives import compile
+from ffi_bridge.numba_cpu.derivatives.mode import FORWARD
 
 pytestmark = needs_enzyme
 X = np.array([0.5, -1.0, 2.0])
@@ -84,3 +85,45 @@ def test_at_a_kink_it_raises():
         assert gradient(np.array([-2.0, 1.0])).tolist() == [-1, 1]
         with pytest.raises(Exception, match="or these inputs are at a kink"):
             jax.block_until_ready(gradient(np.array([0.0, 1.0])))
+
+
+def test_a_reverse_one_that_is_not_the_forward_one_raises(monkeypatch):
+    """Enzyme is given the code of another kernel for the forward mode: differences find nothing."""
+    made, texts = compile._differentiated, []
+    text = compile._text
+
+    def other(name, code, function, slots, mode):
+        if mode == FORWARD:
+            code, function = texts.pop()
+        return made(name, code, function, slots, mode)
+
+    def both(primal, arguments):
+        texts.append(text(weighted(3.0003), arguments))
+        return text(primal, arguments)
+
+    monkeypatch.setattr(compile, "_differentiated", other)
+    monkeypatch.setattr(compile, "_text", both)
+    says = "kernel 'sums_vjp' raised AssertionError: .*its reverse derivative is not that of the forward mode"
+    f = call_of(weighted(3.0))
+    with debug.guarded(), pytest.raises(Exception, match=says):
+        jax.block_until_ready(jax.jit(lambda x, a: DERIVATIVES["vjp"](f, x, a))(X, 1.5))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_real_kernels_pass(dtype):
+    """A reverse mode that adds in another order, updates an input in place, and has numbers."""
+
+    @numba.njit
+    def steps(state, rate, y):
+        for _ in range(60):
+            for i in range(y.size):
+                y[i] += 0.01 * np.sin(y[i - 1] * rate) * (1 + y[i] ** 2)
+
+    f = differentiable(steps, lambda x, a: x, scalar_argnames="rate", input_output_aliases={0: 0})
+    state, rate = jnp.linspace(-1, 1, 50, dtype=dtype), jnp.asarray(1.5, dtype)
+    with debug.guarded():
+        found = jax.jit(jax.vmap(jax.grad(lambda x, a: (f(x, a) ** 2).sum(), (0, 1)), (0, None)))(
+            jnp.stack([state, state * 0]), rate
+        )
+    assert all(jnp.isfinite(x).all() for x in found)

@@ -76,7 +76,7 @@ class DifferentiableKernel(NumbaKernel):
             buffers = self._buffers(ins, outs)
             kernel = placeholder(f"{self.name}_{mode.symbol}", buffers, mode, compared)
             parameters = Parameters(kernel.py_func, (), ())
-            own = kernel, parameters, self, mode, buffers, constants
+            own = kernel, parameters, self, mode, buffers, constants, compared
             self._known[key] = Derivative(None, (), *own, outside=self.outside)
         return self._known[key]
 
@@ -108,6 +108,7 @@ class Derivative(NumbaKernel):
     mode: Mode
     buffers: tuple[Buffer, ...]
     constants: Constants
+    is_compared: bool  # in its code
 
     is_lowered_in_place: ClassVar[bool] = True
 
@@ -127,7 +128,8 @@ class Derivative(NumbaKernel):
         constants = tuple((name, types.Omitted(x)) for name, x in self.constants)
         whole = self.primal.parameters.arguments(kinds, constants)
         primal = specialised(self.primal.dispatcher, **dict(self.constants))
-        return to_compile(self.dispatcher, primal, self.buffers, self.mode, kinds, whole)
+        found = kinds, whole, self.is_compared
+        return to_compile(self.dispatcher, primal, self.buffers, self.mode, *found)
 
     def lower(
         self, rule: Callable[..., Sequence[Any]], ctx: Any, call: NativeCall, operands: Sequence[Any]

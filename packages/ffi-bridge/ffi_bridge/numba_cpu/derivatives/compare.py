@@ -1,6 +1,8 @@
-"""Compare a derivative with differences of its kernel, as the debug mode does at every call.
+"""Compare a derivative with differences of its kernel, and the reverse one with the forward one.
 
-What is not finite is not compared, nor what raises beside the inputs that were given.
+The debug mode does so at every call. For any direction `u` and covector `v` there is `<v, J u> = <J^T v, u>`,
+which holds to rounding, also at a kink and where differences are noise. What is not finite is not compared,
+nor what raises beside the inputs that were given.
 """
 
 from __future__ import annotations
@@ -46,6 +48,22 @@ def comparison(buffers: Sequence[Buffer], mode: Mode) -> list[str]:
         "    known = False",
         "if known:",
         *(f"    {check}" for check in checks),
+        *(_against_forward(buffers, inputs, outputs) if mode.opens == "in" else ()),
+    ]
+
+
+def _against_forward(buffers: Sequence[Buffer], inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+    """Return lines that compare a reverse derivative with the forward one."""
+    values = {x.name: f"again__{x.name}" if x.is_output else x.name for x in buffers}
+    tangents = {x.name: f"{'along' if x.is_output else 'way'}__{x.name}" for x in buffers if x.is_active}
+    table = (f"({value}, {tangents.get(name, '')})" for name, value in values.items())
+    pairs = [(f"result__{x}", f"way__{x}") for x in inputs], [(f"seed0__{x}", f"along__{x}") for x in outputs]
+    sums = (" + ".join(f"_product_({a}, {b})" for a, b in side) for side in pairs)
+    return [
+        *(f"{values[x.name]} = np.copy({x.begins or x.name})" for x in buffers if x.is_output),
+        *(f"{tangents[x]} = np.zeros_like({x})" for x in outputs),
+        f"if not _forward_(1, ({', '.join(table)},)):",
+        f"    _compare_ways_({', '.join(sums)}, epsilon)",
     ]
 
 
@@ -151,6 +169,24 @@ def _compare_sums(found: Any, ahead: Any, behind: Any, step: float, epsilon: flo
     _compare(found[0], (ahead[0] - behind[0]) / (2 * step), noise + TOLERANCE * found[1])
 
 
+@numba.njit
+def _compare_ways(back: Any, ahead: Any, epsilon: float) -> None:
+    """Compare a cotangent along a direction with a tangent along a covector."""
+    allowed = np.sqrt(epsilon) * max(back[1], ahead[1])
+    if np.isfinite(allowed) and abs(back[0] - ahead[0]) > allowed:
+        raise AssertionError(
+            "its reverse derivative is not that of the forward mode: <J^T v, u> and <v, J u>",
+            back[0],
+            ahead[0],
+        )
+
+
+@numba.njit
+def _no_forward(careful: int, buffers: Any) -> int:
+    """Stand in for a forward derivative that Enzyme cannot make: it fails."""
+    return 1
+
+
 SCOPE: Final = {
     "_direction_": _direction,
     "_moved_": _moved,
@@ -159,4 +195,6 @@ SCOPE: Final = {
     "_product_": _product,
     "_compare_each_": _compare_each,
     "_compare_sums_": _compare_sums,
+    "_compare_ways_": _compare_ways,
+    "_forward_": _no_forward,
 }

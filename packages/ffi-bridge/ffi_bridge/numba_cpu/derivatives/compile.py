@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from ffi_bridge.numba_cpu.derivatives.copies import typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
 from ffi_bridge.numba_cpu.derivatives.indices import plain_indices
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
-from ffi_bridge.numba_cpu.derivatives.mode import Mode
+from ffi_bridge.numba_cpu.derivatives.mode import FORWARD, REVERSE, Mode
 from ffi_bridge.numba_cpu.derivatives.pool import released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.text import (
     declared_in,
@@ -70,22 +71,32 @@ def to_compile(
     mode: Mode,
     kinds: Sequence[types.Type],
     arguments: Sequence[types.Type],
+    compared: bool,
 ) -> Any:
     """Return the dispatcher of a derivative, whose code Enzyme makes here.
 
     `kernel`: the derivative's placeholder; `primal`: the dispatcher that is differentiated; `kinds`: Numba's
-    types of its buffers; `arguments`: those of all its parameters, constants too. The caller holds the lock.
+    types of its buffers; `arguments`: those of all its parameters, constants too; `compared`: whether it is
+    compared with others in its code. The caller holds the lock.
     """
     name = primal.__name__
     text, function = _text(primal, arguments)
     slots = [_slot(kind, buffer, buffers) for kind, buffer in zip(kinds, buffers, strict=True)]
-    found = _differentiated(name, text, function, slots, mode)
-    if ADDRESS in found:  # of the texts of exceptions, there are none by now
-        _refuse(name, ["a C function or a large array by its address"])
-    found = from_enzyme(found)
-    _parse(name, found)
-    called = f"{kernel.__name__}.{hashlib.blake2b(found.encode(), digest_size=8).hexdigest()}"
-    return calling(kernel, released_at_the_end(found, called), called, primal)
+
+    def made(mode: Mode) -> tuple[str, str]:
+        found = _differentiated(name, text, function, slots, mode)
+        if ADDRESS in found:  # of the texts of exceptions, there are none by now
+            _refuse(name, ["a C function or a large array by its address"])
+        found = from_enzyme(found)
+        _parse(name, found)
+        called = f"{kernel.__name__}.{hashlib.blake2b(found.encode(), digest_size=8).hexdigest()}"
+        return called, released_at_the_end(found, called)
+
+    functions = {"_derivative_": made(mode)}
+    if compared and mode == REVERSE:
+        with contextlib.suppress(MissingRuleError):  # some kernels have the reverse mode alone
+            functions["_forward_"] = made(FORWARD)
+    return calling(kernel, functions, primal)
 
 
 def _differentiated(name: str, text: str, function: str, slots: Sequence[Slot], mode: Mode) -> str:

@@ -6,7 +6,7 @@ raises, so does its derivative: it calls the kernel, which says what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -93,18 +93,25 @@ def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool
     return numba.njit(scope[name])
 
 
-def calling(kernel: Any, code: str, called: str, primal: Any) -> Any:
-    """Return the dispatcher of a placeholder that calls the function `called`, which `code` defines."""
+def calling(kernel: Any, functions: Mapping[str, tuple[str, str]], primal: Any) -> Any:
+    """Return the dispatcher of a placeholder.
 
-    @intrinsic
-    def _derivative(typing_context: Any, careful: Any, buffers: Any) -> tuple[Any, Callable[..., Any]]:
-        def emit(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
-            link_text(context, called, code)
-            return _call(context, builder, called, signature.args[1], *values)
+    `functions`: by the name that its code has for a derivative, the function to call, and what defines it.
+    """
 
-        return types.int32(types.int64, buffers), emit
+    def linked(called: str, code: str) -> Any:
+        @intrinsic
+        def call(typing_context: Any, careful: Any, buffers: Any) -> tuple[Any, Callable[..., Any]]:
+            def emit(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+                link_text(context, called, code)
+                return _call(context, builder, called, signature.args[1], *values)
 
-    scope = {"_derivative_": _derivative, "_kernel_": primal, "np": np, **SCOPE}
+            return types.int32(types.int64, buffers), emit
+
+        return call
+
+    derivatives = {name: linked(*function) for name, function in functions.items()}
+    scope = {"_kernel_": primal, "np": np, **SCOPE, **derivatives}
     function = kernel.py_func
     return numba.njit(FunctionType(function.__code__, scope, function.__name__))
 
