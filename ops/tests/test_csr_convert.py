@@ -199,12 +199,12 @@ def builders(tmp_path):
     S.indices[0] = 7
     scipy.sparse.save_npz(tmp_path / "broken.npz", S)
     two, shape = np.ones(2, "f"), {"shape": (2, 3)}
-    bcsr = small(indices=np.array([2, 3, 0]), validate=False).to_bcsr()
+    bcsr = small(indices=np.array([2, 4, 0]), validate=False).to_bcsr()
     bcoo = sparse.BCOO((two, np.array([[0, -1], [0, 1]])), **shape)
     return {
         "row": lambda **options: CSR.from_coo([2, 0], [0, 1], two, **shape, **options),
         "tuple": lambda **options: CSR((two, ([2, 0], [0, 1])), **shape, **options),
-        "col": lambda **options: CSR.from_coo([1, 0], [3, 1], two, **shape, **options),
+        "col": lambda **options: CSR.from_coo([1, 0], [4, 1], two, **shape, **options),
         "scipy": lambda **options: CSR.from_scipy(S, **options),
         "file": lambda **options: CSR.load(tmp_path / "broken.npz", **options),
         "bcsr": lambda **options: CSR.from_bcsr(bcsr, **options),

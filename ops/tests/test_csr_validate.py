@@ -9,7 +9,7 @@ from small_matrix import DENSE, small
 from event_ops import CSR, csr_tocsc, csr_todense
 
 BROKEN = {
-    "column": ({"indices": np.array([2, 3, 0])}, r"indices\[1\] is 3, and 1 of 3.*0 to 2.*validate=False"),
+    "column": ({"indices": np.array([2, 4, 0])}, r"indices\[1\] is 4, and 1 of 3.*0 to 2.*validate=False"),
     "negative": ({"indices": np.array([-1, 1, 0])}, r"indices\[0\] is -1"),
     "falls": ({"indptr": np.array([0, 4, 3])}, "indptr falls from 4 to 3 at row 1"),
     "begins late": ({"indptr": np.array([1, 2, 3])}, "indptr spans 1 to 3; expected 0 to 3"),

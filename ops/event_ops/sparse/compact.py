@@ -243,8 +243,27 @@ class CompactCSR:
         return products.before(other, self)
 
 
-def compacted(A: Any, rtol: float, atol: float) -> CompactCSR:
-    """Return a `CSR` as a `CompactCSR`; raise as `CSR.compact` says."""
+def compacted(A: Any, *, rtol: float = 0.0, atol: float = 0.0) -> CompactCSR:
+    """Return the matrix as a `CompactCSR`, 4 bytes an entry, with weights in fixed point, or 2 without.
+
+    Each weight w becomes a w' with `abs(w' - w) <= atol + rtol * abs(w)`; by default, w' == w. Columns
+    take `(columns - 1).bit_length()` of the 32 bits of an entry, codes of weights the others. One scale
+    is for all weights where the bound can be kept so, else one is for each row. If all weights are one,
+    or all of each row, an entry is a column in 16 bits, within a part of at most 65,536 columns, unless
+    ends of rows in so many parts and a scale for each row take more bytes than that saves. Free slots are
+    left out. Words have no attributes, and those of 16 bits are in the order of their parts: synapses with
+    delays are rows for each neuron and delay, as `compact_event_arrivals` takes them.
+
+    Args:
+        rtol: relative error allowed to each weight.
+        atol: absolute error allowed to each weight.
+
+    Raises:
+        TypeError: weights that are integers or complex.
+        ValueError: the bits that are left cannot keep the bound, and which one they can; weights that are
+            not finite; one weight for all where 16 bits save nothing; columns out of range; or a matrix
+            that is being traced.
+    """
     entries, indptr, scale, error = compact_convert.coded(A, rtol, atol)
     B = CompactCSR(entries, indptr, scale, error, shape=A.stored_shape)
     return B.T if A.transposed else B

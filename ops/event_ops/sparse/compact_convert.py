@@ -12,7 +12,7 @@ from event_ops.checks.csr import MEND, check_in_range, check_indptr
 from event_ops.checks.words import MOST_NARROW, WORD_BITS, index_bits
 from event_ops.parts.reference.words import words_of
 from event_ops.sparse.compact_parts import narrowed, saves
-from event_ops.sparse.convert import Parts, spanned
+from event_ops.sparse.convert import Parts, kept
 
 _EXACT_BITS: Final = {"float32": 25, "float64": 32}  # of signed codes that the dtype holds exactly
 
@@ -65,7 +65,7 @@ def coded(A: Any, rtol: float, atol: float) -> Coded:
     check_dtype("data", A.data, FLOAT_WEIGHTS)
     _check_bound(rtol, atol)
     each = np.broadcast_to(np.asarray(A.data), A.indices.shape)
-    data, indices, indptr, shape = spanned(Parts(each, A.indices, A.indptr, A.stored_shape))
+    data, indices, indptr, shape, _ = kept(Parts(each, A.indices, A.indptr, A.stored_shape))
     indices, indptr = np.asarray(indices), np.asarray(indptr)
     check_indptr(indptr, indices.size, MEND)
     check_in_range("indices", indices, shape[1], "columns", MEND)

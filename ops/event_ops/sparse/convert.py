@@ -1,13 +1,10 @@
-"""Conversion of CSR matrices from and to other formats, files and text."""
+"""Conversion of CSR matrices from and to other formats and text, with the order of their entries."""
 
 from __future__ import annotations
 
-import gzip
 import math
 from functools import partial
 from importlib import import_module
-from inspect import signature
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -30,12 +27,16 @@ from event_ops.checks.csr import (
 
 
 class Parts(NamedTuple):
-    """The three arrays and the shape of a CSR matrix."""
+    """The three arrays and the shape of a CSR matrix, and which of the given entries each entry is.
+
+    order: (nse,), integers; None where entry k is entry k of what was given.
+    """
 
     data: Any
     indices: Any
     indptr: Any
     shape: tuple[int, int]
+    order: Any = None
 
 
 def parts_given(data: Any, indices: Any, indptr: Any, shape: Any, validate: bool) -> Parts:
@@ -63,7 +64,23 @@ def checked(parts: Parts, validate: bool) -> Parts:
     if validate:
         check_indptr(indptr, indices.shape[0], KEEP)
         check_in_range("indices", indices, shape[1], "columns", KEEP)
-    return Parts(data, indices, indptr, shape)
+    return Parts(data, indices, indptr, shape, parts.order)
+
+
+def built(kind: Any, parts: Parts, validate: bool, return_order: bool) -> Any:
+    """Return the matrix of these parts; with return_order also which of the given entries each entry is."""
+    A = kind(parts, validate=validate)
+    return (A, order_of(parts)) if return_order else A
+
+
+def order_of(parts: Parts) -> Any:
+    """Return `order` as an array, also where entries are as they were given."""
+    return numbers(parts.indices.shape[0]) if parts.order is None else jnp.asarray(parts.order)
+
+
+def numbers(nse: int) -> jax.Array:
+    """Return 0, 1, ..., nse - 1, int32, or int64 where nse is too large for it."""
+    return jnp.arange(nse, dtype=jnp.int32 if nse < 2**31 else jnp.int64)
 
 
 def coordinates(row: Any, col: Any, data: Any) -> tuple[Any, Any, Any]:
@@ -90,6 +107,9 @@ def _is_coo(x: Any) -> bool:
 
 
 def _parts_of_matrix(matrix: Any, validate: bool) -> Parts:
+    if hasattr(matrix, "stored_shape"):  # one of ours
+        B = matrix.tocsr()
+        return kept(Parts(B.data, B.indices, B.indptr, B.shape), KEEP if validate else None)
     if hasattr(matrix, "tocsr"):
         return parts_of_scipy(matrix)
     if hasattr(matrix, "n_batch"):
@@ -111,51 +131,89 @@ def text_of(A: Any, *, axes: int, per: str = "") -> str:
     size = rows * columns
     full = f" ({math.prod(places[-axes:]) / size:.2g} of all)" if places and size else ""
     batch = (places or ())[:-axes] or (sizes or ())[:-axes]
+    slots = axes == 1 and not batch and isinstance(A.indices, jax.Array) and is_known(A.indices)
+    free = f", {count} of them free" if slots and (count := int(A.free.sum())) else ""
     weights = "one weight, " if sizes == batch else ""
     notes = ", transposed" * A.transposed + ", planned" * (A.by_column is not None)
     notes += f", a batch of {batch}" if batch else ""
     data, indices = (str(getattr(leaf, "dtype", type(leaf).__name__)) for leaf in (A.data, A.indices))
-    text = f"{rows} x {columns}, {entries} entries{per}{full}, {weights}{data}, indices {indices}{notes}"
-    return f"{type(A).__name__}({text})"
+    stored = f"{entries} entries{per}{full}{free}, {weights}{data}, indices {indices}"
+    return f"{type(A).__name__}({rows} x {columns}, {stored}{notes})"
 
 
-def _parts_of_csr(A: Any) -> Parts:
+def _parts_of_csr(A: Any, hint: str | None) -> Parts:
     B = A.tocsr()
-    return Parts(B.repeated_data(), B.indices, B.indptr, B.shape)
+    return kept(Parts(B.repeated_data(), B.indices, B.indptr, B.shape), hint)
 
 
-def parts_of_scipy(matrix: Any) -> Parts:
-    """Convert any sparse matrix or array of SciPy; keep duplicates and the order of entries."""
+def parts_of_scipy(matrix: Any, ordered: bool = False) -> Parts:
+    """Convert any sparse matrix or array of SciPy as its `tocsr` does, which adds duplicates of COO up.
+
+    With `ordered` also find the order, where the entries of the matrix have one.
+    """
     if not hasattr(matrix, "tocsr") or len(matrix.shape) != 2:
         raise TypeError(f"expected a 2-d SciPy sparse array, got {type(matrix).__name__}; see from_dense")
     csr = matrix.tocsr()
-    return Parts(csr.data, csr.indices, csr.indptr, csr.shape)
+    return Parts(csr.data, csr.indices, csr.indptr, csr.shape, _order_of_scipy(matrix) if ordered else None)
+
+
+def _order_of_scipy(matrix: Any) -> Any:
+    if matrix.format == "csr":
+        return None
+    if matrix.format not in ("csc", "coo"):
+        raise TypeError(
+            f"got a SciPy matrix of format {matrix.format!r} with return_order=True; expected 'csr', 'csc' "
+            "or 'coo', whose entries have an order: convert it first, for example by matrix.tocoo()"
+        )
+    coo = matrix.tocoo()
+    count = np.arange(coo.nnz, dtype=np.int32 if coo.nnz < 2**31 else np.int64)
+    numbered = import_module("scipy.sparse").coo_array((count, (coo.row, coo.col)), shape=coo.shape).tocsr()
+    if numbered.nnz < coo.nnz:
+        raise ValueError(
+            f"{coo.nnz - numbered.nnz} of {coo.nnz} entries are duplicates, which SciPy adds up; expected "
+            "none with return_order=True; CSR.from_coo((S.data, (S.row, S.col)), shape=S.shape, "
+            "return_order=True) of S.tocoo() keeps them"
+        )
+    return numbered.data
 
 
 def scipy_of(A: Any) -> Any:
     """Return a `scipy.sparse.csr_array`; raise ValueError if SciPy would read out of bounds."""
-    data, *structure = spanned(_parts_of_csr(A))
-    parts = Parts(data.astype(summed_in(data)), *structure)  # SciPy has no floats of 16 bits
-    data, indices, indptr = map(np.asarray, parts[:3])
+    parts = _parts_of_csr(A, MEND)
+    data = parts.data.astype(summed_in(parts.data))  # SciPy has no floats of 16 bits
+    data, indices, indptr = map(np.asarray, (data, parts.indices, parts.indptr))
     check_indptr(indptr, indices.size, MEND)
     check_in_range("indices", indices, parts.shape[1], "columns", MEND)
     return import_module("scipy.sparse").csr_array((data, indices, indptr), shape=parts.shape)
 
 
-def spanned(parts: Parts, hint: str | None = MEND) -> Parts:
-    """Return the parts without the entries that indptr does not span, where indptr is known.
+def kept(parts: Parts, hint: str | None = MEND, *, free: bool = True) -> Parts:
+    """Return the parts without entries that indptr does not span, and without free slots, where known.
 
-    Raise ValueError, which ends with `hint`, for an indptr that decreases, unless the hint is None.
+    A free slot has the index `columns`, which `prune` gives it; with free=False it stays. Raise ValueError,
+    which ends with `hint`, for an indptr that decreases, unless the hint is None.
     """
-    data, indices, indptr, shape = parts
+    data, indices, indptr, shape, order = parts
+    nse = indices.shape[0]
     if not is_known(indptr):
         return parts
     if hint:
-        check_indptr(indptr, indices.shape[0], hint, whole=False)
-    low, high = int(indptr[0]), int(indptr[-1])
-    if (low, high) == (0, indices.shape[0]):
+        check_indptr(indptr, nse, hint, whole=False)
+    ends = np.asarray(indptr)
+    there = np.zeros(nse, bool)
+    there[max(int(ends[0]), 0) : max(int(ends[-1]), 0)] = True
+    if free and is_known(indices):
+        there &= np.asarray(indices) != shape[1]
+    if there.all() and ends[0] == 0 and ends[-1] == nse:
         return parts
-    return Parts(data[low:high], indices[low:high], indptr - indptr[0], shape)
+    (places,) = np.nonzero(there)
+    return Parts(
+        data[places] if data.ndim else data,
+        indices[places],
+        jnp.asarray(np.searchsorted(places, ends).astype(ends.dtype)),
+        shape,
+        places.astype(np.int32 if nse < 2**31 else np.int64) if order is None else order[places],
+    )
 
 
 def parts_of_coo(row: Any, col: Any, data: Any, shape: Any, validate: bool = True) -> Parts:
@@ -170,7 +228,7 @@ def parts_of_coo(row: Any, col: Any, data: Any, shape: Any, validate: bool = Tru
     everything = jnp.array([0, row.shape[0]], jnp.int32 if row.shape[0] < 2**31 else jnp.int64)
     _, indptr, order = csr_tocsc(row, everything, shape=(1, shape[0]))
     data = data[order] if np.ndim(data) and np.shape(data) != (1,) else data
-    return Parts(data, col[order], indptr, shape)
+    return Parts(data, col[order], indptr, shape, order)
 
 
 def parts_of_bcoo(matrix: Any, validate: bool = True) -> Parts:
@@ -180,21 +238,20 @@ def parts_of_bcoo(matrix: Any, validate: bool = True) -> Parts:
     if is_known(row, col):
         inside = np.asarray((row < matrix.shape[0]) & (col < matrix.shape[1]))
         if not inside.all():
-            row, col, data = row[inside], col[inside], data[inside]
+            parts = parts_of_coo(row[inside], col[inside], data[inside], matrix.shape, validate)
+            return parts._replace(order=numbers(inside.size)[inside][parts.order])
     return parts_of_coo(row, col, data, matrix.shape, validate)
 
 
 def parts_of_bcsr(matrix: Any, validate: bool = True) -> Parts:
     """Convert a `jax.experimental.sparse.BCSR`; drop its padding if indptr is known."""
     _check_flat(matrix)
-    return spanned(
-        Parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape), KEEP if validate else None
-    )
+    return kept(Parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape), KEEP if validate else None)
 
 
 def bcsr_of(A: Any) -> Any:
     """Return a `jax.experimental.sparse.BCSR`."""
-    parts = _parts_of_csr(A)
+    parts = _parts_of_csr(A, None)
     return import_module("jax.experimental.sparse").BCSR(parts[:3], shape=parts.shape)
 
 
@@ -235,38 +292,3 @@ def _check_flat(matrix: Any) -> None:
             f"expected a matrix without batch and dense axes, got shape {matrix.shape} with "
             f"n_batch={matrix.n_batch}, n_dense={matrix.n_dense}; convert one matrix at a time"
         )
-
-
-def parts_of_file(path: Any) -> Parts:
-    """Read a Matrix Market file (.mtx, .mtx.gz) or one of `scipy.sparse.save_npz`."""
-    kind = _suffix(path, ".npz", ".mtx", ".mtx.gz")
-    opened = gzip.open if kind == ".mtx.gz" else open
-    with opened(path, "rb") as file:
-        if kind == ".npz":
-            return parts_of_scipy(import_module("scipy.sparse").load_npz(file))
-        return parts_of_scipy(import_module("scipy.sparse").csr_array(_read_matrix_market(file)))
-
-
-def _read_matrix_market(file: Any) -> Any:
-    mmread = import_module("scipy.io").mmread
-    # SciPy warns that its default is about to change, where there is a choice.
-    options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
-    return mmread(file, **options)
-
-
-def write_file(path: Any, A: Any) -> None:
-    """Write a file that `parts_of_file` reads, with every value as it is; .npz files keep duplicates too."""
-    kind, matrix = _suffix(path, ".npz", ".mtx"), scipy_of(A)
-    with open(path, "wb") as file:
-        if kind == ".npz":
-            import_module("scipy.sparse").save_npz(file, matrix)
-        else:
-            import_module("scipy.io").mmwrite(file, matrix.tocoo(), symmetry="general")
-
-
-def _suffix(path: Any, *suffixes: str) -> str:
-    """Return which of the suffixes the name of a file has, in either case; raise ValueError if none."""
-    for suffix in suffixes:
-        if str(path).lower().endswith(suffix):
-            return suffix
-    raise ValueError(f"{path} has suffix {Path(path).suffix!r}; expected one of {', '.join(suffixes)}")

@@ -11,20 +11,25 @@ import numpy as np
 
 from event_ops.checks.arrays import as_array, is_known
 from event_ops.parts.reference.entries import inside, rows_of, sums_at
-from event_ops.sparse.convert import Parts, spanned
+from event_ops.sparse.convert import Parts, kept, order_of
 
 _INT32 = np.iinfo(np.int32).max
 
 
-def to_coo(A: Any) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+def to_coo(A: Any, *, return_order: bool = False) -> Any:
     """Return `(data, (row, col))`: every entry in the order in which it is stored, duplicates too.
 
-    `CSR(A.to_coo(), shape=A.shape)` is the way back. Entries that no row holds are left out; while tracing
-    they stay, with a row out of range.
+    `CSR(A.to_coo(), shape=A.shape)` is the way back. Entries that no row holds and free slots are left out;
+    while tracing they stay, with a row or a column out of range.
+
+    Args:
+        return_order: return `((data, (row, col)), order)`: entry k here is entry order[k] of A, so that
+            `x[order]` are attributes of entries that x has in the order of A.data.
     """
-    data, indices, indptr, _ = spanned(Parts(A.repeated_data(), A.indices, A.indptr, A.stored_shape))
-    row = rows_of(indptr, indices.shape[0])
-    return data, ((indices, row) if A.transposed else (row, indices))
+    parts = kept(Parts(A.repeated_data(), A.indices, A.indptr, A.stored_shape))
+    row = rows_of(parts.indptr, parts.indices.shape[0])
+    entries = parts.data, ((parts.indices, row) if A.transposed else (row, parts.indices))
+    return (entries, order_of(parts)) if return_order else entries
 
 
 @jax.jit
@@ -74,9 +79,14 @@ def constant(positions: Any, *largest: int) -> jax.Array:
 
 @jax.jit
 def row_lengths(A: Any) -> jax.Array:
-    """Count the entries of each row, (rows,), duplicates and stored zeros too; dtype of indptr."""
+    """Count the entries of each row, (rows,), duplicates and stored zeros too; dtype of indptr.
+
+    Free slots of a row count, too, except where the matrix is transposed: they are in no column.
+    """
     if A.transposed:
-        return sums_at(jnp.ones(A.indices.shape, A.indptr.dtype), A.indices, A.stored_shape[1])
+        row, column = coordinates(A)
+        held = (column >= 0) & (column < A.shape[1])
+        return sums_at(held.astype(A.indptr.dtype), row, A.shape[0])
     starts, ends = (bounded(x, A.nse) for x in (A.indptr[:-1], A.indptr[1:]))
     return jnp.where(ends > starts, ends - starts, 0)
 

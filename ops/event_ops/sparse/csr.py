@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import jax
 from jax.typing import ArrayLike
@@ -22,6 +22,7 @@ from event_ops.sparse import (
     coordinates,
     diagonals,
     draw,
+    files,
     selection,
     solvers,
     spgemm,
@@ -44,6 +45,11 @@ class CSR(Matrix):
     `Events(x) @ A` cost what the active elements of x cost; bools without `Events` are numbers, 0 and 1. A
     number or an array that broadcasts to the matrix multiplies or divides its weights. Matrices add, subtract
     and multiply: `A + B`, `A @ B`.
+
+    An attribute of the entries, such as a delay, is an array like `data`, in its order. The order stays in
+    `A.T`, with_data, plan, prune, rewire, normalize, arithmetic with numbers and dense arrays, and products.
+    All else that can change it takes `return_order=True`: from_coo, from_scipy, from_bcoo, from_bcsr, tocsr,
+    to_coo, rows, `ELL.from_csr`, `ELL.tocsr`, `shard_csr`. A sum or product of two matrices has new entries.
 
     Gradients: `jax.grad(lambda w: loss(A.with_data(w)))(A.data)`. With respect to a whole matrix,
     `jax.grad(loss, allow_int=True)(A).data`: jax.grad asks for allow_int, as the structure is integers.
@@ -79,7 +85,7 @@ class CSR(Matrix):
         self, data: Any, indices: Any = None, indptr: Any = None, *, shape: Any = None, validate: bool = True
     ) -> None:
         parts = convert.parts_given(data, indices, indptr, shape, validate)
-        data, indices, indptr, shape = convert.checked(parts, validate)
+        data, indices, indptr, shape, _ = convert.checked(parts, validate)
         vars(self).update(data=data, indices=indices, indptr=indptr)
         vars(self).update(by_column=None, stored_shape=shape, transposed=False)
 
@@ -110,14 +116,25 @@ class CSR(Matrix):
         """The number of stored entries."""
         return self.indices.shape[-1]
 
-    def tocsr(self) -> Self:
-        """Return the matrix not read transposed: sort its entries if it is, or take them from its plan."""
+    @overload
+    def tocsr(self) -> Self: ...
+
+    @overload
+    def tocsr(self, *, return_order: bool) -> Any: ...
+
+    def tocsr(self, *, return_order: bool = False) -> Any:
+        """Return the matrix not read transposed: sort its entries if it is, or take them from its plan.
+
+        Args:
+            return_order: return `(matrix, order)`: entry k of it is entry order[k] of this one.
+        """
         if not self.transposed:
-            return self
+            return (self, convert.numbers(self.nse)) if return_order else self
         plan = self.by_column or by_column(self.indices, self.indptr, self.stored_shape)
         indices, indptr, permutation, _ = plan
         data = self.data[permutation] if self.data.ndim else self.data
-        return type(self)(data, indices, indptr, shape=self.shape, validate=False)
+        A = type(self)(data, indices, indptr, shape=self.shape, validate=False)
+        return (A, permutation) if return_order else A
 
     def check(self) -> None:
         """Check the values of indices, indptr and plan, with `jax.experimental.checkify` also under jit."""
@@ -125,41 +142,116 @@ class CSR(Matrix):
         if self.by_column and self.by_column.weights is not None:
             checkify_copy(self.by_column.weights, self.data, self.by_column.permutation)
 
+    @overload
     @classmethod
-    def from_scipy(cls, matrix: Any, *, validate: bool = True) -> Self:
-        """Convert a SciPy sparse matrix or array of any format, as `CSR(matrix)` does."""
-        return cls(convert.parts_of_scipy(matrix), validate=validate)
+    def from_scipy(cls, matrix: Any, *, validate: bool = ...) -> Self: ...
+
+    @overload
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, validate: bool = ..., return_order: bool) -> Any: ...
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, validate: bool = True, return_order: bool = False) -> Any:
+        """Convert a SciPy sparse matrix or array of any format, as `CSR(matrix)` does.
+
+        Entries are in the order that SciPy's tocsr gives them: by row, of other formats than CSR also by
+        column, and duplicates of a COO matrix are added up. With return_order as in `from_coo`, of csr, csc
+        and coo without duplicates.
+        """
+        return convert.built(cls, convert.parts_of_scipy(matrix, return_order), validate, return_order)
+
+    @overload
+    @classmethod
+    def from_coo(
+        cls, row: Any, col: Any = ..., data: Any = ..., *, shape: tuple[int, int], validate: bool = ...
+    ) -> Self: ...
+
+    @overload
+    @classmethod
+    def from_coo(
+        cls,
+        row: Any,
+        col: Any = ...,
+        data: Any = ...,
+        *,
+        shape: Any,
+        validate: bool = ...,
+        return_order: bool,
+    ) -> Any: ...
 
     @classmethod
     def from_coo(
-        cls, row: Any, col: Any = None, data: Any = None, *, shape: tuple[int, int], validate: bool = True
-    ) -> Self:
-        """Make a matrix of entries in any order: row, col, data or, as in SciPy, (data, (row, col)).
+        cls,
+        row: Any,
+        col: Any = None,
+        data: Any = None,
+        *,
+        shape: tuple[int, int],
+        validate: bool = True,
+        return_order: bool = False,
+    ) -> Any:
+        """Sort entries given in any order by row: row, col, data or, as in SciPy, (data, (row, col)).
 
+        `A.data[k]` is not `data[k]`: entries are sorted by row, those of a row keep their order, and
+        duplicates stay. Delays and all else that belongs to entries have to be sorted with them:
+        `A, order = CSR.from_coo(pre, post, w, shape=..., return_order=True)`, then `delays[order]`.
         Works under jit.
+
+        Args:
+            return_order: return `(matrix, order)`; order: (nse,), int32, or int64 where nse is too large for
+                it: entry k of the matrix is entry order[k] of what was given.
         """
-        row, col, data = convert.coordinates(row, col, data)
-        return cls(convert.parts_of_coo(row, col, data, shape, validate), validate=validate)
+        parts = convert.parts_of_coo(*convert.coordinates(row, col, data), shape, validate)
+        return convert.built(cls, parts, validate, return_order)
+
+    @overload
+    @classmethod
+    def from_bcoo(cls, matrix: Any, *, validate: bool = ...) -> Self: ...
+
+    @overload
+    @classmethod
+    def from_bcoo(cls, matrix: Any, *, validate: bool = ..., return_order: bool) -> Any: ...
 
     @classmethod
-    def from_bcoo(cls, matrix: Any, *, validate: bool = True) -> Self:
-        """Convert a `jax.experimental.sparse.BCOO` without batch and dense axes, as `CSR(matrix)` does."""
-        return cls(convert.parts_of_bcoo(matrix, validate), validate=validate)
+    def from_bcoo(cls, matrix: Any, *, validate: bool = True, return_order: bool = False) -> Any:
+        """Convert a `jax.experimental.sparse.BCOO` without batch and dense axes, as `CSR(matrix)` does.
+
+        Entries are sorted by row, and padding is left out where it is known; return_order as in `from_coo`.
+        """
+        return convert.built(cls, convert.parts_of_bcoo(matrix, validate), validate, return_order)
+
+    @overload
+    @classmethod
+    def from_bcsr(cls, matrix: Any, *, validate: bool = ...) -> Self: ...
+
+    @overload
+    @classmethod
+    def from_bcsr(cls, matrix: Any, *, validate: bool = ..., return_order: bool) -> Any: ...
 
     @classmethod
-    def from_bcsr(cls, matrix: Any, *, validate: bool = True) -> Self:
-        """Convert a `jax.experimental.sparse.BCSR` without batch and dense axes, as `CSR(matrix)` does."""
-        return cls(convert.parts_of_bcsr(matrix, validate), validate=validate)
+    def from_bcsr(cls, matrix: Any, *, validate: bool = True, return_order: bool = False) -> Any:
+        """Convert a `jax.experimental.sparse.BCSR` without batch and dense axes, as `CSR(matrix)` does.
+
+        Entries keep their order, and padding is left out where it is known; return_order as in `from_coo`.
+        """
+        return convert.built(cls, convert.parts_of_bcsr(matrix, validate), validate, return_order)
 
     @classmethod
     def from_dense(cls, matrix: ArrayLike, *, nse: int | None = None) -> Self:
-        """Convert the elements that are not zero; under jit give `nse`, the most that there can be."""
+        """Convert the elements that are not zero, sorted by row and column.
+
+        Under jit give `nse`, the most that there can be. Attributes in a dense matrix D, such as delays:
+        `D[A.to_coo()[1]]` has them in the order of the entries.
+        """
         return cls(convert.parts_of_dense(matrix, nse))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, validate: bool = True) -> Self:
-        """Read a Matrix Market file (.mtx, .mtx.gz), or a .npz that `scipy.sparse.save_npz` wrote."""
-        return cls(convert.parts_of_file(path), validate=validate)
+        """Read a Matrix Market file (.mtx, .mtx.gz), or a .npz that `scipy.sparse.save_npz` wrote.
+
+        Entries are sorted by row; attributes go to a file of their own: `A.with_data(delays).save(path)`.
+        """
+        return cls(files.parts_of_file(path), validate=validate)
 
     eye = classmethod(diagonals.eye)
     random = classmethod(draw.random)
@@ -172,27 +264,7 @@ class CSR(Matrix):
     allclose = union.allclose
     matmul = spgemm.matmul
     solve = solvers.solve
-
-    def compact(self, *, rtol: float = 0.0, atol: float = 0.0) -> compact.CompactCSR:
-        """Return the matrix as a `CompactCSR`, 4 bytes an entry, with weights in fixed point, or 2 without.
-
-        Each weight w becomes a w' with `abs(w' - w) <= atol + rtol * abs(w)`; by default, w' == w. Columns
-        take `(columns - 1).bit_length()` of the 32 bits of an entry, codes of weights the others. One scale
-        is for all weights where the bound can be kept so, else one is for each row. If all weights are one,
-        or all of each row, an entry is a column in 16 bits, within a part of at most 65,536 columns, unless
-        ends of rows in so many parts and a scale for each row take more bytes than that saves.
-
-        Args:
-            rtol: relative error allowed to each weight.
-            atol: absolute error allowed to each weight.
-
-        Raises:
-            TypeError: weights that are integers or complex.
-            ValueError: the bits that are left cannot keep the bound, and which one they can; weights that are
-                not finite; one weight for all where 16 bits save nothing; columns out of range; or a matrix
-                that is being traced.
-        """
-        return compact.compacted(self, rtol, atol)
+    compact = compact.compacted
 
     __array__ = arithmetic.no_array(
         "use A.todense() for a dense array, CSR(S) @ A for a product with a sparse matrix S, and A @ x for "

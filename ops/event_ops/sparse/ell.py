@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self, overload
 
 import jax
 import jax.numpy as jnp
@@ -94,11 +94,22 @@ class ELL(Matrix):
         """The number of stored entries, padding included."""
         return math.prod(self.indices.shape[-2:])
 
-    def tocsr(self) -> CSR:
-        """Return the matrix as a `CSR` not read transposed, without padding where indices are known."""
+    @overload
+    def tocsr(self) -> CSR: ...
+
+    @overload
+    def tocsr(self, *, return_order: bool) -> Any: ...
+
+    def tocsr(self, *, return_order: bool = False) -> Any:
+        """Return the matrix as a `CSR` not read transposed, without padding where indices are known.
+
+        Args:
+            return_order: return `(matrix, order)`: entry k of it is `data.reshape(-1)[order[k]]` of this one.
+        """
         parts = ell_convert.csr_parts(self.data, self.indices, self.stored_shape)
-        A = CSR(*parts[:3], shape=parts.shape, validate=False)
-        return A.T.tocsr() if self.transposed else A
+        stored, order = convert.built(CSR, parts, False, return_order=True)
+        matrix, permutation = (stored.T if self.transposed else stored).tocsr(return_order=True)
+        return (matrix, order[permutation]) if return_order else matrix
 
     def check(self) -> None:
         """Check the values of indices and plan, with `jax.experimental.checkify` also under jit."""
@@ -106,18 +117,33 @@ class ELL(Matrix):
         if self.by_column and self.by_column.weights is not None:
             checkify_copy(self.by_column.weights, self.data.reshape(-1), self.by_column.permutation)
 
+    @overload
     @classmethod
-    def from_csr(cls, A: CSR, *, per_row: int | None = None) -> Self:
+    def from_csr(cls, A: CSR, *, per_row: int | None = ...) -> Self: ...
+
+    @overload
+    @classmethod
+    def from_csr(cls, A: CSR, *, per_row: int | None = ..., return_order: bool) -> Any: ...
+
+    @classmethod
+    def from_csr(cls, A: CSR, *, per_row: int | None = None, return_order: bool = False) -> Any:
         """Convert a `CSR` whose rows are of one length; with per_row, pad the rows that are shorter.
 
+        Entries of a row keep their order. Free slots are left out if per_row is given, else they stay.
         Raise ValueError for rows of different lengths without per_row, for a row that is longer, and for a
         matrix that is being traced, whose lengths are not known.
+
+        Args:
+            return_order: return `(matrix, order)`; order: (rows, per_row), integers: entry [i, k] is entry
+                order[i, k] of A; for padding A.nse, which is out of range.
         """
-        return cls(*ell_convert.from_csr(A, per_row), shape=A.shape)
+        data, indices, order = ell_convert.from_csr(A, per_row)
+        B = cls(data, indices, shape=A.shape)
+        return (B, order) if return_order else B
 
     @classmethod
     def from_dense(cls, matrix: ArrayLike, *, per_row: int | None = None) -> Self:
-        """Convert the elements that are not zero, as `from_csr` does."""
+        """Convert the elements that are not zero, sorted by row and column, as `from_csr` does."""
         return cls.from_csr(CSR.from_dense(matrix), per_row=per_row)
 
 

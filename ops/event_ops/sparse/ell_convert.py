@@ -10,31 +10,37 @@ import numpy as np
 
 from event_ops.checks.arrays import is_known
 from event_ops.parts.reference.entries import ell_as_csr, values_at
-from event_ops.sparse.convert import Parts, spanned
+from event_ops.sparse.convert import Parts, kept, numbers, order_of
 
 
-def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array]:
+def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return data and indices of a `CSR`, each row padded to `per_row` entries with `columns` as index.
 
-    Without per_row, raise ValueError unless all rows are of one length.
+    The third array is the order: which entry of A each is, its number of entries for padding. With per_row,
+    free slots are left out; without it each row keeps its own, and ValueError is raised unless all rows are
+    of one length.
     """
-    B = A.tocsr()
+    B, of_b = A.tocsr(return_order=True)
     if not is_known(B.indptr):
         raise ValueError(
             "the matrix is being traced, and how many entries its rows have is not known; convert it outside "
             "of jit, or keep the CSR"
         )
-    data, indices, indptr, shape = spanned(Parts(B.data, B.indices, B.indptr, B.shape))
+    parts = kept(Parts(B.data, B.indices, B.indptr, B.shape), free=per_row is not None)
+    data, indices, indptr, shape, _ = parts
+    order = of_b[order_of(parts)]
     ends: Any = np.asarray(indptr)
     starts, lengths = ends[:-1], ends[1:] - ends[:-1]
     width = _width(lengths, per_row)
     there = np.arange(width) < lengths[:, None]
     if there.all():
-        return data.reshape(there.shape) if data.ndim else data, indices.reshape(there.shape)
+        whole = data.reshape(there.shape) if data.ndim else data
+        return whole, indices.reshape(there.shape), order.reshape(there.shape)
     places = jnp.asarray(np.where(there, starts[:, None] + np.arange(width), indices.size))
     columns = values_at(_wide_enough(indices, shape[1]), places)
     padded = values_at(data, places) if data.ndim else data
-    return padded, jnp.where(there, columns, shape[1])
+    outside = jnp.asarray(A.nse, order.dtype)
+    return padded, jnp.where(there, columns, shape[1]), jnp.where(there, values_at(order, places), outside)
 
 
 def _width(lengths: np.ndarray, per_row: Any) -> int:
@@ -64,6 +70,6 @@ def csr_parts(data: jax.Array, indices: jax.Array, shape: tuple[int, int]) -> Pa
     if there.all():
         return flat
     indptr = np.append([0], np.cumsum(there.sum(axis=1))).astype(flat.indptr.dtype)
-    kept = np.flatnonzero(there)
-    weights = flat.data[kept] if data.ndim else flat.data
-    return Parts(weights, flat.indices[kept], jnp.asarray(indptr), shape)
+    places = np.flatnonzero(there)
+    weights = flat.data[places] if data.ndim else flat.data
+    return Parts(weights, flat.indices[places], jnp.asarray(indptr), shape, numbers(there.size)[places])

@@ -15,7 +15,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import event_weights
-from event_ops.sparse import arithmetic, convert, plasticity, products, rewiring
+from event_ops.sparse import arithmetic, convert, files, plasticity, products, rewiring
 from event_ops.sparse.events import Events
 from event_ops.sparse.plan import ByColumn, brought_up_to_date, by_column, reweighted
 from event_ops.sparse.pytree import register
@@ -78,7 +78,7 @@ class Matrix:
 
     @property
     def nnz(self) -> int:
-        """The number of stored entries, stored zeros included: SciPy's name for `nse`."""
+        """The number of stored entries, with stored zeros and free slots: SciPy's name for `nse`."""
         return self.nse
 
     @property
@@ -124,16 +124,23 @@ class Matrix:
     toarray = todense
 
     def to_scipy(self) -> Any:
-        """Return a `scipy.sparse.csr_array`; floats of 16 bits, which SciPy lacks, become float32."""
+        """Return a `scipy.sparse.csr_array`; floats of 16 bits, which SciPy lacks, become float32.
+
+        Free slots are left out, so that its entries are in the order of `A.tocsr().to_coo()`.
+        """
         return convert.scipy_of(self)
 
     def to_bcsr(self) -> Any:
-        """Return a `jax.experimental.sparse.BCSR`."""
+        """Return a `jax.experimental.sparse.BCSR`, without free slots where the structure is known."""
         return convert.bcsr_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads."""
-        convert.write_file(path, self)
+        """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads; no free slots.
+
+        A .npz keeps entries in the order of `A.tocsr().to_coo()`. A Matrix Market file does not say which of
+        duplicates is which: `CSR.load` adds them up, and sorts entries by row and column.
+        """
+        files.write_file(path, self)
 
     def same_structure(self, other: Self) -> bool:
         """Return whether entry k is in the same row and column in both matrices, for every k.

@@ -50,11 +50,11 @@ class Stored:
             data, indices.astype(self.indices.dtype), indptr, (high - low, columns), self.transposed
         )
 
-    def padded(self, rows: int, nse: int) -> Stored:
-        """Pad to so many rows and entries; new entries lie behind indptr[-1], and out of range."""
+    def padded(self, rows: int, nse: int, fill: int = 0) -> Stored:
+        """Pad to so many rows and entries; new ones lie behind indptr[-1], out of range, with data `fill`."""
         columns = self.shape[1]
         outside = np.asarray(rows if self.transposed else columns).astype(self.indices.dtype)
-        data = padded(self.data, nse, 0) if self.data.ndim else self.data
+        data = padded(self.data, nse, fill) if self.data.ndim else self.data
         indices, indptr = padded(self.indices, nse, outside), self.indptr
         if not self.transposed:
             indptr = padded(indptr, rows + 1, indptr[-1])
@@ -72,6 +72,12 @@ def stored(A: Any) -> Stored:
     """
     _check_known(A.data, A.indices, A.indptr)
     return _spanned(A, np.asarray(A.data), np.asarray(A.indices), np.asarray(A.indptr))
+
+
+def numbers_of(A: Any) -> Any:
+    """Return the place in A of each entry that `stored` returns."""
+    low, high = int(A.indptr[0]), int(A.indptr[-1])
+    return np.arange(low, high, dtype=np.int32 if A.indices.shape[0] < 2**31 else np.int64)
 
 
 def stored_codes(A: Any) -> Stored:

@@ -23,8 +23,10 @@ def free(A: Any) -> jax.Array:
 def prune(A: Matrix, pruned: ArrayLike) -> Matrix:
     """Return the matrix without the flagged synapses: their slots are free, for `rewire` to fill.
 
-    Shapes stay, so that it works in a loop under jit. Products, events and plasticity pass free slots over;
-    their weights are 0, unless one weight is for all. A plan is made anew, by a sort: of several changes in
+    Shapes and the order of entries stay, so that it works in a loop under jit. Products, events and
+    plasticity pass free slots over; their weights are 0, unless one weight is for all. They count in nse, nnz
+    and row_lengths; to_coo, save, to_scipy, to_bcsr and compact leave them out, and `CSR(A)` is the matrix
+    without them. A plan is made anew, by a sort: of several changes in
     one program under jit, only the last one sorts.
 
     Args:
@@ -59,8 +61,8 @@ def rewire(
     """Return the matrix with the flagged slots at other columns: free slots become synapses, synapses move.
 
     As the operator `csr_rewire` does, which says how columns are drawn. Every row as it is stored keeps its
-    slots: of `A.T`, every column does. Shapes stay, so that it works in a loop under jit. A plan is made
-    anew, as by `prune`.
+    slots: of `A.T`, every column does. Shapes stay, so that it works in a loop under jit; an attribute of a
+    slot stays there, also where it is of another synapse now. A plan is made anew, as by `prune`.
 
     Args:
         rewired: bool, shaped as `indices`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,15 @@ Matrix = TypeVar("Matrix", bound=Any)
 _ALL = slice(None)
 
 
-def rows(A: Matrix, ids: ArrayLike, *, nse: int | None = None) -> Matrix:
+@overload
+def rows(A: Matrix, ids: ArrayLike, *, nse: int | None = ...) -> Matrix: ...
+
+
+@overload
+def rows(A: Any, ids: ArrayLike, *, nse: int | None = ..., return_order: bool) -> Any: ...
+
+
+def rows(A: Any, ids: ArrayLike, *, nse: int | None = None, return_order: bool = False) -> Any:
     """`B[r] = A[ids[r]]`: the matrix of these rows, in this order; a row may occur more than once.
 
     An id out of range, such as the padding of `spike_compact`, gives an empty row; none counts from the end.
@@ -32,6 +40,8 @@ def rows(A: Matrix, ids: ArrayLike, *, nse: int | None = None) -> Matrix:
         ids: (n,), integers.
         nse: room for so many entries, static; needed where ids or the structure are traced. Default: as many
             as there are.
+        return_order: return `(matrix, order)`: entry k of it is entry order[k] of A; one that is left over
+            has the order A.nse, which is out of range.
 
     Raises:
         TypeError: ids that are not integers.
@@ -40,7 +50,7 @@ def rows(A: Matrix, ids: ArrayLike, *, nse: int | None = None) -> Matrix:
     ids = as_array(ids, "ids")
     check_dtype("ids", ids, INTEGERS, otherwise="; of a mask: A[mask], or jnp.flatnonzero(mask, size=n)")
     check_rank("ids", ids, 1, "the number of a row for each row of the result")
-    B = A.tocsr()
+    B, of_b = A.tocsr(return_order=True)
     lengths = values_at(row_lengths(B), ids)
     starts = values_at(bounded(B.indptr[:-1], B.nse), ids)
     ends, total = ends_of_lengths(lengths)
@@ -53,9 +63,10 @@ def rows(A: Matrix, ids: ArrayLike, *, nse: int | None = None) -> Matrix:
     outside = jnp.asarray(B.shape[1], B.indices.dtype)
     indices = jnp.where(real, values_at(B.indices, places), outside)
     data = jnp.where(real, values_at(B.data, places), 0) if B.data.ndim else B.data
-    return type(A)(
-        nan_unless(total <= nse, data), indices, ends, shape=(ids.shape[0], B.shape[1]), validate=False
-    )
+    data, shape = nan_unless(total <= nse, data), (ids.shape[0], B.shape[1])
+    chosen = type(A)(data, indices, ends, shape=shape, validate=False)
+    outside = jnp.asarray(A.nse, of_b.dtype)
+    return (chosen, jnp.where(real, values_at(of_b, places), outside)) if return_order else chosen
 
 
 @jax.jit
@@ -86,7 +97,10 @@ def _known_total(B: Any, ids: Any) -> int:
 
 
 def at_key(A: Matrix, key: Any) -> Matrix:
-    """Return `A[key]` for rows, `A[rows, columns]` where one of both is a slice; as in NumPy."""
+    """Return `A[key]` for rows, `A[rows, columns]` where one of both is a slice; as in NumPy.
+
+    With the order of the entries: `A.rows(ids, return_order=True)`; of columns `A.T.rows(ids, ...)`.
+    """
     if not isinstance(key, tuple):
         return _chosen(A, key)
     if len(key) != 2 or not any(isinstance(part, slice) for part in key):

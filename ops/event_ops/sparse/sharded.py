@@ -20,7 +20,7 @@ from event_ops.sparse.compact import CompactCSR
 from event_ops.sparse.compact_parts import narrowed
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events
-from event_ops.sparse.partition import balanced_starts, check_starts, padded, stored, stored_codes
+from event_ops.sparse.partition import balanced_starts, check_starts, numbers_of, padded, stored, stored_codes
 from event_ops.sparse.products import check_factor
 
 
@@ -155,7 +155,15 @@ def shard_csr(  # pyright: ignore[reportOverlappingOverload]
 def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None) -> ShardedCSR: ...
 
 
-def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None) -> Sharded:
+@overload
+def shard_csr(
+    A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None, return_order: bool
+) -> Any: ...
+
+
+def shard_csr(
+    A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None, return_order: bool = False
+) -> Any:
     """`(A @ v)[starts[k] : starts[k + 1]]` on shard k: a CSR matrix by blocks of rows with balanced nse.
 
     Without `starts`, block k begins at the first row that has at least k / shards of all entries before it:
@@ -178,16 +186,23 @@ def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = N
         axis: the mesh axis over which the rows are split; over others they are repeated.
         starts: (shards + 1,), the first row of each shard and the end, for matrices that have to share one
             partition of a population; default: balanced nse.
+        return_order: return `(matrix, order)`; order: (shards, nse of a block), with the sharding of data:
+            entry [k, e] is entry order[k, e] of A; for padding A.nse, which is out of range.
 
     Returns:
         A `ShardedCSR`, or a `ShardedCompactCSR`, with arrays of sharding P(axis).
 
     Raises:
+        TypeError: return_order of a `CompactCSR`, whose words have no attributes.
         ValueError: no such axis, starts that do not cut the rows, or a matrix that is traced or broken.
     """
     if axis not in mesh.shape:
         raise ValueError(f"axis is {axis!r}; expected one of the mesh: {', '.join(map(repr, mesh.shape))}")
     compact = isinstance(A, CompactCSR)
+    if compact and return_order:
+        raise TypeError(
+            "return_order=True, and A is a CompactCSR; expected a CSR, whose entries have an order"
+        )
     whole, shards = stored_codes(A) if compact else stored(A), mesh.shape[axis]
     ends = whole.ends()
     cuts = balanced_starts(ends, shards) if starts is None else check_starts(starts, whole.shape[0], shards)
@@ -199,7 +214,13 @@ def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = N
     shared = partial(_by_shard, mesh=mesh, axis=axis)
     if not compact:
         data, indices = shared(lambda k: block(k).data), shared(lambda k: block(k).indices)
-        return ShardedCSR(*cut, data, indices, shared(lambda k: block(k).indptr))
+        sharded = ShardedCSR(*cut, data, indices, shared(lambda k: block(k).indptr))
+        if not return_order:
+            return sharded
+        numbered = replace(whole, data=numbers_of(A))
+        outside = A.indices.shape[0]
+        order = shared(lambda k: numbered.rows(cuts[k], cuts[k + 1]).padded(rows, nse, outside).data)
+        return sharded, order
     # A word of padding has a column within the block and a place behind the end of indptr.
     scale, columns = np.asarray(A.scale), rows if whole.transposed else whole.shape[1]
 

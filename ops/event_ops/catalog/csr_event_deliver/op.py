@@ -60,7 +60,8 @@ def csr_event_deliver(
             entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
-        delays: (nse,), in steps, in [0, slots); or 0-d: the same for all; any integers. Values that are known
+        delays: (nse,), in steps, in [0, slots), in the order of data, which `CSR.from_coo` changes and tells
+            with return_order=True; or 0-d: the same for all; any integers. Values that are known
             when the call is traced are checked then: once for a jitted function that closes over them, in
             every call without jit. Traced ones are not: an entry whose delay is out of range adds nothing.
         spikes: (rows,); bool, or the dtype of buffer.
