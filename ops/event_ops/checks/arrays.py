@@ -43,6 +43,13 @@ def as_array(x: Any, name: str = "an array") -> jax.Array:
     return array
 
 
+def check_countable(count: int, kind: str) -> None:
+    """Raise ValueError if the widest integers that are enabled cannot count so many."""
+    counter = jax.dtypes.canonicalize_dtype(np.int64)
+    if count > np.iinfo(counter).max:
+        raise ValueError(f"there are {count} {kind}, more than {counter} can count; {ENABLE_X64}")
+
+
 def check_dtype(name: str, x: jax.Array, allowed: Sequence[str], *, otherwise: str = "") -> None:
     """Raise TypeError, which ends with `otherwise`, unless the dtype of `x` is one of `allowed`."""
     given = str(x.dtype)
@@ -112,6 +119,12 @@ def reaches(size: Any, least: int) -> bool:
         return bool(size >= least)
     except InconclusiveDimensionOperation:
         return False
+
+
+def is_inside(ids: jax.Array, size: int) -> jax.Array:
+    """Return which ids are in [0, size), also for a size that their dtype does not have."""
+    bounded = not reaches(size, jnp.iinfo(ids.dtype).max + 1)
+    return (ids >= 0) & (ids < size) if bounded else ids >= 0
 
 
 def keeps_values(x: Any, dtype: Any) -> bool:

@@ -13,6 +13,7 @@ from jax import export
 from jax.experimental import checkify
 
 from event_ops.checks.arrays import (
+    ENABLE_X64,
     FLOATS,
     INDICES,
     INTEGERS,
@@ -21,7 +22,9 @@ from event_ops.checks.arrays import (
     check_factor_dtype,
     check_rank,
     check_shape,
+    is_inside,
     is_known,
+    reaches,
 )
 
 _ENCODINGS = {"flags": ("bool", *FLOATS), "counts": INTEGERS, "ids": ("int32",), "bits": ("uint32",)}
@@ -190,6 +193,15 @@ def places_of(permutation: Any, data: jax.Array, indices: jax.Array) -> tuple[ja
     return (places,) if data.ndim else ()
 
 
+def check_numbers(name: str, x: jax.Array, sizes: Sequence[Any], counted: str) -> None:
+    """Raise ValueError unless the dtype of x has each of the sizes, of what is called `counted`."""
+    if any(reaches(size, np.iinfo(x.dtype).max + 1) for size in sizes):
+        enabled = jax.dtypes.canonicalize_dtype(np.int64) == np.int64
+        cast = f"cast it: {name}.astype('int64')"
+        hint = cast if enabled else f"{ENABLE_X64}; then {cast}"
+        raise ValueError(f"{name} has dtype {x.dtype}, too small to number {counted}; {hint}")
+
+
 def check_in_range(name: str, ids: Any, size: int, axis: str, hint: str) -> None:
     """Raise ValueError, which ends with `hint`, unless all ids, where they are known, are in [0, size)."""
     if not is_known(ids):
@@ -230,7 +242,7 @@ def checkify_structure(indices: jax.Array, indptr: jax.Array, columns: int) -> N
     checkify.check(jnp.all(indptr[1:] >= indptr[:-1]), "indptr decreases; expected it never to")
     for end, expected in ((0, 0), (-1, nse)):
         checkify.check(indptr[end] == expected, f"indptr[{end}] is {{}}; expected {expected}", indptr[end])
-    bad = (indices < 0) | (indices >= columns)
+    bad = ~is_inside(indices, columns)
     checkify.check(
         ~jnp.any(bad),
         f"{{}} of {nse} indices are out of range; expected 0 to {columns - 1}",

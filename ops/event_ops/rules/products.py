@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
-from event_ops.parts.reference.entries import inside, sums_at, values_at
+from event_ops.checks.arrays import is_inside
+from event_ops.parts.reference.entries import sums_at, values_at
 from event_ops.rules.linear_inputs import of_one_weight
 from ffi_bridge import XLACustomKernel, get_operator
 
@@ -117,7 +118,7 @@ def _samples(rows: jax.Array, by_column: jax.Array, indices: jax.Array, columns:
         terms = jnp.where(at, rows, 0)
     else:
         terms = rows * at
-    return jnp.where(inside(indices, columns) < columns, terms, 0)
+    return jnp.where(is_inside(indices, columns), terms, 0)
 
 
 def procedural_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:

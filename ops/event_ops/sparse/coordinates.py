@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import as_array, is_known
-from event_ops.parts.reference.entries import inside, rows_of, sums_at
+from event_ops.checks.arrays import as_array, check_countable, is_inside, is_known
+from event_ops.parts.reference.entries import rows_of, sums_at
 from event_ops.sparse.convert import Parts, kept, order_of
 
 _INT32 = np.iinfo(np.int32).max
@@ -35,10 +35,23 @@ def to_coo(A: Any, *, return_order: bool = False) -> Any:
 @jax.jit
 def coordinates(A: Any) -> tuple[jax.Array, jax.Array]:
     """Return the row and the column of every entry in one dtype, each out of range where the entry's is."""
-    kind = jnp.int64 if max(A.stored_shape) > _INT32 else jnp.int32
+    rows, columns = A.stored_shape
+    if jnp.issubdtype(A.indices.dtype, jnp.unsignedinteger):
+        check_countable(columns, "columns")
+    kind = jax.dtypes.canonicalize_dtype(np.int64) if max(rows, columns) > _INT32 else np.dtype(np.int32)
     row = rows_of(A.indptr, A.nse).astype(kind)
-    column = inside(A.indices, A.stored_shape[1]).astype(kind)
+    column = jnp.where(is_inside(A.indices, columns), A.indices.astype(kind), jnp.asarray(-1, kind))
     return (column, row) if A.transposed else (row, column)
+
+
+def outside_index(columns: int, dtype: Any) -> jax.Array:
+    """Return an index that is no column: `columns`, or -1 where the dtype does not have that."""
+    fits = columns <= jnp.iinfo(dtype).max
+    if not fits and jnp.issubdtype(dtype, jnp.unsignedinteger):
+        raise ValueError(
+            f"indices have dtype {dtype}, all of which are columns; expected int64 for {columns}"
+        )
+    return jnp.asarray(columns if fits else -1, dtype)
 
 
 def has_known_structure(*matrices: Any) -> bool:
@@ -59,6 +72,17 @@ def known_coordinates(A: Any) -> tuple[Any, Any, Any]:
     (k,) = np.nonzero((row >= 0) & (row < rows) & (column >= 0) & (column < columns))
     row, column = row[k], column[k]
     return (column, row, k) if A.transposed else (row, column, k)
+
+
+def distinct(row: Any, column: Any) -> tuple[Any, Any, Any]:
+    """Return known coordinates sorted and each once, and for each given one which of these it is."""
+    order = np.lexsort((column, row))
+    row, column = row[order], column[order]
+    first = np.ones(row.size, bool)
+    first[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
+    places = np.empty(row.size, np.int64)
+    places[order] = np.cumsum(first) - 1
+    return row[first], column[first], places
 
 
 def of_sorted(kind: type, data: jax.Array, row: Any, column: Any, shape: tuple[int, int]) -> Any:
@@ -85,7 +109,7 @@ def row_lengths(A: Any) -> jax.Array:
     """
     if A.transposed:
         row, column = coordinates(A)
-        held = (column >= 0) & (column < A.shape[1])
+        held = is_inside(column, A.shape[1])
         return sums_at(held.astype(A.indptr.dtype), row, A.shape[0])
     starts, ends = (bounded(x, A.nse) for x in (A.indptr[:-1], A.indptr[1:]))
     return jnp.where(ends > starts, ends - starts, 0)

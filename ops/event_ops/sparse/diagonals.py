@@ -27,8 +27,12 @@ def diagonal(A: Any, k: int = 0) -> jax.Array:
         k: which diagonal, static; one beyond the corner is empty, as in SciPy.
     """
     row, column = coordinates(A)
-    weights = jnp.where(column == row + k, A.data, 0)
-    return sums_at(weights, row if k >= 0 else column, diagonal_size(A.shape, k))
+    size = diagonal_size(A.shape, k)
+    if abs(k) > jnp.iinfo(row.dtype).max:  # no entry is so far from the main one
+        return jnp.zeros(size, A.dtype)
+    # Of coordinates that are not negative neither difference overflows.
+    on = (column - k == row) if k >= 0 else (row + k == column)
+    return sums_at(jnp.where(on, A.data, 0), row if k >= 0 else column, size)
 
 
 def diagonal_size(shape: tuple[int, int], k: int = 0) -> int:
@@ -50,6 +54,8 @@ def add_diagonal(A: Matrix, x: ArrayLike) -> Matrix:
     Raises:
         ValueError: x of another shape.
     """
+    if A.transposed:
+        return add_diagonal(A.T, x).T
     n = diagonal_size(A.shape)
     x = jnp.asarray(x, A.dtype) if isinstance(x, (int, float)) else as_array(x)
     check_shape("x", x, (), (n,), why="a number, or one for each element of the diagonal")

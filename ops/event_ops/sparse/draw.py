@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
+from event_ops.checks.arrays import check_countable
 from event_ops.checks.csr import matrix_shape
 
 Matrix = TypeVar("Matrix", bound=Any)
@@ -45,6 +46,7 @@ def random(
         ValueError: a density that is not in [0, 1], or a per_row that is not in [0, columns].
     """
     rows, columns = matrix_shape(shape)
+    check_countable(max(rows, columns), "rows or columns")
     if (density is None) == (per_row is None):
         raise TypeError(f"got density={density} and per_row={per_row}; expected one of both")
     of_places, of_weights = jax.random.split(key)

@@ -8,13 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import is_known
+from event_ops.checks.arrays import check_countable, is_known
 from event_ops.parts.reference.entries import ell_as_csr, values_at
 from event_ops.sparse.convert import Parts, kept, numbers, order_of
+from event_ops.sparse.coordinates import outside_index
 
 
 def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return data and indices of a `CSR`, each row padded to `per_row` entries with `columns` as index.
+    """Return data and indices of a `CSR`, each row padded to `per_row` entries, whose index is no column.
 
     The third array is the order: which entry of A each is, its number of entries for padding. With per_row,
     free slots are left out; without it each row keeps its own, and ValueError is raised unless all rows are
@@ -37,10 +38,11 @@ def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
         whole = data.reshape(there.shape) if data.ndim else data
         return whole, indices.reshape(there.shape), order.reshape(there.shape)
     places = jnp.asarray(np.where(there, starts[:, None] + np.arange(width), indices.size))
-    columns = values_at(_wide_enough(indices, shape[1]), places)
+    indices = _wide_enough(indices, shape[1])
+    columns = jnp.where(there, values_at(indices, places), outside_index(shape[1], indices.dtype))
     padded = values_at(data, places) if data.ndim else data
     outside = jnp.asarray(A.nse, order.dtype)
-    return padded, jnp.where(there, columns, shape[1]), jnp.where(there, values_at(order, places), outside)
+    return padded, columns, jnp.where(there, values_at(order, places), outside)
 
 
 def _width(lengths: np.ndarray, per_row: Any) -> int:
@@ -56,8 +58,11 @@ def _width(lengths: np.ndarray, per_row: Any) -> int:
 
 
 def _wide_enough(indices: jax.Array, columns: int) -> jax.Array:
-    """Return the indices in a dtype that has an index for padding."""
-    return indices if columns <= jnp.iinfo(indices.dtype).max else indices.astype(jnp.int64)
+    """Return the indices in a dtype that has an index for padding, which for a signed one may be -1."""
+    if columns <= jnp.iinfo(indices.dtype).max or jnp.issubdtype(indices.dtype, jnp.signedinteger):
+        return indices
+    check_countable(columns, "columns")
+    return indices.astype(jnp.int64)
 
 
 def csr_parts(data: jax.Array, indices: jax.Array, shape: tuple[int, int]) -> Parts:

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from event_ops.catalog.csr_rewire.op import csr_rewire
-from event_ops.checks.arrays import as_array, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.arrays import as_array, check_dtype, check_same_dtype, check_shape, is_inside
+from event_ops.checks.csr import check_numbers
 from event_ops.sparse.plan import by_column, reweighted
 
 Matrix = TypeVar("Matrix", bound=Any)
@@ -17,7 +18,7 @@ Matrix = TypeVar("Matrix", bound=Any)
 
 def free(A: Any) -> jax.Array:
     """Return which slots hold no synapse, shaped as `indices`: those whose index is no column."""
-    return (A.indices < 0) | (A.indices >= A.stored_shape[1])
+    return ~is_inside(A.indices, A.stored_shape[1])
 
 
 def prune(A: Matrix, pruned: ArrayLike) -> Matrix:
@@ -38,10 +39,7 @@ def prune(A: Matrix, pruned: ArrayLike) -> Matrix:
     """
     flags = _flags("pruned", pruned, A)
     columns = A.stored_shape[1]
-    if columns > jnp.iinfo(A.indices.dtype).max:
-        raise ValueError(
-            f"indices have dtype {A.indices.dtype}, too small for {columns}, a free slot's index"
-        )
+    check_numbers("indices", A.indices, (columns,), f"{columns}, the index of a free slot")
     data = jnp.where(flags, jnp.zeros((), A.dtype), A.data) if A.data.ndim else A.data
     return _restructured(A, data, jnp.where(flags, jnp.asarray(columns, A.indices.dtype), A.indices))
 

@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_rank, is_known
 from event_ops.checks.values import check_room
 from event_ops.parts.reference.entries import rows_of, values_at
-from event_ops.sparse.coordinates import bounded, constant, row_lengths
+from event_ops.sparse.coordinates import bounded, constant, outside_index, row_lengths
 
 Matrix = TypeVar("Matrix", bound=Any)
 
@@ -60,13 +60,13 @@ def rows(A: Any, ids: ArrayLike, *, nse: int | None = None, return_order: bool =
     row = rows_of(ends, nse)
     places = values_at(starts, row) + jnp.arange(nse, dtype=starts.dtype) - values_at(ends, row)
     real = jnp.arange(nse, dtype=ends.dtype) < ends[-1]
-    outside = jnp.asarray(B.shape[1], B.indices.dtype)
+    outside = outside_index(B.shape[1], B.indices.dtype)
     indices = jnp.where(real, values_at(B.indices, places), outside)
     data = jnp.where(real, values_at(B.data, places), 0) if B.data.ndim else B.data
     data, shape = nan_unless(total <= nse, data), (ids.shape[0], B.shape[1])
     chosen = type(A)(data, indices, ends, shape=shape, validate=False)
-    outside = jnp.asarray(A.nse, of_b.dtype)
-    return (chosen, jnp.where(real, values_at(of_b, places), outside)) if return_order else chosen
+    left_over = jnp.asarray(A.nse, of_b.dtype)
+    return (chosen, jnp.where(real, values_at(of_b, places), left_over)) if return_order else chosen
 
 
 @jax.jit
@@ -116,7 +116,7 @@ def _chosen(A: Any, key: Any) -> Any:
     """Return the rows that a slice, integers or a mask choose."""
     n = A.shape[0]
     if isinstance(key, slice):
-        return A if key == _ALL else rows(A, constant(np.arange(n)[key], n))
+        return A if key == _ALL else rows(A, constant(np.arange(*key.indices(n)), n))
     if not is_known(key):
         raise ValueError("ids that are traced: A.rows(ids, nse=...), with the most entries that there can be")
     ids = np.asarray(key)

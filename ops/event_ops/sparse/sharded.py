@@ -13,7 +13,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import ENABLE_X64, as_array, check_shape
+from event_ops.checks.arrays import as_array, check_countable, check_shape
 from event_ops.checks.words import are_narrow
 from event_ops.sparse.arithmetic import no_array
 from event_ops.sparse.compact import CompactCSR
@@ -207,7 +207,8 @@ def shard_csr(
     ends = whole.ends()
     cuts = balanced_starts(ends, shards) if starts is None else check_starts(starts, whole.shape[0], shards)
     rows, nse = int(np.diff(cuts).max()), int(np.diff(ends[list(cuts)]).max())
-    _check_countable(max(nse, whole.shape[1]))
+    check_countable(nse, "entries of one shard, of which more would have fewer")
+    check_countable(whole.shape[1], "columns")
     part = cache(lambda k: whole.rows(cuts[k], cuts[k + 1]))
     block = cache(lambda k: part(k).padded(rows, nse))
     cut = (rows, whole.shape[1]), whole.transposed, cuts, mesh, axis
@@ -234,15 +235,6 @@ def shard_csr(
     whole_scale = whole.transposed or not scale.ndim  # one for each row as it is stored
     scales = shared(lambda k: scale if whole_scale else padded(scale[cuts[k] : cuts[k + 1]], rows, 0))
     return ShardedCompactCSR(*cut, entries, indptr, scales)
-
-
-def _check_countable(count: int) -> None:
-    counter = jax.dtypes.canonicalize_dtype(np.int64)
-    if count > np.iinfo(counter).max:
-        raise ValueError(
-            f"a shard has {count} entries or columns, which {counter} cannot count; use more shards, or "
-            f"{ENABLE_X64}"
-        )
 
 
 def _by_shard(block: Callable[[int], Any], mesh: Mesh, axis: str) -> jax.Array:

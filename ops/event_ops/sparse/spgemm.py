@@ -9,16 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.catalog.segment_sum.op import segment_sum
-from event_ops.checks.arrays import HALVES, is_known, summed_in
+from event_ops.checks.arrays import HALVES, is_inside, is_known, summed_in
 from event_ops.checks.values import check_room
-from event_ops.parts.reference.entries import inside, rows_of, values_at
+from event_ops.parts.reference.entries import rows_of, values_at
 from event_ops.sparse.coordinates import (
     bounded,
     constant,
     coordinates,
+    distinct,
     has_known_structure,
     known_coordinates,
     of_sorted,
+    outside_index,
     row_lengths,
 )
 from event_ops.sparse.products import promoted
@@ -60,6 +62,8 @@ def matmul(A: Matrix, B: Matrix, *, nse: int | None = None) -> Matrix:
         raise ValueError(f"B has shape {B.shape}; expected ({A.shape[1]}, n), for A of shape {A.shape}{hint}")
     if nse is not None:
         return _apart(A, B, nse)
+    if A.transposed and A.shape[0] > np.iinfo(np.int32).max:  # rows that C is better not stored by
+        return matmul(B.T, A.T).T
     if not has_known_structure(A, B):
         raise ValueError(
             "while tracing, the number of products is not known; give the most that there can be: "
@@ -80,23 +84,27 @@ class _Pairs(NamedTuple):
 def _in_two_passes(A: Any, B: Any) -> Any:
     """Return C with one entry for each element, of matrices whose weights are known, too."""
     a, b = promoted(A.repeated_data(), B.repeated_data())
-    product, pattern = _of_scipy(A, a) @ _of_scipy(B, b), _of_scipy(A, None) @ _of_scipy(B, None)
-    product.sort_indices()
+    (row_a, l_a, k_a), (l_b, column_b, k_b) = known_coordinates(A), known_coordinates(B)
+    # SciPy takes memory for every row and column of B, of which there may be more than entries.
+    inner, l = np.unique(np.concatenate([l_a, l_b]), return_inverse=True)
+    used, j = np.unique(column_b, return_inverse=True)
+
+    def multiplied(values_a: Any, values_b: Any) -> Any:
+        coo = import_module("scipy.sparse").coo_array
+        left = coo((values_a, (row_a, l[: l_a.size])), shape=(A.shape[0], inner.size)).tocsr()
+        product = left @ coo((values_b, (l[l_a.size :], j)), shape=(inner.size, used.size)).tocsr()
+        product.sort_indices()
+        return product
+
+    product = multiplied(np.asarray(a)[k_a], np.asarray(b)[k_b])
+    pattern = multiplied(np.ones(k_a.size, bool), np.ones(k_b.size, bool))
     data = product.data
     if product.nnz < pattern.nnz:  # SciPy leaves out sums that are 0
-        pattern.sort_indices()
         data = np.zeros(pattern.nnz, data.dtype)
         data[np.searchsorted(_keys(pattern), _keys(product))] = product.data
-        product = pattern
-    structure = constant(product.indices, *product.shape), constant(product.indptr, product.nnz)
-    return type(A)(jnp.asarray(data), *structure, shape=product.shape, validate=False)
-
-
-def _of_scipy(A: Any, data: Any) -> Any:
-    """Return the entries that count, with these weights or as bools, as a matrix of SciPy."""
-    row, column, k = known_coordinates(A)
-    values = np.ones(k.size, bool) if data is None else np.asarray(data)[k]
-    return import_module("scipy.sparse").coo_array((values, (row, column)), shape=A.shape).tocsr()
+    shape = A.shape[0], B.shape[1]
+    structure = constant(used[pattern.indices], *shape), constant(pattern.indptr, pattern.nnz)
+    return type(A)(jnp.asarray(data), *structure, shape=shape, validate=False)
 
 
 def _keys(matrix: Any) -> Any:
@@ -108,38 +116,36 @@ def _keys(matrix: Any) -> Any:
 def _added_up(A: Any, B: Any) -> Any:
     """Return C with one entry for each element, of known structures and any weights."""
     shape = A.shape[0], B.shape[1]
-    pairs, keys = _known_pairs(A, B)
-    row, column = np.divmod(keys, max(shape[1], 1))
+    pairs, row, column = _known_pairs(A, B)
     a, b = promoted(A.repeated_data(), B.repeated_data())
     wide = summed_in(a)
     of_a, of_b = constant(pairs.of_a, A.nse), constant(pairs.of_b, B.nse)
-    places = constant(pairs.element, keys.size)
+    places = constant(pairs.element, row.size)
     terms = values_at(a, of_a).astype(wide) * values_at(b, of_b).astype(wide)
-    sums = segment_sum(terms, places, num_segments=keys.size, indices_are_sorted=True)
+    sums = segment_sum(terms, places, num_segments=row.size, indices_are_sorted=True)
     return of_sorted(type(A), sums.astype(a.dtype), row, column, shape)
 
 
-def _known_pairs(A: Any, B: Any) -> tuple[_Pairs, Any]:
-    """Return the pairs that are multiplied, sorted by element, and row * columns + column of each element."""
+def _known_pairs(A: Any, B: Any) -> tuple[_Pairs, Any, Any]:
+    """Return the pairs that are multiplied, sorted by element, and row and column of each element."""
     row_a, l_a, k_a = known_coordinates(A)
     l_b, column_b, k_b = known_coordinates(B)
     by_row = np.argsort(l_b, kind="stable")
-    starts = np.searchsorted(l_b[by_row], np.arange(B.shape[0] + 1))
-    lengths = np.diff(starts)[l_a]
+    starts = np.searchsorted(l_b[by_row], l_a)
+    lengths = np.searchsorted(l_b[by_row], l_a, side="right") - starts
     of_a = np.repeat(np.arange(l_a.size), lengths)
     within = np.arange(of_a.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    of_b = by_row[starts[l_a[of_a]] + within]
-    elements = row_a[of_a] * B.shape[1] + column_b[of_b]
-    order = np.argsort(elements, kind="stable")
-    keys, places = np.unique(elements[order], return_inverse=True)
-    return _Pairs(k_a[of_a[order]], k_b[of_b[order]], places), keys
+    of_b = by_row[starts[of_a] + within]
+    row, column, places = distinct(row_a[of_a], column_b[of_b])
+    order = np.argsort(places, kind="stable")
+    return _Pairs(k_a[of_a[order]], k_b[of_b[order]], places[order]), row, column
 
 
 def _apart(A: Any, B: Any, nse: int) -> Any:
     """Return C with one entry for each product, in room for nse."""
     by_row, factor = A.tocsr(), B.tocsr()
     row, column = coordinates(by_row)
-    lengths = jnp.where(inside(row, A.shape[0]) < A.shape[0], values_at(row_lengths(factor), column), 0)
+    lengths = jnp.where(is_inside(row, A.shape[0]), values_at(row_lengths(factor), column), 0)
     ends, total = ends_of_lengths(lengths)
     total = check_room("A.matmul", total, nse)
     of_a = rows_of(ends, nse)
@@ -148,6 +154,8 @@ def _apart(A: Any, B: Any, nse: int) -> Any:
     real = jnp.arange(nse, dtype=ends.dtype) < ends[-1]
     a, b = promoted(by_row.repeated_data(), factor.repeated_data())
     data = nan_unless(total <= nse, jnp.where(real, values_at(a, of_a) * values_at(b, of_b), 0))
-    indices = jnp.where(real, values_at(factor.indices, of_b), jnp.asarray(B.shape[1], factor.indices.dtype))
+    indices = jnp.where(
+        real, values_at(factor.indices, of_b), outside_index(B.shape[1], factor.indices.dtype)
+    )
     indptr = ends[bounded(by_row.indptr, A.nse)]
     return type(A)(data, indices, indptr, shape=(A.shape[0], B.shape[1]), validate=False)

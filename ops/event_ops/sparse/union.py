@@ -10,11 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from event_ops.checks.arrays import is_inside
 from event_ops.parts.reference.entries import values_at
 from event_ops.sparse.arithmetic import refuse, same_structure
 from event_ops.sparse.coordinates import (
     constant,
     coordinates,
+    distinct,
     has_known_structure,
     known_coordinates,
     of_sorted,
@@ -47,15 +49,13 @@ def _surely_same(A: Any, B: Any) -> bool:
 def _merged(how: Function, A: Any, B: Any) -> Any:
     """Return the sum with the union of both structures: sorted, without duplicates."""
     (row_a, column_a, k_a), (row_b, column_b, k_b) = known_coordinates(A), known_coordinates(B)
-    columns = A.shape[1]
-    keys = np.concatenate([row_a * columns + column_a, row_b * columns + column_b])
-    union, places = np.unique(keys, return_inverse=True)
+    row, column = np.concatenate([row_a, row_b]), np.concatenate([column_a, column_b])
+    row, column, places = distinct(row, column)
     a, b = promoted(A.repeated_data(), B.repeated_data())
     k_a, k_b = constant(k_a, A.nse), constant(k_b, B.nse)
-    zeros = jnp.zeros(union.size, a.dtype)
+    zeros = jnp.zeros(row.size, a.dtype)
     summed_a = zeros.at[places[: k_a.size]].add(values_at(a, k_a))
     summed_b = zeros.at[places[k_a.size :]].add(values_at(b, k_b))
-    row, column = np.divmod(union, max(columns, 1))
     return of_sorted(type(A), how(summed_a, summed_b), row, column, A.shape)
 
 
@@ -99,7 +99,7 @@ def _all_close(A: Any, B: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> jax.
     a, b = promoted(A.repeated_data(), B.repeated_data())
     (row_a, column_a), (row_b, column_b) = coordinates(A), coordinates(B)
     row, column = jnp.concatenate([row_a, row_b]), jnp.concatenate([column_a, column_b])
-    counts = (row >= 0) & (row < A.shape[0]) & (column >= 0) & (column < A.shape[1])
+    counts = is_inside(row, A.shape[0]) & is_inside(column, A.shape[1])
     order = jnp.lexsort((column, row))
     places = jnp.zeros_like(order).at[order].set(_place_of_sorted(row[order], column[order]))
     size, n = row.shape[0], A.nse

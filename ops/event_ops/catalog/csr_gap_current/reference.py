@@ -8,7 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import inside, rows_of, sums_at, values_at
+from event_ops.checks.arrays import is_inside
+from event_ops.parts.reference.entries import rows_of, sums_at, values_at
 
 
 def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
@@ -19,7 +20,7 @@ def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
         """y[i] = sum over the entries k of row i of data[k] * (v[indices[k]] - v[i])."""
         rows = rows_of(indptr, indices.shape[0])
         differences = values_at(v, indices) - values_at(v, rows)
-        terms = jnp.where(inside(indices, neurons) < neurons, data * differences, 0)
+        terms = jnp.where(is_inside(indices, neurons), data * differences, 0)
         return sums_at(terms, rows, neurons)
 
     return gap_current

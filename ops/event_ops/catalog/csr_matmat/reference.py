@@ -8,7 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import along, ends_of, inside, sums_at, values_at
+from event_ops.checks.arrays import is_inside
+from event_ops.parts.reference.entries import along, ends_of, sums_at, values_at
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:
@@ -17,7 +18,7 @@ def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Ca
     def matmat(data: jax.Array, indices: jax.Array, indptr: jax.Array, B: jax.Array) -> jax.Array:
         """Y[i] = sum over the entries k of row i of data[k] * B[indices[k]]; transposed, Y[j] of column j."""
         (ids, size), (sources, height) = ends_of(indices, indptr, shape, transpose)
-        weights = jnp.where(inside(sources, height) < height, data.astype(outs.dtype), 0)
+        weights = jnp.where(is_inside(sources, height), data.astype(outs.dtype), 0)
         return sums_at(along(weights, B) * values_at(B, sources), ids, size)
 
     return matmat

@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
-from event_ops.checks.csr import check_structure, matrix_shape, places_of
+from event_ops.checks.csr import check_numbers, check_structure, matrix_shape, places_of
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
 
@@ -85,6 +85,7 @@ def csr_normalize(
     flags = jnp.ones(shape[0], bool) if active is None else as_array(active)
     check_dtype("active", flags, ("bool",))
     check_shape("active", flags, shape[:1], why=f"one flag per row of shape={shape}")
+    check_numbers("indices", indices, shape[1:], f"the columns of shape={shape}")
     limit = np.asarray(shape[1], indices.dtype)
     places = places_of(permutation, data, indices)
     outs, static = jax.ShapeDtypeStruct(data.shape, data.dtype), {"subtractive": bool(subtractive)}

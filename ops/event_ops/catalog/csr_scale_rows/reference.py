@@ -8,7 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import inside, rows_of, values_at
+from event_ops.checks.arrays import is_inside
+from event_ops.parts.reference.entries import rows_of, values_at
 
 
 def build(**_: Any) -> Callable[..., jax.Array]:
@@ -19,6 +20,6 @@ def build(**_: Any) -> Callable[..., jax.Array]:
         rows = rows_of(indptr, data.shape[0])
         at = values_at(x, rows)
         scaled = jnp.where(at, data, 0) if x.dtype == bool else data * at
-        return jnp.where(inside(rows, x.shape[0]) < x.shape[0], scaled, 0)
+        return jnp.where(is_inside(rows, x.shape[0]), scaled, 0)
 
     return scale_rows

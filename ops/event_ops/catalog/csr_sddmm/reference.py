@@ -8,7 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import inside, rows_of, values_at
+from event_ops.checks.arrays import is_inside
+from event_ops.parts.reference.entries import rows_of, values_at
 
 
 def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
@@ -19,7 +20,7 @@ def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
         rows = rows_of(indptr, indices.shape[0])
         terms = _product(values_at(X, rows), values_at(Y, indices))
         sums = terms.sum(axis=1, dtype=terms.dtype) if terms.ndim == 2 else terms
-        known = (inside(rows, shape[0]) < shape[0]) & (inside(indices, shape[1]) < shape[1])
+        known = (is_inside(rows, shape[0])) & (is_inside(indices, shape[1]))
         return jnp.where(known, sums, 0)
 
     return sddmm

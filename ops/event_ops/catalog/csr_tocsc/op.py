@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
-from event_ops.checks.csr import check_structure, matrix_shape
+from event_ops.checks.csr import check_numbers, check_structure, matrix_shape
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
 
@@ -46,7 +46,9 @@ def csr_tocsc(
     """
     indices, indptr = as_array(indices), as_array(indptr)
     shape = matrix_shape(shape)
-    _check(indices, indptr, shape)
+    check_structure(indices, indptr, shape)
+    check_numbers("indices", indices, shape, f"the rows and columns of shape={shape}")
+    check_numbers("indptr", indptr, indices.shape, "the entries")
     (nse,) = indices.shape
     outs = (
         jax.ShapeDtypeStruct((nse,), indices.dtype),
@@ -55,16 +57,6 @@ def csr_tocsc(
     )
     csc_indices, csc_indptr, permutation = kernel(indices, indptr, outs=outs, shape=shape, backend=backend)
     return csc_indices, csc_indptr, permutation
-
-
-def _check(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> None:
-    check_structure(indices, indptr, shape)
-    for name, x, sizes, what in (
-        ("indices", indices, shape, f"the rows and columns of shape={shape}"),
-        ("indptr", indptr, indices.shape, "the entries"),
-    ):
-        if any(size > np.iinfo(x.dtype).max for size in sizes):
-            raise ValueError(f"{name} has dtype {x.dtype}, too small to number {what}; cast it to int64")
 
 
 kernel = XLACustomKernel("csr_tocsc")

@@ -8,7 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import event_terms, inside, sums_at, values_at
+from event_ops.checks.arrays import is_inside
+from event_ops.parts.reference.entries import event_terms, sums_at, values_at
 
 
 def event_matvec(
@@ -16,7 +17,7 @@ def event_matvec(
 ) -> jax.Array:
     """y[i] = sum over k of data[i, k] * events[indices[i, k]]."""
     terms = event_terms(data, values_at(events, indices))
-    return jnp.sum(jnp.where(inside(indices, shape[1]) < shape[1], terms, 0), axis=1)
+    return jnp.sum(jnp.where(is_inside(indices, shape[1]), terms, 0), axis=1)
 
 
 def event_matvec_transposed(

@@ -8,12 +8,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import inside, sums_at, values_at
+from event_ops.checks.arrays import is_inside
+from event_ops.parts.reference.entries import sums_at, values_at
 
 
 def matvec(data: jax.Array, indices: jax.Array, v: jax.Array, *, shape: tuple[int, int]) -> jax.Array:
     """y[i] = sum over k of data[i, k] * v[indices[i, k]]."""
-    weights = jnp.where(inside(indices, shape[1]) < shape[1], data, 0)
+    weights = jnp.where(is_inside(indices, shape[1]), data, 0)
     return jnp.sum(weights * values_at(v, indices), axis=1, dtype=data.dtype)
 
 

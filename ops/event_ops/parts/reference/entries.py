@@ -8,6 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from event_ops.checks.arrays import check_countable, is_inside, reaches
+
 # One program where they are called by themselves, and part of the caller's while tracing.
 _of_arrays = partial(jax.jit, inline=True)
 
@@ -22,10 +24,14 @@ def rows_of(indptr: jax.Array, nse: int) -> jax.Array:
 
 @partial(_of_arrays, static_argnames="size")
 def inside(ids: jax.Array, size: int) -> jax.Array:
-    """Return ids in [0, size) as they are and others as `size`, which lookups and sums below leave out."""
-    if size > jnp.iinfo(ids.dtype).max:
+    """Return ids in [0, size) as they are and others as `size`, which lookups and sums below leave out.
+
+    Raise ValueError for a size that no integer dtype has.
+    """
+    if reaches(size, jnp.iinfo(ids.dtype).max + 1):
+        check_countable(size, "elements along an axis")
         ids = ids.astype(jnp.int64)
-    return jnp.where((ids >= 0) & (ids < size), ids, jnp.asarray(size, ids.dtype))
+    return jnp.where(is_inside(ids, size), ids, jnp.asarray(size, ids.dtype))
 
 
 def ends_of(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int], transpose: bool) -> Any:
