@@ -201,7 +201,7 @@ def test_structures_compare_by_content():
 
 REFUSED = {
     "adding a number": (lambda A: A + 1, TypeError, r"use A.todense\(\) \+ x"),
-    "element by element": (lambda A: A * A, TypeError, "two sparse matrices"),
+    "element by element": (lambda A: A / A, TypeError, "two sparse matrices"),
     "no broadcast": (lambda A: A * np.ones((3, 2), "f"), ValueError, "does not broadcast.*A @ B"),
     "no broadcast to A.T": (lambda A: A.T * DENSE, ValueError, r"\(2, 3\) does not .* matrix, \(3, 2\)"),
     "three axes": (lambda A: A * np.ones((1, 2, 3), "f"), ValueError, "does not broadcast"),

@@ -13,7 +13,7 @@ from small_matrix import DENSE, small
 
 import event_ops
 import ffi_bridge
-from event_ops import CSR, Events
+from event_ops import CSR, ELL, Events
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +59,80 @@ def test_sums_and_differences(name, how):
     weights = jax.jit(lambda a, b: how(A.with_data(a), B.with_data(b)).data)(A.data, B.data)
     assert weights.shape == C.data.shape  # the structure is known, though the weights are traced
     C.T.T.check()
+
+
+@pytest.mark.slow_cases("astray", "one weight")
+@pytest.mark.parametrize("name", PAIRS)
+def test_products_element_by_element(name):
+    A, B = PAIRS[name]
+    expected = np.asarray(A.todense()) * np.asarray(B.todense())
+    C = A * B
+    np.testing.assert_array_equal(C.todense(), expected)
+    np.testing.assert_array_equal(A.multiply(B).todense(), expected)
+    np.testing.assert_array_equal(np.multiply(B, A).todense(), expected)
+    traced = jax.jit(operator.mul)(A, B)
+    np.testing.assert_array_equal(traced.todense(), expected)
+    assert traced.nse == A.nse
+    weights = jax.jit(lambda a, b: (A.with_data(a) * B.with_data(b)).data)(A.data, B.data)
+    assert weights.shape == C.data.shape  # the structure is known, though the weights are traced
+    (a, (row, col)), there = C.to_coo(), (np.asarray(A.todense()) != 0) & (np.asarray(B.todense()) != 0)
+    assert a.size == len({*zip(row.tolist(), col.tolist(), strict=True)}) >= np.count_nonzero(there)
+
+
+def test_a_product_element_by_element_has_what_both_have():
+    A, B = small(), small(indices=np.array([1, 0, 0]))
+    C = A * B
+    assert (C.indices.tolist(), C.indptr.tolist(), C.data.tolist()) == ([1, 0], [0, 1, 2], [2, 9])
+    S = A.to_scipy().multiply(B.to_scipy())
+    assert C.nse == S.nnz and C.allclose(CSR(S.tocsr()), 0, 0)
+    planned = A.plan() * A
+    assert planned.by_column is not None and planned.same_structure(A)
+    assert (A.T * B.T).transposed and (A * A.with_data(2.0)).data.tolist() == [4, 2, 6]
+    # What one of both does not have is no factor, not even of infinity.
+    wild = A.with_data(np.array([np.inf, 1, np.nan], "f")) * small(indices=np.array([1, 1, 1]))
+    assert wild.todense()[0].tolist() == [0, 3, 0] and (wild.todense()[1] == 0).all()
+    D = np.arange(6, dtype="f").reshape(2, 3)
+    np.testing.assert_array_equal(A.multiply(D).todense(), DENSE * D)
+
+
+def test_duplicates_are_added_up_before_they_are_multiplied():
+    A, B = small(indices=np.array([2, 2, 0])), small(indices=np.array([2, 2, 1]))
+    for C in (A * B, A * A, jax.jit(operator.mul)(A, B), jax.jit(lambda A: A * A)(A)):
+        assert C.todense()[0, 2] == 9
+    assert (A * B).nse == 1 and jax.jit(operator.mul)(A, B).nse == 3
+
+
+@pytest.mark.parametrize("how", [lambda f: f, jax.jit], ids=["known", "jit"])
+def test_gradients_of_products_element_by_element(how):
+    A, B = PAIRS["overlap"]
+    D = np.random.default_rng(0).standard_normal(A.shape).astype("f")
+
+    def loss(a, b, product=lambda A, B: (A * B).todense()):
+        return (product(A.with_data(a), B.with_data(b)) * D).sum()
+
+    found = jax.grad(how(lambda a, b: loss(a, b)), (0, 1))(A.data, B.data)
+    expected = jax.grad(lambda a, b: loss(a, b, lambda A, B: A.todense() * B.todense()), (0, 1))(
+        A.data, B.data
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    traced = jax.grad(lambda A: (A * B).data.sum(), allow_int=True)
+    np.testing.assert_allclose(traced(A).data, jax.jit(traced)(A).data, rtol=1e-6)
+
+
+NO_PRODUCT = {
+    "another shape": (lambda: small() * small().T, ValueError, r"shapes \(2, 3\) and \(3, 2\); .*A @ B"),
+    "SciPy": (lambda: small() * small().to_scipy(), TypeError, r"A.tocsr\(\) \* CSR\(B\)"),
+    "division": (lambda: small() / small(), TypeError, r"dividing two sparse matrices.*to_scipy"),
+    "ELL": (lambda: ELL.from_csr(small(), per_row=2).multiply(small()), TypeError, r"A.tocsr\(\) \* CSR"),
+}
+
+
+@pytest.mark.parametrize("name", NO_PRODUCT)
+def test_other_products_element_by_element_are_refused(name):
+    call, error, match = NO_PRODUCT[name]
+    with pytest.raises(error, match=match):
+        call()
 
 
 def test_a_sum_has_the_union_of_both_structures():

@@ -199,7 +199,17 @@ def test_delays_in_another_order_arrive_where_they_belong():
 KEEPS = {"T", "with_data", "astype", "plan", "prune", "rewire", "normalize", "on_pre", "on_post"}
 KEEPS |= {"stdp_on_pre", "stdp_on_post", "check", "load", "save"}
 TELLS = {"from_coo", "from_scipy", "from_bcoo", "from_bcsr", "tocsr", "to_coo", "rows", "from_csr"}
-NEW_ENTRIES = {"from_dense", "random", "eye", "matmul", "add_diagonal", "compact", "to_bcsr", "to_scipy"}
+NEW_ENTRIES = {
+    "from_dense",
+    "random",
+    "eye",
+    "matmul",
+    "multiply",
+    "add_diagonal",
+    "compact",
+    "to_bcsr",
+    "to_scipy",
+}
 NO_MATRIX = {"allclose", "diagonal", "dot", "dtype", "free", "matvec", "ndim", "nnz", "nse", "repeated_data"}
 NO_MATRIX |= {"rmatvec", "row_lengths", "same_structure", "shape", "solve", "sum", "toarray", "todense"}
 

@@ -109,7 +109,8 @@ def test_an_error_names_operator_argument_position_and_value(case, how):
     traced, error = ((argument,), WHEN_RUN) if how == "traced" else ((), ValueError)
     with event_ops.validate():
         call(name, good, traced)
-        with pytest.raises(error, match=f"{name}: {argument}{match}.*; correct it"):
+        # No traceback, and no words of XLA, in front of what is wrong.
+        with pytest.raises(error, match=f"^(INTERNAL: )?{name}: {argument}{match}.*; correct it, or leave"):
             call(name, bad, traced)
     if argument != "delays" or how == "traced":  # known delays are looked at always
         call(name, bad, traced)
@@ -168,7 +169,7 @@ def test_traced_arrays_are_checked_under_transformations(mode):
     good = jnp.array([[2, 1, 0], [0, 0, 1]], jnp.int32)
     with event_ops.validate():
         checked = jax.block_until_ready(jax.jit(of_first)(good))
-        with pytest.raises(WHEN_RUN, match=r"csr_matvec: indices\[1\] is 5, and 1 of 3"):
+        with pytest.raises(WHEN_RUN, match=r"^INTERNAL: csr_matvec: indices\[1\] is 5, and 1 of 3"):
             jax.block_until_ready(jax.jit(of_first)(good.at[1, 1].set(5)))
     jax.tree.map(np.testing.assert_array_equal, checked, jax.jit(of_first)(good))
 
@@ -233,3 +234,11 @@ def test_the_environment_decides(value, expected):
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
     )
     assert done.stdout.strip() == expected
+
+
+def test_a_program_in_the_mode_is_not_exported():
+    product = jax.jit(lambda indices: csr_matvec(**(MATVEC | {"indices": indices}), backend="reference"))
+    like = jax.ShapeDtypeStruct((3,), np.int32)
+    jax.export.export(product)(like).serialize()
+    with event_ops.validate(), pytest.raises(ValueError, match="custom calls"):
+        jax.export.export(product)(like)

@@ -7,12 +7,14 @@ process. What an argument must hold is declared once for each operator, by `cont
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import inspect
+import json
 import os
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -20,9 +22,12 @@ import numpy as np
 
 from event_ops.checks.arrays import is_known
 from ffi_bridge import debug
+from ffi_bridge.native.frame_reader import FrameReader, python_handler
+from ffi_bridge.native.target import ensure_target
 
 VARIABLE: Final = "EVENT_OPS_VALIDATE"
 
+_TARGET: Final = "event_ops.validate"
 _HINT: Final = (
     "correct it, or leave the validate mode, in which the operator's docstring says what becomes of it"
 )
@@ -62,10 +67,10 @@ def validate() -> Generator[None]:
 
     The error names the operator, the argument, the first wrong position and the value there. Arrays that are
     known raise ValueError at the call. Traced ones are checked when the program runs, on every backend, and
-    raise `jax.errors.JaxRuntimeError` with the same text, or ValueError if JAX runs the check at once.
-    Outputs of kernels on the CPU lie between canaries and begin as NaN or -1, as with `FFI_BRIDGE_DEBUG=1`.
-    A function under `jax.jit` is traced once more for the mode. A program that was traced in the mode calls
-    Python where a check fails, so that `jax.export` refuses it.
+    raise `jax.errors.JaxRuntimeError` with the same text behind "INTERNAL: ", and on a GPU behind the
+    traceback of a callback. Outputs of kernels on the CPU lie between canaries and begin as NaN or -1, as
+    with `FFI_BRIDGE_DEBUG=1`. A function under `jax.jit` is traced once more for the mode. A program that was
+    traced in the mode calls Python where a check fails, so that `jax.export` refuses it.
     """
     with _MODE(True), debug.guarded():
         yield
@@ -124,7 +129,7 @@ def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) ->
     wrong = rule.wrong(values.reshape(-1), np)
     if wrong.any():
         first = int(np.argmax(wrong))
-        raise ValueError(_message(name, rule, values.shape, first, values.flat[first], wrong.sum()))
+        raise ValueError(_message(name, rule.expected, values.shape, first, values.flat[first], wrong.sum()))
     return x
 
 
@@ -135,13 +140,50 @@ def _checked_when_run(name: str, x: jax.Array, rule: Rule) -> jax.Array:
     found = wrong.any(), first, values[first], wrong.sum()
     refuse = functools.partial(_refuse, name, rule, x.shape)
     zero = jax.ShapeDtypeStruct((), np.int32)
+    report = _Report(name, rule.expected, x.shape, tuple(str(part.dtype) for part in found)).written()
+
+    def on_cpu(*found: jax.Array) -> jax.Array:
+        ensure_target(_TARGET, lambda: python_handler(_refuse_call, None), platform="cpu")
+        return jax.ffi.ffi_call(_TARGET, zero, vmap_method="sequential")(report, *found)
+
+    def elsewhere(*found: jax.Array) -> jax.Array:
+        return jax.pure_callback(refuse, zero, *found, vmap_method="broadcast_all")
 
     def refused(x: jax.Array) -> jax.Array:
-        added = jax.pure_callback(refuse, zero, *found, vmap_method="broadcast_all")
+        added = jax.lax.platform_dependent(*found, cpu=on_cpu, default=elsewhere)
         # XLA does not know that `added` is 0, and so cannot leave out the call.
         return x + added.astype(x.dtype)
 
     return jax.lax.cond(found[0], refused, lambda x: x, x)
+
+
+class _Report(NamedTuple):
+    """What a message needs beside the values that were found, and the dtypes of these."""
+
+    name: str
+    expected: str
+    shape: tuple[int, ...]
+    dtypes: tuple[str, ...]
+
+    def written(self) -> np.ndarray:
+        """Return it as bytes: a part of the program, which another process may run from a cache."""
+        return np.frombuffer(json.dumps(self).encode() + b"\0", np.uint8)
+
+
+# XLA puts a traceback of its own Python frames in front of what a callback raises; not of this.
+def _refuse_call(frame: FrameReader) -> None:
+    """Raise ValueError for what a check found, in a handler that XLA calls; write 0 if it found nothing."""
+    report, *places, result = frame.addresses()
+    about = _Report(*json.loads(ctypes.string_at(report)))
+    found = (_at(place, dtype) for place, dtype in zip(places, about.dtypes, strict=True))
+    wrong, first, value, count = found
+    if wrong:
+        raise ValueError(_message(about.name, about.expected, tuple(about.shape), int(first), value, count))
+    ctypes.c_int32.from_address(result).value = 0
+
+
+def _at(place: int, dtype: str) -> Any:
+    return np.frombuffer(ctypes.string_at(place, np.dtype(dtype).itemsize), dtype)[0]
 
 
 def _refuse(name: str, rule: Rule, shape: tuple[int, ...], *found: Any) -> Any:
@@ -149,12 +191,12 @@ def _refuse(name: str, rule: Rule, shape: tuple[int, ...], *found: Any) -> Any:
     # Under vmap both sides of a condition are computed, also where nothing is wrong.
     for wrong, first, value, count in zip(*map(np.ravel, found), strict=True):
         if wrong:
-            raise ValueError(_message(name, rule, shape, int(first), value, count))
+            raise ValueError(_message(name, rule.expected, shape, int(first), value, count))
     return np.zeros(np.shape(found[0]), np.int32)
 
 
-def _message(name: str, rule: Rule, shape: tuple[int, ...], first: int, value: Any, count: Any) -> str:
+def _message(name: str, expected: str, shape: tuple[int, ...], first: int, value: Any, count: Any) -> str:
     place = ", ".join(map(str, np.unravel_index(first, shape)))
     element = f"{name}[{place}]" if shape else name
     size = int(np.prod(shape, dtype=np.int64))
-    return f"{element} is {value}, and {count} of {size} are wrong; expected {rule.expected}; {_HINT}"
+    return f"{element} is {value}, and {count} of {size} are wrong; expected {expected}; {_HINT}"

@@ -63,7 +63,8 @@ def scaled(how: Callable[[Any, Any], Any], A: Any, x: Any, fill: int) -> Any:
     Entries that are out of range use `fill` for x.
     """
     if is_sparse(x):
-        refuse("Multiplying or dividing two sparse matrices element by element", "to_scipy()")
+        instead = "A.tocsr() * CSR(B)" if how is operator.mul else "to_scipy()"
+        refuse("Multiplying or dividing two sparse matrices element by element", instead)
     if np.ndim(x) == 0:
         return A.with_data(how(A.data, x))
     aligned = _aligned(A, as_array(x))

@@ -44,7 +44,8 @@ class CSR(Matrix):
     jnp.matmul; dtypes are promoted as in JAX, and products of 16 bits summed in float32. `A @ Events(x)` and
     `Events(x) @ A` cost what the active elements of x cost; bools without `Events` are numbers, 0 and 1. A
     number or an array that broadcasts to the matrix multiplies or divides its weights. Matrices add, subtract
-    and multiply: `A + B`, `A @ B`.
+    and multiply: `A + B`, `A @ B`, and element by element `A * B`, which has the entries that both have, or,
+    where structures are traced, those of A, with weight 0 where B has none.
 
     An attribute of the entries, such as a delay, is an array like `data`, in its order. The order stays in
     `A.T`, with_data, plan, prune, rewire, normalize, arithmetic with numbers and dense arrays, and products.
@@ -282,6 +283,11 @@ class CSR(Matrix):
         return union.added(operator.add, self, other)
 
     __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Self:
+        return union.multiplied(self, other) if isinstance(other, CSR) else super().__mul__(other)
+
+    __rmul__ = __mul__
 
     def __sub__(self, other: Any) -> Self:
         return union.added(operator.sub, self, other)

@@ -194,6 +194,10 @@ class Matrix:
 
     __rmul__ = __mul__
 
+    def multiply(self, other: Any) -> Self:
+        """Return A * other, element by element: SciPy's name for it."""
+        return self * other
+
     def __truediv__(self, x: ArrayLike) -> Self:
         return arithmetic.scaled(operator.truediv, self, x, fill=1)
 

@@ -1,10 +1,10 @@
-"""Two `CSR`s of any structures: their sum and their difference, and whether they are the same matrix."""
+"""Two `CSR`s of any structures: sum, difference, product by elements, whether they are one matrix."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Never
+from typing import Any, NamedTuple, Never
 
 import jax
 import jax.numpy as jnp
@@ -46,17 +46,73 @@ def _surely_same(A: Any, B: Any) -> bool:
     return (one or has_known_structure(A, B)) and same_structure(A, B)
 
 
-def _merged(how: Function, A: Any, B: Any) -> Any:
-    """Return the sum with the union of both structures: sorted, without duplicates."""
+def multiplied(A: Any, B: Any) -> Any:
+    """Return the product element by element as a `CSR`; raise ValueError unless both are of one shape."""
+    if A.shape != B.shape:
+        raise ValueError(
+            f"the matrices have shapes {A.shape} and {B.shape}; expected one shape; a product of matrices is "
+            "A @ B"
+        )
+    if A.transposed and B.transposed:
+        return multiplied(A.T, B.T).T
+    if not has_known_structure(A, B):
+        return A.with_data(_at_entries_of(A, B))
+    both = _both(A, B)
+    if both.row.size == A.nse and same_structure(A, B):
+        return A.with_data(jnp.multiply(*promoted(A.data, B.data)))
+    there = np.zeros((2, both.row.size), bool)
+    there[0, both.of_a], there[1, both.of_b] = True, True
+    (met,) = np.nonzero(there.all(axis=0))
+    a, b = (values_at(x, constant(met, both.row.size)) for x in _summed(A, B, both))
+    return of_sorted(type(A), a * b, both.row[met], both.column[met], A.shape)
+
+
+@jax.jit
+def _at_entries_of(A: Any, B: Any) -> jax.Array:
+    """Return each weight of A times the element of B at its place, 0 where B has none.
+
+    Duplicates of A add up to the product with their sum, so that none has to be found.
+    """
+    a, b = promoted(A.repeated_data(), B.repeated_data())
+    of_a, of_b, counts = _places(A, B)
+    n, size = A.nse, A.nse + B.nse
+    sums = jnp.zeros(size, b.dtype).at[of_b].add(jnp.where(counts[n:], b, 0))
+    there = jnp.zeros(size, bool).at[of_b].max(counts[n:])
+    return jnp.where(there[of_a] & counts[:n], a * sums[of_a], 0)
+
+
+class _Both(NamedTuple):
+    """The different elements of two known structures, sorted; of the entries that count, where and which."""
+
+    row: Any
+    column: Any
+    k_a: Any
+    k_b: Any
+    of_a: Any
+    of_b: Any
+
+
+def _both(A: Any, B: Any) -> _Both:
     (row_a, column_a, k_a), (row_b, column_b, k_b) = known_coordinates(A), known_coordinates(B)
     row, column = np.concatenate([row_a, row_b]), np.concatenate([column_a, column_b])
     row, column, places = distinct(row, column)
+    return _Both(row, column, k_a, k_b, places[: k_a.size], places[k_a.size :])
+
+
+def _summed(A: Any, B: Any, both: _Both) -> tuple[jax.Array, jax.Array]:
+    """Return for each element the sum of the weights of A, and that of B."""
     a, b = promoted(A.repeated_data(), B.repeated_data())
-    k_a, k_b = constant(k_a, A.nse), constant(k_b, B.nse)
-    zeros = jnp.zeros(row.size, a.dtype)
-    summed_a = zeros.at[places[: k_a.size]].add(values_at(a, k_a))
-    summed_b = zeros.at[places[k_a.size :]].add(values_at(b, k_b))
-    return of_sorted(type(A), how(summed_a, summed_b), row, column, A.shape)
+    zeros = jnp.zeros(both.row.size, a.dtype)
+    return (
+        zeros.at[both.of_a].add(values_at(a, constant(both.k_a, A.nse))),
+        zeros.at[both.of_b].add(values_at(b, constant(both.k_b, B.nse))),
+    )
+
+
+def _merged(how: Function, A: Any, B: Any) -> Any:
+    """Return the sum with the union of both structures: sorted, without duplicates."""
+    both = _both(A, B)
+    return of_sorted(type(A), how(*_summed(A, B, both)), both.row, both.column, A.shape)
 
 
 def _appended(how: Function, A: Any, B: Any) -> Any:
@@ -97,17 +153,23 @@ def allclose(A: Any, B: Any, rtol: float = 1e-5, atol: float = 1e-8, *, equal_na
 @partial(jax.jit, static_argnames="equal_nan")
 def _all_close(A: Any, B: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> jax.Array:
     a, b = promoted(A.repeated_data(), B.repeated_data())
+    of_a, of_b, counts = _places(A, B)
+    size, n = A.nse + B.nse, A.nse
+    sums = [
+        jnp.zeros(size, a.dtype).at[place].add(jnp.where(count, x, 0))
+        for x, place, count in ((a, of_a, counts[:n]), (b, of_b, counts[n:]))
+    ]
+    return jnp.allclose(sums[0], sums[1], rtol, atol, equal_nan)
+
+
+def _places(A: Any, B: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return which of all different elements each entry of A is, and each of B, and which entries count."""
     (row_a, column_a), (row_b, column_b) = coordinates(A), coordinates(B)
     row, column = jnp.concatenate([row_a, row_b]), jnp.concatenate([column_a, column_b])
     counts = is_inside(row, A.shape[0]) & is_inside(column, A.shape[1])
     order = jnp.lexsort((column, row))
     places = jnp.zeros_like(order).at[order].set(_place_of_sorted(row[order], column[order]))
-    size, n = row.shape[0], A.nse
-    sums = [
-        jnp.zeros(size, a.dtype).at[place].add(jnp.where(count, x, 0))
-        for x, place, count in ((a, places[:n], counts[:n]), (b, places[n:], counts[n:]))
-    ]
-    return jnp.allclose(sums[0], sums[1], rtol, atol, equal_nan)
+    return places[: A.nse], places[A.nse :], counts
 
 
 def _place_of_sorted(row: jax.Array, column: jax.Array) -> jax.Array:

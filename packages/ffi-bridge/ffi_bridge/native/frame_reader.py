@@ -1,0 +1,118 @@
+"""Handlers that are Python functions: for what cannot be recorded, kernels in a debugger, and refusals.
+
+Without a compiler: an installation that has none refuses in the same words.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ffi_bridge.abi import API_VERSION, CODES, OFFSETS, SIZES
+
+HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class FrameReader:
+    """The `XLA_FFI_CallFrame` at an address."""
+
+    address: int
+
+    def answer_metadata(self) -> bool:
+        """Answer if XLA asks for version and traits (none: no graph records Python), and return whether."""
+        extension = self._pointer(self.address, "XLA_FFI_CallFrame", "extension_start")
+        while extension:
+            kind = self._int32(extension, "XLA_FFI_InternalExtension", "type")
+            if kind.value == CODES["XLA_FFI_Extension_Metadata"]:
+                self._write_version(self._pointer(extension, "XLA_FFI_Metadata_Extension", "metadata"))
+                return True
+            extension = self._pointer(extension, "XLA_FFI_InternalExtension", "next")
+        return False
+
+    def _write_version(self, metadata: int) -> None:
+        at = metadata + OFFSETS["XLA_FFI_Metadata"]["api_version"]
+        fields = OFFSETS["XLA_FFI_Api_Version"]
+        for name, value in zip(("major_version", "minor_version"), API_VERSION, strict=True):
+            ctypes.c_int32.from_address(at + fields[name]).value = value
+        self._int32(metadata, "XLA_FFI_Metadata", "traits").value = 0
+
+    @property
+    def is_execution(self) -> bool:
+        """Return whether this is the stage in which handlers work."""
+        stage = self._int32(self.address, "XLA_FFI_CallFrame", "stage").value
+        return stage == CODES["XLA_FFI_ExecutionStage_EXECUTE"]
+
+    def addresses(self) -> list[int]:
+        """Return the addresses of the data of all operands, then of all results; tokens have none."""
+        found: list[int] = []
+        token = CODES["XLA_FFI_DataType_TOKEN"]
+        for side, struct, member in (("args", "XLA_FFI_Args", "args"), ("rets", "XLA_FFI_Rets", "rets")):
+            base = self.address + OFFSETS["XLA_FFI_CallFrame"][side]
+            size = ctypes.c_int64.from_address(base + OFFSETS[struct]["size"]).value
+            table = self._pointer(base, struct, member)
+            buffers = (ctypes.c_void_p * size).from_address(table) if size else ()
+            found += [
+                self._pointer(buffer or 0, "XLA_FFI_Buffer", "data")
+                for buffer in buffers
+                if self._int32(buffer or 0, "XLA_FFI_Buffer", "dtype").value != token
+            ]
+        return found
+
+    def stream(self) -> int:
+        """Return the CUDA stream that XLA runs this call on; 0 where the platform has none."""
+        arguments = self._arguments("XLA_FFI_Stream_Get_Args")
+        base = ctypes.addressof(arguments)
+        at = OFFSETS["XLA_FFI_Stream_Get_Args"]
+        context = self._pointer(self.address, "XLA_FFI_CallFrame", "ctx")
+        ctypes.c_void_p.from_address(base + at["ctx"]).value = context
+        failed = self._api("XLA_FFI_Stream_Get")(base)
+        return 0 if failed else self._pointer(base, "XLA_FFI_Stream_Get_Args", "stream")
+
+    def error(self, text: str) -> int | None:
+        """Return a new `XLA_FFI_Error`, for the handler to return."""
+        arguments = self._arguments("XLA_FFI_Error_Create_Args")
+        base, message = ctypes.addressof(arguments), ctypes.create_string_buffer(text.encode())
+        at = OFFSETS["XLA_FFI_Error_Create_Args"]
+        ctypes.c_void_p.from_address(base + at["message"]).value = ctypes.addressof(message)
+        ctypes.c_int32.from_address(base + at["errc"]).value = CODES["XLA_FFI_Error_Code_INTERNAL"]
+        created: int | None = self._api("XLA_FFI_Error_Create")(base)
+        return created
+
+    def _api(self, name: str) -> Any:
+        table = self._pointer(self.address, "XLA_FFI_CallFrame", "api")
+        return HANDLER(self._pointer(table, "XLA_FFI_Api", name))
+
+    def _arguments(self, struct: str) -> Any:
+        memory = ctypes.create_string_buffer(SIZES[struct])
+        ctypes.c_int64.from_buffer(memory).value = SIZES[struct]
+        return memory
+
+    def _pointer(self, base: int, struct: str, field: str) -> int:
+        return ctypes.c_void_p.from_address(base + OFFSETS[struct][field]).value or 0
+
+    def _int32(self, base: int, struct: str, field: str) -> Any:
+        return ctypes.c_int32.from_address(base + OFFSETS[struct][field])
+
+
+def python_handler(work: Callable[[FrameReader], None], name: str | None) -> tuple[int, object]:
+    """Return the address of a handler that does `work` at every execution, and what keeps it alive.
+
+    An exception of `work` becomes one of XLA, whose text begins with `name` and the type; without a name it
+    is the text of the exception alone.
+    """
+
+    def handle(address: int) -> int | None:
+        frame = FrameReader(address)
+        if frame.answer_metadata() or not frame.is_execution:
+            return None
+        try:
+            work(frame)
+        except Exception as error:  # a callback of C cannot raise: XLA does, with this text
+            return frame.error(f"{name} raised {type(error).__name__}: {error}" if name else str(error))
+        return None
+
+    handler = HANDLER(handle)
+    return ctypes.cast(handler, ctypes.c_void_p).value or 0, handler
