@@ -12,7 +12,7 @@ pytest.importorskip("numba", reason="Numba is not installed")
 from numba import njit, prange
 from other_pytest import run_pytest
 
-from event_ops_harness.conformance import Case, Mistake, check_operator
+from event_ops_harness.conformance import Case, Mistake, Operator, check_operator
 from ffi_bridge import XLACustomKernel, numba_kernel
 
 
@@ -140,6 +140,20 @@ def test_a_wrong_batching_rule_is_found(operator):
 
     report = check_operator(kernel, [twice(5)], properties=["values", "vmap", "jit"])
     assert report.caught_by() == {"vmap"}
+
+
+def test_an_eager_call_with_a_value_of_its_own_is_found(operator):
+    kernel = operator(right)
+
+    def a_third(x, *, backend=None):
+        third = x * np.float32(1 / 3) if isinstance(x, jax.core.Tracer) else x / np.float32(3)
+        return kernel(third, outs=jax.ShapeDtypeStruct(x.shape, x.dtype), backend=backend)
+
+    case = Case("of-9", lambda rng, dtype, index_dtype: ((rng.normal(size=9).astype(dtype),), {}))
+    report = check_operator(
+        Operator("a_third", a_third, kernel, ("float32",), (case,)), properties=["jit", "eager"]
+    )
+    assert report.caught_by() == {"eager"}
 
 
 def test_a_mistake_that_is_not_refused_is_found(operator):

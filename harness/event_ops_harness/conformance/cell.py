@@ -91,8 +91,10 @@ class Trial:
     def __init__(self, operator: Operator, backend: str, case: Case, dtype: str, index_dtype: str) -> None:
         self.operator, self.backend, self.case, self.dtype = operator, backend, case, dtype
         self.types = functools.partial(types_of, dtype, index_dtype)
-        args, self.kwargs = inputs_of(case, dtype, index_dtype)
-        self.args = tuple(jax.device_put(x) for x in args)  # jnp.asarray would compile a program for each
+        self.given, self.kwargs = inputs_of(case, dtype, index_dtype)
+        self.args = tuple(
+            jax.device_put(x) for x in self.given
+        )  # jnp.asarray would compile a program for each
         self.jitted = jax.jit(self.f)  # compiled once for all properties
         self.rtol = case.relative_tolerance(dtype)
 

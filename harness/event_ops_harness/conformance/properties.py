@@ -90,6 +90,7 @@ BOUNDS: Final = Property(
 PROPERTIES: Final = (
     VALUES,
     Property("jit", values.jit, first, every),
+    Property("eager", values.eager, first, every, platforms=(CPU, EMULATED)),  # GPUs add in any order
     Property("written", values.written, first, _default_only, platforms=(CPU, EMULATED)),
     Property("deterministic", values.deterministic, first, _default_only, large=True),
     Property("threads", values.threads, first, _default_only, large=True),

@@ -43,6 +43,18 @@ def jit(trial: Trial) -> None:
         assert_same_bits(x, old, "an input was overwritten")
 
 
+def eager(trial: Trial) -> None:
+    """A call outside of jit, on arrays of JAX or NumPy, has the bits of a jitted one of a kernel."""
+    expected = trial.jitted(*trial.args)
+    for whose, args in (("JAX", trial.args), ("NumPy", trial.given)):
+        result = trial.f(*args)
+        trial.same(result, expected, 2)
+        if trial.backend != "reference":  # XLA makes constants of a program's numbers
+            assert_same_bits(
+                result, expected, f"an eager call on arrays of {whose} differs from a jitted one"
+            )
+
+
 def deterministic(trial: Trial) -> None:
     """The same bits in 20 calls, with `deterministic=True` where a GPU adds in any order without it."""
     if registered() == GPU and "deterministic" in inspect.signature(trial.operator.function).parameters:

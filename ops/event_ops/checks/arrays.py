@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,13 +53,16 @@ def check_countable(count: int, kind: str) -> None:
 
 def check_dtype(name: str, x: jax.Array, allowed: Sequence[str], *, otherwise: str = "") -> None:
     """Raise TypeError, which ends with `otherwise`, unless the dtype of `x` is one of `allowed`."""
-    given = str(x.dtype)
+    given = _text(x.dtype)
     if given in allowed:
         return
     hint = cast_advice(name, x, allowed)
     if given in HALVES:
         hint = f"the kernels compute in 32 or 64 bits; {hint}"
     raise TypeError(f"{name} has dtype {given}; expected {' or '.join(allowed)}; {hint}{otherwise}")
+
+
+_text = functools.lru_cache(str)  # of dtypes, in which it is slow
 
 
 def check_same_dtype(name: str, x: jax.Array, other_name: str, other: jax.Array) -> None:
@@ -101,7 +105,7 @@ def check_rank(name: str, x: jax.Array, rank: int, why: str) -> None:
 
 def check_positive(name: str, x: Any, *, zero: bool = False) -> None:
     """Raise ValueError unless all values that are known now are > 0, or with zero=True >= 0; NaN is not."""
-    if not is_known(x):
+    if not is_known(x) or (type(x) is float and x > 0):
         return
     values = np.asarray(x)
     good = values >= 0 if zero else values > 0

@@ -26,6 +26,7 @@ from event_ops.checks.arrays import (
     is_known,
     reaches,
 )
+from event_ops.checks.inputs import as_input, in_dtype
 
 _ENCODINGS = {"flags": ("bool", *FLOATS), "counts": INTEGERS, "ids": ("int32",), "bits": ("uint32",)}
 _MAKERS = {
@@ -178,8 +179,8 @@ def readable(events: jax.Array, encoding: str, dtype: Any) -> jax.Array:
 def event_weights(data: Any, indices: jax.Array, dtype: Any) -> jax.Array:
     """Return `data` as an array: numbers in `dtype`, one weight for all entries as 0-d."""
     if isinstance(data, (int, float)):
-        return jnp.asarray(data, dtype)
-    weights = as_array(data)
+        return in_dtype(data, dtype)
+    weights = as_input(data)
     return weights.reshape(()) if weights.shape == (1,) != indices.shape else weights
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import check_factor_dtype, check_shape, is_known
+from event_ops.checks.inputs import as_input, filled, in_dtype
 
 MODES = ("drop", "clip", "error")
 
@@ -78,7 +79,7 @@ def combined_at_places(
 
 def initial_sums(initial: ArrayLike, outs: jax.ShapeDtypeStruct, name: str, weights: jax.Array) -> jax.Array:
     """Return `initial`, one number or one per output, as the array to which the weights `name` are added."""
-    given = jnp.asarray(initial, outs.dtype if isinstance(initial, int | float) else None)
+    given = in_dtype(initial, outs.dtype) if isinstance(initial, int | float) else as_input(initial)
     check_factor_dtype("initial", given, name, weights)
     check_shape("initial", given, (), outs.shape, why="one for all, or one for each element of the output")
-    return jnp.broadcast_to(given, outs.shape)
+    return given if given.ndim else filled(given, outs.shape)

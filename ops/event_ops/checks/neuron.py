@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.inputs import in_dtype
 
 METHODS = ("exact", "euler")
 
@@ -40,7 +40,8 @@ def check_state(V_m: jax.Array, **others: jax.Array) -> None:
 
 
 def per_neuron(name: str, x: Any, V_m: jax.Array) -> jax.Array:
-    """Return a parameter in the dtype of V_m, 0-d or flat."""
-    value = jnp.asarray(x, V_m.dtype)
-    check_shape(name, value, (), V_m.shape, why="one for all, or one per neuron, as V_m")
-    return value.reshape(-1) if value.ndim else value
+    """Return a parameter in the dtype of V_m, 0-d or in its shape."""
+    value = in_dtype(x, V_m.dtype)
+    if value.ndim:
+        check_shape(name, value, (), V_m.shape, why="one for all, or one per neuron, as V_m")
+    return value

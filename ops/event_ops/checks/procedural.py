@@ -6,11 +6,11 @@ from numbers import Real
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import FLOATS, INTEGERS, as_array, check_dtype, check_shape
+from event_ops.checks.arrays import FLOATS, INTEGERS, check_dtype, check_shape
 from event_ops.checks.csr import matrix_shape
+from event_ops.checks.inputs import as_input, in_dtype, is_number
 
 # Distribution -> the shape of its parameters.
 PARAMETERS: dict[str, tuple[int, ...]] = {"constant": (), "uniform": (2,), "normal": (2,)}
@@ -37,19 +37,22 @@ def seed_word(seed: Any) -> jax.Array:
     if isinstance(seed, int) and not isinstance(seed, bool):
         if not 0 <= seed < 1 << 32:
             raise ValueError(f"seed is {seed}; expected an integer in [0, 2**32); use seed % 2**32")
-        return jnp.asarray(np.uint32(seed))
-    seed = as_array(seed)
+        return in_dtype(seed, np.uint32)
+    seed = as_input(seed)
     check_dtype("seed", seed, INTEGERS)
     check_shape("seed", seed, (), why="one integer; use jax.vmap for one matrix per seed")
-    return seed.astype(np.uint32)
+    return seed if seed.dtype == np.uint32 else seed.astype(np.uint32)
 
 
 def weight_parameters(weight: Any, distribution: Any, dtype: Any) -> jax.Array:
     """Return `weight` as an array; raise unless the distribution takes its shape. Numbers become `dtype`."""
     if distribution not in PARAMETERS:
         raise ValueError(f"distribution is {distribution!r}; expected {' or '.join(map(repr, PARAMETERS))}")
-    literal = isinstance(weight, (int, float, tuple, list))
-    parameters = jnp.asarray(weight, dtype) if literal else as_array(weight)
+    if isinstance(weight, (tuple, list)) and all(map(is_number, weight)):
+        parameters: Any = np.array(weight, jax.dtypes.canonicalize_dtype(dtype))
+    else:
+        literal = isinstance(weight, (int, float, tuple, list))
+        parameters = in_dtype(weight, dtype) if literal else as_input(weight)
     check_dtype("weight", parameters, FLOATS)
     why = {"constant": "one weight", "uniform": "(low, high)", "normal": "(mean, standard deviation)"}
     check_shape("weight", parameters, PARAMETERS[distribution], why=f"{distribution}: {why[distribution]}")

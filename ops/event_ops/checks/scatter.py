@@ -7,11 +7,11 @@ from math import prod
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.inputs import as_input, flattened, in_dtype, reshaped
 from event_ops.checks.keywords import resolved_mode
 from ffi_bridge import XLACustomKernel
 
@@ -34,25 +34,25 @@ def scatter(
     _check(target, indices, updates, dtypes)
     mode = resolved_mode(mode, "indices", given, -target.shape[0], target.shape[0])
     row = target.shape[1:]
-    flat = target.reshape(target.shape[0], prod(row)) if row else target
+    flat = reshaped(target, (target.shape[0], prod(row))) if row else target
     if updates.ndim:
-        updates = updates.reshape((indices.size, *flat.shape[1:]))
+        updates = reshaped(updates, (indices.size, *flat.shape[1:]))
     outs = jax.ShapeDtypeStruct(flat.shape, flat.dtype)
-    y = kernel(flat, indices.reshape(-1), updates, outs=outs, mode=mode, backend=backend, **static)
-    return y.reshape(target.shape)
+    y = kernel(flat, *flattened([indices]), updates, outs=outs, mode=mode, backend=backend, **static)
+    return reshaped(y, target.shape)
 
 
 def _as_updates(updates: Any, dtype: Any) -> jax.Array:
     """Return `updates` as an array, a number in the dtype of target; raise TypeError if it does not fit."""
     if not isinstance(updates, (int, float, complex)):
-        return as_array(updates)
+        return as_input(updates)
     kind, kinds = np.asarray(updates).dtype.kind, "biufc"
     if kinds.find(kind) > kinds.find(dtype.kind):
         raise TypeError(
             f"updates is {updates!r}, and target has dtype {dtype}; expected a number of its kind; cast "
             f"target: target.astype('{jax.dtypes.canonicalize_dtype(type(updates))}')"
         )
-    return jnp.asarray(updates, dtype)
+    return in_dtype(updates, dtype)
 
 
 def _check(target: jax.Array, indices: jax.Array, updates: jax.Array, dtypes: Sequence[str]) -> None:

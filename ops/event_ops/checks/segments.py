@@ -11,6 +11,7 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_rank
+from event_ops.checks.inputs import reshaped
 from event_ops.checks.keywords import resolved_mode
 from ffi_bridge import XLACustomKernel
 
@@ -35,9 +36,9 @@ def reduce_segments(
     static["mode"] = resolved_mode(mode, "segment_ids", given, 0, size)
     static["indices_are_sorted"] = bool(indices_are_sorted)
     row = data.shape[1:]
-    flat = data.reshape(data.shape[0], prod(row)) if row else data
+    flat = reshaped(data, (data.shape[0], prod(row))) if row else data
     outs = jax.ShapeDtypeStruct((size, *flat.shape[1:]), flat.dtype)
-    return kernel(flat, segment_ids, outs=outs, backend=backend, **static).reshape(size, *row)
+    return reshaped(kernel(flat, segment_ids, outs=outs, backend=backend, **static), (size, *row))
 
 
 def _check(data: jax.Array, segment_ids: jax.Array, dtypes: Sequence[str]) -> None:

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import FLOATS, INDICES, as_array, check_dtype, check_rank, check_shape
+from event_ops.checks.arrays import FLOATS, INDICES, check_dtype, check_rank, check_shape
+from event_ops.checks.inputs import as_input, in_dtype
 
 WORD_BITS: Final = 32
 NARROW_BITS: Final = 16
@@ -58,8 +59,8 @@ def ascending(starts: jax.Array, columns: int) -> jax.Array:
 def scale_of(scale: Any, dtype: Any) -> jax.Array:
     """Return the scale as an array, a number in `dtype` if that is a float, else in the default one."""
     if isinstance(scale, int | float):
-        return jnp.asarray(scale, dtype if dtype in FLOATS else float)
-    return as_array(scale, "scale")
+        return in_dtype(scale, dtype if dtype in FLOATS else float)
+    return as_input(scale, "scale")
 
 
 def check_words(entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: tuple[int, int]) -> None:

@@ -13,13 +13,13 @@ from jax.typing import ArrayLike
 from event_ops.catalog.spike_compact.op import list_outs
 from event_ops.checks.arrays import (
     FLOATS,
-    as_array,
     check_dtype,
     check_positive,
     check_rank,
     check_same_dtype,
     check_shape,
 )
+from event_ops.checks.inputs import as_input, flattened, shaped
 from event_ops.neurons.model import REFRACTORY, SUBJECT, Model, advance
 from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
 from event_ops.scalar_functions.function import ALL, Traced, name_of
@@ -67,8 +67,7 @@ class NeuronStep:
         for name, x in zip(variables, given, strict=True):
             check_shape(name, x, (), first.shape, why="one for all, or one per neuron, as the states")
         places = [EACH] * len(each) + [EACH if x.ndim else ALL for x in given]
-        flat = [x.reshape(-1) if x.ndim != 1 else x for x in each]
-        flat += [x.reshape(-1) if x.ndim > 1 else x for x in given]
+        flat = flattened(each, given)
         out = spikes_out(first, surrogate)
         listed = () if capacity is None else list_outs(first.size, capacity)
         model = self.model
@@ -83,8 +82,7 @@ class NeuronStep:
         )
         outs = (*(jax.ShapeDtypeStruct((first.size,), x.dtype) for x in each), out, *listed)
         after = kernel(*flat, outs=outs, backend=backend, neuron=neuron, primitive=neuron.rare)
-        shaped = (x.reshape(first.shape) for x in after[: neuron.count])
-        return (*shaped, *after[neuron.count :])
+        return *shaped(after[: neuron.count], first.shape), *after[neuron.count :]
 
     def _checked_states(self, states: Sequence[Any]) -> list[jax.Array]:
         names = self.model.states if self.model.held is None else (*self.model.states, REFRACTORY)
@@ -93,7 +91,7 @@ class NeuronStep:
                 f"{self!r} is given {len(states)} state(s); expected {len(names)}: {', '.join(names)}; all "
                 "else goes by name"
             )
-        each = [as_array(x, name) for name, x in zip(names, states, strict=True)]
+        each = [as_input(x, name) for name, x in zip(names, states, strict=True)]
         check_dtype(names[0], each[0], FLOATS)
         for name, x in zip(names[1:], each[1:], strict=True):
             check_same_dtype(name, x, names[0], each[0])

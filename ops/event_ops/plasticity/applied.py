@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final
 
 import jax
@@ -87,8 +88,7 @@ def _with_values(
 ) -> dict[str, Any]:
     """Return the variables of a rule behind the values of float spikes."""
     name, spikes = f"spike_{_SIDES[axis]}", f"spikes_{_SIDES[axis]}"
-    taken = inspect.signature(function).parameters
-    if name not in taken and not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+    if not _takes(function, name):
         raise TypeError(
             f"{spikes} has dtype {events.dtype}, and the rule {name_of(function)!r} takes no {name}; "
             "expected bool, or a rule that takes the value of a spike by this name; say which are True: "
@@ -100,6 +100,15 @@ def _with_values(
             f"one of both: give no {name}, or say which spikes are True: {spikes} != 0"
         )
     return {name: events, **variables}
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    if isinstance(function, FunctionType):  # a signature takes longer than the rest of an eager call
+        code = function.__code__
+        if name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            return True
+    taken = inspect.signature(function).parameters
+    return name in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
 
 
 def _check_synapses(each: list[jax.Array], shape: tuple[int, ...]) -> None:

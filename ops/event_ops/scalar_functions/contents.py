@@ -23,7 +23,7 @@ from ffi_bridge.contents.references import references
 
 # What these export never changes, and computes from its arguments alone.
 _LIBRARIES: Final = {"builtins", "event_ops", "jax", "math", "numpy"}
-_PLAIN: Final = (bool, bytes, complex, float, int, str, type(None))
+_PLAIN: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 # Builtins by which code reads what it does not name.
 _READERS: Final = {"__import__", "eval", "exec", "globals", "id", "input", "locals", "open", "vars"}
@@ -63,12 +63,13 @@ class _Walk:
         kind = type(value)
         if kind in _PLAIN:
             return kind, repr(value)  # 0.0 and -0.0 are equal, and so are 1 and True
-        if isinstance(value, np.generic):
-            return kind, value.tobytes()
-        if _is_exported(value) or (isinstance(value, jax.Array) and not isinstance(value, Tracer)):
-            return _Same(value)
-        if isinstance(value, CodeType):
+        if kind is CodeType:
             return value, value.co_exceptiontable  # Python 3.11 compares all but the table
+        if kind is not tuple:
+            if isinstance(value, np.generic):
+                return kind, value.tobytes()
+            if _is_exported(value) or (isinstance(value, jax.Array) and not isinstance(value, Tracer)):
+                return _Same(value)
         if id(value) in self._seen:
             return kind, self._seen[id(value)][0]
         self._seen[id(value)] = len(self._seen), value
@@ -110,6 +111,8 @@ def _parts(value: Any) -> tuple[Any, ...]:
 
 def _items(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Return names and values in order, without what Python notes of every function."""
+    if not values:
+        return ()
     return tuple(sorted(item for item in values.items() if not item[0].startswith("__")))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype
+from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype
+from event_ops.checks.inputs import as_input, in_dtype
 from event_ops.scalar_functions.primitives import LACKED_BY_WARP
 from ffi_bridge import XLACustomKernel
 
@@ -29,10 +29,9 @@ def define_kernel(name: str, room: str, *tags: str, reference: str = "build") ->
 
 def as_variable(name: str, value: Any, like_name: str, like: jax.Array) -> jax.Array:
     """Return a variable as an array: a number in the dtype of `like`, an array in its own, that or bool."""
-    is_flag = isinstance(value, bool | np.bool_)
-    if isinstance(value, int | float | np.number) and not is_flag:
-        return jnp.asarray(value, like.dtype)
-    array = as_array(value, name)
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        return in_dtype(value, like.dtype)
+    array = as_input(value, name)
     if array.dtype != bool:
         check_dtype(name, array, FLOATS)
         check_same_dtype(name, array, like_name, like)

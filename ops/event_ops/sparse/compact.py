@@ -97,7 +97,7 @@ class CompactCSR:
         self, entries: ArrayLike, indptr: ArrayLike, scale: ArrayLike, error: ArrayLike = 0.0, *, shape: Any
     ) -> None:
         entries, indptr = as_array(entries, "entries"), as_array(indptr, "indptr")
-        scale, size = scale_of(scale, float), matrix_shape(shape)
+        scale, size = as_array(scale_of(scale, float)), matrix_shape(shape)
         check_words(entries, indptr, scale, size)
         vars(self).update(entries=entries, indptr=indptr, scale=scale, error=jnp.asarray(error, jnp.float32))
         vars(self).update(by_column=None, stored_shape=size, transposed=False)
@@ -149,7 +149,7 @@ class CompactCSR:
 
     def with_scale(self, scale: ArrayLike) -> Self:
         """Return the matrix with another scale, a number for all weights or (rows,), as it is stored."""
-        given = scale_of(scale, self.dtype)
+        given = as_array(scale_of(scale, self.dtype))
         check_words(self.entries, self.indptr, given, self.stored_shape)
         return self._changed(scale=given)
 

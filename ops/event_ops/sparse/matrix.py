@@ -93,7 +93,7 @@ class Matrix:
 
     def with_data(self, data: ArrayLike) -> Self:
         """Return the matrix with other weights, one for each entry or one for all, and its plan updated."""
-        weights = event_weights(data, self.indices, self.dtype)
+        weights = as_array(event_weights(data, self.indices, self.dtype))
         self._check(weights)
         plan = brought_up_to_date(self.by_column, self.data, weights)
         return self._changed(data=weights, by_column=plan)

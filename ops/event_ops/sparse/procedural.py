@@ -10,6 +10,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
+from event_ops.checks.arrays import as_array
 from event_ops.checks.procedural import (
     check_prob,
     procedural_shape,
@@ -48,7 +49,7 @@ def procedural_tocsr(
         TypeError: a dtype that is not supported, or a traced seed.
         ValueError: an argument that `procedural_matvec` refuses, or more entries than int32 can count.
     """
-    parameters, word = weight_parameters(weight, distribution, float), seed_word(seed)
+    parameters, word = as_array(weight_parameters(weight, distribution, float)), seed_word(seed)
     if isinstance(word, Tracer):
         raise TypeError("seed is traced; expected a concrete integer: call procedural_tocsr outside of jit")
     key = np.asarray(word).reshape(1)

@@ -48,6 +48,40 @@ def test_numpy_and_python_inputs(operator: XLACustomKernel) -> None:
     assert operator(1.5, outs=scalar) == 3.0
 
 
+def numbers_of_four_dtypes() -> list[Any]:
+    tokens = [
+        np.float32(0.5),
+        np.int32(-3),
+        np.array(True),
+        np.float32(-0.0),
+        np.uint32(7),
+        np.int32(2**31 - 1),
+    ]
+    return [tokens[0], X, *tokens[1:4], X + 1, *tokens[4:], 2.5, np.array(np.nan, np.float32)]
+
+
+def test_numbers_of_numpy_arrive_where_they_were_given(request: Any) -> None:
+    operator = XLACustomKernel(request.node.name)
+    operator.def_reference(lambda **_: lambda *ins: ins)
+    ins = numbers_of_four_dtypes()
+    outs = [jax.ShapeDtypeStruct(jnp.shape(x), jnp.asarray(x).dtype) for x in ins]
+    for y, x in zip(operator(*ins, outs=outs), ins, strict=True):
+        assert np.asarray(y).tobytes() == np.asarray(x, y.dtype).tobytes()
+    changed = operator(np.float32(4), *ins[1:], outs=outs)
+    assert changed[0] == 4 and changed[4] == -0.0
+
+
+def test_numbers_of_numpy_in_a_function_that_is_traced(request: Any) -> None:
+    operator = XLACustomKernel(request.node.name)
+    operator.def_reference(lambda **_: lambda x, a, b: a * x + b)
+    a, b = np.float32(2), np.array(1, np.float32)
+    assert jax.jit(lambda x: operator(x, a, b, outs=OUT))(X).tolist() == [1, 3, 5]
+    assert jax.jit(lambda: operator(X, a, b, outs=OUT))().tolist() == [1, 3, 5]
+    assert jax.grad(lambda x: operator(x, a, b, outs=OUT).sum())(X).tolist() == [2, 2, 2]
+    with jax.disable_jit():
+        assert operator(X, a, b, outs=OUT).tolist() == [1, 3, 5]
+
+
 def test_generator_gets_outs_as_given_and_the_static_arguments(request: Any) -> None:
     seen: list[Any] = []
     operator = XLACustomKernel(request.node.name)

@@ -1,7 +1,9 @@
 """Time one call: a kernel that adds 8 floats, behind every way into JAX, beside XLA's own add.
 
 A step of `lax.fori_loop`, a jitted call, and an eager call, from Python until the result is ready. What the
-parallel kernel takes beyond the serial one is the cost of sharing a loop among the threads.
+parallel kernel takes beyond the serial one is the cost of sharing a loop among the threads. Then every
+operator of the catalog on a small case, outside of jit beside the same call under it, numbers given as
+Python's in both.
 """
 
 # Warp's annotations are calls.
@@ -16,8 +18,11 @@ import numpy as np
 import pytest
 import warp as wp
 
+from event_ops.cases import CONFORMANCE
+from event_ops.discover import operators
 from event_ops_harness.bench.python_handler import register_python_handler
 from event_ops_harness.bench.steps import fed_back
+from event_ops_harness.conformance.cell import index_dtype_of, inputs_of
 from event_ops_harness.results import installed
 from ffi_bridge import numba_kernel, warp_kernel
 
@@ -32,6 +37,7 @@ MEMBERS = {
     "pure_callback": ("numpy",),
 }
 OURS = ("numba_kernel", "parallel numba_kernel", "warp_kernel")
+HOW = ("eager", "jitted")
 WAYS = ("step in fori_loop", "jitted call", "eager call")
 
 
@@ -89,3 +95,27 @@ def test_call(in_turns, benchmark, way, member):
     benchmark.group = way
     info = {"versions": installed("jax", *MEMBERS[member])}
     in_turns(members_of(way), member, rivals=set(MEMBERS) - set(OURS), info=info)
+
+
+@functools.lru_cache(maxsize=1)
+def calls_of(operator):
+    dtype = operator.dtypes[0]
+    args, kwargs = inputs_of(operator.tagged(CONFORMANCE)[0], dtype, index_dtype_of(dtype))
+    given = dict(enumerate(args)) | kwargs
+    arrays = {
+        name: jax.device_put(x) for name, x in given.items() if np.ndim(x) and isinstance(x, np.ndarray)
+    }
+
+    def call(arrays):
+        of = given | arrays
+        return operator.function(*(of[i] for i in range(len(args))), **{name: of[name] for name in kwargs})
+
+    jitted = jax.jit(call)
+    return {"eager": lambda: call(arrays), "jitted": lambda: jitted(arrays)}
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("operator", operators(), ids=lambda operator: operator.name)
+def test_outside_of_jit(in_turns, benchmark, operator, how):
+    benchmark.group = f"{operator.name}, a call from Python"
+    in_turns(calls_of(operator), how, rivals={"jitted"}, info={"versions": installed("jax", "numba")})

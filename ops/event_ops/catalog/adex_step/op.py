@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog import define_backends
 from event_ops.checks.arrays import is_known
 from event_ops.checks.neuron import check_count, per_neuron
-from event_ops.parts.neurons import call_step, checked_state, parameters_of
+from event_ops.parts.neurons import call_step, checked_state, leak_of, parameters_of, rate_of
 from event_ops.parts.reference.decay import decay_factor, is_constant
 from event_ops.parts.reference.spiking import Surrogate
 from ffi_bridge import XLACustomKernel
@@ -121,8 +121,8 @@ def adex_step(
     inputs = [
         per_neuron("tau_syn_ex or dt", decay_factor(tau_syn_ex, part, states[0].dtype), states[0]),
         per_neuron("tau_syn_in or dt", decay_factor(tau_syn_in, part, states[0].dtype), states[0]),
-        *(p.dt / (p.C_m * substeps), p.dt / (p.tau_w * substeps)),
-        *(p.g_L, p.g_L * p.E_L + p.I_e, p.E_ex, p.E_in, p.Delta_T, p.V_th, p.a, p.E_L, p.b),
+        *(rate_of(p, p.C_m, substeps), rate_of(p, p.tau_w, substeps)),
+        *(p.g_L, leak_of(p), p.E_ex, p.E_in, p.Delta_T, p.V_th, p.a, p.E_L, p.b),
         *(p.V_peak, p.V_reset, p.t_ref, p.dt),
     ]
     return call_step(kernel, states, inputs, substeps=substeps, surrogate=surrogate, backend=backend)

@@ -6,10 +6,12 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
-from event_ops.checks.arrays import as_array, check_positive, check_same_dtype
+from event_ops.checks.arrays import check_positive, check_same_dtype
+from event_ops.checks.inputs import as_input
 from event_ops.checks.neuron import check_method, check_state, per_neuron
+from event_ops.parts.neurons import call_step
 from event_ops.parts.reference.decay import decay_factor, membrane_decay
-from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
+from event_ops.parts.reference.spiking import Surrogate, check_surrogate
 from ffi_bridge import XLACustomKernel
 
 
@@ -76,7 +78,7 @@ def alif_step(
     """
     check_method(method)
     check_surrogate(surrogate)
-    V_m, refractory, a, I_syn = map(as_array, (V_m, refractory, a, I_syn))
+    V_m, refractory, a, I_syn = map(as_input, (V_m, refractory, a, I_syn))
     check_state(V_m, refractory=refractory, a=a)
     check_same_dtype("I_syn", I_syn, "V_m", V_m)
     for name, time in (("tau_m", tau_m), ("tau_a", tau_a), ("dt", dt)):
@@ -95,11 +97,7 @@ def alif_step(
         "jump": jump,
     }
     inputs = [per_neuron(name, x, V_m) for name, x in parameters.items()]
-    state = [x.reshape(-1) for x in (V_m, refractory, a)]
-    float_out = jax.ShapeDtypeStruct((V_m.size,), V_m.dtype)
-    outs = (float_out, float_out, float_out, spikes_out(V_m, surrogate))
-    flat = kernel(*state, *inputs, outs=outs, surrogate=surrogate, backend=backend)
-    return tuple(result.reshape(V_m.shape) for result in flat)
+    return call_step(kernel, (V_m, refractory, a), inputs, surrogate=surrogate, backend=backend)
 
 
 kernel = XLACustomKernel("alif_step")

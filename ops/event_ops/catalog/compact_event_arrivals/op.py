@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
@@ -13,6 +12,7 @@ from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import matrix_shape, readable
+from event_ops.checks.inputs import as_input, reshaped
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
 from event_ops.checks.words import ascending, check_parts, equal_starts, scale_of
@@ -90,13 +90,13 @@ def compact_event_arrivals(
 
     Source: the compressed sparse row format; weights in fixed point.
     """
-    history, entries, indptr, slot = map(as_array, (history, entries, indptr, slot))
+    history, entries, indptr, slot = map(as_input, (history, entries, indptr, slot))
     scale, shape = scale_of(scale, history.dtype), matrix_shape(shape)
-    indptr = indptr[None] if indptr.ndim == 1 else indptr
+    indptr = reshaped(indptr, (1, indptr.size)) if indptr.ndim == 1 else indptr
     check_history(history, scale, shape[0], slot, encoding, "scale")
     given, columns = None if starts is None else as_array(starts, "starts"), shape[1]
     check_parts(entries, indptr, scale, given, shape, history.shape[0])
-    edges = jnp.asarray(equal_starts(columns, len(indptr))) if given is None else ascending(given, columns)
+    edges = equal_starts(columns, len(indptr)) if given is None else ascending(given, columns)
     outs = jax.ShapeDtypeStruct((columns,), scale.dtype)
     history = readable(history, encoding, outs.dtype)
     first = initial_sums(initial, outs, "scale", scale)

@@ -11,8 +11,9 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, check_dtype, check_shape, summed_in
+from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, check_dtype, check_shape, summed_in
 from event_ops.checks.csr import check_flat, check_weight_count, event_weights, matrix_shape, readable
+from event_ops.checks.inputs import as_input
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import rows_of, values_at
@@ -93,7 +94,7 @@ def csr_event_arrivals(
         >>> csr_event_arrivals(history, A.data, A.indices, A.indptr, 2, shape=(2, 3))
         Array([7., 0., 6.], dtype=float32)
     """
-    history, indices, indptr, slot = map(as_array, (history, indices, indptr, slot))
+    history, indices, indptr, slot = map(as_input, (history, indices, indptr, slot))
     data = event_weights(data, indices, history.dtype if history.dtype in FLOATS else float)
     shape = matrix_shape(shape)
     check_dtype("data", data, FLOAT_WEIGHTS)

@@ -15,13 +15,13 @@ from event_ops.checks.arrays import (
     FLOAT_WEIGHTS,
     FLOATS,
     INTEGERS,
-    as_array,
     check_dtype,
     check_factor_dtype,
     check_rank,
     check_shape,
 )
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
+from event_ops.checks.inputs import as_input
 from event_ops.checks.ring_buffer import arrival_places, check_delays, check_slot
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel, get_operator
@@ -81,8 +81,8 @@ def csr_event_deliver(
         ValueError: a shape that does not fit, or a delay that is out of range where it is known when traced.
     """
     given = delays
-    buffer, indices, indptr, delays = map(as_array, (buffer, indices, indptr, delays))
-    spikes, slot = as_array(spikes), as_array(slot)
+    buffer, indices, indptr, delays = map(as_input, (buffer, indices, indptr, delays))
+    spikes, slot = as_input(spikes), as_input(slot)
     check_dtype("buffer", buffer, FLOATS)
     data = event_weights(data, indices, buffer.dtype)
     shape = matrix_shape(shape)

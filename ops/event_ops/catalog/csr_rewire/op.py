@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
@@ -13,6 +12,7 @@ from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.csr import check_structure
+from event_ops.checks.inputs import as_input, in_dtype
 from event_ops.checks.procedural import procedural_shape, seed_word
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
@@ -86,7 +86,7 @@ def csr_rewire(
     words, given = _chosen(seed, step, targets, indices)
     static = {"autapses": bool(allow_autapses), "multapses": bool(allow_multapses)}
     outs = jax.ShapeDtypeStruct(indices.shape, indices.dtype)
-    columns = jnp.asarray(shape[1], np.uint32)
+    columns = in_dtype(shape[1], np.uint32)
     return kernel(indices, indptr, rewired, *words, columns, given, outs=outs, backend=backend, **static)
 
 
@@ -94,17 +94,17 @@ def _chosen(seed: Any, step: Any, targets: Any, indices: jax.Array) -> tuple[Any
     """Return the words that columns are drawn with, and the targets: none where columns are drawn."""
     missing = [name for name, x in (("seed", seed), ("step", step)) if x is None]
     if targets is None and not missing:
-        step = as_array(step)
+        step = as_input(step)
         check_dtype("step", step, INTEGERS)
         check_shape("step", step, (), why="the number of one call")
-        return (seed_word(seed), step.astype(np.uint32)), jnp.zeros(0, indices.dtype)
+        return (seed_word(seed), step.astype(np.uint32)), np.zeros(0, indices.dtype)
     if targets is None or len(missing) < 2:
         has = f"no {' and no '.join(missing)}" if targets is None else "targets and a seed or a step"
         raise TypeError(f"csr_rewire is given {has}; expected seed and step, to draw columns, or targets")
     targets = as_array(targets)
     check_same_dtype("targets", targets, "indices", indices)
     check_shape("targets", targets, indices.shape, why="one column per slot, as many as indices")
-    return (jnp.zeros((), np.uint32),) * 2, targets
+    return (np.zeros((), np.uint32),) * 2, targets
 
 
 kernel = XLACustomKernel("csr_rewire")

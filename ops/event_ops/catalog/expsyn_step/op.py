@@ -13,6 +13,7 @@ from event_ops.catalog import ONE_ORDER, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_positive, check_same_dtype
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
+from event_ops.checks.inputs import reshaped
 from event_ops.checks.values import contract
 from event_ops.parts.reference.decay import decay_factor
 from ffi_bridge import XLACustomKernel, get_operator
@@ -87,11 +88,11 @@ def expsyn_step(
     check_positive("tau", tau)
     check_positive("dt", dt)
     decay = _per_channel(decay_factor(tau, dt, g.dtype), g.shape)
-    channels = g.reshape(decay.shape[0], -1 if g.size else 0)
+    channels = reshaped(g, (decay.shape[0], -1 if g.size else 0))
     outs = jax.ShapeDtypeStruct(channels.shape, g.dtype)
     static = {"shape": shape, "deterministic": bool(deterministic)}
     result = kernel(channels, data, indices, indptr, spikes, decay, outs=outs, backend=backend, **static)
-    return result.reshape(g.shape)
+    return reshaped(result, g.shape)
 
 
 def _per_channel(decay: jax.Array, shape: tuple[int, ...]) -> jax.Array:

@@ -7,8 +7,9 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
+from event_ops.checks.inputs import in_dtype
 from event_ops.checks.neuron import check_count
-from event_ops.parts.neurons import call_step, checked_state, fading_of, parameters_of
+from event_ops.parts.neurons import call_step, checked_state, fading_of, leak_of, parameters_of, rate_of
 from event_ops.parts.reference.decay import is_constant
 from event_ops.parts.reference.spiking import Surrogate
 from ffi_bridge import XLACustomKernel
@@ -113,12 +114,12 @@ def hh_cond_exp_step(
         I_e=I_e, V_T=V_T, t_ref=t_ref, dt=dt,
     )  # fmt: skip
     part = (np.asarray(dt, float) if is_constant(dt) else p.dt) / count
-    decay_ex, mean_ex = fading_of("tau_syn_ex", tau_syn_ex, part, states[0])
-    decay_in, mean_in = fading_of("tau_syn_in", tau_syn_in, part, states[0])
+    decay_ex, mean_ex, _ = fading_of("tau_syn_ex", tau_syn_ex, part, states[0])
+    decay_in, mean_in, _ = fading_of("tau_syn_in", tau_syn_in, part, states[0])
     inputs = [
         *(decay_ex, decay_in, mean_ex, mean_in),
-        *(p.g_L, p.g_L * p.E_L + p.I_e, p.E_ex, p.E_in, p.dt / (p.C_m * count)),
-        *(p.g_Na, p.E_Na, p.g_K, p.E_K, p.V_T, p.dt / (2 * count), p.t_ref, p.dt),
+        *(p.g_L, leak_of(p), p.E_ex, p.E_in, rate_of(p, p.C_m, count)),
+        *(p.g_Na, p.E_Na, p.g_K, p.E_K, p.V_T, rate_of(p, in_dtype(2, p.dt.dtype), count), p.t_ref, p.dt),
     ]
     return call_step(kernel, states, inputs, substeps=count, surrogate=surrogate, backend=backend)
 

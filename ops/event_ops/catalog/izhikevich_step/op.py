@@ -6,7 +6,8 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
-from event_ops.checks.arrays import as_array, check_same_dtype
+from event_ops.checks.arrays import check_same_dtype
+from event_ops.checks.inputs import as_input
 from event_ops.checks.neuron import check_method, per_neuron
 from event_ops.parts.neurons import call_step, checked_state
 from event_ops.parts.reference.spiking import Surrogate
@@ -83,7 +84,7 @@ def izhikevich_step(
     check_method(method, METHODS)
     given = {"V_m": V_m, "U_m": U_m}
     states = checked_state(given, positive={"dt": dt}, surrogate=surrogate)
-    I_syn = as_array(I_syn)
+    I_syn = as_input(I_syn)
     check_same_dtype("I_syn", I_syn, "V_m", states[0])
     parameters = {"I_syn": I_syn, "a": a, "b": b, "c": c, "d": d, "dt": dt, "V_th": V_th, "jump": jump}
     inputs = [per_neuron(name, x, states[0]) for name, x in parameters.items()]

@@ -6,7 +6,7 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
-from event_ops.parts.neurons import call_step, checked_state, fading_of, parameters_of
+from event_ops.parts.neurons import call_step, checked_state, fading_of, leak_of, parameters_of, rate_of
 from event_ops.parts.reference.spiking import Surrogate
 from ffi_bridge import XLACustomKernel
 
@@ -97,11 +97,11 @@ def lif_cond_exp_step(
         states[0], E_L=E_L, g_L=g_L, C_m=C_m, E_ex=E_ex, E_in=E_in, I_e=I_e,
         V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt,
     )  # fmt: skip
-    decay_ex, mean_ex = fading_of("tau_syn_ex", tau_syn_ex, dt, states[0])
-    decay_in, mean_in = fading_of("tau_syn_in", tau_syn_in, dt, states[0])
+    decay_ex, mean_ex, _ = fading_of("tau_syn_ex", tau_syn_ex, dt, states[0])
+    decay_in, mean_in, _ = fading_of("tau_syn_in", tau_syn_in, dt, states[0])
     inputs = [
         *(decay_ex, decay_in, mean_ex, mean_in),
-        *(p.g_L, p.g_L * p.E_L + p.I_e, p.E_ex, p.E_in, p.dt / p.C_m),
+        *(p.g_L, leak_of(p), p.E_ex, p.E_in, rate_of(p, p.C_m)),
         *(p.V_th, p.V_reset, p.t_ref, p.dt),
     ]
     return call_step(kernel, states, inputs, surrogate=surrogate, backend=backend)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
-from event_ops.checks.arrays import as_array, check_positive
+from event_ops.checks.arrays import check_positive
+from event_ops.checks.inputs import as_input, computed
 from event_ops.checks.neuron import check_state, per_neuron
+from event_ops.parts.neurons import call_step
 from event_ops.parts.reference.decay import current_gain, decay_factor
-from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
+from event_ops.parts.reference.spiking import Surrogate, check_surrogate
 from ffi_bridge import XLACustomKernel
 
 
@@ -86,7 +90,7 @@ def lif_expsyn_step(
         V >= V_th, with one current for both signs.
     """
     check_surrogate(surrogate)
-    V_m, refractory, I_syn = map(as_array, (V_m, refractory, I_syn))
+    V_m, refractory, I_syn = map(as_input, (V_m, refractory, I_syn))
     check_state(V_m, refractory=refractory, I_syn=I_syn)
     for name, x in (("tau_m", tau_m), ("tau_syn", tau_syn), ("dt", dt)):
         check_positive(name, x)
@@ -106,12 +110,14 @@ def lif_expsyn_step(
     }
     given = (per_neuron(name, x, V_m) for name, x in parameters.items())
     decay, decay_syn, gain, resistance, rest, constant, *spiking = given
-    inputs = (decay, decay_syn, resistance * gain, rest + resistance * constant, *spiking)
-    state = jax.ShapeDtypeStruct((V_m.size,), V_m.dtype)
-    outs = (state, state, state, spikes_out(V_m, surrogate))
-    flat = (x.reshape(-1) for x in (V_m, refractory, I_syn))
-    results = kernel(*flat, *inputs, outs=outs, surrogate=surrogate, backend=backend)
-    return tuple(result.reshape(V_m.shape) for result in results)
+    gain, V_inf = computed(_of_resistance, resistance, gain, rest, constant)
+    inputs = decay, decay_syn, gain, V_inf, *spiking
+    states = V_m, refractory, I_syn
+    return call_step(kernel, states, inputs, surrogate=surrogate, backend=backend)
+
+
+def _of_resistance(R_m: Any, gain: Any, E_L: Any, I_e: Any) -> tuple[Any, Any]:
+    return R_m * gain, E_L + R_m * I_e
 
 
 kernel = XLACustomKernel("lif_expsyn_step")

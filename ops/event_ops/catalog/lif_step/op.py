@@ -6,10 +6,12 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
-from event_ops.checks.arrays import as_array, check_positive, check_same_dtype
+from event_ops.checks.arrays import check_positive, check_same_dtype
+from event_ops.checks.inputs import as_input
 from event_ops.checks.neuron import check_method, check_state, per_neuron
+from event_ops.parts.neurons import call_step
 from event_ops.parts.reference.decay import membrane_decay
-from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
+from event_ops.parts.reference.spiking import Surrogate, check_surrogate
 from ffi_bridge import XLACustomKernel
 
 
@@ -80,7 +82,7 @@ def lif_step(
     """
     check_method(method)
     check_surrogate(surrogate)
-    V_m, refractory, I_syn = map(as_array, (V_m, refractory, I_syn))
+    V_m, refractory, I_syn = map(as_input, (V_m, refractory, I_syn))
     check_state(V_m, refractory=refractory)
     check_same_dtype("I_syn", I_syn, "V_m", V_m)
     check_positive("tau_m", tau_m)
@@ -96,12 +98,7 @@ def lif_step(
         "jump": jump,
     }
     inputs = [per_neuron(name, x, V_m) for name, x in (("I_syn", I_syn), *parameters.items())]
-    state = jax.ShapeDtypeStruct((V_m.size,), V_m.dtype)
-    outs = (state, state, spikes_out(V_m, surrogate))
-    flat = kernel(
-        V_m.reshape(-1), refractory.reshape(-1), *inputs, outs=outs, surrogate=surrogate, backend=backend
-    )
-    return tuple(result.reshape(V_m.shape) for result in flat)
+    return call_step(kernel, (V_m, refractory), inputs, surrogate=surrogate, backend=backend)
 
 
 kernel = XLACustomKernel("lif_step")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOATS, INTEGERS, as_array, check_dtype, check_shape
+from event_ops.checks.arrays import FLOATS, INTEGERS, check_dtype, check_shape, is_known
+from event_ops.checks.inputs import as_input, filled, in_dtype
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.procedural import seed_word
 from event_ops.checks.values import contract
@@ -66,24 +66,24 @@ def poisson_input(
     """
     means: Any = mean if isinstance(mean, jax.Array) else np.asarray(mean)
     check_mean(means)
-    weight = jnp.asarray(weight, float) if isinstance(weight, int | float) else as_array(weight)
+    weight = in_dtype(weight, float) if isinstance(weight, int | float) else as_input(weight)
     check_dtype("weight", weight, FLOATS)
     outs = jax.ShapeDtypeStruct(neurons(means, weight, initial), weight.dtype)
     why = "one for all, or one per neuron"
     check_shape("mean", means, (), outs.shape, why=why)
     check_shape("weight", weight, (), outs.shape, why=f"{why}, as mean")
-    step, first = as_array(step), as_array(first)
+    step, first = as_input(step), as_input(first)
     for name, x, why in (("step", step, "the number of one time step"), ("first", first, "one neuron")):
         check_dtype(name, x, INTEGERS)
         check_shape(name, x, (), why=why)
     sums = initial_sums(initial, outs, "weight", weight)
     words = seed_word(seed), step.astype(np.uint32), first.astype(np.uint32)
     if isinstance(means, jax.Array):
-        tables, which = jnp.asarray(digit_tables()), jax.lax.stop_gradient(means)
+        tables, which = digit_tables(), means if is_known(means) else jax.lax.stop_gradient(means)
         which = which if which.dtype == np.float64 else which.astype(np.float32)
     else:
         tables, which = poisson_tables(means)
-        which = jnp.broadcast_to(which, outs.shape)
+        which = which if which.ndim else filled(which, outs.shape)
     return kernel(weight, *words, tables, which, sums, outs=outs, backend=backend)
 
 

@@ -8,7 +8,8 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
-from event_ops.checks.arrays import NUMBERS, as_array, check_dtype
+from event_ops.checks.arrays import NUMBERS, check_dtype
+from event_ops.checks.inputs import as_input, reshaped
 from event_ops.checks.ring_buffer import check_slot
 from ffi_bridge import XLACustomKernel
 
@@ -35,14 +36,14 @@ def read_slot(
         TypeError: a dtype that is not taken.
         ValueError: slot is not 0-d, or buffer has no slots.
     """
-    buffer, slot = as_array(buffer), as_array(slot)
+    buffer, slot = as_input(buffer), as_input(slot)
     check_dtype("buffer", buffer, NUMBERS)
     check_slot("buffer", buffer, slot)
     slots, *rest = buffer.shape
     arrivals = jax.ShapeDtypeStruct((prod(rest),), buffer.dtype)
     whole = jax.ShapeDtypeStruct((slots, prod(rest)), buffer.dtype)
-    arrived, cleared = kernel(buffer.reshape(whole.shape), slot, outs=(arrivals, whole), backend=backend)
-    return arrived.reshape(rest), cleared.reshape(buffer.shape)
+    arrived, cleared = kernel(reshaped(buffer, whole.shape), slot, outs=(arrivals, whole), backend=backend)
+    return reshaped(arrived, tuple(rest)), reshaped(cleared, buffer.shape)
 
 
 # Its derivatives are those of the reference.

@@ -6,9 +6,10 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
-from event_ops.checks.arrays import as_array
+from event_ops.checks.inputs import as_input
 from event_ops.checks.neuron import check_state, per_neuron
-from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
+from event_ops.parts.neurons import call_step
+from event_ops.parts.reference.spiking import Surrogate, check_surrogate
 from ffi_bridge import XLACustomKernel
 
 
@@ -43,12 +44,10 @@ def spike_detect_reset(
         ValueError: a shape that does not fit.
     """
     check_surrogate(surrogate)
-    V_m = as_array(V_m)
+    V_m = as_input(V_m)
     check_state(V_m)
     parameters = [per_neuron(name, x, V_m) for name, x in (("V_th", V_th), ("V_reset", V_reset))]
-    outs = (jax.ShapeDtypeStruct((V_m.size,), V_m.dtype), spikes_out(V_m, surrogate))
-    V, spikes = kernel(V_m.reshape(-1), *parameters, outs=outs, surrogate=surrogate, backend=backend)
-    return V.reshape(V_m.shape), spikes.reshape(V_m.shape)
+    return call_step(kernel, (V_m,), parameters, surrogate=surrogate, backend=backend)
 
 
 kernel = XLACustomKernel("spike_detect_reset")

@@ -8,12 +8,12 @@ from jax.typing import ArrayLike
 from event_ops.catalog import define_backends
 from event_ops.checks.arrays import (
     FLOATS,
-    as_array,
     check_dtype,
     check_positive,
     check_same_dtype,
     check_shape,
 )
+from event_ops.checks.inputs import as_input, flattened, shaped
 from event_ops.parts.reference.decay import decay_factor
 from ffi_bridge import XLACustomKernel
 
@@ -48,7 +48,7 @@ def trace_decay(
 
     Source: the exact solution of dx/dt = -x / tau over one step.
     """
-    x, spikes = as_array(x), as_array(spikes)
+    x, spikes = as_input(x), as_input(spikes)
     check_dtype("x", x, FLOATS)
     check_dtype("spikes", spikes, ("bool", *FLOATS))
     check_shape("spikes", spikes, x.shape, why="one per trace x")
@@ -58,11 +58,9 @@ def trace_decay(
     check_positive("dt", dt)
     decay = decay_factor(tau, dt, x.dtype)
     check_shape("tau or dt", decay, (), x.shape, why="one for all, or one per trace x")
-    if decay.ndim:
-        decay = decay.reshape(-1)
     outs = jax.ShapeDtypeStruct((x.size,), x.dtype)
-    flat = kernel(x.reshape(-1), spikes.reshape(-1), decay, outs=outs, backend=backend)
-    return flat.reshape(x.shape)
+    y = kernel(*flattened((x, spikes), (decay,)), outs=outs, backend=backend)
+    return shaped([y], x.shape)[0]
 
 
 kernel = XLACustomKernel("trace_decay")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from event_ops.checks.inputs import in_dtype, is_number
 
 
 def is_constant(x: Any) -> bool:
@@ -16,51 +20,83 @@ def is_constant(x: Any) -> bool:
 
 def decay_factor(tau: Any, dt: Any, dtype: Any) -> jax.Array:
     """exp(-dt / tau) in `dtype`; differentiable in `tau` and `dt` where they are JAX arrays."""
-    if is_constant(tau) and is_constant(dt):
-        # Computed once, in double precision, and not in every step.
-        return jnp.asarray(np.exp(-np.asarray(dt, float) / np.asarray(tau, float)), dtype)
-    return jnp.exp(-jnp.asarray(dt, dtype) / jnp.asarray(tau, dtype))
+    return _evaluated(_factor, dtype, tau, dt)
 
 
-def decay_mean(tau: Any, dt: Any, dtype: Any) -> jax.Array:
-    """(1 - exp(-dt / tau)) * tau / dt: the mean of exp(-t / tau) over a step, from t = 0 on."""
-    known = is_constant(tau) and is_constant(dt)
-    xp, kind = (np, float) if known else (jnp, dtype)
-    steps = xp.asarray(dt, kind) / xp.asarray(tau, kind)
-    return jnp.asarray(-xp.expm1(-steps) / steps, dtype)
+def decay_and_means(tau: Any, dt: Any, dtype: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return exp(-dt / tau), and the means of exp(-t / tau) and t * exp(-t / tau) over a step, from t = 0 on.
 
-
-def ramp_mean(tau: Any, dt: Any, dtype: Any) -> jax.Array:
-    """(tau - (tau + dt) * exp(-dt / tau)) * tau / dt: the mean of t * exp(-t / tau) over a step."""
-    known = is_constant(tau) and is_constant(dt)
-    xp, kind = (np, float) if known else (jnp, dtype)
-    tau = xp.asarray(tau, kind)
-    steps = xp.asarray(dt, kind) / tau
-    return jnp.asarray(tau * (-xp.expm1(-steps) / steps - xp.exp(-steps)), dtype)
+    They are (1 - exp(-dt / tau)) * tau / dt, and (tau - (tau + dt) * exp(-dt / tau)) * tau / dt.
+    """
+    if all(map(is_constant, (tau, dt))):
+        decay, mean, ramp = (_evaluated(formula, dtype, tau, dt) for formula in (_factor, _mean, _ramp))
+    else:
+        decay, mean, ramp = _in_jax((_factor, _mean, _ramp), in_dtype(tau, dtype), in_dtype(dt, dtype))
+    return decay, mean, ramp
 
 
 def membrane_decay(tau_m: Any, dt: Any, dtype: Any, method: str) -> jax.Array:
     """Return the factor of V - V_inf over one step, which makes the two methods one formula."""
-    if method == "exact":
-        return decay_factor(tau_m, dt, dtype)
-    if is_constant(tau_m) and is_constant(dt):
-        return jnp.asarray(1 - np.asarray(dt, float) / np.asarray(tau_m, float), dtype)
-    return 1 - jnp.asarray(dt, dtype) / jnp.asarray(tau_m, dtype)
+    return _evaluated(_factor if method == "exact" else _euler_factor, dtype, tau_m, dt)
 
 
 def current_gain(tau_m: Any, tau_syn: Any, dt: Any, dtype: Any) -> jax.Array:
     """tau_syn / (tau_syn - tau_m) * (exp(-dt / tau_syn) - exp(-dt / tau_m)): what a current that decays with
     tau_syn moves a membrane by in a step; where both are one tau, the limit dt / tau * exp(-dt / tau)."""
-    known = is_constant(tau_m) and is_constant(tau_syn) and is_constant(dt)
-    xp, kind = (np, float) if known else (jnp, dtype)
-    tau_m, tau_syn, dt = (xp.asarray(x, kind) for x in (tau_m, tau_syn, dt))
+    return _evaluated(_gain, dtype, tau_m, tau_syn, dt)
+
+
+Formula = Callable[..., Any]  # of NumPy or jax.numpy, and times
+
+
+def _evaluated(formula: Formula, dtype: Any, *times: Any) -> jax.Array:
+    """Return the formula of times in `dtype`; of constants computed once, in double precision."""
+    if all(map(is_number, times)):
+        return _of_numbers(formula, dtype, *map(float, times))
+    if all(map(is_constant, times)):
+        return in_dtype(formula(np, *(np.asarray(x, float) for x in times)), dtype)
+    return _in_jax((formula,), *(in_dtype(x, dtype) for x in times))[0]
+
+
+@functools.lru_cache(1024)
+def _of_numbers(formula: Formula, dtype: Any, *times: float) -> Any:
+    number = np.array(formula(np, *map(np.float64, times)), dtype)
+    number.setflags(write=False)
+    return number
+
+
+# One program, and inlined where a step is traced.
+@functools.partial(jax.jit, static_argnums=0, inline=True)
+def _in_jax(formulas: Sequence[Formula], *times: jax.Array) -> Sequence[jax.Array]:
+    return [formula(jnp, *times) for formula in formulas]
+
+
+def _factor(xp: Any, tau: Any, dt: Any) -> Any:
+    return xp.exp(-dt / tau)
+
+
+def _euler_factor(xp: Any, tau: Any, dt: Any) -> Any:
+    return 1 - dt / tau
+
+
+def _mean(xp: Any, tau: Any, dt: Any) -> Any:
+    steps = dt / tau
+    return -xp.expm1(-steps) / steps
+
+
+def _ramp(xp: Any, tau: Any, dt: Any) -> Any:
+    steps = dt / tau
+    return tau * (-xp.expm1(-steps) / steps - xp.exp(-steps))
+
+
+def _gain(xp: Any, tau_m: Any, tau_syn: Any, dt: Any) -> Any:
     of_m, of_syn = dt / tau_m, dt / tau_syn
     # The difference over x, or, where it would cancel, exp(-mean) * sinh(x / 2) / (x / 2), by its series.
     x = of_m - of_syn
     close = xp.abs(x) < 1
     apart = (xp.exp(-of_syn) - xp.exp(-of_m)) / xp.where(close, 1, x)
     near = xp.exp(-(of_m + of_syn) / 2) * _sinhc(xp.where(close, x, 0) / 2)
-    return jnp.asarray(of_m * xp.where(close, near, apart), dtype)
+    return of_m * xp.where(close, near, apart)
 
 
 def _sinhc(x: Any) -> Any:

@@ -17,6 +17,7 @@ from event_ops.checks.arrays import (
     is_known,
 )
 from event_ops.checks.csr import check_events
+from event_ops.checks.inputs import in_dtype, is_number
 
 
 def check_weights(w: jax.Array, indices_name: str, indices: jax.Array) -> None:
@@ -46,10 +47,10 @@ def rate_and_bounds(
     """
     check_positive(name, rate, zero=True)
     given = {name: rate, "w_min": w_min, "w_max": w_max}
-    a, low, high = (jnp.asarray(x, w.dtype) for x in given.values())
+    a, low, high = (in_dtype(x, w.dtype) for x in given.values())
     for label, x in zip(given, (a, low, high), strict=True):
         check_shape(label, x, (), w.shape, why="one for all, or one for each weight")
-    if is_known(w_min, w_max):
+    if is_known(w_min, w_max) and not (is_number(w_min) and is_number(w_max) and w_min <= w_max):
         _check_order(*np.broadcast_arrays(w_min, w_max))
     return a, low, high
 

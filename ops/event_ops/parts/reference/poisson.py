@@ -63,7 +63,7 @@ def poisson_table(mean: float) -> np.ndarray:
     return alias_table(poisson_counts(mean))
 
 
-def poisson_tables(mean: np.ndarray) -> tuple[jnp.ndarray, jnp.ndarray]:
+def poisson_tables(mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the tables of the different means, one after the other, and which table each of `mean` has."""
     known, which = np.unique(mean.astype(np.float64), return_inverse=True)
     if known.size > MAX_MEANS:
@@ -72,7 +72,7 @@ def poisson_tables(mean: np.ndarray) -> tuple[jnp.ndarray, jnp.ndarray]:
             "a table of 1 KiB; round them, or pass them as a JAX array, which takes no tables of its own"
         )
     tables = [poisson_table(float(value)) for value in known] or [poisson_table(0.0)]
-    return jnp.asarray(np.concatenate(tables)), jnp.asarray(which.reshape(mean.shape).astype(np.uint16))
+    return np.concatenate(tables), which.reshape(mean.shape).astype(np.uint16)
 
 
 def check_mean(mean: Any) -> None:

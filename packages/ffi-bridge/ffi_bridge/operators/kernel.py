@@ -9,6 +9,8 @@ from types import FrameType
 from typing import Any, Final, cast
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 
 from ffi_bridge.errors import UnknownBackendError
@@ -95,7 +97,8 @@ class XLACustomKernel(Definition):
         call, eager = self._prepared(outs, backend, static)
         for x in ins:
             if isinstance(x, Tracer):
-                return call.outs.restore(self.bind(call, ins))
+                arrays = [jnp.asarray(x) if isinstance(x, (np.ndarray, np.generic)) else x for x in ins]
+                return call.outs.restore(self.bind(call, arrays))
         # The same as bind, without the detour through the primitive's evaluation rule.
         return eager(*ins)
 
