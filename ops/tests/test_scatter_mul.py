@@ -43,10 +43,58 @@ def test_derivatives_in_the_target_are_products_of_the_updates(backend):
     np.testing.assert_array_equal(jax.jvp(f, (jnp.ones(7),), (cotangent,))[1], cotangent * factors)
 
 
-def test_derivatives_in_the_updates_are_refused():
-    gradient = jax.grad(lambda updates: scatter_mul(TARGET, INDICES, updates).sum())
-    with pytest.raises(NotImplementedError, match=r"no derivatives in updates.*unique_indices=True"):
-        gradient(jnp.asarray(UPDATES))
+def by_a_loop(target, indices, updates):
+    """Return the products as JAX multiplies them one by one, which it differentiates without a division."""
+    y = list(target)
+    for k, i in enumerate(indices):
+        if -len(y) <= i < len(y):
+            y[i] = y[i] * (updates[k] if updates.ndim else updates)
+    return jnp.stack(y)
+
+
+ZEROS = {  # how many factors of the places 0, 1 and 2 are 0
+    "none": ([2.0, 3, -4], [2.0, 3, 0.5, -6, 7, 0.25]),
+    "one": ([2.0, 3, -4], [2.0, 0, 0.5, -6, 0, 0.25]),
+    "two": ([2.0, 3, -4], [0.0, 0, 0.5, 0, 0, 0.25]),
+    "all": ([0.0, 0, 0], [0.0, 0, 0, 0, 0, 0]),
+    "target": ([0.0, 3, 0], [2.0, 3, 0, -6, 7, 0.25]),
+    "infinite": ([2.0, np.inf, -4], [np.inf, 3, 0.5, 0, 7, 1e38]),
+}
+WITH_DROPPED = np.array([0, 1, 0, 1, -2, 2])
+
+
+@pytest.mark.parametrize("case", ZEROS)
+@backends
+def test_derivatives_in_the_updates_are_products_of_the_others(backend, case):
+    target, updates = map(jnp.float32, ZEROS[case])
+    cotangent = jnp.float32([1, 2, 3])
+    ours = lambda t, u: scatter_mul(t, WITH_DROPPED, u, backend=backend) @ cotangent  # noqa: E731
+    theirs = lambda t, u: by_a_loop(t, WITH_DROPPED, u) @ cotangent  # noqa: E731
+    for i in (0, 1):
+        expected = jax.grad(theirs, i)(target, updates)
+        np.testing.assert_allclose(jax.grad(ours, i)(target, updates), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("case", ["one", "two", "all", "target"])
+def test_second_derivatives_where_factors_are_zero(case):
+    target, updates = map(jnp.float32, ZEROS[case])
+    ours = jax.hessian(lambda t, u: (scatter_mul(t, WITH_DROPPED, u) ** 2).sum(), (0, 1))(target, updates)
+    theirs = jax.hessian(lambda t, u: (by_a_loop(t, WITH_DROPPED, u) ** 2).sum(), (0, 1))(target, updates)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), ours, theirs)
+
+
+def test_derivatives_of_updates_that_are_dropped_are_zero():
+    updates = jnp.float32([np.nan, 2, 3, np.inf, np.inf])
+    product = lambda u: scatter_mul(jnp.ones(2), np.array([9, 0, 0, -7, 5]), u).sum()  # noqa: E731
+    assert jax.grad(product)(updates).tolist() == [0, 3, 2, 0, 0]
+    assert np.array_equal(
+        jax.hessian(product)(updates), np.eye(5)[[0, 2, 1, 3, 4]] * [[0], [1], [1], [0], [0]]
+    )
+
+
+def test_the_derivative_in_one_update_for_all():
+    slope = jax.grad(lambda u: scatter_mul(jnp.float32([2, 3]), np.array([0, 0, 0, 1]), u).sum())
+    assert slope(0.0) == 3 and slope(2.0) == 2 * 3 * 4 + 3
 
 
 @pytest.mark.slow

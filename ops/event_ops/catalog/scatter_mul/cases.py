@@ -25,7 +25,7 @@ def _factors(draw: Draw, make: Make) -> Arguments:
 
 CASES = (
     *(
-        Case(name, _factors(make), differentiable=(scatter.TARGET,), tolerance=tolerance)
+        Case(name, _factors(make), differentiable=(scatter.TARGET, scatter.UPDATES), tolerance=tolerance)
         for name, make, tolerance in scatter.SHAPES
     ),
     *(benchmark(case.name, _factors(case.make), tolerance=50) for case in scatter.BENCHMARKS),

@@ -12,6 +12,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import REALS
 from event_ops.checks.scatter import scatter
 from event_ops.checks.values import contract
+from event_ops.rules.factors import tangent_in_updates
 from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
 
@@ -30,7 +31,8 @@ def scatter_mul(
 
     A negative index counts from the end. One that is out of range then is dropped, as in JAX's
     `target.at[indices].multiply(updates)`; or moved to the nearest end of target; or an error. Differentiable
-    in target. Derivatives in updates are refused, as JAX refuses them where indices may repeat.
+    in target and updates, also where indices repeat and factors are 0: that of an update is the product of
+    all other factors at its place, which costs a sort of the indices.
 
     Args:
         target: (n, ...), what is multiplied; float32, float64 or any integer dtype that JAX has.
@@ -50,8 +52,7 @@ def scatter_mul(
         TypeError: a dtype that is not taken, or target and updates of different ones.
         ValueError: target is 0-d, updates has another shape, or mode is not known.
         IndexError: mode is "error" and a known index is out of range.
-        NotImplementedError: mode is "error", indices are traced, and the backend cannot raise; or a
-            derivative in updates is asked for.
+        NotImplementedError: mode is "error", indices are traced, and the backend cannot raise.
 
     Example:
         >>> import numpy as np
@@ -76,15 +77,7 @@ kernel.def_tags("scatter")
 define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
 
 
-def _no_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:
-    raise NotImplementedError(
-        "scatter_mul has no derivatives in updates, since indices may repeat; where none does, take "
-        "target.at[indices].multiply(updates, unique_indices=True); for positive updates "
-        "target * jnp.exp(scatter_add(jnp.zeros_like(target), indices, jnp.log(updates)))"
-    )
-
-
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, _no_tangent)
+kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in_updates)
 
 
 @kernel.def_transpose_rule
