@@ -57,8 +57,12 @@ from event_ops.catalog.unpack_events.op import unpack_events as unpack_events
 from event_ops.checks.values import validate as validate
 from event_ops.neurons.step import NeuronStep as NeuronStep
 from event_ops.neurons.step import neuron_step as neuron_step
-from event_ops.segments import segment_mean as segment_mean
-from event_ops.segments import segment_softmax as segment_softmax
+from event_ops.segments.exponentials import segment_log_softmax as segment_log_softmax
+from event_ops.segments.exponentials import segment_logsumexp as segment_logsumexp
+from event_ops.segments.exponentials import segment_softmax as segment_softmax
+from event_ops.segments.reductions import segment_mean as segment_mean
+from event_ops.segments.reductions import segment_prod as segment_prod
+from event_ops.segments.reductions import segment_var as segment_var
 from event_ops.sparse.compact import CompactCSR as CompactCSR
 from event_ops.sparse.csr import CSR as CSR
 from event_ops.sparse.ell import ELL as ELL

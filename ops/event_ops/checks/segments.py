@@ -29,16 +29,24 @@ def reduce_segments(
     **static: Any,
 ) -> jax.Array:
     """Return what `kernel` makes of each segment of `data`, which has one of `dtypes`."""
-    given = segment_ids
-    data, segment_ids = as_array(data), as_array(segment_ids)
-    _check(data, segment_ids, dtypes)
-    size = _length(num_segments)
-    static["mode"] = resolved_mode(mode, "segment_ids", given, 0, size)
+    data, segment_ids, size, mode = checked_segments(data, segment_ids, num_segments, dtypes, mode)
+    static["mode"] = mode
     static["indices_are_sorted"] = bool(indices_are_sorted)
     row = data.shape[1:]
     flat = reshaped(data, (data.shape[0], prod(row))) if row else data
     outs = jax.ShapeDtypeStruct((size, *flat.shape[1:]), flat.dtype)
     return reshaped(kernel(flat, segment_ids, outs=outs, backend=backend, **static), (size, *row))
+
+
+def checked_segments(
+    data: ArrayLike, segment_ids: ArrayLike, num_segments: int, dtypes: Sequence[str], mode: str
+) -> tuple[jax.Array, jax.Array, int, str]:
+    """Return data and ids as arrays, the number of segments, and the mode for kernels; check known ids."""
+    given = segment_ids
+    data, segment_ids = as_array(data), as_array(segment_ids)
+    _check(data, segment_ids, dtypes)
+    size = _length(num_segments)
+    return data, segment_ids, size, resolved_mode(mode, "segment_ids", given, 0, size)
 
 
 def _check(data: jax.Array, segment_ids: jax.Array, dtypes: Sequence[str]) -> None:

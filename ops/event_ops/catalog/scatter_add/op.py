@@ -46,7 +46,9 @@ def scatter_add(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: shape and dtype of target. The order of the sum, so its rounding, is open, unless deterministic.
+        y: shape and dtype of target. The order of the sum, so its rounding, is open, unless deterministic. It
+            is rounded at each of n updates of one place: by n * 2**-24 in float32, of the sum of magnitudes;
+            for many updates add `segment_sum`, which rounds once, to target.
 
     Raises:
         TypeError: a dtype that is not taken, or target and updates of different ones.

@@ -11,6 +11,7 @@ from event_ops.checks.keywords import places, refuse_error
 from event_ops.parts.numba_cuda.fixed_order import depends_on_order, summed_at_places
 from event_ops.parts.numba_cuda.scatter import adding_callable, atomic_dtype, launch_rows
 from event_ops.parts.numba_cuda.threads import clear
+from event_ops.parts.reference.neutral import accumulated_in
 
 
 def build(
@@ -19,7 +20,7 @@ def build(
     """Return the function of arrays for one mode."""
     refuse_error("segment_sum", mode)  # a CUDA kernel cannot raise either
     width = outs.shape[1] if len(outs.shape) > 1 else 1
-    matrix = jax.ShapeDtypeStruct((outs.shape[0], width), atomic_dtype(outs.dtype))
+    matrix = jax.ShapeDtypeStruct((outs.shape[0], width), accumulated_in(atomic_dtype(outs.dtype)))
 
     def add(data: Any, segment_ids: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
@@ -27,12 +28,13 @@ def build(
         launch_rows("add", arrays, stream, mode, from_end=False, ascending=indices_are_sorted)
 
     def call(data: Any, segment_ids: Any) -> Any:
-        rows = data.reshape(segment_ids.size, width).astype(matrix.dtype)
-        if deterministic and depends_on_order(outs):
-            return summed_at_places(places(segment_ids, outs.shape[0], mode), rows, matrix).reshape(
-                outs.shape
-            )
-        y = adding_callable(add, jax.ShapeDtypeStruct(matrix.shape, outs.dtype))(rows, segment_ids)
-        return y.reshape(outs.shape)
+        rows = data.reshape(segment_ids.size, width)
+        with jax.enable_x64(True):
+            if deterministic and depends_on_order(outs):
+                at = places(segment_ids, outs.shape[0], mode)
+                sums = summed_at_places(at, rows.astype(matrix.dtype), matrix)
+            else:
+                sums = adding_callable(add, matrix)(rows.astype(atomic_dtype(outs.dtype)), segment_ids)
+            return sums.reshape(outs.shape).astype(outs.dtype)
 
     return call

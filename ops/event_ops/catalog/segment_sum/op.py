@@ -48,8 +48,10 @@ def segment_sum(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (num_segments, ...), dtype of data. The order of the sum, so its rounding, is open, unless
-            deterministic.
+        y: (num_segments, ...), dtype of data. float32 and complex64 are added up in 64 bits: y is off by half
+            a unit in its last place, 2**-24 of y, and n * 2**-53 times the sum of the magnitudes of n terms,
+            which is less up to n = 2**29; on a GPU with ascending ids by 2**-21. Sums in 64 bits are off by
+            n * 2**-53 times that sum. Their order, so the last bits, is open, unless deterministic.
 
     Raises:
         TypeError: a dtype that is not taken, or num_segments is no integer that is known when traced.

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.keywords import combined_at_places, refuse_error
+from event_ops.parts.reference.neutral import accumulated_in
 
 
 def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., jax.Array]:
@@ -16,6 +17,10 @@ def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., jax.Array]:
     refuse_error("segment_sum", mode)
 
     def segment_sum(data: jax.Array, segment_ids: jax.Array) -> jax.Array:
-        return combined_at_places("add", jnp.zeros(outs.shape, outs.dtype), segment_ids, data, mode)
+        with jax.enable_x64(True):
+            wide = accumulated_in(outs.dtype)
+            zeros = jnp.zeros(outs.shape, wide)
+            sums = combined_at_places("add", zeros, segment_ids, data.astype(wide), mode)
+            return sums.astype(outs.dtype)
 
     return segment_sum

@@ -14,7 +14,7 @@ from event_ops.parts.numba_cpu.combine import COMBINE
 from event_ops.parts.numba_cpu.jit import njit, num_threads
 from event_ops.parts.numba_cpu.scatter import plain, plain_nearest, refuse_outside, scatter, scatter_parallel
 from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-from event_ops.parts.reference.neutral import neutral
+from event_ops.parts.reference.neutral import accumulated_in, neutral
 from ffi_bridge import numba_kernel
 
 PLACES = {"drop": plain, "clip": plain_nearest, "error": plain}
@@ -44,27 +44,66 @@ def prepare_with(value: Any, place: Any, strict: bool) -> Any:
     return prepare
 
 
+@njit
+def begin_in_place(y: Any) -> Any:
+    """Return y, in which values are combined."""
+    return y
+
+
+@njit
+def end_in_place(sums: Any, y: Any) -> None:
+    """Leave y as it is."""
+
+
+in_place = begin_in_place, end_in_place
+
+
+@cache
+def wider(dtype: Any) -> tuple[Any, Any]:
+    """Return the functions that make sums of a wider dtype for y, and that round them into y."""
+
+    @njit
+    def begin(y: Any) -> Any:
+        return np.empty(y.shape, dtype)
+
+    @njit
+    def end(sums: Any, y: Any) -> None:
+        rounded, each = y.reshape(-1), sums.reshape(-1)
+        for i in range(np.uintp(rounded.size)):
+            rounded[i] = each[i]
+
+    return begin, end
+
+
 @cache
 def kernel(how: str, dtype: Any, mode: str, threads: str) -> Any:
     """Return the kernel for one mode and `threads`: "one", "all", or "sorted": all, for ids that ascend."""
+    wide = accumulated_in(dtype) if how == "add" else np.dtype(dtype)
     place, combine, value = PLACES[mode], COMBINE[how], neutral(how, dtype)
     prepare = prepare_with(value, place, mode == "error")
+    begin, end = wider(wide) if wide != dtype else in_place
 
     def reduce_segments(data: Any, segment_ids: Any, y: Any) -> None:
-        prepare(y, segment_ids)
-        scatter(y, segment_ids, data, 0, segment_ids.size, place, combine)
+        sums = begin(y)
+        prepare(sums, segment_ids)
+        scatter(sums, segment_ids, data, 0, segment_ids.size, place, combine)
+        end(sums, y)
 
     def reduce_segments_parallel(data: Any, segment_ids: Any, y: Any) -> None:
-        prepare(y, segment_ids)
-        scatter_parallel(y, segment_ids, data, place, combine, value)
+        sums = begin(y)
+        prepare(sums, segment_ids)
+        scatter_parallel(sums, segment_ids, data, place, combine, value)
+        end(sums, y)
 
     def reduce_segments_sorted(data: Any, segment_ids: Any, y: Any) -> None:
-        prepare(y, segment_ids)
+        sums = begin(y)
+        prepare(sums, segment_ids)
         count, size, parts = segment_ids.size, y.shape[0], num_threads()
         for part in prange(parts):
             low = first_of_segment(segment_ids, count * part // parts, size, place)
             high = first_of_segment(segment_ids, count * (part + 1) // parts, size, place)
-            scatter(y, segment_ids, data, low, high, place, combine)
+            scatter(sums, segment_ids, data, low, high, place, combine)
+        end(sums, y)
 
     if threads == "one":
         return njit(reduce_segments)

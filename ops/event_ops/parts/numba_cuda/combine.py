@@ -20,8 +20,9 @@ def add_real(y: Any, place: Any, value: Any) -> None:
 @cuda.jit(device=True)
 def add_complex(y: Any, place: Any, value: Any) -> None:
     """y[place] += value, part by part: no atomic takes a complex number."""
-    cuda.atomic.add(y.real, place, value.real)
-    cuda.atomic.add(y.imag, place, value.imag)
+    real, imaginary = y.real, y.imag
+    cuda.atomic.add(real, place, real.dtype.type(value.real))
+    cuda.atomic.add(imaginary, place, imaginary.dtype.type(value.imag))
 
 
 def add_for(dtype: Any) -> Any:

@@ -70,7 +70,7 @@ def add_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, 
     k, c = wp.tid()
     j = scatter_place(indices[k], y.shape[0], clip, from_end)
     if j >= 0:
-        wp.atomic_add(y, j, c, update_at(updates, k, c))
+        wp.atomic_add(y, j, c, y.dtype(update_at(updates, k, c)))
 
 
 @wp.kernel(enable_backward=False)

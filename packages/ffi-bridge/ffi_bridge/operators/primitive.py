@@ -22,6 +22,7 @@ from ffi_bridge.operators.jvp import Bindable, jvp
 from ffi_bridge.operators.rules import Flat
 from ffi_bridge.operators.transpose import transpose
 
+_WIDE = ("float64", "complex128", "int64", "uint64")
 _Places = tuple[tuple[int, ...], ...]  # of numbers among the inputs, for each dtype
 
 
@@ -102,6 +103,16 @@ def _abstract(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:
 
 
 def _lower(operator: Operator, device: str, ctx: Any, *ins: Any, call: Call, batch: Levels) -> Sequence[Any]:
+    # A backend that adds up in 64 bits where they are off may call other operators, which are lowered later.
+    if any(x.dtype.name in _WIDE for x in (*ctx.avals_in, *ctx.avals_out)):
+        with jax.enable_x64(True):
+            return _lowered(operator, device, ctx, ins, call, batch)
+    return _lowered(operator, device, ctx, ins, call, batch)
+
+
+def _lowered(
+    operator: Operator, device: str, ctx: Any, ins: Sequence[Any], call: Call, batch: Levels
+) -> Sequence[Any]:
     backend = operator.chosen(device, call, ctx.avals_in, ctx.avals_out)
     try:
         function = concrete(backend, call)
