@@ -16,7 +16,6 @@ import numpy as np
 
 from event_ops.checks.arrays import as_array
 
-_DTYPES = {kind: np.dtype(kind) for kind in (float, bool, int)}  # a bool is an int
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1  # of int32
 
 
@@ -35,14 +34,14 @@ def as_input(x: Any, name: str = "an array") -> jax.Array:
         return x
     if not is_number(x):
         return as_array(x, name)
-    dtype = x.dtype if isinstance(x, (np.generic, np.ndarray)) else _of_python(x)
-    if dtype.kind in "iu" and dtype.itemsize == 8 and not _LOW <= x <= _HIGH:
+    dtype: np.dtype[Any] = x.dtype if isinstance(x, (np.generic, np.ndarray)) else _of_python(x)
+    if dtype.kind in "iu" and dtype.itemsize == 8 and not _LOW <= int(x) <= _HIGH:
         return as_array(x, name)  # which knows of large integers
     return in_dtype(x, dtype)
 
 
-def _of_python(x: float) -> np.dtype[Any]:
-    return _DTYPES[next(kind for kind in _DTYPES if isinstance(x, kind))]
+def _of_python(x: Any) -> np.dtype[Any]:
+    return next(np.dtype(kind) for kind in (float, bool, int) if isinstance(x, kind))  # a bool is an int
 
 
 def in_dtype(x: Any, dtype: Any) -> jax.Array:
@@ -70,7 +69,7 @@ def shaped(arrays: Sequence[jax.Array], shape: tuple[int, ...]) -> tuple[jax.Arr
     return tuple(arrays) if all(x.shape == shape for x in arrays) else _shaped(tuple(arrays), shape)
 
 
-def computed(formula: Callable[..., Any], *inputs: jax.Array) -> Any:
+def computed(formula: Callable[..., Any], *inputs: Any) -> Any:
     """Return `formula(*inputs)`, a function of a module: of numbers in NumPy, else as one program of JAX."""
     if any(isinstance(x, jax.Array) for x in inputs):
         return _program(formula, *inputs)

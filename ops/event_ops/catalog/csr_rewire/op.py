@@ -90,7 +90,7 @@ def csr_rewire(
     return kernel(indices, indptr, rewired, *words, columns, given, outs=outs, backend=backend, **static)
 
 
-def _chosen(seed: Any, step: Any, targets: Any, indices: jax.Array) -> tuple[Any, jax.Array]:
+def _chosen(seed: Any, step: Any, targets: Any, indices: jax.Array) -> tuple[Any, Any]:
     """Return the words that columns are drawn with, and the targets: none where columns are drawn."""
     missing = [name for name, x in (("seed", seed), ("step", step)) if x is None]
     if targets is None and not missing:
