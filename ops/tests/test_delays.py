@@ -212,3 +212,33 @@ def test_in_parts_by_slot_is_row_by_row(monkeypatch, order, delays):
             np.testing.assert_array_equal(found, wanted)  # to the bit: the sums have one order
     finally:
         numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    "number", [2**32 + 3, 2**31 + 1, -(2**31) - 4, np.int64(2**33 + 7), np.uint64(2**63 + 9)]
+)
+def test_a_number_of_a_step_beyond_32_bits_has_its_slot(number):
+    data, indices, indptr, delays, stimuli = network()
+    buffer = jnp.arange(SLOTS * NEURONS, dtype=jnp.float32).reshape(SLOTS, NEURONS)
+    slot = int(number) % SLOTS
+    for given, expected in zip(read_slot(buffer, number), read_slot(buffer, slot), strict=True):
+        np.testing.assert_array_equal(given, expected)
+    deliver = [csr_event_deliver(buffer, data, indices, indptr, delays, stimuli[0], t, **OPTIONS)
+               for t in (number, slot)]  # fmt: skip
+    np.testing.assert_array_equal(*deliver)
+
+
+def test_a_slot_that_is_carried_never_loses_its_place():
+    # A counter in int32 would be at -2**31 in the step behind 2**31 - 1, which is another slot of 5.
+    *synapses, stimuli = network()
+
+    def step(carry, stimulus):
+        slot, buffer = carry
+        arrived, buffer = read_slot(buffer, slot)
+        spikes = stimulus | (arrived > 4)
+        buffer = csr_event_deliver(buffer, *synapses, spikes, slot, **OPTIONS)
+        return ((slot + 1) % SLOTS, buffer), spikes
+
+    start = jnp.int32((2**31 - 9) % SLOTS), jnp.zeros((SLOTS, NEURONS))
+    _, spikes = jax.lax.scan(step, start, jnp.asarray(stimuli))
+    np.testing.assert_array_equal(spikes, by_hand(*synapses, stimuli))

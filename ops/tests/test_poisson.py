@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 from implemented import backends
 
-from event_ops import poisson_input
+from event_ops import csr_rewire, poisson_input
 from event_ops.parts.reference.poisson import poisson_counts
 
 
@@ -83,3 +83,28 @@ def test_a_block_draws_what_the_whole_draws(backend, first):
     some = mean[first : first + 1200]
     draw = jax.jit(lambda first: poisson_input(np.float32(1), 7, 3, mean=some, first=first, backend=backend))
     np.testing.assert_array_equal(draw(np.int32(first)), whole[first : first + 1200])
+
+
+@pytest.mark.parametrize("step", [2**32 + 3, 3 - 2**32, np.int64(2**32 + 3), np.uint64(2**63 + 3)])
+def test_a_step_beyond_32_bits_is_taken_modulo_their_number(step):
+    mean = np.full(70, 1.5)
+    expected = poisson_input(np.float32(1), 7, 3, mean=mean)
+    np.testing.assert_array_equal(poisson_input(np.float32(1), 7, step, mean=mean), expected)
+    moved = np.ones(40, bool)
+    columns = [csr_rewire(np.zeros(40, np.int32), np.int32([0, 40]), moved, 7, t, shape=(1, 999))
+               for t in (3, step)]  # fmt: skip
+    np.testing.assert_array_equal(*columns)
+
+
+@pytest.mark.parametrize("first", [-1, 2**31 - 69, 2**32 + 5, np.int32(-3), np.int64(2**40)])
+def test_a_first_neuron_that_31_bits_do_not_count_is_refused(first):
+    with pytest.raises(ValueError, match=rf"first is {first}, for 70 neurons; expected first >= 0 and"):
+        poisson_input(np.float32(1), 7, 3, mean=np.full(70, 1.5), first=first)
+
+
+def test_a_seed_beyond_32_bits_is_refused_or_taken_modulo_their_number():
+    mean = np.full(70, 1.5)
+    with pytest.raises(ValueError, match=r"seed is 4294967299; expected an integer in \[0, 2\*\*32\)"):
+        poisson_input(np.float32(1), 2**32 + 3, 3, mean=mean)
+    wide = poisson_input(np.float32(1), np.int64(2**32 + 3), 3, mean=mean)
+    np.testing.assert_array_equal(wide, poisson_input(np.float32(1), 3, 3, mean=mean))

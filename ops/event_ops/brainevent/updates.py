@@ -66,7 +66,8 @@ def delay_deliver_layout(*, shape: tuple[int, int], weighted: bool = False, **_:
         ring: Any, events: Any, w: Any, indices: Any, indptr: Any, delays: Any, *pointers_and_t: Any
     ) -> tuple[jax.Array, ...]:
         t = pointers_and_t[-1]
-        slot = t if t.dtype in _SLOTS else t.astype(jnp.int32)
+        wide = t if t.dtype.itemsize < 4 else jnp.remainder(t, jnp.asarray(ring.shape[0], t.dtype))
+        slot = t if t.dtype in _SLOTS else wide.astype(jnp.int32)
         spikes = events_of(events, weighted, ring)
         return (csr_event_deliver(ring, w, indices, indptr, delays, spikes, slot, shape=shape),)
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from event_ops.checks.arrays import FLOATS, INTEGERS, check_dtype, check_shape
+from event_ops.checks.arrays import FLOATS, INTEGERS, check_dtype, check_shape, is_known, reaches
 from event_ops.checks.csr import matrix_shape
 from event_ops.checks.inputs import as_input, in_dtype, is_number
 
@@ -17,6 +17,9 @@ PARAMETERS: dict[str, tuple[int, ...]] = {"constant": (), "uniform": (2,), "norm
 
 # Columns and draws are counted in 32 bits; a draw may go beyond the last column by the length of a table.
 MAX_SIZE = (1 << 31) - (1 << 12)
+
+# Neurons that draw numbers of one step are counted in 31 bits.
+MAX_NEURONS = 1 << 31
 
 
 def check_prob(prob: Any) -> float:
@@ -38,10 +41,37 @@ def seed_word(seed: Any) -> jax.Array:
         if not 0 <= seed < 1 << 32:
             raise ValueError(f"seed is {seed}; expected an integer in [0, 2**32); use seed % 2**32")
         return in_dtype(seed, np.uint32)
-    seed = as_input(seed)
-    check_dtype("seed", seed, INTEGERS)
-    check_shape("seed", seed, (), why="one integer; use jax.vmap for one matrix per seed")
-    return seed if seed.dtype == np.uint32 else seed.astype(np.uint32)
+    return _word("seed", seed, "one integer; use jax.vmap for one matrix per seed")
+
+
+def step_word(step: Any, why: str) -> jax.Array:
+    """Return the number of a step as a 0-d uint32, modulo 2**32; raise unless it is one integer."""
+    return _word("step", step, why)
+
+
+def first_word(first: Any, size: Any, why: str) -> jax.Array:
+    """Return the number of the first of `size` neurons as a 0-d uint32; raise unless 31 bits count all."""
+    word = _word("first", first, why)
+    if is_known(first):
+        number = int(first)
+        if number < 0 or reaches(number + size, MAX_NEURONS + 1):
+            raise ValueError(
+                f"first is {number}, for {size} neurons; expected first >= 0 and first + {size} <= 2**31: "
+                "number the neurons of a population from 0 on, and give other populations another seed"
+            )
+    return word
+
+
+def _word(name: str, x: Any, why: str) -> jax.Array:
+    """Return an integer as a 0-d uint32, modulo 2**32, however wide it is."""
+    if isinstance(x, int | np.integer | np.ndarray) and not isinstance(x, bool):
+        number = np.asarray(x)
+        if number.ndim == 0 and number.dtype.kind in "iuO":
+            return in_dtype(int(number) % (1 << 32), np.uint32)
+    array = as_input(x, name)
+    check_dtype(name, array, INTEGERS)
+    check_shape(name, array, (), why=why)
+    return array if array.dtype == np.uint32 else array.astype(np.uint32)
 
 
 def weight_parameters(weight: Any, distribution: Any, dtype: Any) -> jax.Array:

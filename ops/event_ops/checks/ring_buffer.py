@@ -9,17 +9,27 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import check_dtype, check_shape, is_known
+from event_ops.checks.inputs import as_input
 
 # Each holds any number of slots, and fits into the int64 of the kernels.
 SLOTS = ("int32", "int64", "uint32")
 
 
-def check_slot(name: str, buffer: jax.Array, slot: jax.Array) -> None:
-    """Raise unless `buffer`, called `name`, has slots and `slot` is one integer."""
-    check_dtype("slot", slot, SLOTS)
-    check_shape("slot", slot, (), why="the slot of the current step")
+def checked_slot(name: str, buffer: jax.Array, slot: Any) -> jax.Array:
+    """Return `slot` as an array; raise unless `buffer`, called `name`, has slots and `slot` is one integer.
+
+    A number that 32 bits may not hold is taken modulo the slots first.
+    """
     if buffer.shape[:1] in ((), (0,)):
         raise ValueError(f"{name} has shape {buffer.shape}; expected (slots, ...) with at least one slot")
+    if isinstance(slot, int | np.integer | np.ndarray) and not isinstance(slot, bool):
+        number = np.asarray(slot)
+        if number.ndim == 0 and number.dtype.kind in "iuO" and number.dtype.itemsize >= 8:
+            slot = np.int32(int(number) % buffer.shape[0])
+    array = as_input(slot, "slot")
+    check_dtype("slot", array, SLOTS)
+    check_shape("slot", array, (), why="the slot of the current step")
+    return array
 
 
 def check_delays(delays: Any, slots: int) -> None:

@@ -49,7 +49,9 @@ def decaying(
     visit before, which is to begin as the time of the first values; and by name the time t of this visit.
     `decayed` reads states at any time.
 
-    The time is a number of the dtype of the states: counted in steps, float32 has it exactly up to 2**24.
+    The time is a number of the dtype of the states: counted in steps, float32 has it exactly up to 2**24,
+    28 minutes of 0.1 ms each; behind that, t + 1 is t, and nothing decays. Before then, subtract the same
+    number from t and from all time stamps, or use float64.
 
     Args:
         rule: as for `on_pre`; its synaptic variables are its parameters by position, before the star.

@@ -17,7 +17,7 @@ from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
 from event_ops.checks.words import ascending, check_parts, equal_starts, scale_of
 from event_ops.parts.reference.arrivals import Part, arrivals
-from event_ops.parts.reference.history import check_history
+from event_ops.parts.reference.history import checked_slot_of
 from event_ops.rules.linear_inputs import tangent_without_initial
 from ffi_bridge import XLACustomKernel, get_operator
 
@@ -62,7 +62,9 @@ def compact_event_arrivals(
             unsigned.
         scale: (), or a number, of all weights; or (rows,), one for each row of history; float32 or float64,
             finite.
-        slot: 0-d, the slot of the current step, taken modulo slots; int32, int64 or uint32.
+        slot: 0-d or a Python int, the slot of the current step, taken modulo slots, so that the number of the
+            step will do; int32, int64 or uint32. A counter in int32 loses its place after 2**31 steps, 59 h
+            of 0.1 ms each, unless slots divides 2**32: for longer runs, carry (slot + 1) % slots.
         shape: (rows, columns): how many neurons send and receive; static.
         starts: (parts + 1,), non-decreasing from 0 to columns: where the parts begin; int32, int64 or
             unsigned. Default: parts of ceil(columns / parts) columns, of which the last may have fewer.
@@ -90,10 +92,10 @@ def compact_event_arrivals(
 
     Source: the compressed sparse row format; weights in fixed point.
     """
-    history, entries, indptr, slot = map(as_input, (history, entries, indptr, slot))
+    history, entries, indptr = map(as_input, (history, entries, indptr))
     scale, shape = scale_of(scale, history.dtype), matrix_shape(shape)
     indptr = reshaped(indptr, (1, indptr.size)) if indptr.ndim == 1 else indptr
-    check_history(history, scale, shape[0], slot, encoding, "scale")
+    slot = checked_slot_of(history, scale, shape[0], slot, encoding, "scale")
     given, columns = None if starts is None else as_array(starts, "starts"), shape[1]
     check_parts(entries, indptr, scale, given, shape, history.shape[0])
     edges = equal_starts(columns, len(indptr)) if given is None else ascending(given, columns)

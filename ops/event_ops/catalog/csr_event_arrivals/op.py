@@ -17,7 +17,7 @@ from event_ops.checks.inputs import as_input
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
 from event_ops.parts.reference.entries import rows_of, values_at
-from event_ops.parts.reference.history import check_history, lagged
+from event_ops.parts.reference.history import checked_slot_of, lagged
 from event_ops.rules.linear_inputs import tangent_without_initial
 from ffi_bridge import XLACustomKernel, get_operator
 
@@ -67,8 +67,9 @@ def csr_event_arrivals(
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows * slots + 1,), non-decreasing: row i * slots + d is the entries from
             indptr[i * slots + d] up to indptr[i * slots + d + 1].
-        slot: 0-d, the slot of the current step, taken modulo slots, so that the number of the step will do;
-            int32, int64 or uint32.
+        slot: 0-d or a Python int, the slot of the current step, taken modulo slots, so that the number of the
+            step will do; int32, int64 or uint32. A counter in int32 loses its place after 2**31 steps, 59 h
+            of 0.1 ms each, unless slots divides 2**32: for longer runs, carry (slot + 1) % slots.
         shape: (rows, columns): how many neurons send and receive; static.
         initial: (columns,), 0-d or a number, what the sums begin with; dtype of y. An array is updated
             in place where it is not needed again.
@@ -94,11 +95,11 @@ def csr_event_arrivals(
         >>> csr_event_arrivals(history, A.data, A.indices, A.indptr, 2, shape=(2, 3))
         Array([7., 0., 6.], dtype=float32)
     """
-    history, indices, indptr, slot = map(as_input, (history, indices, indptr, slot))
+    history, indices, indptr = map(as_input, (history, indices, indptr))
     data = event_weights(data, indices, history.dtype if history.dtype in FLOATS else float)
     shape = matrix_shape(shape)
     check_dtype("data", data, FLOAT_WEIGHTS)
-    check_history(history, data, shape[0], slot, encoding)
+    slot = checked_slot_of(history, data, shape[0], slot, encoding)
     check_flat(indices, indptr)
     _check_rows(indptr, shape[0], history.shape[0])
     check_weight_count(data, indices)

@@ -22,7 +22,7 @@ from event_ops.checks.arrays import (
 )
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
 from event_ops.checks.inputs import as_input
-from event_ops.checks.ring_buffer import arrival_places, check_delays, check_slot
+from event_ops.checks.ring_buffer import arrival_places, check_delays, checked_slot
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel, get_operator
 
@@ -65,8 +65,9 @@ def csr_event_deliver(
             when the call is traced are checked then: once for a jitted function that closes over them, in
             every call without jit. Traced ones are not: an entry whose delay is out of range adds nothing.
         spikes: (rows,); bool, or the dtype of buffer.
-        slot: 0-d, the slot of the current step, taken modulo slots, so that the number of the step will do;
-            int32, int64 or uint32.
+        slot: 0-d or a Python int, the slot of the current step, taken modulo slots, so that the number of the
+            step will do; int32, int64 or uint32. A counter in int32 loses its place after 2**31 steps, 59 h
+            of 0.1 ms each, unless slots divides 2**32: for longer runs, carry (slot + 1) % slots.
         shape: (rows, columns) of A, static.
         deterministic: the same bits at every call, also on a GPU: it then costs a sort of all entries there,
             not only those of active spikes.
@@ -82,7 +83,7 @@ def csr_event_deliver(
     """
     given = delays
     buffer, indices, indptr, delays = map(as_input, (buffer, indices, indptr, delays))
-    spikes, slot = as_input(spikes), as_input(slot)
+    spikes = as_input(spikes)
     check_dtype("buffer", buffer, FLOATS)
     data = event_weights(data, indices, buffer.dtype)
     shape = matrix_shape(shape)
@@ -90,7 +91,7 @@ def csr_event_deliver(
     check_factor_dtype("buffer", buffer, "data", data)
     check_events("spikes", spikes, data)
     check_operand("spikes", spikes, shape, transpose=True)
-    _check_buffer(buffer, slot, shape)
+    slot = _checked_slot(buffer, slot, shape)
     check_dtype("delays", delays, INTEGERS)
     check_shape("delays", delays, indices.shape, (), why="one per entry, as many as indices, or one for all")
     check_delays(given, buffer.shape[0])
@@ -99,11 +100,13 @@ def csr_event_deliver(
     return kernel(buffer, data, indices, indptr, delays, spikes, slot, outs=outs, backend=backend, **static)
 
 
-def _check_buffer(buffer: jax.Array, slot: jax.Array, shape: tuple[int, int]) -> None:
+def _checked_slot(buffer: jax.Array, slot: Any, shape: tuple[int, int]) -> jax.Array:
+    """Return `slot` as an array; raise unless `buffer` has slots of as many columns as the matrix."""
     check_rank("buffer", buffer, 2, "(slots, columns)")
-    check_slot("buffer", buffer, slot)
+    array = checked_slot("buffer", buffer, slot)
     why = f"slots, and one column per column of shape={shape}"
     check_shape("buffer", buffer, (buffer.shape[0], shape[1]), why=why)
+    return array
 
 
 kernel = XLACustomKernel("csr_event_deliver")

@@ -10,10 +10,10 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.arrays import as_array, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.csr import check_structure
-from event_ops.checks.inputs import as_input, in_dtype
-from event_ops.checks.procedural import procedural_shape, seed_word
+from event_ops.checks.inputs import in_dtype
+from event_ops.checks.procedural import procedural_shape, seed_word, step_word
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
 
@@ -53,7 +53,8 @@ def csr_rewire(
         indptr: (rows + 1,), non-decreasing: row i is the slots from indptr[i] up to indptr[i + 1].
         rewired: (nse,), bool.
         seed: 0-d or a Python int in [0, 2**32); any integer dtype, taken modulo 2**32; may be traced.
-        step: 0-d, the number of the call; any integer dtype, taken modulo 2**32; may be traced.
+        step: 0-d or a Python int, the number of the call; any integer dtype, taken modulo 2**32; may be
+            traced.
         shape: (rows, columns), static, each below 2**31 - 4096.
         targets: (nse,), columns, dtype of indices: instead of random ones, and of seed and step. One that is
             no column makes its slot free.
@@ -94,10 +95,8 @@ def _chosen(seed: Any, step: Any, targets: Any, indices: jax.Array) -> tuple[Any
     """Return the words that columns are drawn with, and the targets: none where columns are drawn."""
     missing = [name for name, x in (("seed", seed), ("step", step)) if x is None]
     if targets is None and not missing:
-        step = as_input(step)
-        check_dtype("step", step, INTEGERS)
-        check_shape("step", step, (), why="the number of one call")
-        return (seed_word(seed), step.astype(np.uint32)), np.zeros(0, indices.dtype)
+        words = seed_word(seed), step_word(step, "the number of one call")
+        return words, np.zeros(0, indices.dtype)
     if targets is None or len(missing) < 2:
         has = f"no {' and no '.join(missing)}" if targets is None else "targets and a seed or a step"
         raise TypeError(f"csr_rewire is given {has}; expected seed and step, to draw columns, or targets")

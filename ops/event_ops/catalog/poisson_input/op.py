@@ -10,10 +10,10 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOATS, INTEGERS, check_dtype, check_shape, is_known
+from event_ops.checks.arrays import FLOATS, check_dtype, check_shape, is_known
 from event_ops.checks.inputs import as_input, filled, in_dtype
 from event_ops.checks.keywords import initial_sums
-from event_ops.checks.procedural import seed_word
+from event_ops.checks.procedural import first_word, seed_word, step_word
 from event_ops.checks.values import contract
 from event_ops.parts.reference.poisson import check_mean, digit_tables, neurons, poisson_tables
 from ffi_bridge import XLACustomKernel
@@ -44,7 +44,9 @@ def poisson_input(
     Args:
         weight: (n,), 0-d or a number, what one spike adds; float32 or float64.
         seed: 0-d or a Python int in [0, 2**32); any integer dtype, taken modulo 2**32; may be traced.
-        step: 0-d, the number of the time step; any integer dtype, taken modulo 2**32; may be traced.
+        step: 0-d or a Python int, the number of the time step; any integer dtype, taken modulo 2**32; may be
+            traced. After 2**32 steps, 119 h of 0.1 ms each, the numbers are those of step 0 again: a longer
+            run takes another seed then.
         mean: (n,), 0-d or a number, spikes per step that a neuron receives on average, rate * dt, in
             [0, 100]; a constant has at most 65536 different values. Where a traced mean is out of range or
             NaN, y is NaN.
@@ -59,8 +61,8 @@ def poisson_input(
 
     Raises:
         TypeError: a dtype that is not taken.
-        ValueError: shapes that do not fit, or of which none is (n,); a mean that is out of range and known
-            when traced.
+        ValueError: shapes that do not fit, or of which none is (n,); a mean or a first that is out of range
+            and known when traced.
 
     Source: Philox2x32-10 of Salmon et al., SC 2011; alias tables of Vose, IEEE TSE 17(9), 1991.
     """
@@ -72,12 +74,12 @@ def poisson_input(
     why = "one for all, or one per neuron"
     check_shape("mean", means, (), outs.shape, why=why)
     check_shape("weight", weight, (), outs.shape, why=f"{why}, as mean")
-    step, first = as_input(step), as_input(first)
-    for name, x, why in (("step", step, "the number of one time step"), ("first", first, "one neuron")):
-        check_dtype(name, x, INTEGERS)
-        check_shape(name, x, (), why=why)
+    words = (
+        seed_word(seed),
+        step_word(step, "the number of one time step"),
+        first_word(first, outs.size, "one neuron"),
+    )
     sums = initial_sums(initial, outs, "weight", weight)
-    words = seed_word(seed), step.astype(np.uint32), first.astype(np.uint32)
     if isinstance(means, jax.Array):
         tables, which = digit_tables(), means if is_known(means) else jax.lax.stop_gradient(means)
         which = which if which.dtype == np.float64 else which.astype(np.float32)

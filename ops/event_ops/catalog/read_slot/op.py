@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog import define_backends
 from event_ops.checks.arrays import NUMBERS, check_dtype
 from event_ops.checks.inputs import as_input, reshaped
-from event_ops.checks.ring_buffer import check_slot
+from event_ops.checks.ring_buffer import checked_slot
 from ffi_bridge import XLACustomKernel
 
 
@@ -24,8 +24,9 @@ def read_slot(
 
     Args:
         buffer: (slots, ...), slots >= 1; any real, complex or integer dtype that JAX has from 32 bits up.
-        slot: 0-d, the slot of the current step, taken modulo slots, so that the number of the step will do;
-            int32, int64 or uint32.
+        slot: 0-d or a Python int, the slot of the current step, taken modulo slots, so that the number of the
+            step will do; int32, int64 or uint32. A counter in int32 loses its place after 2**31 steps, 59 h
+            of 0.1 ms each, unless slots divides 2**32: for longer runs, carry (slot + 1) % slots.
         backend: run on this one or not at all; default: choose.
 
     Returns:
@@ -36,9 +37,9 @@ def read_slot(
         TypeError: a dtype that is not taken.
         ValueError: slot is not 0-d, or buffer has no slots.
     """
-    buffer, slot = as_input(buffer), as_input(slot)
+    buffer = as_input(buffer)
     check_dtype("buffer", buffer, NUMBERS)
-    check_slot("buffer", buffer, slot)
+    slot = checked_slot("buffer", buffer, slot)
     slots, *rest = buffer.shape
     arrivals = jax.ShapeDtypeStruct((prod(rest),), buffer.dtype)
     whole = jax.ShapeDtypeStruct((slots, prod(rest)), buffer.dtype)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from event_ops.checks.arrays import FLOATS, check_factor_dtype, check_rank, check_shape
 from event_ops.checks.csr import check_encoded
-from event_ops.checks.ring_buffer import check_slot, slot_index
+from event_ops.checks.ring_buffer import checked_slot, slot_index
 from event_ops.parts.reference.entries import one_each
 
 _WIDTHS: dict[str, Callable[[int], tuple[Any, str]]] = {
@@ -22,19 +22,20 @@ _WIDTHS: dict[str, Callable[[int], tuple[Any, str]]] = {
 }
 
 
-def check_history(
-    history: jax.Array, data: jax.Array, rows: int, slot: jax.Array, encoding: str, data_name: str = "data"
-) -> None:
-    """Raise unless `history` has the events of `rows` neurons for each of its slots."""
+def checked_slot_of(
+    history: jax.Array, data: jax.Array, rows: int, slot: Any, encoding: str, data_name: str = "data"
+) -> jax.Array:
+    """Return `slot` as an array; raise unless `history` has the events of `rows` neurons for each slot."""
     check_encoded("history", history, encoding)
     width, what = _WIDTHS[encoding](rows)
     check_rank("history", history, 2, f"(slots, {width}), the {what} of {rows} neurons in each of the steps")
-    check_slot("history", history, slot)
+    array = checked_slot("history", history, slot)
     if encoding != "ids":
         why = f"slots, and the {what} of {rows} neurons"
         check_shape("history", history, (history.shape[0], width), why=why)
     if history.dtype in FLOATS:
         check_factor_dtype("history", history, data_name, data)
+    return array
 
 
 def lagged(history: jax.Array, slot: jax.Array, rows: int, dtype: Any) -> jax.Array:
