@@ -34,6 +34,7 @@ from event_ops.catalog.lif_cond_alpha_step.op import lif_cond_alpha_step as lif_
 from event_ops.catalog.lif_cond_exp_step.op import lif_cond_exp_step as lif_cond_exp_step
 from event_ops.catalog.lif_expsyn_step.op import lif_expsyn_step as lif_expsyn_step
 from event_ops.catalog.lif_step.op import lif_step as lif_step
+from event_ops.catalog.normal_input.op import normal_input as normal_input
 from event_ops.catalog.pack_events.op import pack_events as pack_events
 from event_ops.catalog.poisson_input.op import poisson_input as poisson_input
 from event_ops.catalog.procedural_event_matmat.op import procedural_event_matmat as procedural_event_matmat
@@ -53,6 +54,7 @@ from event_ops.catalog.spike_detect_reset.op import spike_detect_reset as spike_
 from event_ops.catalog.stdp_on_post.op import stdp_on_post as stdp_on_post
 from event_ops.catalog.stdp_on_pre.op import stdp_on_pre as stdp_on_pre
 from event_ops.catalog.trace_decay.op import trace_decay as trace_decay
+from event_ops.catalog.uniform_input.op import uniform_input as uniform_input
 from event_ops.catalog.unpack_events.op import unpack_events as unpack_events
 from event_ops.checks.values import validate as validate
 from event_ops.neurons.step import NeuronStep as NeuronStep

@@ -1,0 +1,7 @@
+"""`normal_input` in pure JAX: its definition."""
+
+from functools import partial
+
+from event_ops.parts.reference.noise import build_with
+
+build = partial(build_with, "normal")

@@ -1,0 +1,7 @@
+"""`uniform_input` on the CPU."""
+
+from functools import partial
+
+from event_ops.parts.numba_cpu.noise import build_with
+
+build = partial(build_with, "uniform")

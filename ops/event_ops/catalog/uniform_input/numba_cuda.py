@@ -1,0 +1,7 @@
+"""`uniform_input` on a GPU: one thread per neuron."""
+
+from functools import partial
+
+from event_ops.parts.numba_cuda.noise import build_with
+
+build = partial(build_with, "uniform")

@@ -1,0 +1,7 @@
+"""`uniform_input` in Warp: one thread per neuron."""
+
+from functools import partial
+
+from event_ops.parts.warp.noise import build_with
+
+build = partial(build_with, "uniform")
