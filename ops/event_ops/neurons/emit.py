@@ -10,16 +10,21 @@ from event_ops.scalar_functions.primitives import Target
 from event_ops.scalar_functions.program import Operation
 
 
-def step_lines(neuron: Traced, target: Target, outputs: Sequence[str]) -> tuple[list[str], list[str]]:
+def step_lines(
+    neuron: Traced, target: Target, outputs: Sequence[str], drawn: Sequence[str] = ()
+) -> tuple[list[str], list[str]]:
     """Return the lines that are the same for all neurons, and those of neuron i.
 
     The arrays of the variables are called as `array_names` says; `outputs` are the names of the arrays of the
-    states, and last that of the spikes.
+    states, and last that of the spikes; `drawn` are expressions of the last inputs, which have no arrays.
     """
-    arrays = [*outputs[:-1], *array_names(neuron)[len(outputs) - 1 :]]
+    given = array_names(neuron)[len(outputs) - 1 : len(neuron.places) - len(drawn)]
+    arrays = [*outputs[:-1], *given]
     shared, own = _divided(neuron)
     once = [f"x{k} = {a}{target.only}" for k, a in enumerate(arrays) if neuron.places[k] == ALL]
     each = [f"x{k} = {a}[i]" for k, a in enumerate(arrays) if neuron.places[k] != ALL]
+    for k, number in enumerate(drawn, len(arrays)):
+        each.append(f"x{k} = np.{neuron.dtypes[k]}({number})")
     writes = [f"{y}[i] = {x}" for y, x in zip(outputs, neuron.program.results, strict=True)]
     return (
         spelled([*once, *assignments(shared, target)], target),

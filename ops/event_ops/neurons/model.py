@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 
+from event_ops.parts.reference.noise import DOMAINS, STREAMS
 from event_ops.parts.reference.spiking import Surrogate, crossings, is_held
 from event_ops.scalar_functions.function import as_results, name_of
 from event_ops.scalar_functions.refusals import Subject
@@ -18,6 +19,7 @@ from event_ops.scalar_functions.refusals import Subject
 SUBJECT: Final = Subject("neuron model", "neuron", "state", "neurons", "step")
 REFRACTORY: Final = "refractory"  # the remaining time, a state behind the others
 TIMES: Final[tuple[str, ...]] = "t_ref", "dt"  # what it needs
+DRAWN: Final[Mapping[str, bool]] = {"seed": True, "step": True, "first": False}  # what noise needs, or takes
 RESERVED: Final = "backend", "capacity", "surrogate", REFRACTORY
 _KEPT: Final = 1024  # functions
 
@@ -33,6 +35,7 @@ class Model:
         states: their names.
         held: which of the states stay as they are in the refractory time, by their places; None: there is
             no such time.
+        noise: name and distribution of the variables that are drawn in the step.
     """
 
     integrate: Callable[..., Any]
@@ -40,6 +43,7 @@ class Model:
     reset: Callable[..., Any] | None
     states: tuple[str, ...]
     held: tuple[int, ...] | None
+    noise: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(
@@ -48,6 +52,7 @@ class Model:
         threshold: Callable[..., Any],
         reset: Callable[..., Any] | None,
         held: Sequence[str] | None,
+        noise: Mapping[str, str] | None = None,
     ) -> Model:
         """Return the model; raise unless its functions fit together."""
         states = _positional(integrate)
@@ -69,9 +74,14 @@ class Model:
                 f"{', '.join(states)}, as a tuple; () for none"
             )
         places = None if held is None else tuple(map(states.index, held))
-        model = cls(integrate, threshold, reset, states, places)
-        for variable in model.variables:
-            if variable in (*RESERVED, *states):
+        model = cls(integrate, threshold, reset, states, places, _checked_noise(noise))
+        taken = model.taken
+        for variable, _ in model.noise:
+            if variable not in taken:
+                known = ", ".join(taken) or "none"
+                raise ValueError(f"noise has {variable!r}, which no function takes; expected one of {known}")
+        for variable in taken:
+            if variable in (*RESERVED, *states, *(DRAWN if noise else ())):
                 raise ValueError(f"{name} has a variable {variable!r}, which is the name of something else")
         return model
 
@@ -81,13 +91,32 @@ class Model:
         return tuple(f for f in (self.integrate, self.threshold, self.reset) if f is not None)
 
     @functools.cached_property
-    def variables(self) -> dict[str, bool]:
-        """Return name -> whether it has to be given, of all values that the functions take by name."""
+    def taken(self) -> dict[str, bool]:
+        """Return name -> whether there is no default, of all values that the functions take by name."""
         found: dict[str, bool] = dict.fromkeys(TIMES if self.held is not None else (), True)
         for function in self.functions:
             for name, parameter in _named(function).items():
                 found[name] = found.get(name, False) or parameter.default is parameter.empty
         return found
+
+    @functools.cached_property
+    def variables(self) -> dict[str, bool]:
+        """Return name -> whether it has to be given, of all values that a step takes by name."""
+        drawn = dict(self.noise)
+        given = {name: needed for name, needed in self.taken.items() if name not in drawn}
+        return given | DRAWN if drawn else given
+
+
+def _checked_noise(noise: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    """Return names and distributions; raise unless there are as many streams, and these distributions."""
+    drawn = tuple((noise or {}).items()) if isinstance(noise, Mapping | None) else ((str(noise), ""),)
+    wrong = [distribution for _, distribution in drawn if distribution not in DOMAINS]
+    if wrong or len(drawn) > STREAMS:
+        raise ValueError(
+            f"noise is {noise!r}; expected a dict of at most {STREAMS} variables of the functions, each "
+            f"{' or '.join(map(repr, DOMAINS))}: {{'xi': 'normal'}}"
+        )
+    return drawn
 
 
 def advance(

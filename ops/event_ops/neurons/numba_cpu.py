@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from event_ops.parts.numba_cpu.access import hoist, stored_spikes
 from event_ops.parts.numba_cpu.events import flags_of
 from event_ops.parts.numba_cpu.exponential import exp, expm1, tanh
 from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.noise import AT_ONCE, ROOM, draw_with
 from event_ops.parts.numba_cpu.select import select
 from event_ops.scalar_functions.emit import array_names, defined, function_source, tuple_of
 from event_ops.scalar_functions.function import ALL, Traced
@@ -37,20 +38,26 @@ _OUTSIDE: Final = {
 # Each state is the same memory as its output (XLA copies it first where it is needed again). The kernels read
 # the outputs: they would not vectorise otherwise, since LLVM sees two arrays that overlap.
 @lru_cache(_KEPT)
-def kernel(neuron: Traced, large: bool, listed: bool) -> Any:
+def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = ()) -> Any:
     """Return the kernel of a model for one thread, or for all threads; `listed`: it lists the spikes, too."""
-    arrays, outputs = array_names(neuron), [f"y{k}" for k in range(neuron.count)]
-    inputs = arrays[neuron.count - 1 :]
-    shared, own = step_lines(neuron, NUMBA_LOOPS, outputs)
+    arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
+    outputs = [f"y{k}" for k in range(neuron.count)]
+    words = ["seed", "time", "first", "table"] if noise else []
+    inputs = [*arrays[neuron.count - 1 :], *words]
+    drawn = [f"numbers{k}[i - begin{k}]" for k in range(len(noise))]
+    shared, own = step_lines(neuron, NUMBA_LOOPS, outputs, drawn)
     unpacked = [f"{tuple_of(inputs)} = variables"] if inputs else []
-    loop = ["for i in range(np.uintp(low), np.uintp(high)):", *(f"    {line}" for line in own)]
-    body = [f"{tuple_of(outputs)} = states", *unpacked, *shared, *loop]
+    body = [f"{tuple_of(outputs)} = states", *unpacked, *shared, *_loop(own, len(noise))]
     source = function_source("step_range", ["states", "variables", "low", "high"], body)
     # With Python's error model a division would raise where it divides by 0, and so not vectorise.
     compiled = njit(error_model="numpy", fastmath={"arcp", "contract"})
     functions = {"exp": exp, "expm1": expm1, "select": select, "tanh": tanh}
+    functions |= {f"draw{k}": draw_with(distribution, k) for k, distribution in enumerate(noise)}
+    functions |= {"AT_ONCE": AT_ONCE, "ROOM": ROOM}
     step_range = compiled(defined(source, "step_range", math=math, np=np, **functions))
-    hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, neuron.places, strict=True)]
+    places = neuron.places[: len(arrays)]
+    hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, places, strict=True)]
+    hoisted += [f"hoist({a})" for a in words]
     names, first, each, last = _list_lines(outputs[-1]) if listed else ([], [], [], [])
     body = [
         f"states = {tuple_of([*outputs[:-1], f'stored_spikes({outputs[-1]})'])}",
@@ -63,8 +70,27 @@ def kernel(neuron: Traced, large: bool, listed: bool) -> Any:
         *each,
         *last,
     ]
-    source = function_source("neuron_step", [*arrays, *outputs, *names], body)
+    source = function_source("neuron_step", [*arrays, *words, *outputs, *names], body)
     return njit(parallel=large)(defined(source, "neuron_step", step_range=step_range, **_OUTSIDE))
+
+
+def _loop(own: Sequence[str], drawn: int) -> list[str]:
+    """Return the loop over neurons; those that draw numbers go by so many as stay in the nearest cache."""
+    if not drawn:
+        return ["for i in range(np.uintp(low), np.uintp(high)):", *(f"    {line}" for line in own)]
+    rooms = [f"numbers{k} = np.empty(ROOM, np.float32)" for k in range(drawn)]
+    draws = [
+        f"    begin{k} = start - draw{k}(np.uintp(first) + start, end - start, time, seed, table, numbers{k})"
+        for k in range(drawn)
+    ]
+    return [
+        *rooms,
+        "for start in range(np.uintp(low), np.uintp(high), AT_ONCE):",
+        "    end = min(start + AT_ONCE, np.uintp(high))",
+        *draws,
+        "    for i in range(start, end):",
+        *(f"        {line}" for line in own),
+    ]
 
 
 def _list_lines(spikes: str) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -77,11 +103,11 @@ def _list_lines(spikes: str) -> tuple[list[str], list[str], list[str], list[str]
     )
 
 
-def build(*, neuron: Traced, outs: Any, **_: Any) -> Callable[..., Any]:
+def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many neurons."""
     names = [operation.primitive for operation in neuron.program.operations]
-    cost = sum(1 if name in _CHEAP else _OF_A_FUNCTION for name in names)
+    cost = sum(1 if name in _CHEAP else _OF_A_FUNCTION for name in names) + _OF_A_FUNCTION * len(noise)
     large = reaches(outs[0].size * cost, MIN_OPERATIONS_PARALLEL)
     aliases = {k: k for k in range(neuron.count - 1)}
     listed = len(outs) > neuron.count
-    return numba_kernel(kernel(neuron, large, listed), outs, input_output_aliases=aliases)
+    return numba_kernel(kernel(neuron, large, listed, noise), outs, input_output_aliases=aliases)

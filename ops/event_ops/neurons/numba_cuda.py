@@ -12,6 +12,7 @@ from numba import cuda
 from event_ops.catalog.spike_compact import numba_cuda as spike_compact
 from event_ops.neurons.emit import step_lines
 from event_ops.neurons.lists import Step, with_list
+from event_ops.parts.numba_cuda.noise import NUMBERS
 from event_ops.scalar_functions.emit import array_names, defined, function_source
 from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import NUMBA_CUDA
@@ -22,19 +23,27 @@ _KEPT = 1024  # models
 
 # Each state is the same memory as its output.
 @lru_cache(_KEPT)
-def kernel(neuron: Traced) -> Any:
+def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     """Return the kernel of a model."""
     outputs = [f"y{k}" for k in range(neuron.count)]
-    shared, own = step_lines(neuron, NUMBA_CUDA, outputs)
+    drawn = [
+        f"{name}(np.uint64(first[0]) + np.uint64(i), {stream}, time[0], seed[0], table)"
+        for stream, name in enumerate(noise)
+    ]
+    shared, own = step_lines(neuron, NUMBA_CUDA, outputs, drawn)
     body = ["i = cuda.grid(1)", "if i < y0.size:", *(f"    {line}" for line in (*shared, *own))]
-    source = function_source("neuron_step", [*array_names(neuron), *outputs], body)
-    return cuda.jit(defined(source, "neuron_step", cuda=cuda, math=math, np=np))
+    arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
+    words = ["seed", "time", "first", "table"] if noise else []
+    source = function_source("neuron_step", [*arrays, *words, *outputs], body)
+    return cuda.jit(defined(source, "neuron_step", cuda=cuda, math=math, np=np, **NUMBERS))
 
 
-def build(*, neuron: Traced, outs: Any, **_: Any) -> Step:
+def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Step:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
     aliases, own = {k: k for k in range(neuron.count - 1)}, outs[: neuron.count]
-    step = numba_cuda_kernel(kernel(neuron), own, launch_dims=own[0].size, input_output_aliases=aliases)
+    step = numba_cuda_kernel(
+        kernel(neuron, noise), own, launch_dims=own[0].size, input_output_aliases=aliases
+    )
 
     def call(*arrays: Any) -> Any:
         return step(*(x if x.ndim else x.reshape(1) for x in arrays))

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from event_ops.catalog.spike_compact import reference as spike_compact
 from event_ops.neurons.lists import Step, with_list
+from event_ops.parts.reference.noise import numbers_of
 from event_ops.scalar_functions.function import Traced
 
 
-def build(*, neuron: Traced, outs: Any, **_: Any) -> Step:
+def build(*, neuron: Traced, outs: Any, noise: Sequence[str] = (), **_: Any) -> Step:
     """Return the function of arrays, which is that of one neuron for each."""
-    return with_list(neuron.of_each, spike_compact.build, outs[neuron.count :])
+    step = _with_noise(neuron.of_each, noise, outs[0]) if noise else neuron.of_each
+    return with_list(step, spike_compact.build, outs[neuron.count :])
+
+
+def _with_noise(step: Step, noise: Sequence[str], like: Any) -> Step:
+    """Return the step of arrays and of seed, step, first and table behind them, which give the noise."""
+
+    def call(*arrays: Any) -> Sequence[Any]:
+        *given, seed, time, first, table = arrays
+        drawn = [
+            numbers_of(like.size, seed, time, first, table, distribution, stream).astype(like.dtype)
+            for stream, distribution in enumerate(noise)
+        ]
+        return step(*given, *drawn)
+
+    return call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,9 @@ from event_ops.checks.arrays import (
     check_shape,
 )
 from event_ops.checks.inputs import as_input, flattened, shaped
-from event_ops.neurons.model import REFRACTORY, SUBJECT, Model, advance
+from event_ops.checks.procedural import first_word, seed_word, step_word
+from event_ops.neurons.model import DRAWN, REFRACTORY, SUBJECT, Model, advance
+from event_ops.parts.reference.noise import tables_of
 from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
 from event_ops.scalar_functions.function import ALL, Traced, name_of
 from event_ops.scalar_functions.operators import as_variable, define_kernel
@@ -55,7 +57,8 @@ class NeuronStep:
                 states have to be 1-d. None: there is no list.
             backend: run on this one or not at all; default: choose.
             variables: what the functions take by name: numbers, or arrays without dimensions, or of the shape
-                of the states; the dtype of the states, or bool. If some are held, also t_ref and dt.
+                of the states; the dtype of the states, or bool. If some are held, also t_ref and dt. If some
+                are noise, in their place seed, step and, by default 0, first, as `normal_input` takes them.
         """
         check_surrogate(surrogate)
         each = self._checked_states(states)
@@ -63,25 +66,27 @@ class NeuronStep:
         if capacity is not None:
             check_rank(self.model.states[0], first, 1, "one per neuron, where their spikes are listed")
         self._check_variables(variables)
+        drawn, words = dict(self.model.noise), self._taken_words(variables, first.size)
         given = [as_variable(name, x, self.model.states[0], first) for name, x in variables.items()]
         for name, x in zip(variables, given, strict=True):
             check_shape(name, x, (), first.shape, why="one for all, or one per neuron, as the states")
-        places = [EACH] * len(each) + [EACH if x.ndim else ALL for x in given]
+        places = [EACH] * len(each) + [EACH if x.ndim else ALL for x in given] + [EACH] * len(drawn)
         flat = flattened(each, given)
         out = spikes_out(first, surrogate)
         listed = () if capacity is None else list_outs(first.size, capacity)
         model = self.model
         neuron = Traced.of(
             functools.partial(advance, model.integrate, model.threshold, model.reset, model.held, surrogate),
-            [x.dtype for x in flat],
-            tuple(variables),
+            [*(x.dtype for x in flat), *(first.dtype for _ in drawn)],
+            (*variables, *drawn),
             places,
             SUBJECT,
             results=[*(x.dtype for x in each), out.dtype],
             written_as=model.functions,
         )
         outs = (*(jax.ShapeDtypeStruct((first.size,), x.dtype) for x in each), out, *listed)
-        after = kernel(*flat, outs=outs, backend=backend, neuron=neuron, primitive=neuron.rare)
+        static = {"neuron": neuron, "primitive": neuron.rare, "noise": tuple(drawn.values())}
+        after = kernel(*flat, *words, outs=outs, backend=backend, **static)
         return *shaped(after[: neuron.count], first.shape), *after[neuron.count :]
 
     def _checked_states(self, states: Sequence[Any]) -> list[jax.Array]:
@@ -111,6 +116,18 @@ class NeuronStep:
             check_positive("dt", variables["dt"])
             check_positive("t_ref", variables["t_ref"], zero=True)
 
+    def _taken_words(self, variables: dict[str, Any], size: int) -> tuple[jax.Array, ...]:
+        """Take seed, step and first out of the variables; return them, and the table of the numbers."""
+        if not self.model.noise:
+            return ()
+        seed, step, first = (variables.pop(name, 0) for name in DRAWN)
+        return (
+            seed_word(seed),
+            step_word(step, "the number of one time step"),
+            first_word(first, size, "one neuron"),
+            tables_of(*dict(self.model.noise).values()),
+        )
+
 
 def _listed(what: str, names: Sequence[str]) -> str:
     return f"{what} {', '.join(names)}" if names else ""
@@ -122,6 +139,7 @@ def neuron_step(
     threshold: Callable[..., Any],
     reset: Callable[..., Any] | None = None,
     held: Sequence[str] | None = None,
+    noise: Mapping[str, str] | None = None,
 ) -> NeuronStep:
     """`V = integrate(V, ...)`; where `threshold(V, ...) > 0`, a spike and `V = reset(V, ...)`: any neuron.
 
@@ -156,6 +174,10 @@ def neuron_step(
         reset: returns the states after a spike, from those before; None: they stay.
         held: names of the states that stay in the refractory time, such as `("V_m",)`; () for none, where
             that only keeps neurons from spiking; None: there is no refractory time.
+        noise: variables of the functions, at most 4, that each step draws anew for each neuron, as it passes:
+            `{"xi": "normal"}` for mean 0 and variance 1, "uniform" for [0, 1). They are not given; seed and
+            step are. The first is what `normal_input(zeros, 1, seed, step)` draws, or `uniform_input`, the
+            next those of stream=1, and so on: the same bits on every backend, of neurons in their flat order.
 
     Returns:
         A `NeuronStep`. The states may have any shape, all the same, float32 or float64, all one dtype;
@@ -165,9 +187,10 @@ def neuron_step(
     Raises:
         TypeError: functions that do not take the same states. When called: a dtype or a variable that does
             not fit, what is no number of the dtype, or a flag from threshold and a surrogate.
-        ValueError: held names no states, or a variable has the name of an argument. When called: a shape that
-            does not fit, another number of values, what kernels lack, which the error names with its line, or
-            dt <= 0 or t_ref < 0 where their values are known when traced.
+        ValueError: held names no states, noise no variables or no distribution, or a variable has the name of
+            an argument. When called: a shape that does not fit, another number of values, what kernels lack,
+            which the error names with its line, or dt <= 0 or t_ref < 0 where their values are known when
+            traced.
 
     Example:
         >>> import jax.numpy as jnp
@@ -187,7 +210,7 @@ def neuron_step(
 
     Source: the form is that of Stimberg, Brette and Goodman (2019), eLife 8, e47314 (Brian2's NeuronGroup).
     """
-    return NeuronStep(Model.of(integrate, threshold, reset, held))
+    return NeuronStep(Model.of(integrate, threshold, reset, held, noise))
 
 
 kernel = define_kernel("neuron_step", "event_ops.neurons", "neuron", "elementwise")

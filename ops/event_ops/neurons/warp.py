@@ -9,6 +9,7 @@ from event_ops.catalog.spike_compact import warp as spike_compact
 from event_ops.neurons.emit import step_lines
 from event_ops.neurons.lists import Step, with_list
 from event_ops.parts.warp.access import Array
+from event_ops.parts.warp.noise import NUMBERS
 from event_ops.scalar_functions.emit import array_names, defined, function_source
 from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import WARP
@@ -18,18 +19,23 @@ _KEPT = 1024  # models
 
 
 @lru_cache(_KEPT)
-def kernel(neuron: Traced) -> Any:
+def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     """Return the kernel of a model, which changes the states in place."""
-    arrays = array_names(neuron)
-    shared, own = step_lines(neuron, WARP, [*arrays[: neuron.count - 1], "spikes"])
-    parameters = [f"{name}: Array" for name in (*arrays, "spikes")]
+    arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
+    drawn = [
+        f"{name}(wp.int32(first[0]) + i, {stream}, time[0], seed[0], table)"
+        for stream, name in enumerate(noise)
+    ]
+    shared, own = step_lines(neuron, WARP, [*arrays[: neuron.count - 1], "spikes"], drawn)
+    words = ["seed", "time", "first", "table"] if noise else []
+    parameters = [f"{name}: Array" for name in (*arrays, *words, "spikes")]
     source = function_source("neuron_step", parameters, ["i = wp.tid()", *shared, *own])
-    function = defined(source, "neuron_step", wp=wp, Array=Array)
+    function = defined(source, "neuron_step", wp=wp, Array=Array, **NUMBERS)
     return wp.kernel(function, enable_backward=False, module="unique")
 
 
-def build(*, neuron: Traced, outs: Any, **_: Any) -> Step:
+def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Step:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
     changed = array_names(neuron)[: neuron.count - 1]
-    step = warp_kernel(kernel(neuron), outs[: neuron.count], in_out_argnames=changed)
+    step = warp_kernel(kernel(neuron, noise), outs[: neuron.count], in_out_argnames=changed)
     return with_list(step, spike_compact.build, outs[neuron.count :])
