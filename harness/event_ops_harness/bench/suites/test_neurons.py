@@ -6,6 +6,9 @@ whose functions `neuron_step` has no rival by hand. JAX computes the same by XLA
 the list of their spikes, too, for which 2 % of the neurons have room: the step makes it where it is given a
 capacity, and `spike_compact` in a second call. The functions are those of the page "Write a neuron model".
 
+Noisy LIF neurons are timed with the noise drawn in the pass, by `normal_input` in front of it, by
+`jax.random.normal`, and, by hand, without noise.
+
 Not measured: the time to trace and to compile, and derivatives, which are XLA's for all.
 
 `--sizes` are other numbers of neurons, of those that the catalog's cases have: 4000, 100000 and 1000000.
@@ -18,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops import neuron_step, spike_compact
+from event_ops import neuron_step, normal_input, spike_compact
 from event_ops.cases import Case
 from event_ops.cases.bench import Bench
 from event_ops.discover import Operator, operators
@@ -30,12 +33,18 @@ from event_ops_harness.results import installed
 SIZES = (100_000,)
 CASES = {4000: "4k", 100_000: "100k", 1_000_000: "1M"}
 A_MODEL, IN_TWO_CALLS, BY_HAND, IN_JAX = "a model", "a model, two calls", "by hand", "in JAX"
-LISTED = "lif_step and spike_compact"
+LISTED, NOISY = "lif_step and spike_compact", "noisy lif_step"
+OPERATOR_FIRST, JAX_FIRST, WITHOUT = "normal_input first", "jax.random.normal first", "without noise"
+RIVALS = {IN_TWO_CALLS, BY_HAND, IN_JAX, OPERATOR_FIRST, JAX_FIRST, WITHOUT}
 
 
 def lif(V_m, *, I_syn, E_L, tau_m, dt):
     V_inf = E_L + I_syn
     return V_inf + (V_m - V_inf) * jnp.exp(-dt / tau_m)
+
+
+def noisy_lif(V_m, *, xi, I_syn, E_L, tau_m, dt):
+    return lif(V_m, I_syn=I_syn, E_L=E_L, tau_m=tau_m, dt=dt) + 0.5 * xi
 
 
 def izhikevich(V_m, U_m, *, I_syn, a, b, dt):
@@ -68,6 +77,16 @@ LIF = neuron_step(
     threshold=lambda V_m, *, V_th: V_m - V_th,
     reset=lambda V_m, *, V_reset: V_reset,
     held=("V_m",),
+)
+DRAWING, GIVEN = (
+    neuron_step(
+        noisy_lif,
+        threshold=lambda V_m, *, V_th: V_m - V_th,
+        reset=lambda V_m, *, V_reset: V_reset,
+        held=("V_m",),
+        noise=noise,
+    )
+    for noise in ({"xi": "normal"}, None)
 )
 IZHIKEVICH = neuron_step(
     izhikevich,
@@ -104,6 +123,25 @@ def lif_step(V_m, refractory, I_syn, **named):
     return LIF(V_m, refractory, I_syn=I_syn, **named)
 
 
+def number_of_step(V_m):
+    """Return a number that is another one in each step, since the noise moves V_m."""
+    return jax.lax.bitcast_convert_type(V_m[0], np.uint32)
+
+
+def noise_in_the_pass(V_m, refractory, I_syn, **named):
+    return DRAWING(V_m, refractory, I_syn=I_syn, seed=7, step=number_of_step(V_m), **named)
+
+
+def noise_of_the_operator(V_m, refractory, I_syn, **named):
+    xi = normal_input(jnp.zeros_like(V_m), 1.0, 7, number_of_step(V_m))
+    return GIVEN(V_m, refractory, I_syn=I_syn, xi=xi, **named)
+
+
+def noise_of_jax(V_m, refractory, I_syn, **named):
+    key = jax.random.fold_in(jax.random.key(7), number_of_step(V_m))
+    return GIVEN(V_m, refractory, I_syn=I_syn, xi=jax.random.normal(key, V_m.shape), **named)
+
+
 def room_for_spikes(V_m):
     return V_m.size // 50
 
@@ -124,9 +162,11 @@ def lif_listed(V_m, *others, **named):
 
 BY_HAND_LISTED = and_listed(OPERATORS["lif_step"].function)
 OPERATORS[LISTED] = replace(OPERATORS["lif_step"], name=LISTED, function=BY_HAND_LISTED)
+OPERATORS[NOISY] = replace(OPERATORS["lif_step"], name=NOISY)
 MODELS = {
     "lif_step": lif_step,
     LISTED: lif_listed,
+    NOISY: noise_in_the_pass,
     "izhikevich_step": lambda V_m, U_m, I_syn, **named: IZHIKEVICH(V_m, U_m, I_syn=I_syn, **named),
     AXON.name: axon_step,
 }
@@ -141,6 +181,9 @@ def pytest_generate_tests(metafunc):
 def members_of(neuron):
     """Return the functions that are timed, by name."""
     operator, model = OPERATORS[neuron], MODELS[neuron]
+    if neuron == NOISY:
+        others = {OPERATOR_FIRST: noise_of_the_operator, JAX_FIRST: noise_of_jax, WITHOUT: operator.function}
+        return {A_MODEL: model, **others}
     by_hand = {} if operator is AXON else {BY_HAND: operator.function}
     in_two = {IN_TWO_CALLS: and_listed(lif_step)} if neuron == LISTED else {}
     return {A_MODEL: model, **in_two, **by_hand, IN_JAX: functools.partial(model, backend="reference")}
@@ -157,4 +200,6 @@ def steps(neuron, size):
 def test_neurons(in_turns, benchmark, neuron, size, member):
     benchmark.group = f"{neuron}, {size:,} neurons"
     info = {"versions": installed("jax", "numba"), "neurons": size}
-    in_turns(steps(neuron, size), member, rivals={IN_TWO_CALLS, BY_HAND, IN_JAX}, info=info)
+    # Other noise, and none, gives other potentials.
+    options = {"rtol": None} if neuron == NOISY else {}
+    in_turns(steps(neuron, size), member, rivals=RIVALS, info=info, **options)
