@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from implemented import backends
 
-from event_ops import alif_step, lif_expsyn_step, lif_step, spike_detect_reset
+from event_ops import adex_step, alif_step, lif_expsyn_step, lif_step, spike_detect_reset
 from event_ops.discover import operators
-from event_ops.surrogate import atan, fast_sigmoid, triangular
+from event_ops.surrogate import atan, fast_sigmoid, sigmoid, triangular
 from event_ops_harness.conformance.cell import Trial
 from event_ops_harness.conformance.compare import assert_same
 from ffi_bridge.errors import StaticArgumentError
@@ -18,6 +18,8 @@ FORMULAS = {
     atan(0.5): lambda x: 0.25 / (1 + (np.pi * x / 4) ** 2),
     fast_sigmoid(): lambda x: 1 / (1 + 10 * abs(x)) ** 2,
     fast_sigmoid(beta=0.3): lambda x: 1 / (1 + 0.3 * abs(x)) ** 2,
+    sigmoid(): lambda x: 1 / np.cosh(2 * x) ** 2,
+    sigmoid(alpha=0.5): lambda x: 0.125 / np.cosh(x / 4) ** 2,
     triangular(): lambda x: 0.3 * np.maximum(0, 1 - abs(x)),
     triangular(gamma=0.6, width=5.0): lambda x: 0.12 * np.maximum(0, 1 - abs(x) / 5),
 }
@@ -41,9 +43,41 @@ def test_a_surrogate_is_its_formula(surrogate, dtype):
 
 def test_surrogates_are_equal_by_value_and_refuse_what_has_no_meaning():
     assert len({atan(), atan(2.0), atan(3.0), triangular()}) == 3
-    for make in (lambda: atan(0.0), lambda: fast_sigmoid(-1.0), lambda: triangular(width=0.0)):
+    for make in (
+        lambda: atan(0.0),
+        lambda: fast_sigmoid(-1.0),
+        lambda: sigmoid(0.0),
+        lambda: triangular(width=0.0),
+    ):
         with pytest.raises(ValueError, match="expected only values > 0"):
             make()
+
+
+def test_a_sigmoid_far_from_the_threshold_is_0_and_not_nan():
+    slopes = jax.vmap(jax.grad(lambda x: sigmoid()(x)))(jnp.array([-1e30, -200.0, 200.0, 1e30]))
+    np.testing.assert_array_equal(slopes, np.zeros(4))
+    np.testing.assert_array_equal(sigmoid()(jnp.array([-1e30, -200.0, 200.0, 1e30])), np.zeros(4))
+
+
+@pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
+def test_counted_spikes_are_those_of_single_substeps(backend):
+    # Without refractory time and with a strong current, a step of 1 ms has several spikes.
+    neuron = {
+        "tau_syn_ex": 0.5, "tau_syn_in": 2.0, "tau_w": 144.0, "a": 4.0, "b": 80.5, "E_L": -70.6, "g_L": 30.0,
+        "C_m": 281.0, "E_ex": 0.0, "E_in": -85.0, "Delta_T": 2.0, "V_th": -50.4, "V_peak": 0.0,
+        "V_reset": -60.0, "t_ref": 0.0, "I_e": jnp.linspace(0, 1e6, 70), "backend": backend,
+    }  # fmt: skip
+    start = jnp.full(70, -70.6), *(jnp.zeros(70) for _ in range(4))
+    *whole, counted = adex_step(*start, **neuron, dt=1.0, substeps=20, count=True)
+    states, each = start, []
+    for _ in range(20):
+        *states, spikes = adex_step(*states, **neuron, dt=0.05, substeps=1)
+        each.append(spikes)
+    np.testing.assert_array_equal(counted, np.sum(each, axis=0))
+    assert counted.dtype == jnp.int32 and counted.max() > 5 and counted.min() == 0
+    flags = adex_step(*start, **neuron, dt=1.0, substeps=20)[-1]
+    np.testing.assert_array_equal(flags, counted > 0)
+    np.testing.assert_array_equal(adex_step(*start, **neuron, dt=1.0, substeps=20)[0], whole[0])
 
 
 def test_a_surrogate_with_a_traced_parameter_is_refused():

@@ -71,11 +71,16 @@ def call_step(
     inputs: Sequence[jax.Array],
     *,
     surrogate: Surrogate | None,
+    count: bool = False,
     **options: Any,
 ) -> Any:
-    """Return the states and the spikes after a step; inputs are those that `per_neuron` returns."""
+    """Return the states and the spikes after a step; inputs are those that `per_neuron` returns.
+
+    count: spikes are int32; only where the kernel counts them.
+    """
     V_m = states[0]
     state = jax.ShapeDtypeStruct((V_m.size,), V_m.dtype)
-    outs = (*(state for _ in states), spikes_out(V_m, surrogate))
+    spikes = jax.ShapeDtypeStruct((V_m.size,), np.int32) if count else spikes_out(V_m, surrogate)
+    outs = (*(state for _ in states), spikes)
     results = kernel(*flattened(states, inputs), outs=outs, surrogate=surrogate, **options)
     return shaped(results, V_m.shape)

@@ -49,10 +49,11 @@ def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arg
 
 
 @drawn
-def _current(draw: Draw) -> Arguments:
+def _current(draw: Draw, *, strength: float = 500, **options: Any) -> Arguments:
     """Return neurons with a current of their own, and no refractory time: they go on in the same step."""
     state, parameters = _random(33)(*draw)
-    return state, parameters | {"I_e": draw.rng.normal(0, 500, 33).astype(draw.dtype), "t_ref": 0.0}
+    current = draw.rng.normal(0, strength, 33).astype(draw.dtype)
+    return state, parameters | {"I_e": current, "t_ref": 0.0} | options
 
 
 @drawn
@@ -70,6 +71,8 @@ CASES = (
     Case("one-substep", _random(33, substeps=1), differentiable=MOVING),
     Case("each", _random((4, 5), each=True), differentiable=MOVING, tolerance=8),
     Case("current", _current(), differentiable=MOVING),
+    Case("count", _current(strength=1e6, count=True)),
+    Case("count-held", _random(33, count=True), differentiable=MOVING),
     Case("threshold", _threshold()),
     Case("surrogate", _random(33, surrogate=triangular(width=60.0))),
     Case("empty", _random(0), differentiable=MOVING),
@@ -94,5 +97,6 @@ MISTAKES = (
     Mistake("overflow", _wrong(Delta_T=0.5), ValueError, r"V_th\) / Delta_T is or contains 100.8; expected"),
     Mistake("no-substep", _wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
     Mistake("half-substep", _wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
+    Mistake("count-surrogate", _wrong(count=True, surrogate=triangular()), TypeError, "count=True with surr"),
     Mistake("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
 )

@@ -39,13 +39,28 @@ def current(
     return leak - g_L * V + upstroke - w + g_ex * (E_ex - V) + g_in * (E_in - V)
 
 
+@njit
+def any_spike(before: Any, fired: Any) -> Any:
+    """Return whether there was a spike, or is one now."""
+    return fired | (before > 0)
+
+
+@njit
+def one_more(before: Any, fired: Any) -> Any:
+    """Return how many spikes there are."""
+    return before + np.int32(fired)
+
+
 @njit(fastmath=REORDER)
 def substep(
     decay_ex: Any, decay_in: Any, rate: Any, rate_w: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
     Delta_T: Any, V_th: Any, a: Any, E_L: Any, b: Any, V_peak: Any, V_reset: Any, t_ref: Any, dt: Any,
-    V: Any, held_for: Any, ex: Any, into: Any, w: Any, spikes: Any, low: int, high: int,
+    V: Any, held_for: Any, ex: Any, into: Any, w: Any, spikes: Any, tally: Any, low: int, high: int,
 ) -> None:  # fmt: skip
-    """Move the neurons from `low` to `high` by a substep; parameters are single values or one per neuron."""
+    """Move the neurons from `low` to `high` by a substep; parameters are single values or one per neuron.
+
+    tally: what a spike makes of the spikes before.
+    """
     fading_ex, fading_in, speed, speed_w = hoist(decay_ex), hoist(decay_in), hoist(rate), hoist(rate_w)
     leaky, rest, to_ex, to_in, steepness = hoist(g_L), hoist(leak), hoist(E_ex), hoist(E_in), hoist(Delta_T)
     threshold, pull, around, rise = hoist(V_th), hoist(a), hoist(E_L), hoist(b)
@@ -75,7 +90,7 @@ def substep(
         V[i] = at(reset, i) if fired else new
         w[i] = new_w + (at(rise, i) if fired else zero)
         ex[i], into[i] = later_ex, later_in
-        spikes[i] = fired | fired_before
+        spikes[i] = tally(spikes[i], fired)
 
 
 @njit(fastmath=REORDER)
@@ -97,8 +112,9 @@ def count_down(t_ref: Any, dt: Any, held_for: Any, spikes: Any, low: int, high: 
 
 
 @cache
-def kernel(large: bool, substeps: int) -> Any:
-    """Return the kernel for one thread, or for all threads, with so many substeps."""
+def kernel(large: bool, substeps: int, counted: bool) -> Any:
+    """Return the kernel for one thread, or for all threads, with so many substeps; `counted`: of spikes."""
+    tally = one_more if counted else any_spike
 
     @njit(fastmath=REORDER)
     def step_range(
@@ -112,7 +128,7 @@ def kernel(large: bool, substeps: int) -> Any:
             for _ in range(substeps):
                 substep(
                     decay_ex, decay_in, rate, rate_w, g_L, leak, E_ex, E_in, Delta_T, V_th, a, E_L, b,
-                    V_peak, V_reset, t_ref, dt, V, held_for, ex, into, w, spikes, first, end,
+                    V_peak, V_reset, t_ref, dt, V, held_for, ex, into, w, spikes, tally, first, end,
                 )  # fmt: skip
             count_down(t_ref, dt, held_for, spikes, first, end)
 
@@ -137,4 +153,8 @@ def kernel(large: bool, substeps: int) -> Any:
 def build(*, outs: Any, substeps: int, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many neurons."""
     large = reaches(outs[0].size, MIN_PARALLEL)
-    return numba_kernel(kernel(large, substeps), outs, input_output_aliases={i: i for i in range(5)})
+    return numba_kernel(
+        kernel(large, substeps, outs[5].dtype.kind == "i"),
+        outs,
+        input_output_aliases={i: i for i in range(5)},
+    )

@@ -23,8 +23,9 @@ def current(
 
 
 @cache
-def kernel(substeps: int) -> Any:
-    """Return the kernel with so many substeps."""
+def kernel(substeps: int, counted: bool) -> Any:
+    """Return the kernel with so many substeps, which counts spikes or says whether there is one."""
+    most = substeps if counted else 1
 
     # Each state is the same memory as its output.
     @cuda.jit
@@ -43,7 +44,7 @@ def kernel(substeps: int) -> Any:
         leaky, rest, to_ex, to_in = at(g_L, i), at(leak, i), at(E_ex, i), at(E_in, i)
         steepness, threshold, speed, speed_w = at(Delta_T, i), at(V_th, i), at(rate, i), at(rate_w, i)
         pull, around = at(a, i), at(E_L, i)
-        held, spike = left > half * step, False
+        held, number = left > half * step, 0
         remaining = max(left - step, zero) if held else zero
         for _ in range(substeps):
             bounded = peak if new > peak else new
@@ -60,11 +61,11 @@ def kernel(substeps: int) -> Any:
             dw += speed_w * (pull * (end - around) - end_w)
             new, adapted = new if held else new + half * dV, adapted + half * dw
             if new > peak and not held:
-                new, adapted, spike = at(V_reset, i), adapted + at(b, i), True
+                new, adapted, number = at(V_reset, i), adapted + at(b, i), number + 1
                 held = at(t_ref, i) > half * step
         V[i], adaptation[i], ex[i], into[i] = new, adapted, excited, inhibited
-        held_for[i] = at(t_ref, i) if spike else remaining
-        spikes[i] = spike
+        held_for[i] = at(t_ref, i) if number else remaining
+        spikes[i] = min(number, most)
 
     return adex_step
 
@@ -72,7 +73,9 @@ def kernel(substeps: int) -> Any:
 def build(*, outs: Any, substeps: int, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
     size, aliases = outs[0].size, {i: i for i in range(5)}
-    step = numba_cuda_kernel(kernel(substeps), outs, launch_dims=size, input_output_aliases=aliases)
+    step = numba_cuda_kernel(
+        kernel(substeps, outs[5].dtype.kind == "i"), outs, launch_dims=size, input_output_aliases=aliases
+    )
 
     def call(*arrays: Any) -> Any:
         return step(*arrays[:5], *(x.reshape(-1) for x in arrays[5:]))

@@ -43,6 +43,7 @@ def adex_step(
     dt: ArrayLike,
     I_e: ArrayLike = 0.0,
     substeps: int = 10,
+    count: bool = False,
     surrogate: Surrogate | None = None,
     backend: str | None = None,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:
@@ -55,7 +56,8 @@ def adex_step(
     held for the rest of the step and for t_ref / dt more steps, rounded, else it goes on. While V is held, w
     and the conductances go on. What arrives in the step is added to g_ex and g_in afterwards.
 
-    A spike is seen at the end of its substep: the next one is late by half a substep on average.
+    A spike is seen at the end of its substep: the next one is late by half a substep on average. If t_ref <=
+    dt / 2, a step may have several spikes: a flag says that there is one, count=True how many there are.
 
     Differentiable in the float arguments; there is no derivative through resets (they are detached). Spikes
     have none either, unless there is a surrogate: then they are floats, whose derivative is
@@ -85,16 +87,17 @@ def adex_step(
         dt: time step in ms, > 0.
         I_e: current from outside in pA, constant over the step.
         substeps: steps of Heun's method in a step, >= 1, static.
+        count: static; whether spikes are counted, up to one in each substep, and not flags.
         surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
         backend: run on this one or not at all; default: choose.
 
     Returns:
         V_m, refractory, g_ex, g_in, w: shape and dtype of V_m.
-        spikes: shape of V_m; bool, or with a surrogate 0 and 1 in the dtype of V_m.
+        spikes: shape of V_m; bool, or with a surrogate 0 and 1 in the dtype of V_m, or int32 if counted.
 
     Raises:
         TypeError: a dtype that is not taken, or that differs between the states; a surrogate that is not a
-            function; substeps that are no integer.
+            function, or one of spikes that are counted; substeps that are no integer.
         ValueError: a shape that does not fit, substeps < 1, or, where their values are known when traced,
             tau_syn_ex, tau_syn_in, tau_w, g_L, C_m, Delta_T, dt <= 0, t_ref < 0, or V_peak so far above V_th
             that the current of the upstroke would overflow.
@@ -106,6 +109,11 @@ def adex_step(
         V >= V_peak, and knows Delta_T = 0, which is `lif_cond_exp_step` here.
     """
     substeps = check_count("substeps", substeps)
+    if count and surrogate is not None:
+        raise TypeError(
+            f"count=True with surrogate={surrogate!r}; expected one of them: a surrogate is the derivative "
+            "of a flag, and a count has none"
+        )
     positive = {
         "tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in, "tau_w": tau_w,
         "g_L": g_L, "C_m": C_m, "Delta_T": Delta_T, "dt": dt,
@@ -125,7 +133,8 @@ def adex_step(
         *(p.g_L, leak_of(p), p.E_ex, p.E_in, p.Delta_T, p.V_th, p.a, p.E_L, p.b),
         *(p.V_peak, p.V_reset, p.t_ref, p.dt),
     ]
-    return call_step(kernel, states, inputs, substeps=substeps, surrogate=surrogate, backend=backend)
+    options = {"substeps": substeps, "count": bool(count), "backend": backend}
+    return call_step(kernel, states, inputs, surrogate=surrogate, **options)
 
 
 def _check_upstroke(V_peak: Any, V_th: Any, Delta_T: Any, dtype: Any) -> None:

@@ -1,5 +1,7 @@
 import math
 
+import numpy as np
+
 from event_ops.parts.oracle.lif import each_neuron
 
 
@@ -10,8 +12,10 @@ def _slopes(V, w, g_ex, g_in, a, E_L, g_L, C_m, E_ex, E_in, Delta_T, V_th, V_pea
     return (current + upstroke) / C_m, (a * (V - E_L) - w) / tau_w
 
 
-def _neuron(V, left, g_ex, g_in, w, tau_ex, tau_in, b, V_reset, t_ref, dt, *membrane, V_peak, substeps):
-    h, held, spike = dt / substeps, left > dt / 2, False
+def _neuron(
+    V, left, g_ex, g_in, w, tau_ex, tau_in, b, V_reset, t_ref, dt, *membrane, V_peak, substeps, count
+):
+    h, held, spikes = dt / substeps, left > dt / 2, 0
     left = max(left - dt, 0.0) if held else 0.0
     for _ in range(substeps):
         V_1, w_1 = _slopes(V, w, g_ex, g_in, *membrane)
@@ -22,18 +26,20 @@ def _neuron(V, left, g_ex, g_in, w, tau_ex, tau_in, b, V_reset, t_ref, dt, *memb
             continue
         V += h / 2 * (V_1 + V_2)
         if V_peak < V:
-            V, w, spike, left, held = V_reset, w + b, True, t_ref, t_ref > dt / 2
-    return V, left, g_ex, g_in, w, spike
+            V, w, spikes, left, held = V_reset, w + b, spikes + 1, t_ref, t_ref > dt / 2
+    return V, left, g_ex, g_in, w, spikes if count else spikes > 0
 
 
 def adex_step(
     V_m, refractory, g_ex, g_in, w, *, tau_syn_ex, tau_syn_in, tau_w, a, b, E_L, g_L, C_m, E_ex, E_in,
-    Delta_T, V_th, V_peak, V_reset, t_ref, dt, I_e=0, substeps=10, surrogate=None
+    Delta_T, V_th, V_peak, V_reset, t_ref, dt, I_e=0, substeps=10, count=False, surrogate=None
 ):  # fmt: skip
     membrane = a, E_L, g_L, C_m, E_ex, E_in, Delta_T, V_th, V_peak, tau_w, I_e
     parameters = tau_syn_ex, tau_syn_in, b, V_reset, t_ref, dt, *membrane
 
     def neuron(*values):
-        return _neuron(*values, V_peak=values[-3], substeps=substeps)
+        return _neuron(*values, V_peak=values[-3], substeps=substeps, count=count)
 
-    return each_neuron(neuron, (V_m, refractory, g_ex, g_in, w), parameters, surrogate)
+    return each_neuron(
+        neuron, (V_m, refractory, g_ex, g_in, w), parameters, surrogate, spike=np.int32 if count else bool
+    )

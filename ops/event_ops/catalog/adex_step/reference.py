@@ -37,6 +37,7 @@ def adex_step(
     dt: jax.Array,
     *,
     substeps: int,
+    count: bool,
     surrogate: Surrogate | None,
 ) -> tuple[jax.Array, ...]:
     """Integrate in substeps, unless held; at each, reset and hold what has passed V_peak."""
@@ -48,7 +49,7 @@ def adex_step(
         return rate * current, rate_w * (a * (v - E_L) - w)
 
     def substep(state: Any, _: None) -> tuple[Any, None]:
-        v, ex, into, w, held, top = state
+        v, ex, into, w, held, top, number = state
         later = ex * decay_ex, into * decay_in
         # The conductances of what is held take no part, not even where they are infinite.
         now = (jnp.where(held, 0, g) for g in (ex, into))
@@ -60,16 +61,24 @@ def adex_step(
         top = jnp.where(held, top, jnp.where(top < v, v, top))
         fired = (V_peak < v) & ~held
         v, w = jnp.where(fired, V_reset, v), jnp.where(fired, w + b, w)
-        return (v, *later, w, held | (fired & is_held(t_ref, dt)), top), None
+        return (
+            v,
+            *later,
+            w,
+            held | (fired & is_held(t_ref, dt)),
+            top,
+            number + fired.astype(jnp.int32),
+        ), None
 
     held = is_held(refractory, dt)
-    start = V_m, g_ex, g_in, w, held, jnp.full_like(V_m, -jnp.inf)
-    (v, ex, into, w, _, top), _ = jax.lax.scan(substep, start, length=substeps)
-    spikes = crossings(top, V_peak, surrogate)
+    start = V_m, g_ex, g_in, w, held, jnp.full_like(V_m, -jnp.inf), jnp.zeros(V_m.shape, jnp.int32)
+    (v, ex, into, w, _, top, number), _ = jax.lax.scan(substep, start, length=substeps)
+    spikes = number if count else crossings(top, V_peak, surrogate)
     left = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
     return v, jnp.where(spikes.astype(bool), t_ref, left), ex, into, w, spikes
 
 
-def build(*, substeps: int, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
+def build(*, outs: Any, substeps: int, surrogate: Surrogate | None, **_: Any) -> Callable[..., Any]:
     """Return `adex_step` for one number of substeps and one surrogate."""
-    return functools.partial(adex_step, substeps=substeps, surrogate=surrogate)
+    counted = outs[-1].dtype == jnp.int32
+    return functools.partial(adex_step, substeps=substeps, count=counted, surrogate=surrogate)

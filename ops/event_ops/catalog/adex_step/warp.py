@@ -24,7 +24,7 @@ def adex_step(
     V: Array, held_for: Array, g_ex: Array, g_in: Array, w: Array, decay_ex: Array, decay_in: Array,
     rate: Array, rate_w: Array, g_L: Array, leak: Array, E_ex: Array, E_in: Array, Delta_T: Array,
     V_th: Array, a: Array, E_L: Array, b: Array, V_peak: Array, V_reset: Array, t_ref: Array, dt: Array,
-    substeps: wp.array(dtype=wp.int32), spikes: Array,
+    substeps: wp.array(dtype=wp.int32), most: wp.array(dtype=wp.int32), spikes: Array,
 ):  # fmt: skip
     i = wp.tid()
     half = V.dtype(0.5)
@@ -36,7 +36,7 @@ def adex_step(
     left = held_for[i]
     held = left > half * at(dt, i)
     remaining = wp.where(held, wp.max(left - at(dt, i), V.dtype(0)), V.dtype(0))
-    spike = bool(False)  # noqa: UP018 - a loop may not change a literal
+    number = int(0)  # noqa: RUF046, UP018 - a loop may not change a literal
     for _ in range(substeps[0]):
         bounded = wp.where(new > peak, peak, new)
         dV = at(rate, i) * current(
@@ -59,21 +59,22 @@ def adex_step(
         fired = new > peak and not held
         new = wp.where(fired, at(V_reset, i), new)
         adapted = wp.where(fired, adapted + at(b, i), adapted)
-        spike = spike or fired
+        number = number + wp.where(fired, 1, 0)
         held = held or (fired and at(t_ref, i) > half * at(dt, i))
     V[i] = new
     w[i] = adapted
     g_ex[i] = excited
     g_in[i] = inhibited
-    held_for[i] = wp.where(spike, at(t_ref, i), remaining)
-    spikes[i] = spikes.dtype(spike)
+    held_for[i] = wp.where(number > 0, at(t_ref, i), remaining)
+    spikes[i] = spikes.dtype(wp.min(number, most[0]))
 
 
 def build(*, outs: Any, substeps: int, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
+    most = substeps if outs[5].dtype.kind == "i" else 1
     step = warp_kernel(adex_step, outs, in_out_argnames=["V", "held_for", "g_ex", "g_in", "w"])
 
     def call(*arrays: Any) -> Any:
-        return step(*arrays, jnp.full(1, substeps, jnp.int32))
+        return step(*arrays, *(jnp.full(1, x, jnp.int32) for x in (substeps, most)))
 
     return call

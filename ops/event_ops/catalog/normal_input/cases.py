@@ -44,7 +44,7 @@ CASES = (
     Case("one", _random(1)),
     Case("no-neurons", _random(0), differentiable=(MEAN, STD)),
     Case("threads", _random(33_001)),
-    benchmark("1k", _random(1000)),
+    benchmark("4k", _random(4000)),
     benchmark("10k", _random(10_000)),
     benchmark("100k", _random(100_000)),
     benchmark("1M", _random(1_000_000)),

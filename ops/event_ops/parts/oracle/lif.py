@@ -27,11 +27,11 @@ def lif_step(
     return each_neuron(lambda *x: _lif_neuron(*x, method), (V_m, refractory), parameters, surrogate)
 
 
-def each_neuron(neuron, states, parameters, surrogate):
-    """The states and the spikes that `neuron` returns for the values of each neuron."""
+def each_neuron(neuron, states, parameters, surrogate, *, spike=bool):
+    """The states and the spikes, of the type `spike`, that `neuron` returns for the values of each neuron."""
     values = [np.broadcast_to(wide(x), np.shape(states[0])) for x in (*states, *parameters)]
     after = [np.empty(values[0].shape) for _ in states]
-    spikes = np.empty(values[0].shape, bool)
+    spikes = np.empty(values[0].shape, spike)
     for i in np.ndindex(spikes.shape):
         *moved, spikes[i] = neuron(*(float(x[i]) for x in values))
         for state, value in zip(after, moved, strict=True):
