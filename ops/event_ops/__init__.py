@@ -53,6 +53,7 @@ from event_ops.catalog.spike_compact.op import spike_compact as spike_compact
 from event_ops.catalog.spike_detect_reset.op import spike_detect_reset as spike_detect_reset
 from event_ops.catalog.stdp_on_post.op import stdp_on_post as stdp_on_post
 from event_ops.catalog.stdp_on_pre.op import stdp_on_pre as stdp_on_pre
+from event_ops.catalog.stp_step.op import stp_step as stp_step
 from event_ops.catalog.trace_decay.op import trace_decay as trace_decay
 from event_ops.catalog.uniform_input.op import uniform_input as uniform_input
 from event_ops.catalog.unpack_events.op import unpack_events as unpack_events
