@@ -100,7 +100,7 @@ def test_triplets(page):
 def test_inhibition(page):
     eta, alpha = 0.01, 0.4
     found = simulate(
-        page["inhibitory_pre"], page["inhibitory_post"], jnp.full(1, 0.5), [20.0], [20.0],
+        page["vogels_pre"], page["vogels_post"], jnp.full(1, 0.5), [20.0], [20.0],
         lambda t, pre, post: {"x_post": post[0], "eta": eta, "alpha": alpha},
         lambda t, pre, post: {"x_pre": pre[0], "eta": eta},
     )  # fmt: skip

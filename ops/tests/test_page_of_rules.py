@@ -4,6 +4,7 @@ import ast
 import re
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -25,7 +26,8 @@ def functions_of(page):
     return found
 
 
-RULES = functions_of(PAGE)
+NAMED = "triplet_pre", "triplet_post", "vogels_pre", "vogels_post"
+RULES = functions_of(PAGE) | {name: getattr(plasticity, name) for name in NAMED}
 ROWS, COLUMNS, PER_ROW = 9, 7, 4
 SHAPE = ROWS, COLUMNS
 RNG = np.random.default_rng(3)
@@ -56,10 +58,10 @@ EXPECTED = {
         "post", (), {"r1_pre": X, "o2_post": Y, "A2_plus": 0.2, "A3_plus": 0.3},
         [W + X_PRE * (0.2 + 0.3 * X_POST)],
     ),
-    "inhibitory_pre": (
+    "vogels_pre": (
         "pre", (), {"x_post": Y, "eta": 0.5, "alpha": 0.7}, [FLOOR(W + 0.5 * (X_POST - 0.7), 0)],
     ),
-    "inhibitory_post": ("post", (), {"x_pre": X, "eta": 0.5}, [W + 0.5 * X_PRE]),
+    "vogels_post": ("post", (), {"x_pre": X, "eta": 0.5}, [W + 0.5 * X_PRE]),
     "depress": (
         "pre", (), {"x_post": Y, "lam": 0.5, "alpha": 0.4}, [FLOOR(W - 0.2 * W * X_POST, 0)],
     ),
@@ -149,6 +151,57 @@ def test_a_rule_is_its_formula_on_every_storage(name):
             start, found, sparse(matrix_of, side, RULES[name], start, **variables), strict=True
         ):
             np.testing.assert_array_equal(same, np.where(stored, new, x))
+
+
+def history_of(rule_pre, rule_post, w, w_min, w_max):
+    """Weights after trains of spikes, synapse by synapse: in each step on_pre, on_post, then the traces."""
+    rng, w = np.random.default_rng(5), np.array(w, float)
+    trains = rng.random((60, ROWS)) < 0.2, rng.random((60, COLUMNS)) < 0.2
+    r1, r2, o1, o2 = np.zeros(ROWS), np.zeros(ROWS), np.zeros(COLUMNS), np.zeros(COLUMNS)
+    for pre, post in zip(*trains, strict=True):
+        for i in np.flatnonzero(pre):
+            for j in range(COLUMNS):
+                w[i, j] = min(max(rule_pre(w[i, j], r2[i], o1[j]), w_min), w_max)
+        for j in np.flatnonzero(post):
+            for i in range(ROWS):
+                w[i, j] = min(max(rule_post(w[i, j], r1[i], o2[j]), w_min), w_max)
+        r1, r2, o1, o2 = 0.9 * r1 + pre, 0.95 * r2 + pre, 0.85 * o1 + post, 0.97 * o2 + post
+    return w, trains
+
+
+@pytest.mark.parametrize("backend", ["numba_cpu", "reference", pytest.param("warp", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["triplet", "vogels"])
+def test_a_named_rule_is_a_loop_over_spikes_and_synapses(name, backend):
+    triplets = name == "triplet"
+    of_pre = {"A2_minus": 0.02, "A3_minus": 0.01} if triplets else {"eta": 0.02, "alpha": 0.8, "w_max": 0.9}
+    of_post = {"A2_plus": 0.02, "A3_plus": 0.01} if triplets else {"eta": 0.02, "w_max": 0.9}
+    bounds = ({"w_min": 0.1}, {"w_max": 0.9}) if triplets else ({}, {})
+    low = 0.1 if triplets else 0.0
+    expected, trains = history_of(
+        lambda w, r2, o1: w - o1 * (0.02 + 0.01 * r2) if triplets else w + 0.02 * (o1 - 0.8),
+        lambda w, r1, o2: w + r1 * (0.02 + 0.01 * o2) if triplets else w + 0.02 * r1,
+        0.9 * W, low, 0.9,
+    )  # fmt: skip
+
+    def step(state, spikes):
+        w, r1, r2, o1, o2 = state
+        pre, post = spikes
+        at_pre = {"r2_pre": r2, "o1_post": o1} if triplets else {"x_post": o1}
+        at_post = {"r1_pre": r1, "o2_post": o2} if triplets else {"x_pre": r1}
+        w = plasticity.on_pre(
+            RULES[f"{name}_pre"], w, spikes_pre=pre, backend=backend, **at_pre, **of_pre, **bounds[0]
+        )
+        w = plasticity.on_post(
+            RULES[f"{name}_post"], w, spikes_post=post, backend=backend, **at_post, **of_post, **bounds[1]
+        )
+        factors = (0.9, pre), (0.95, pre), (0.85, post), (0.97, post)
+        traces = [f * x + s.astype(x.dtype) for x, (f, s) in zip(state[1:], factors, strict=True)]
+        return (w, *traces), None
+
+    start = jnp.asarray(0.9 * W), *(jnp.zeros(n) for n in (ROWS, ROWS, COLUMNS, COLUMNS))
+    (w, *_), _ = jax.lax.scan(step, start, tuple(map(jnp.asarray, trains)))
+    np.testing.assert_allclose(w, expected, rtol=2e-5, atol=2e-6)
+    assert (expected == 0.9).any() and (expected < 0.8).any()
 
 
 @pytest.mark.slow
