@@ -77,6 +77,14 @@ EXPECTED = {
     "rewarded": (
         "post", (C, LAST), {"t": 3.0, "tau_c": 20.0, "dopamine": 0.5}, [W + 0.5 * DECAYED, C, LAST],
     ),
+    "modulated_pre": (
+        "pre", (C, LAST), {"x_post": Y, "A_minus": 0.4, "Q": 0.7, "worth": 2.0},
+        [W + C * (0.7 - LAST), C - 0.8 * X_POST, np.full(SHAPE, 0.7)],
+    ),
+    "modulated_post": (
+        "post", (C, LAST), {"x_pre": X, "A_plus": 0.4, "Q": 0.7, "worth": 2.0},
+        [W + C * (0.7 - LAST), C + 0.8 * X_PRE, np.full(SHAPE, 0.7)],
+    ),
     "scale": (
         "post", (), {"rate_post": Y, "target": 0.5, "beta": 0.1}, [W + 0.1 * W * (0.5 - X_POST)],
     ),
@@ -132,6 +140,7 @@ def csr(values):
 
 def test_all_rules_of_the_page_are_here():
     others = {"pair_step", "matrix_step", "decayed", "eligible", "release", "learned"}
+    others |= {"up_to_date", "lazily", "in_every_step"}
     assert RULES.keys() - others == EXPECTED.keys()
 
 
