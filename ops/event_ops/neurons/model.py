@@ -107,7 +107,7 @@ class Model:
         return given | DRAWN if drawn else given
 
 
-def _checked_noise(noise: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+def _checked_noise(noise: Any) -> tuple[tuple[str, str], ...]:
     """Return names and distributions; raise unless there are as many streams, and these distributions."""
     drawn = tuple((noise or {}).items()) if isinstance(noise, Mapping | None) else ((str(noise), ""),)
     wrong = [distribution for _, distribution in drawn if distribution not in DOMAINS]

@@ -133,7 +133,7 @@ def adex_step(
         *(p.g_L, leak_of(p), p.E_ex, p.E_in, p.Delta_T, p.V_th, p.a, p.E_L, p.b),
         *(p.V_peak, p.V_reset, p.t_ref, p.dt),
     ]
-    options = {"substeps": substeps, "count": bool(count), "backend": backend}
+    options: dict[str, Any] = {"substeps": substeps, "count": bool(count), "backend": backend}
     return call_step(kernel, states, inputs, surrogate=surrogate, **options)
 
 

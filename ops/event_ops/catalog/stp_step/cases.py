@@ -29,7 +29,7 @@ CASES = (
     Case("each", _random((4, 5), each=True), differentiable=(X, U_STATE), tolerance=4),
     Case("float-spikes", _random(33, "float"), differentiable=(X, U_STATE, SPIKES)),
     Case("depressing", _random(33, U=0.5, tau_rec=800.0, tau_fac=0.0), differentiable=(X, U_STATE)),
-    Case("some-depress", _random(3, tau_fac=np.float32([0, 10, 0])), differentiable=(X, U_STATE)),
+    Case("some-depress", _random(3, tau_fac=np.array([0, 10, 0], "f")), differentiable=(X, U_STATE)),
     Case("no-release", _random(33, U=0.0), differentiable=(X, U_STATE)),
     Case("empty", _random(0), differentiable=(X, U_STATE)),
     Case("single", _random(()), differentiable=(X, U_STATE)),

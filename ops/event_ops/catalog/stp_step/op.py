@@ -119,8 +119,8 @@ def stp_step(
     traced = Traced.of(_of_one, [a.dtype for a in flat], _NAMES, places, _SUBJECT, results=[x.dtype] * 3)
     outs = (jax.ShapeDtypeStruct((x.size,), x.dtype),) * 3
     after = kernel(*flat, outs=outs, backend=backend, neuron=traced, primitive=traced.rare)
-    x, u, released = (a.reshape(x.shape) for a in after)
-    return x, u, released
+    new_x, new_u, released = (a.reshape(x.shape) for a in after)
+    return new_x, new_u, released
 
 
 def _fading(tau: Any, dt: Any, dtype: Any) -> jax.Array:

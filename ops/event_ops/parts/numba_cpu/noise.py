@@ -22,11 +22,21 @@ from ffi_bridge import numba_kernel
 AT_ONCE: Final = np.uintp(512)  # neurons: their numbers stay in the nearest cache
 ROOM: Final = AT_ONCE + np.uintp(noise.SHARE)  # the first of them is anywhere in a block
 _SHARE, _BLOCK = np.uint64(noise.SHARE), np.uint64(noise.BLOCK)
-_WIDE, _WORDS, _FLOATS = (
-    ir.VectorType(kind, noise.BLOCK) for kind in (ir.IntType(64), ir.IntType(32), ir.FloatType())
-)
 # A number takes about 0.7 ns: for fewer a parallel launch costs more than a second thread saves.
 MIN_PARALLEL: Final = 1 << 15
+
+
+# Functions, as a kernel that reads an object of LLVM from around it is not kept on disk.
+def _wide() -> Any:
+    return ir.VectorType(ir.IntType(64), noise.BLOCK)
+
+
+def _words() -> Any:
+    return ir.VectorType(ir.IntType(32), noise.BLOCK)
+
+
+def _floats() -> Any:
+    return ir.VectorType(ir.FloatType(), noise.BLOCK)
 
 
 def _numbers(distribution: str) -> Callable[..., None]:
@@ -34,7 +44,7 @@ def _numbers(distribution: str) -> Callable[..., None]:
 
     def write(counter: Any, time: Any, key: Any, table: Any, numbers: Any, k: Any) -> None:
         counters = (int(counter) + np.arange(noise.BLOCK)).astype(np.uint32)
-        words = np.concatenate(philox2x32_of_arrays(counters, np.uint32(time), np.uint32(key)))
+        words: Any = np.concatenate(philox2x32_of_arrays(counters, np.uint32(time), np.uint32(key)))
         finished = noise.normals(words, table) if distribution == "normal" else noise.uniforms(words)
         numbers[int(k) : int(k) + noise.SHARE] = finished
 
@@ -43,31 +53,33 @@ def _numbers(distribution: str) -> Callable[..., None]:
 
 def _uniform(builder: Any, word: Any, data: Any) -> Any:
     """Return the uniform numbers of words."""
-    top = builder.lshr(word, _all(_WORDS, 32 - noise.UNIFORM_BITS))
-    return builder.fmul(builder.sitofp(top, _FLOATS), _all(_FLOATS, noise.UNIFORM_SCALE))
+    top = builder.lshr(word, _all(_words(), 32 - noise.UNIFORM_BITS))
+    return builder.fmul(builder.sitofp(top, _floats()), _all(_floats(), noise.UNIFORM_SCALE))
 
 
 def _normal(builder: Any, word: Any, data: Any) -> Any:
     """Return the normal numbers of words, by the table at `data`."""
-    tail = builder.or_(builder.and_(word, _all(_WORDS, 0x7FFFFFFF)), _all(_WORDS, 1))
-    bits = builder.bitcast(builder.sitofp(tail, _FLOATS), _WORDS)
-    mask, octave = _all(_WORDS, noise.PLACE_MASK), builder.lshr(bits, _all(_WORDS, noise.EXPONENT_SHIFT))
-    entry = _gathered(builder, data, builder.sub(octave, _all(_WORDS, noise.FIRST_ENTRY)))
-    place = builder.and_(builder.lshr(bits, _all(_WORDS, noise.PLACE_SHIFT)), mask)
+    tail = builder.or_(builder.and_(word, _all(_words(), 0x7FFFFFFF)), _all(_words(), 1))
+    bits = builder.bitcast(builder.sitofp(tail, _floats()), _words())
+    mask, octave = _all(_words(), noise.PLACE_MASK), builder.lshr(bits, _all(_words(), noise.EXPONENT_SHIFT))
+    entry = _gathered(builder, data, builder.sub(octave, _all(_words(), noise.FIRST_ENTRY)))
+    place = builder.and_(builder.lshr(bits, _all(_words(), noise.PLACE_SHIFT)), mask)
     fall = builder.mul(builder.and_(entry, mask), place)
-    size = builder.sitofp(builder.sub(builder.and_(entry, _all(_WORDS, ~noise.PLACE_MASK)), fall), _FLOATS)
-    size = builder.bitcast(builder.fmul(size, _all(_FLOATS, noise.NORMAL_SCALE)), _WORDS)
-    return builder.bitcast(builder.or_(size, builder.and_(word, _all(_WORDS, -(1 << 31)))), _FLOATS)
+    size = builder.sitofp(
+        builder.sub(builder.and_(entry, _all(_words(), ~noise.PLACE_MASK)), fall), _floats()
+    )
+    size = builder.bitcast(builder.fmul(size, _all(_floats(), noise.NORMAL_SCALE)), _words())
+    return builder.bitcast(builder.or_(size, builder.and_(word, _all(_words(), -(1 << 31)))), _floats())
 
 
 def _gathered(builder: Any, data: Any, places: Any) -> Any:
     """Return the entries at places; LLVM loads them one by one where a processor gathers slowly."""
     base = splat(builder, builder.ptrtoint(data, ir.IntType(64)), places)
-    addresses = builder.add(base, builder.shl(builder.zext(places, _WIDE), _all(_WIDE, 2)))
+    addresses = builder.add(base, builder.shl(builder.zext(places, _wide()), _all(_wide(), 2)))
     pointers = builder.inttoptr(addresses, ir.VectorType(data.type, noise.BLOCK))
     chosen = ir.Constant(ir.VectorType(ir.IntType(1), noise.BLOCK), [True] * noise.BLOCK)
-    arguments = pointers, ir.IntType(32)(4), chosen, ir.Constant(_WORDS, ir.Undefined)
-    kind = ir.FunctionType(_WORDS, [x.type for x in arguments])
+    arguments = pointers, ir.IntType(32)(4), chosen, ir.Constant(_words(), ir.Undefined)
+    kind = ir.FunctionType(_words(), [x.type for x in arguments])
     name = f"llvm.masked.gather.v{noise.BLOCK}i32.v{noise.BLOCK}p0"
     known = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     return builder.call(known, arguments)
@@ -79,11 +91,11 @@ def _all(kind: Any, value: Any) -> Any:
 
 def _philox(builder: Any, counter: Any, time: Any, key: Any) -> Any:
     """Return two times `BLOCK` words, in 64 bits each, for as many counters from `counter` on."""
-    like, low = ir.Constant(_WIDE, list(range(noise.BLOCK))), _all(_WIDE, 0xFFFFFFFF)
+    like, low = ir.Constant(_wide(), list(range(noise.BLOCK))), _all(_wide(), 0xFFFFFFFF)
     x, y = builder.add(splat(builder, counter, like), like), splat(builder, time, like)
     for _ in range(ROUNDS):
-        product = builder.mul(builder.and_(x, low), _all(_WIDE, MULTIPLIER))
-        turned = builder.xor(builder.lshr(product, _all(_WIDE, 32)), splat(builder, key, like))
+        product = builder.mul(builder.and_(x, low), _all(_wide(), MULTIPLIER))
+        turned = builder.xor(builder.lshr(product, _all(_wide(), 32)), splat(builder, key, like))
         x, y = builder.xor(turned, y), builder.and_(product, low)
         key = builder.and_(builder.add(key, key.type(KEY_STEP)), key.type(0xFFFFFFFF))
     return x, y
@@ -99,9 +111,9 @@ def _instruction(distribution: str, finish: Callable[..., Any]) -> Any:
                 context.make_array(signature.args[x])(context, builder, arguments[x]).data for x in (3, 4)
             )
             for half, wide in enumerate(_philox(builder, *arguments[:3])):
-                found = finish(builder, builder.trunc(wide, _WORDS), data)
+                found = finish(builder, builder.trunc(wide, _words()), data)
                 place = builder.add(arguments[5], arguments[5].type(half * noise.BLOCK))
-                pointer = builder.bitcast(builder.gep(target, [place]), _FLOATS.as_pointer())
+                pointer = builder.bitcast(builder.gep(target, [place]), _floats().as_pointer())
                 builder.store(found, pointer, align=4)
             return context.get_dummy_value()
 
