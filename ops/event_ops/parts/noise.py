@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.inputs import as_input, in_dtype
 from event_ops.checks.procedural import first_word, seed_word, step_word
 from event_ops.parts.reference.noise import STREAMS, tables_of
 from ffi_bridge import XLACustomKernel
@@ -28,7 +29,7 @@ def _is_number(x: Any) -> bool:
 
 def checked_pair(**given: Any) -> tuple[jax.Array, jax.Array]:
     """Return two numbers or arrays as arrays of one dtype; raise unless one is (n,) and the other fits."""
-    arrays = {name: as_array(x, name) for name, x in given.items() if not _is_number(x)}
+    arrays = {name: as_input(x, name) for name, x in given.items() if not _is_number(x)}
     names = " and ".join(given)
     if not any(x.ndim for x in arrays.values()):
         raise ValueError(
@@ -45,9 +46,7 @@ def checked_pair(**given: Any) -> tuple[jax.Array, jax.Array]:
     for name, x in more:
         check_same_dtype(name, x, like_name, like)
         check_shape(name, x, (), like.shape, why=f"one for all, or one per neuron, as {like_name}")
-    base, scale = (
-        arrays[name] if name in arrays else jnp.asarray(x, like.dtype) for name, x in given.items()
-    )
+    base, scale = (arrays[name] if name in arrays else in_dtype(x, like.dtype) for name, x in given.items())
     return base, scale
 
 

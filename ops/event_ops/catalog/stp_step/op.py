@@ -11,13 +11,13 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import (
     FLOATS,
-    as_array,
     check_dtype,
     check_positive,
     check_same_dtype,
     check_shape,
     is_known,
 )
+from event_ops.checks.inputs import as_input, flattened, in_dtype, is_number, shaped
 from event_ops.checks.neuron import per_neuron
 from event_ops.parts.reference.decay import decay_factor, is_constant
 from event_ops.scalar_functions.function import ALL, Traced
@@ -97,7 +97,7 @@ def stp_step(
     Source: Tsodyks, Pawelzik and Markram (1998), Neural Computation 10, 821-835; NEST's
         ``tsodyks2_synapse`` releases the same.
     """
-    x, u, spikes = as_array(x, "x"), as_array(u, "u"), as_array(spikes, "spikes")
+    x, u, spikes = as_input(x, "x"), as_input(u, "u"), as_input(spikes, "spikes")
     check_dtype("x", x, FLOATS)
     check_same_dtype("u", u, "x", x)
     check_shape("u", u, x.shape, why="one per synapse, as x")
@@ -114,17 +114,19 @@ def stp_step(
         per_neuron("tau_rec or dt", decay_factor(tau_rec, dt, x.dtype), x),
         per_neuron("tau_fac or dt", _fading(tau_fac, dt, x.dtype), x),
     ]
-    flat = [*(a.reshape(-1) for a in (x, u, spikes)), *parameters]
+    flat = flattened((x, u, spikes), parameters)
     places = ["each" if a.ndim else ALL for a in flat]
     traced = Traced.of(_of_one, [a.dtype for a in flat], _NAMES, places, _SUBJECT, results=[x.dtype] * 3)
     outs = (jax.ShapeDtypeStruct((x.size,), x.dtype),) * 3
     after = kernel(*flat, outs=outs, backend=backend, neuron=traced, primitive=traced.rare)
-    new_x, new_u, released = (a.reshape(x.shape) for a in after)
+    new_x, new_u, released = shaped(after, x.shape)
     return new_x, new_u, released
 
 
 def _fading(tau: Any, dt: Any, dtype: Any) -> jax.Array:
     """Return exp(-dt / tau), and 0 where tau is 0."""
+    if is_number(tau):
+        return decay_factor(tau, dt, dtype) if tau else in_dtype(0, dtype)
     xp: Any = np if is_constant(tau) else jnp
     some = xp.asarray(tau) > 0
     factor = decay_factor(xp.where(some, tau, xp.ones_like(tau)), dt, dtype)
