@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 import hashlib
+import struct
 import sys
 import types
 from collections import deque
@@ -75,8 +76,10 @@ class Walk:
         if isinstance(value, enum.Enum):
             yield from (type(value).__module__, value.name)
             yield from self.tokens(value.value)
-        elif value is None or value is ... or isinstance(value, (bool, int, float, complex, str)):
+        elif value is None or value is ... or isinstance(value, (bool, int, str)):
             yield repr(value)
+        elif isinstance(value, (float, complex)):  # with all the bits of a NaN
+            yield struct.pack("dd", complex(value).real, complex(value).imag)
         elif isinstance(value, bytes):
             yield value
         elif isinstance(value, np.ndarray) and _is_read_in_place(value):

@@ -17,9 +17,10 @@ from ffi_bridge.contents.c_functions import capsule_name, capsule_pointer, name_
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel, alias_pairs
+from ffi_bridge.native.exact import contents
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import as_array, call_kernel
-from ffi_bridge.native.target import REGISTERED_AS, ensure_target
+from ffi_bridge.native.target import REGISTERED_AS, ensure_target, target_name
 
 _ATTRIBUTE: Final = (bool, int, float, str, np.generic, np.ndarray)
 
@@ -98,7 +99,7 @@ class _Handler:
         address, called = _address_of(handler), getattr(handler, "__name__", None)
         found = name_of(address, called)
         name = called or (found.symbol if found else "handler")
-        return cls(address, handler, name, f"{name}.handler.{_digest(address, found)}")
+        return cls(address, handler, name, target_name(name, "handler", _digest(address, found)))
 
 
 @functools.cache
@@ -144,21 +145,12 @@ class _Attributes:
     def of(cls, kernel: str, given: Mapping[str, Any]) -> _Attributes:
         """Copy the attributes; raise KernelTypeError for one that no handler can read."""
         values = {name: _copied(kernel, name, x) for name, x in given.items()}
-        return cls(_contents(values), values)
-
-
-def _contents(x: Any) -> Any:
-    """Return what can be hashed, and is the same for equal attributes of one type."""
-    if isinstance(x, dict):
-        return tuple(sorted((name, _contents(value)) for name, value in x.items()))
-    if isinstance(x, np.ndarray):
-        return x.dtype.str, x.shape, x.tobytes()
-    return type(x), repr(x)  # which tells 0.0 from -0.0, and not NaN from NaN
+        return cls(contents(dict(sorted(values.items()))), values)
 
 
 def _copied(kernel: str, name: str, x: Any) -> Any:
     if isinstance(x, dict):
-        return {key: _copied(kernel, f"{name}.{key}", value) for key, value in x.items()}
+        return {key: _copied(kernel, f"{name}.{key}", value) for key, value in sorted(x.items())}
     if not isinstance(x, _ATTRIBUTE):
         kind = "an array of JAX" if isinstance(x, jax.Array) else f"a {type(x).__name__}"
         raise KernelTypeError(

@@ -11,11 +11,10 @@ from typing import Any
 import jax
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.native.exact import Constants, plain
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import as_array
 from ffi_bridge.native.wrapped_kernel import describe_as
-
-Constants = tuple[tuple[str, Any], ...]  # static parameters and their values, in the order of the signature
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,11 @@ class Parameters:
                 f"kernel '{self.function.__name__}': the call has no {', '.join(missing)}, which is in "
                 f"static_argnames and has no default; give it by name: {missing[0]}=..."
             )
-        return tuple((x.name, given.get(x.name, x.default)) for x in self.constant)
+        return Constants((x.name, given.get(x.name, x.default)) for x in self.constant)
 
     def of_call(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[jax.Array], Constants]:
         """Return the inputs of a call in order, as arrays, and the value of every static parameter."""
+        named = plain(named)
         subject, names = f"kernel '{self.function.__name__}'", [x.name for x in self.buffers]
         by_name = {name: x for name, x in named.items() if name not in self.static}
         ins = in_order(subject, names, args, by_name)

@@ -6,6 +6,7 @@ gone; so neither Numba nor LLVM can free it safely, and targets live as long as 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,11 @@ class Target:
 
 _targets: Final[dict[tuple[str, str], Target]] = {}  # XLA knows a name on each platform
 _registering: Final = threading.RLock()
+
+
+def target_name(kernel: str, toolchain: str, digest: str) -> str:
+    """Return the name of a kernel's target, of letters and digits that LLVM and XLA take in a name."""
+    return f"{re.sub(r'[^0-9A-Za-z_.<>-]', '_', kernel)}.{toolchain}.{digest}"
 
 
 def ensure_target(name: str, build: Callable[[], tuple[int, object]], *, platform: str) -> Target:

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,6 +40,18 @@ def describe_as(
         return call
 
     return describe
+
+
+def written(name: str, text: str, scope: dict[str, Any], origin: str) -> FunctionType:
+    """Return the function that a text defines as `def _written_(...)`, under the name of a kernel.
+
+    That need not be one that a definition may have: a lambda is called `<lambda>`. `origin`: for tracebacks.
+    """
+    exec(compile(text, f"<{origin}>", "exec"), scope)
+    function: FunctionType = scope.pop("_written_")
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
 @dataclass(frozen=True)

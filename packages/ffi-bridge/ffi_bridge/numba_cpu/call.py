@@ -15,11 +15,12 @@ from numba import types
 from ffi_bridge import debug
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
-from ffi_bridge.native.parameters import Constants, Parameters
-from ffi_bridge.native.target import ensure_target
+from ffi_bridge.native.exact import Constants
+from ffi_bridge.native.parameters import Parameters
+from ffi_bridge.native.target import ensure_target, target_name
 from ffi_bridge.numba_cpu import object_code
 from ffi_bridge.numba_cpu.internals import global_compiler_lock
-from ffi_bridge.numba_cpu.layout import Layout, array_type, parameter_names
+from ffi_bridge.numba_cpu.layout import Constant, Layout, array_type, parameter_names
 
 _VERSIONS: Final = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
 # Imported when something is compiled: that, with what it needs of Numba, takes as long as a cached call.
@@ -82,14 +83,22 @@ class NumbaKernel(NativeKernel):
         arrays = self.buffer_types(ins, call, names)
         chosen: Options = call.options
         # To Numba a constant is a default that a call leaves out.
-        constants = tuple((name, types.Omitted(x)) for name, x in chosen.constants)
+        constants = tuple((name, Constant(x)) for name, x in chosen.constants)
         arguments = self.parameters.arguments(arrays, constants)
         batched, results = call.batched(len(ins)), tuple(len(ins) + i for i in self.results(call))
-        layout = Layout(self.name, names, len(ins), batched, results, debug.is_on(), self.ordered)
+        aliased = dict(self.aliases)
+        read = tuple(name for i, name in enumerate(names[: len(ins)]) if i not in aliased)
+        layout = Layout(self.name, names, len(ins), batched, results, debug.is_on(), self.ordered, read)
         options = {"noalias": not self.aliases, "num_threads": chosen.num_threads}
-        around = (tuple(map(str, arguments)), repr(layout), *options.values(), _VERSIONS)
+        around = (
+            tuple(map(str, arguments)),
+            tuple(chosen.constants),
+            repr(layout),
+            *options.values(),
+            _VERSIONS,
+        )
         found = fingerprint(self.contents, *around)
-        name = f"{self.name}.numba_cpu.{found.digest}"
+        name = target_name(self.name, "numba_cpu", found.digest)
 
         def build() -> tuple[int, object]:
             if found.portable and (kept := object_code.find(name)):

@@ -25,6 +25,7 @@ from ffi_bridge.numba_cpu.internals import (
     redefine,
     register_pass,
 )
+from ffi_bridge.numba_cpu.layout import Constant
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -49,9 +50,13 @@ def _frozen(value: Any, arguments: Sequence[types.Type], function: Any) -> Any:
     """Return the global variable that is to be read in place of `value`, if any."""
     if isinstance(value, numba_ir.Arg):
         kind = arguments[value.index]
-        # Numba has no frozen dtypes; as an argument it has them.
-        if isinstance(kind, types.Omitted) and not isinstance(kind.value, np.dtype):
-            return numba_ir.Global(value.name, kind.value, value.loc)
+        if isinstance(kind, types.Omitted):
+            # A default is read where it is defined: to Numba types of equal ones are one.
+            default = function.func_id.pysig.parameters[value.name].default
+            constant = kind.value if isinstance(kind, Constant) else default
+            # Numba has no frozen dtypes; as an argument it has them.
+            if not isinstance(constant, np.dtype):
+                return numba_ir.Global(value.name, constant, value.loc)
     elif isinstance(value, numba_ir.Expr) and value.op == "getattr":
         with contextlib.suppress(KeyError):  # a variable with several definitions
             of = getattr(function.get_definition(value.value), "value", None)

@@ -12,8 +12,10 @@ from jax.typing import ArrayLike
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.exact import Constants, exactly
+from ffi_bridge.native.exact import plain as inexact
 from ffi_bridge.native.outs import Outs
-from ffi_bridge.native.parameters import Constants, Parameters
+from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
@@ -99,17 +101,18 @@ def numba_function(
     describe = describe_as(plain, 0, parameters.constant)
 
     def jitted(num_threads: int | None) -> Callable[..., Any]:
+        @functools.partial(exactly, static=parameters.static)
         @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
         @describe
         def call(*args: ArrayLike, **named: Any) -> Any:
-            given, constants = _told_apart(plain, parameters.static, args, named)
+            given, constants = _told_apart(plain, parameters.static, args, inexact(named))
             ins = {name: as_array(subject, name, x) for name, x in given.items()}
             static = {name: x for name, x in constants if name in parameters.static}
             found = Outs.for_call(outs, subject, list(ins.values()), static)
             numbers = tuple(name for name, x in ins.items() if x.ndim == 0)
             kernel = kernel_for(tuple(ins), numbers, constants, len(found.flat))
             kernel.check(found)
-            options = Options(num_threads, ())
+            options = Options(num_threads, Constants())
             return found.restore(call_kernel(kernel, NativeCall(found.flat, options), list(ins.values())))
 
         return call
@@ -128,4 +131,4 @@ def _told_apart(
         raise KernelTypeError(f"kernel '{function.__name__}': {error}") from None
     inputs = {name: x for name, x in bound.arguments.items() if name not in static}
     bound.apply_defaults()
-    return inputs, tuple((name, x) for name, x in bound.arguments.items() if name not in inputs)
+    return inputs, Constants((name, x) for name, x in bound.arguments.items() if name not in inputs)

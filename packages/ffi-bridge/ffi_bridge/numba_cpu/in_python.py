@@ -14,7 +14,7 @@ from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.native.buffers import buffers_of
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.python_handler import ElementBuffer, FrameReader, elements, python_handler
-from ffi_bridge.native.target import ensure_target
+from ffi_bridge.native.target import ensure_target, target_name
 from ffi_bridge.numba_cpu.call import NumbaKernel
 
 
@@ -47,7 +47,7 @@ class NumbaPython(NumbaKernel):
                     self.function(*arguments)
 
         contents = fingerprint(self.function, repr((self.aliases, buffers, sizes, constants, kinds)))
-        name = f"{self.name}.numba_python.{contents.digest}"
+        name = target_name(self.name, "numba_python", contents.digest)
         return ensure_target(
             name, lambda: python_handler(work, f"kernel '{self.name}'"), platform=platform
         ).name

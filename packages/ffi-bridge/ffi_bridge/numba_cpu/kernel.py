@@ -13,6 +13,7 @@ from jax.typing import ArrayLike
 
 from ffi_bridge.contents.outside import Outside
 from ffi_bridge.native.call import NativeCall, alias_pairs
+from ffi_bridge.native.exact import exactly
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
@@ -159,6 +160,7 @@ def _jitted(
 ) -> Callable[..., Any]:
     parameters = spec.parameters
 
+    @functools.partial(exactly, static=parameters.static)
     @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
     @parameters.describe(outs)
     def call(*args: ArrayLike, **named: Any) -> Any:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 from numba import from_dtype, types
+from numba.extending import models, register_model
 
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native.exact import contents
 from ffi_bridge.numba_cpu.halves import HALVES
 
 
@@ -22,7 +24,8 @@ class Layout:
     `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without
     one is given to every element of that level. `guarded`: outputs lie between canaries. `results`:
     arguments whose elements come from the kernel alone. `ordered`: a token follows the inputs, and another
-    the outputs.
+    the outputs. `read`: inputs that share no memory with an output; `copied`: those of them that the kernel
+    is given copies of, since it may write to them.
     """
 
     kernel: str
@@ -32,6 +35,8 @@ class Layout:
     results: tuple[int, ...]
     guarded: bool = False
     ordered: bool = False
+    read: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
 
     @property
     def levels(self) -> int:
@@ -47,6 +52,20 @@ class Threading:
 
     slot: str
     num_threads: int | None
+
+
+class Constant(types.Omitted):
+    """The type of an argument that a call leaves out for a constant: one for each value.
+
+    Numba's own are one where Python's values are equal, so that -0.0 would be 0.0.
+    """
+
+    @property
+    def key(self) -> Any:
+        return contents(self.value)
+
+
+register_model(Constant)(models.OmittedArgDataModel)
 
 
 def parameter_names(function: Any, given: int, num_outs: int, static: Sequence[str]) -> tuple[str, ...]:

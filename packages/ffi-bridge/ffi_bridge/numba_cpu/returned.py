@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import overload
 
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native.wrapped_kernel import written
 from ffi_bridge.numba_cpu.constants import specialised
 from ffi_bridge.numba_cpu.internals import as_dtype
 
@@ -29,10 +30,9 @@ def storing(function: Any, inputs: Sequence[str], constants: Mapping[str, Any], 
     outs = [f"out_{i}" for i in range(num_outs)]
     # Written out, since a kernel has a parameter for each buffer.
     call = f"_called_({', '.join(given)})"
-    text = f"def {plain.__name__}({', '.join([*inputs, *outs])}): _store_({call}, ({', '.join(outs)},))"
+    text = f"def _written_({', '.join([*inputs, *outs])}): _store_({call}, ({', '.join(outs)},))"
     scope = {"_called_": called, "_store_": store}
-    exec(compile(text, f"<what {plain.__name__} returns>", "exec"), scope)
-    kernel: Any = scope[plain.__name__]
+    kernel: Any = written(plain.__name__, text, scope, f"what {plain.__name__} returns")
     return kernel if plain is function else numba.njit(kernel)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ffi_bridge.contents.callees import compiled_now
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.primitive import as_array
-from ffi_bridge.native.wrapped_kernel import describe_as
+from ffi_bridge.native.wrapped_kernel import describe_as, written
 from ffi_bridge.numba_cpu.internals import UFunc, as_dtype, global_compiler_lock
 from ffi_bridge.numba_cpu.kernel import numba_kernel, outside
 
@@ -90,13 +90,12 @@ def _loop_over(scalar: Any, names: Sequence[str], dtypes: Dtypes, numbers: Seque
     casts = {f"_cast_{name}_": dtype.type for name, dtype in zip(names, dtypes, strict=False)}
     args = [f"_cast_{name}_({name if name in numbers else f'{name}[_i_]'})" for name in names]
     text = (
-        f"def {scalar.__name__}({', '.join(names)}, _out_):\n"
+        f"def _written_({', '.join(names)}, _out_):\n"
         f"    for _i_ in range(_out_.size):\n"
         f"        _out_[_i_] = _called_({', '.join(args)})"
     )
     scope = {**casts, "_called_": scalar}
-    exec(compile(text, f"<loop of {scalar.__name__}>", "exec"), scope)
-    return scope[scalar.__name__]
+    return written(scalar.__name__, text, scope, f"loop of {scalar.__name__}")
 
 
 def _inferred(scalar: Any, given: Dtypes) -> Dtypes:

@@ -49,7 +49,7 @@ def batched_kernel(
     """
     count = math.prod(sizes)
     parameters = [f"x{i}" for i in range(len(steps))]
-    lines = [f"def {kernel.__name__}({', '.join(parameters)}):"]
+    lines = [f"def _written_({', '.join(parameters)}):"]
     lines += [f"    for element in range(_cuda_.blockIdx.z, {count}, _cuda_.gridDim.z):"]
     rest = count
     for level, size in enumerate(sizes):

@@ -14,8 +14,10 @@ from ffi_bridge.cuda.program import ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.buffers import BufferSpec, buffers_of
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
-from ffi_bridge.native.parameters import Constants, Parameters
+from ffi_bridge.native.exact import Constants
+from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import refuse_symbolic
+from ffi_bridge.native.target import target_name
 from ffi_bridge.numba_cpu.hints import unwritten_output
 from ffi_bridge.numba_cpu.layout import parameter_names
 from ffi_bridge.numba_cpu.stores import unused_parameters
@@ -76,7 +78,7 @@ class LaunchedKernel(CudaKernel):
             driver.capability,
         )
         return ensure_program_target(
-            f"{self.name}.numba_cuda.{contents.digest}",
+            target_name(self.name, "numba_cuda", contents.digest),
             driver,
             lambda: program_of(driver, launches, buffers, len(ins), self.aliases, sizes),
         )

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import functools
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.native.parameters import Constants, Parameters, with_defaults
+from ffi_bridge.native.exact import Constants, contents
+from ffi_bridge.native.parameters import Parameters, with_defaults
+from ffi_bridge.native.wrapped_kernel import written
 from ffi_bridge.numba_cuda.compile import compiler_of
+
+_FLOATS: Final = {float, complex, np.float32, np.float64, np.complex64, np.complex128}
 
 
 def entry_of(kernel: Any, parameters: Parameters, constants: Constants) -> Any:
@@ -33,22 +39,34 @@ def entry_of(kernel: Any, parameters: Parameters, constants: Constants) -> Any:
 @functools.cache
 def _entry(kernel: Any, parameters: Parameters, constants: Constants, _: str) -> Any:
     compiler = compiler_of(kernel)
-    with_constants = compiler.like(kernel, with_defaults(kernel.py_func, dict(constants)))
+    defaults = {name: _told_apart(value) for name, value in constants}
+    with_constants = compiler.like(kernel, with_defaults(kernel.py_func, defaults))
     names = [x.name for x in parameters.buffers]
     given = (f"{name}={name}[()]" if name in parameters.scalars else f"{name}={name}" for name in names)
     inner = "_".join(["kernel", *names])  # longer than any of them
-    lines = [f"def {kernel.__name__}({', '.join(names)}):", f"    {inner}({', '.join(given)})"]
+    lines = [f"def _written_({', '.join(names)}):", f"    {inner}({', '.join(given)})"]
     function = generated(kernel, lines, {inner: compiler.device_function(with_constants)})
     return compiler.like(kernel, function)
 
 
+def _told_apart(value: Any) -> Any:
+    """Return a constant whose floats have hashes of all bits: to Numba, types of equal constants are one."""
+    if type(value) is tuple:
+        return tuple(map(_told_apart, value))
+    return _with_bits(type(value))(value) if type(value) in _FLOATS else value
+
+
+@functools.cache
+def _with_bits(kind: type) -> type:
+    return type(kind.__name__, (kind,), {"__hash__": lambda x: hash(contents(x))})
+
+
 def generated(kernel: Any, lines: list[str], names: dict[str, Any]) -> FunctionType:
-    """Return the function of a kernel's name that this text defines, as if it stood where the kernel does.
+    """Return the function that this text defines as `_written_`, as if it stood where the kernel does.
 
     Numba compiles functions of a fixed number of arguments, so that one for any kernel is made from text.
     """
-    exec("\n".join(lines), names)
-    function: FunctionType = names[kernel.__name__]
+    function = written(kernel.__name__, "\n".join(lines), names, kernel.__name__)
     place = kernel.py_func.__code__
     function.__code__ = function.__code__.replace(
         co_filename=place.co_filename, co_firstlineno=place.co_firstlineno

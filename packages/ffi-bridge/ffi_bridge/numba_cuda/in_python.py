@@ -16,7 +16,7 @@ from ffi_bridge.cuda.driver import cuda_driver
 from ffi_bridge.native.buffers import buffers_of
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.python_handler import FrameReader, elements, python_handler
-from ffi_bridge.native.target import REGISTERED_AS, ensure_target
+from ffi_bridge.native.target import REGISTERED_AS, ensure_target, target_name
 from ffi_bridge.numba_cuda.call import FunctionKernel
 from ffi_bridge.numba_cuda.compile import compiler_of, compilers, is_dispatcher
 
@@ -73,7 +73,7 @@ class NumbaCudaPython(FunctionKernel):
                     function(*self.parameters.arguments([*arrays, stream], call.options))
 
         contents = fingerprint(function, repr((self.aliases, buffers, sizes)), call.options)
-        name = f"{self.name}.numba_cuda_python.{contents.digest}"
+        name = target_name(self.name, "numba_cuda_python", contents.digest)
         return ensure_target(
             name, lambda: python_handler(work, f"'{self.name}'"), platform=REGISTERED_AS[driver.platform]
         ).name

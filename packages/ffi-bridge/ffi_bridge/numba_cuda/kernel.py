@@ -14,6 +14,7 @@ from ffi_bridge.contents.outside import Outside, Readings, readings
 from ffi_bridge.cuda.extents import LaunchOptions
 from ffi_bridge.errors import PythonFallbackWarning
 from ffi_bridge.native.call import NativeCall, alias_pairs
+from ffi_bridge.native.exact import exactly
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
@@ -113,6 +114,7 @@ def numba_cuda_kernel(
         outs = Outs.of(outs)
         spec.check(outs)
 
+    @functools.partial(exactly, static=parameters.static)
     @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
     @parameters.describe(outs)
     def call(*args: ArrayLike, **named: Any) -> Any:
@@ -191,6 +193,7 @@ def numba_cuda_callable(
         outs = Outs.of(outs)
         spec.check(outs)
 
+    @functools.partial(exactly, static=parameters.static)
     @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
     @parameters.describe(outs, 1)  # the stream is behind the outputs
     def call(*args: ArrayLike, **named: Any) -> Any:

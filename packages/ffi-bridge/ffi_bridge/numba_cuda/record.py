@@ -18,7 +18,8 @@ import numpy as np
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.buffers import contiguous
-from ffi_bridge.native.parameters import Constants, Parameters
+from ffi_bridge.native.exact import Constants
+from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.numba_cuda.host import redirected
 from ffi_bridge.numba_cuda.program import KernelLaunch, View
 

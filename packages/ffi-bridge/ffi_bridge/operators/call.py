@@ -12,6 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, StaticArgumentError
+from ffi_bridge.native.exact import contents
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.operators.backends import Backend
 
@@ -24,9 +25,8 @@ class Call:
     def __init__(self, operator: str, outs: Outs, static: Mapping[str, Any], backend: str | None) -> None:
         self.operator, self.outs, self.backend = operator, outs, backend
         self.static = tuple(sorted(static.items()))
-        # 1, 1.0 and True are equal, and are not the same argument to a builder.
-        types = tuple(type(value) for _, value in self.static)
-        self._key = (operator, outs, self.static, types, backend)
+        # 1, 1.0 and True are equal, as are 0.0 and -0.0, and are not the same argument to a builder.
+        self._key = (operator, outs, self.static, contents(self.static), backend)
         self._hash = hash(self._key)
 
     def __hash__(self) -> int:

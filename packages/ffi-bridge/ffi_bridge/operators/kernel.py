@@ -14,6 +14,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ffi_bridge.errors import UnknownBackendError
+from ffi_bridge.native.exact import contents
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.sharding import align_varying
 from ffi_bridge.operators import selection
@@ -207,8 +208,8 @@ class XLACustomKernel(Definition):
         leaves, tree = jax.tree.flatten(outs)
         choice = self._scoped_choice() if backend is None else backend
         values = tuple(static.values())
-        # Types, because 1, 1.0 and True are equal; x64, because it decides which dtypes outs may have.
-        rest = choice, tuple(static), values, tuple(map(type, values)), _CONFIG.jax_enable_x64
+        # Contents: 1, 1.0 and True are equal. x64, because it decides which dtypes outs may have.
+        rest = choice, tuple(static), values, tuple(map(contents, values)), _CONFIG.jax_enable_x64
         try:
             return self._prepare(tree, tuple(leaves), *rest)
         except TypeError:
@@ -223,7 +224,7 @@ class XLACustomKernel(Definition):
         backend: str | None,
         names: tuple[str, ...],
         values: tuple[Any, ...],
-        types: tuple[type, ...],
+        exactly: tuple[Any, ...],
         x64: bool,
     ) -> _Prepared:
         if backend is not None:

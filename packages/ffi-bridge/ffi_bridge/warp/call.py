@@ -14,6 +14,7 @@ import warp as wp
 from ffi_bridge.cuda.driver import runs_warp_on
 from ffi_bridge.native.buffers import BufferSpec, buffers_of
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
+from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.warp.compile import ensure_cpu_target
 from ffi_bridge.warp.cuda import ensure_cuda_target
@@ -45,7 +46,7 @@ class Launch:
     """
 
     dims: tuple[int, ...]
-    statics: tuple[tuple[int, Any], ...]
+    statics: Constants
     block_dim: int
     is_default: bool
 

@@ -93,7 +93,7 @@ def warp_callable(
             found = signature.outs_of(outs, arrays, signature.statics_of(values))
             spec.check(found)
             read.check()
-            statics = {i: values[i] for i in signature.static}
+            statics = {i: values[i].value for i in signature.static}
             recorded = record(func, signature, statics, [*arrays, *found.flat])
             every = (*found.flat, *recorded.temporaries)
             results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)

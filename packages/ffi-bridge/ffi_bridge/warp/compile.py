@@ -13,7 +13,7 @@ from ffi_bridge import debug
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.handler.launch import Slot
-from ffi_bridge.native.target import ensure_target
+from ffi_bridge.native.target import ensure_target, target_name
 from ffi_bridge.warp.emit import CpuLaunch, CpuProgram, emit_handler
 from ffi_bridge.warp.internals import (
     annotated,
@@ -37,7 +37,7 @@ def ensure_cpu_target(call: WarpProgram) -> str:
         program = _program(call, modules)
         versions = [(module.module_hash, kernel.get_mangled_name()) for kernel, module in modules]
         contents = fingerprint(versions, repr(program), wp.__version__)
-        name = f"{call.name}.warp.{contents.digest}"
+        name = target_name(call.name, "warp", contents.digest)
         return ensure_target(
             name,
             # A module unloads its machine code when it is collected.

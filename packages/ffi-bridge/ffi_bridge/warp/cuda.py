@@ -19,6 +19,7 @@ from ffi_bridge.cuda.emit import CudaProgram
 from ffi_bridge.cuda.extents import MAX_GRID, LaunchExtents
 from ffi_bridge.cuda.program import ProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.native.target import target_name
 from ffi_bridge.warp.batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
 from ffi_bridge.warp.compile import compiling, specialised
 from ffi_bridge.warp.internals import compiled_for, contents_of, entry_on_cuda, forget_contents, shared_memory
@@ -72,7 +73,9 @@ def ensure_cuda_target(call: WarpProgram) -> str:
         wp.__version__,
     )
     return ensure_program_target(
-        f"{call.name}.warp.{contents.digest}", driver, lambda: _program(driver, call, kernels, at_once)
+        target_name(call.name, "warp", contents.digest),
+        driver,
+        lambda: _program(driver, call, kernels, at_once),
     )
 
 

@@ -13,6 +13,7 @@ from jax.typing import ArrayLike
 from ffi_bridge.contents.outside import Outside
 from ffi_bridge.errors import KernelDefinitionError
 from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.outs import Outs, option_for_call
 from ffi_bridge.native.primitive import call_kernel, refuse_symbolic
 from ffi_bridge.native.wrapped_kernel import picklable
@@ -128,7 +129,7 @@ def warp_kernel(
                 names = [parameters[i].name for i in signature.inputs]
                 refuse_symbolic(spec, names, [x.shape for x in arrays])
                 dims = option_for_call("launch_dims", dims, _dims, subject, arrays, statics)
-            given = tuple((i, values[i]) for i in signature.static)
+            given = Constants((i, values[i].value) for i in signature.static)
             launch = Launch(dims or spec.default_dims(found), given, threads, is_default=not dims)
             return found.restore(apply(spec, NativeCall(found.flat, launch), arrays))
 

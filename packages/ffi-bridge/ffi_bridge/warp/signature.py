@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.native.exact import Exact
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import count_inputs, in_order
 from ffi_bridge.native.primitive import as_array
@@ -94,7 +95,7 @@ class Signature:
 
     def statics_of(self, values: Sequence[Any]) -> dict[str, Any]:
         """Return the static values among what a caller gave, by name, as a function of Python sees them."""
-        return {(p := self.parameters[i]).name: python_value(p, values[i]) for i in self.static}
+        return {(p := self.parameters[i]).name: python_value(p, values[i].value) for i in self.static}
 
     def values(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Return what a caller gave, static values hashable; raise KernelTypeError where they do not fit."""
@@ -107,7 +108,7 @@ class Signature:
             )
         values = list(ins)
         for i in self.static:
-            values[i] = static_value(self.subject, self.parameters[i], ins[i])
+            values[i] = Exact(static_value(self.subject, self.parameters[i], ins[i]))
         return values
 
 

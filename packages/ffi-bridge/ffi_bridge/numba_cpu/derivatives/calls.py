@@ -16,10 +16,11 @@ from numba import types
 from ffi_bridge import debug
 from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.native.call import NativeCall
+from ffi_bridge.native.exact import Constants, contents
 from ffi_bridge.native.levels import Level
 from ffi_bridge.native.lowering import is_linearized, leave_results, results_left
 from ffi_bridge.native.outs import Outs
-from ffi_bridge.native.parameters import Constants, Parameters
+from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.numba_cpu.call import NumbaKernel
 from ffi_bridge.numba_cpu.constants import specialised
@@ -29,6 +30,7 @@ from ffi_bridge.numba_cpu.derivatives.entry import FLOATS
 from ffi_bridge.numba_cpu.derivatives.kernels import placeholder
 from ffi_bridge.numba_cpu.derivatives.mode import PRIMAL, Mode
 from ffi_bridge.numba_cpu.derivatives.rules import Form
+from ffi_bridge.numba_cpu.layout import Constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +127,7 @@ class Derivative(NumbaKernel):
     def to_compile(self, arguments: Sequence[types.Type]) -> Any:
         given = dict(zip(inspect.signature(self.function).parameters, arguments, strict=True))
         kinds = [self._in_primal(buffer, given[buffer.name]) for buffer in self.buffers]
-        constants = tuple((name, types.Omitted(x)) for name, x in self.constants)
+        constants = tuple((name, Constant(x)) for name, x in self.constants)
         whole = self.primal.parameters.arguments(kinds, constants)
         primal = specialised(self.primal.dispatcher, **dict(self.constants))
         found = kinds, whole, self.is_compared
@@ -174,8 +176,8 @@ class Derivative(NumbaKernel):
 
 
 def _typed(constants: Constants) -> tuple[Any, ...]:
-    """Return the constants with their types: True equals 1, and is another constant."""
-    return tuple((name, type(x), x) for name, x in constants)
+    """Return what tells constants apart: True equals 1, and 0.0 equals -0.0, and are other constants."""
+    return contents(tuple(constants))
 
 
 def _call_of(

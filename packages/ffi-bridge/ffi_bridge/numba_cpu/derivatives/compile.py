@@ -15,6 +15,7 @@ from numba import types
 
 from ffi_bridge.contents.callees import compiled_apart
 from ffi_bridge.errors import MissingRuleError
+from ffi_bridge.native.target import target_name
 from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
 from ffi_bridge.numba_cpu.derivatives.bits import Bits
@@ -89,7 +90,8 @@ def to_compile(
             _refuse(name, ["a C function or a large array by its address"])
         found = from_enzyme(found)
         _parse(name, found)
-        called = f"{kernel.__name__}.{hashlib.blake2b(found.encode(), digest_size=8).hexdigest()}"
+        digest = hashlib.blake2b(found.encode(), digest_size=8).hexdigest()
+        called = target_name(kernel.__name__, "enzyme", digest)
         return called, released_at_the_end(found, called)
 
     functions = {"_derivative_": made(mode)}

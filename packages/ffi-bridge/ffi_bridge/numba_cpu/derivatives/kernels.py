@@ -18,14 +18,15 @@ from numba.extending import intrinsic
 
 from ffi_bridge.handler.c_code import call_c, member, variable
 from ffi_bridge.handler.frame import I32, I64, POINTER
+from ffi_bridge.native.wrapped_kernel import written
 from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
 from ffi_bridge.numba_cpu.derivatives.compare import SCOPE, comparison
 from ffi_bridge.numba_cpu.derivatives.mode import Mode
 from ffi_bridge.numba_cpu.internals import array_parts, link_text
 
 
-def source(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> str:
-    """Return the kernel `name(*inputs, *seeds, *outputs, *results)` as text.
+def source(buffers: Sequence[Buffer], mode: Mode, compared: bool) -> str:
+    """Return the kernel `_written_(*inputs, *seeds, *outputs, *results)` as text.
 
     Each seed, and the result, is a buffer for every active input, or output, as the mode says. The outputs
     are those of the kernel itself, which runs in its derivative. `compared`: with differences, if of order 1.
@@ -60,7 +61,7 @@ def source(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> 
         "        'reshapes contiguous arrays alone')",
         *(comparison(buffers, mode) if compared and mode.order == 1 else ()),
     ]
-    return f"def {name}({', '.join(parameters)}):\n    " + "\n    ".join(lines)
+    return f"def _written_({', '.join(parameters)}):\n    " + "\n    ".join(lines)
 
 
 def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
@@ -88,9 +89,7 @@ def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
 
 def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> Any:
     """Return the dispatcher of a derivative, by which it is known until `calling` says what it calls."""
-    scope: dict[str, Any] = {}
-    exec(compile(source(name, buffers, mode, compared), f"<{name}>", "exec"), scope)
-    return numba.njit(scope[name])
+    return numba.njit(written(name, source(buffers, mode, compared), {}, name))
 
 
 def calling(kernel: Any, functions: Mapping[str, tuple[str, str]], primal: Any) -> Any:
