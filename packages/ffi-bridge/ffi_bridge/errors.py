@@ -16,6 +16,7 @@ FFIBridgeError
 └── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
 
 UserWarning
+├── CopiedInputWarning                      a kernel whose inputs are copied, since it may write to them
 ├── KernelCacheWarning                      compiled kernels on disk that are not used
 ├── PythonFallbackWarning                   a function that runs in Python at every call
 ├── TuningTableWarning                      a table of measured backends that cannot be read
@@ -71,6 +72,10 @@ class MissingRuleError(FFIBridgeError, NotImplementedError):
 
 class RuleError(FFIBridgeError, TypeError):
     """A differentiation or batching rule has the wrong arity, or returns what it must not."""
+
+
+class CopiedInputWarning(UserWarning):
+    """A kernel may write to an input, where that cannot be followed: each call copies the input first."""
 
 
 class KernelCacheWarning(UserWarning):

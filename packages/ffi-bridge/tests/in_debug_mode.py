@@ -1,5 +1,6 @@
 """Kernels that are right and wrong, in a process in the debug mode; prints what came of each, as JSON."""
 
+import ctypes
 import json
 import resource
 
@@ -13,6 +14,8 @@ from ffi_bridge import numba_kernel, warp_kernel
 from ffi_bridge.handler.outputs import GUARD
 
 X = jnp.arange(5.0)
+clear = ctypes.CDLL(None).memset
+clear.argtypes, clear.restype = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t], ctypes.c_void_p
 FIVE = jax.ShapeDtypeStruct((5,), jnp.float32)
 SIZES = [size * GUARD + rest for size in (0, 1, 2) for rest in (1, GUARD // 2, GUARD - 1, GUARD)]
 
@@ -20,6 +23,19 @@ SIZES = [size * GUARD + rest for size in (0, 1, 2) for rest in (1, GUARD // 2, G
 @numba.njit
 def right(x, y):
     y[:] = x
+
+
+@numba.njit
+def into_an_input(place, x, y):
+    clear(place[0], 0, 4)  # an address that is no pointer to LLVM, as one from a library is none
+    y[:] = x
+
+
+@numba.njit(parallel=True)
+def into_an_input_in_parallel(place, x, y):
+    for i in numba.prange(y.size):
+        y[i] = x[i]
+    clear(place[0], 0, 4)
 
 
 @numba.njit
@@ -152,6 +168,11 @@ for kernel in (right, unwritten, behind, before, in_threads, raises):
     call = numba_kernel(kernel, FIVE)
     found[kernel.__name__] = outcome(call, X)
     found[kernel.__name__ + " of a batch"] = outcome(jax.jit(jax.vmap(call)), jnp.stack([X, X]))
+with jax.enable_x64(True):
+    place = jnp.array([X.unsafe_buffer_pointer() + 4])
+    for kernel in (into_an_input, into_an_input_in_parallel):
+        call = numba_kernel(kernel, FIVE)
+        found[kernel.__name__] = [outcome(call, place, X), X.tolist()]
 found["in_place"] = outcome(jax.jit(numba_kernel(in_place, FIVE, input_output_aliases={0: 0})), X)
 writes_behind = numba_kernel(behind_in_place, FIVE, input_output_aliases={0: 0})
 for size in (5, 6):

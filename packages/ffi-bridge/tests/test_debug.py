@@ -75,6 +75,13 @@ def test_warp_kernels_are_guarded_too(found):
     assert found["right_in_warp"] == [0, 1, 2, -99, -99]
 
 
+@pytest.mark.parametrize("name", ["into_an_input", "into_an_input_in_parallel"])
+def test_inputs_that_change_are_named_and_put_back(found, name):
+    said = f"INTERNAL: kernel '{name}' wrote into its input 'x'; JAX's arrays never change"
+    message, values = found[name]
+    assert message.startswith(said) and values == [0, 1, 2, 3, 4]
+
+
 def test_unwritten_elements_are_nan_or_all_bits_set(found):
     assert found["unwritten"] == [1, -99, -99, -99, -99]
     assert found["integers"] == [[1, -1], [255, 255]]

@@ -12,7 +12,7 @@ from jax import enable_x64
 from numba.extending import get_cython_function_address
 
 from ffi_bridge import numba_function, numba_kernel
-from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.errors import CopiedInputWarning, KernelTypeError
 
 DOUBLE, POINTER = ctypes.c_double, ctypes.c_void_p
 gammaln = ctypes.CFUNCTYPE(DOUBLE, DOUBLE)(
@@ -66,6 +66,8 @@ def test_blas_of_scipy():
     with enable_x64(True):
         x = jnp.arange(12.0).reshape(3, 4)
         call = numba_function(dot, jax.ShapeDtypeStruct((), "float64"))
+        with pytest.warns(CopiedInputWarning, match="'x' goes to a function that is known by its address"):
+            jax.eval_shape(jax.vmap(call, (0, None)), x, x[0])
         np.testing.assert_array_equal(jax.vmap(call, (0, None))(x, x[0]), x @ x[0])
 
 

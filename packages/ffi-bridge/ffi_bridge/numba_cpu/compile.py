@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import CodeType
 from typing import Any
 
@@ -29,7 +30,7 @@ from ffi_bridge.numba_cpu.internals import (
     pipeline_of,
 )
 from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
-from ffi_bridge.numba_cpu.stores import always_raises, never_stored
+from ffi_bridge.numba_cpu.stores import always_raises, fates, never_stored
 from ffi_bridge.numba_cpu.threads import start_threads
 
 
@@ -48,20 +49,28 @@ def compile_handler(
     `arguments`: Numba's types of all parameters, of which constants are not in the layout.
     `keep`: store it in the kernel cache, if other processes can use it. The caller holds Numba's lock.
     """
-    slot = ExceptionSlot(f"{name}.exceptions")
-    with compiled_now(dispatcher):
-        compiled, refusal = _compile(dispatcher, arguments, layout, noalias, slot)
-    threading = _threading(compiled, slot, num_threads)
-    compiled.library.enable_object_caching()
-    address = emit_handler(compiled, name, layout, threading)
-    _check_stores(compiled, arguments, layout, refusal)
+    slot, handler, warning = ExceptionSlot(f"{name}.exceptions"), name, None
+
+    def emitted(layout: Layout) -> tuple[CompileResult, Exception | None, Threading | None, int]:
+        with compiled_now(dispatcher):
+            compiled, refusal = _compile(dispatcher, arguments, layout, noalias, slot)
+        threading = _threading(compiled, slot, num_threads)
+        compiled.library.enable_object_caching()
+        address = emit_handler(compiled, handler, layout, threading)
+        return compiled, refusal, threading, address
+
+    compiled, refusal, threading, address = emitted(layout)
+    if lost := _check_stores(compiled, arguments, layout, refusal):
+        warning = hints.copied_inputs(layout.kernel, lost)
+        handler = f"{name}.copying"  # the code of the other one stays in Numba's engine
+        compiled, _, threading, address = emitted(replace(layout, copied=tuple(lost)))
     compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
-    entry = object_code.pack(compiled, threading)
+    entry = object_code.pack(compiled, handler, threading, warning)
     if keep and object_code.is_portable(compiled, entry):
         object_code.keep(name, entry)
     # Run the object file, as a later process will: Numba's own engine may link functions of earlier modules,
     # which round differently, or enter Numba's thread pool.
-    own, loaded = object_code.unpack(entry, name) or (address, slot)
+    own, loaded = object_code.unpack(entry) or (address, slot)
     return own, (compiled, loaded)
 
 
@@ -113,17 +122,24 @@ def _with_writable_inputs(
 
 def _check_stores(
     compiled: CompileResult, arguments: Sequence[types.Type], layout: Layout, refusal: Exception | None
-) -> None:
-    """Raise KernelTypeError for an input that may be written to, or an output that is never written to."""
-    untouched, arrays = never_stored(compiled, layout.names), buffer_types(arguments)
+) -> dict[str, str]:
+    """Return the inputs that may be written to where they cannot be followed, each with where that is.
+
+    Raise KernelTypeError for an input that is written to, or an output that is never written to.
+    """
+    arrays, found = buffer_types(arguments), fates(compiled, layout.read)
     if refusal is not None:
         used = zip(layout.names, arrays, buffer_types(compiled.signature.args), strict=True)
         writable = [name for name, given, array in used if array.mutable and not given.mutable]
-        if written := [name for name in writable if name not in untouched]:
+        if written := [name for name in writable if name in found]:
             raise KernelTypeError(hints.writable_input(layout.kernel, written, refusal)) from refusal
+    if written := [name for name, fate in found.items() if fate.stored]:
+        raise KernelTypeError(hints.stored_input(layout.kernel, written))
+    untouched = never_stored(compiled, [layout.names[i] for i in layout.results])
     for i in layout.results:
         if layout.names[i] in untouched and not always_raises(compiled):
             raise KernelTypeError(hints.unwritten_output(layout.kernel, layout.names[i], arrays[i].ndim))
+    return {name: fate.whereabouts for name, fate in found.items()}
 
 
 def _refuse_imports(kernel: str, code: CodeType) -> None:

@@ -18,7 +18,8 @@ from numba import types
 
 from ffi_bridge.abi import DTYPES, HALF_DTYPES
 from ffi_bridge.handler.c_code import call_c, count_to
-from ffi_bridge.handler.frame import I64, NULL, Buffer, Frame, begin_handler
+from ffi_bridge.handler.frame import I64, NULL, POINTER, Buffer, Frame, begin_handler
+from ffi_bridge.handler.inputs import InputCopies
 from ffi_bridge.handler.interruption import return_if_interrupted
 from ffi_bridge.handler.outputs import Canaries, prefer_huge_pages
 from ffi_bridge.numba_cpu.exception import count_recorded, describe_exception, describe_recorded
@@ -50,20 +51,26 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     sizes = [_size(builder, kind, x.dims) for kind, x in zip(kinds, buffers, strict=True)]
     for buffer, size in list(zip(buffers, sizes, strict=True))[layout.num_inputs :]:
         prefer_huge_pages(builder, buffer.data, size)
+    copies = InputCopies(frame, layout.kernel)
+    if layout.guarded:
+        read = [layout.names.index(name) for name in layout.read]
+        copies.keep(layout.read, [buffers[i].data for i in read], [sizes[i] for i in read])
     canaries = Canaries(frame, layout.kernel)
     if layout.guarded:
         data = canaries.around_outputs(layout.names, [x.data for x in buffers], sizes, layout.num_inputs)
         buffers = [replace(buffer, data=place) for buffer, place in zip(buffers, data, strict=True)]
     if threading is None:
-        _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
+        _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers, copies)
         canaries.check()
+        copies.check()
         frame.leave()
     else:
         watched = _watched(builder, kinds, layout, buffers, sizes) if layout.guarded else None
         _enter(frame, threading, NULL if watched is None else watched.table)
         before = count_recorded(builder, threading.slot)
-        _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers)
+        _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers, copies)
         canaries.check()
+        copies.check()
         if watched is not None:
             watched.check(frame, layout.kernel)
         frame.leave()
@@ -157,10 +164,18 @@ def _call_over_batch(
     signature: Signature,
     layout: Layout,
     buffers: list[Buffer],
+    copies: InputCopies,
 ) -> None:
-    """Call the kernel once for every element of the batch levels, as nested loops."""
+    """Call the kernel once for every element of the batch levels, as nested loops.
+
+    What it may write to is copied for each call, since it must find an input of all elements as it was.
+    """
     builder, kinds = frame.builder, buffer_types(signature.args)
     data = [buffer.data for buffer in buffers]
+    rooms: dict[int, tuple[Any, Any]] = {}
+    for i in map(layout.names.index, layout.copied):
+        size = _size(builder, kinds[i], buffers[i].dims[len(buffers[i].dims) - _ndim(kinds[i]) :])
+        rooms[i] = copies.room(layout.names[i], size), size
     with ExitStack() as loops:
         for level in range(layout.levels):
             index = loops.enter_context(count_to(builder, buffers[-1].dims[level]))
@@ -168,6 +183,9 @@ def _call_over_batch(
                 _advance(builder, pointer, index, kinds[i], buffers[i], layout, i, level)
                 for i, pointer in enumerate(data)
             ]
+        for i, (room, size) in rooms.items():
+            call_c(builder, "memcpy", POINTER, [room, data[i], size])
+            data[i] = room
         values = iter(
             _value(context, builder, kind, pointer, buffer.dims[len(buffer.dims) - _ndim(kind) :])
             for kind, pointer, buffer in zip(kinds, data, buffers, strict=True)

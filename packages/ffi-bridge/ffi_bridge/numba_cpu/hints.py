@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ffi_bridge.numba_cpu.halves import Half
@@ -46,6 +46,26 @@ def writable_input(kernel: str, names: Sequence[str], error: Exception) -> str:
         "are read-only: if a function takes one, leave out its declared signature, or declare the parameter "
         "as types.Array(dtype, ndim, 'C', readonly=True); keep inputs and outputs in tuples of their own"
         f"\n{text}"
+    )
+
+
+def stored_input(kernel: str, names: Sequence[str]) -> str:
+    """Describe inputs that a kernel stores to, though their types are read-only, and what to do."""
+    listed, copies = ", ".join(f"'{x}'" for x in names), ", ".join(f"`{x} = {x}.copy()`" for x in names)
+    return (
+        f"kernel '{kernel}' writes into its input {listed}, as its machine code shows; inputs are read-only, "
+        "and some functions return them as if they were not: np.ascontiguousarray, np.asfortranarray, "
+        f"x.flat, np.nditer, pointers from x.ctypes; let the kernel work on a copy: {copies}"
+    )
+
+
+def copied_inputs(kernel: str, lost: Mapping[str, str]) -> str:
+    """Describe inputs that each call copies, and why: `lost` has where each goes."""
+    listed = "; ".join(f"'{name}' goes to {where}" for name, where in lost.items())
+    copies = ", ".join(f"`{name}.copy()`" for name in lost)
+    return (
+        f"kernel '{kernel}' may write into inputs, which are read-only: {listed}; each call copies them "
+        f"first, so that they stay as they are; to copy less, or elsewhere, write {copies} in the kernel"
     )
 
 

@@ -89,6 +89,20 @@ SET_NUM_THREADS: Final = "set_num_threads"
 GET_CHUNK_SIZE: Final = "get_parallel_chunksize"
 SET_CHUNK_SIZE: Final = "set_parallel_chunksize"
 THREAD_ID: Final = "get_thread_id"
+# The function of the runtime that gives memory for what an exception is made of, and how the names begin of
+# the variables that hold the address of that.
+ALLOCATE: Final = "NRT_Allocate"
+EXCEPTION: Final = "excinfo"
+# Functions of Numba's runtime and of BLAS, as Numba calls them, and which arguments point to what they only
+# read. `NRT_Free` frees copies: what may be an array itself, where none was made, does not get there then.
+READING_FUNCTIONS: Final = {
+    "NRT_Free": (0,),
+    "numba_attempt_nocopy_reshape": (1, 2, 4, 5),
+    "numba_xxdot": (3, 4),
+    "numba_xxgemm": (6, 7, 9, 11),
+    "numba_xxgemv": (4, 5, 7, 8),
+    "numba_xxnrm2": (2,),
+}
 # How the name of a variable begins that holds the environment of a function.
 ENVIRONMENT: Final = "_ZN08NumbaEnv"
 # How the name of a variable begins that holds an address of this process; its digits follow.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,6 +24,7 @@ from ffi_bridge import kernel_cache
 from ffi_bridge.contents import internals
 from ffi_bridge.contents.c_functions import CFunction, known_at
 from ffi_bridge.contents.fingerprint import fingerprint, is_library_name
+from ffi_bridge.errors import CopiedInputWarning
 from ffi_bridge.handler.interruption import watch_signals
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
@@ -44,7 +46,14 @@ from ffi_bridge.numba_cpu.layout import Threading
 from ffi_bridge.numba_cpu.threads import start_threads
 
 _INTRINSIC: Final = "llvm."
-_FACTS: Final = {"symbols": list, "addresses": dict, "environments": list, "slot": (str, type(None))}
+_FACTS: Final = {
+    "symbols": list,
+    "addresses": dict,
+    "environments": list,
+    "slot": (str, type(None)),
+    "handler": str,
+    "warning": (str, type(None)),
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ def find(name: str) -> tuple[int, Loaded] | None:
     key = key_of(name)
     entry = None if key is None else kernel_cache.load(key, **_FACTS)
     try:
-        return None if entry is None else unpack(entry, name)
+        return None if entry is None else unpack(entry)
     except (AttributeError, TypeError, ValueError):  # facts that nobody here wrote
         return None
 
@@ -91,8 +100,11 @@ def is_portable(compiled: CompileResult, entry: Entry) -> bool:
     return named and not any(map(_constants_of, entry.facts["environments"]))
 
 
-def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
-    """Return the object file of a finished library, and the names that it refers to."""
+def pack(compiled: CompileResult, handler: str, threading: Threading | None, warning: str | None) -> Entry:
+    """Return the object file of a finished library with the symbol `handler`, and the names it refers to.
+
+    `warning`: a text for each process that uses the kernel.
+    """
     module = finished_module(compiled)
     variables = [x for x in module.global_variables if not x.is_declaration]
     environments = [x.name for x in variables if x.name.startswith(ENVIRONMENT)]
@@ -102,11 +114,13 @@ def pack(compiled: CompileResult, threading: Threading | None) -> Entry:
         "addresses": {x.name: known_at(address_in(x.name)) for x in variables if x.name.startswith(ADDRESS)},
         "environments": environments,
         "slot": None if threading is None else threading.slot,
+        "handler": handler,
+        "warning": warning,
     }
     return Entry(facts, object_of(compiled))
 
 
-def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
+def unpack(entry: Entry) -> tuple[int, Loaded] | None:
     """Load an object file; return the address of its handler, or None where a name is missing."""
     facts = entry.facts
     slot = None
@@ -124,8 +138,12 @@ def unpack(entry: Entry, name: str) -> tuple[int, Loaded] | None:
     for variable, address in addresses.items():
         _set_pointer(engine, variable, address)
     environments = tuple(_provide(engine, environment) for environment in facts["environments"])
-    address = engine.get_function_address(name)
-    return (address, Loaded(engine, slot, environments)) if address else None
+    address = engine.get_function_address(facts["handler"])
+    if not address:
+        return None
+    if facts["warning"] is not None:
+        warnings.warn(facts["warning"], CopiedInputWarning, stacklevel=2)
+    return address, Loaded(engine, slot, environments)
 
 
 def _has(symbols: Iterable[str]) -> bool:

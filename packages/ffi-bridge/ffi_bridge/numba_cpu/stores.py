@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from llvmlite import binding as llvm
 
@@ -13,14 +13,13 @@ from ffi_bridge.numba_cpu.internals import (
     CompileResult,
     NumbaError,
     data_argument,
+    finished_module,
     function_of,
     numba_ir,
     reconstruct_ssa,
     run_frontend,
 )
-
-# LLVM's marks of a pointer that its function does not write through, itself or in what it calls.
-_NEVER_WRITTEN: Final = {b"readonly", b"readnone"}
+from ffi_bridge.numba_cpu.pointers import NEVER_WRITTEN, Fate, Followed
 
 
 def never_stored(compiled: CompileResult, names: Sequence[str]) -> set[str]:
@@ -30,7 +29,19 @@ def never_stored(compiled: CompileResult, names: Sequence[str]) -> set[str]:
     written through. What it cannot follow, such as arrays in the shares of a parallel region, is unmarked.
     """
     marks = {x.name: set(x.attributes) for x in function_of(compiled).arguments}
-    return {name for name in names if marks.get(data_argument(name), set()) & _NEVER_WRITTEN}
+    return {name for name in names if marks.get(data_argument(name), set()) & NEVER_WRITTEN}
+
+
+def fates(compiled: CompileResult, names: Sequence[str]) -> dict[str, Fate]:
+    """Return the fates of the array parameters among `names` that the kernel may store to, by name."""
+    proven = never_stored(compiled, names)
+    if not (open_ones := [name for name in names if name not in proven]):
+        return {}
+    function, followed = function_of(compiled), Followed(finished_module(compiled))
+    places = {x.name: i for i, x in enumerate(function.arguments)}
+    numbered = {name: places[place] for name in open_ones if (place := data_argument(name)) in places}
+    found = {name: followed.fate(function.name, number) for name, number in numbered.items()}
+    return {name: fate for name, fate in found.items() if not fate.is_read_only}
 
 
 def always_raises(compiled: CompileResult) -> bool:

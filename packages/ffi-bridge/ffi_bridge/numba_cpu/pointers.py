@@ -1,0 +1,308 @@
+"""Follow the address of an array through the finished machine code of a kernel.
+
+LLVM marks a pointer as read-only where it can. It gives up where an address is compared as a number, as
+`y[:] = x` does to see whether the two overlap, lies in memory for a moment, as in the shares of a parallel
+region, or goes to a function of a library. Here it is followed through these, until something is stored to
+it, or it is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from llvmlite import binding as llvm
+
+from ffi_bridge.numba_cpu.internals import ALLOCATE, EXCEPTION, PARALLEL_FOR, READING_FUNCTIONS
+
+# LLVM's marks of a pointer that its function does not write through, itself or in what it calls.
+NEVER_WRITTEN: Final = {b"readonly", b"readnone"}
+
+# The intrinsics that write, and which operand is the address; others make something of one, if not a store.
+_WRITERS: Final = {"llvm.memcpy.": 0, "llvm.memmove.": 0, "llvm.memset.": 0}
+_WRITERS_OF_VECTORS: Final = {"llvm.masked.store.": 1, "llvm.masked.scatter.": 1}
+_STORES: Final = re.compile(r"store|scatter|memset|memcpy|memmove")
+_LOADS: Final = re.compile(r"load|gather")
+# What has no address as its result: no program takes one apart into bits, or into halves of 32.
+_OTHERS: Final = {"icmp", "fcmp", "br", "switch", "uitofp", "sitofp", "mul", "sdiv", "udiv", "srem", "urem"}
+_NARROW: Final = re.compile(r"(= trunc .* to|= load) (<\d+ x )?(i[1-9]|i[12]\d|i3[012]|float|double)\b")
+# What is the address of one of its operands, or of an element of the same array.
+_KEEPING: Final = {"getelementptr", "bitcast", "addrspacecast", "freeze", "phi", "select"}
+_STEP: Final = re.compile(r"getelementptr [a-z ]*i8, ptr \S+, i64 (-?\d+)(?:,|$)")
+
+Offset = int | None  # in bytes from where a pointer points; None: somewhere behind it
+
+
+@dataclass
+class Fate:
+    """The fate of an address in a function.
+
+    `stored`: something is stored to it; `maybe_stored`: to it, or to other memory; `lost`: where it went that
+    it cannot be followed to; `kept`: it is left at these places of the function's arguments; `returned`.
+    """
+
+    stored: bool = False
+    maybe_stored: bool = False
+    lost: set[str] = field(default_factory=set[str])
+    kept: set[tuple[int, Offset]] = field(default_factory=set[tuple[int, Offset]])
+    returned: bool = False
+
+    @property
+    def is_read_only(self) -> bool:
+        """Return whether nothing is stored to the address, now or by who has got it."""
+        return not (self.stored or self.maybe_stored or self.lost or self.kept or self.returned)
+
+    @property
+    def whereabouts(self) -> str:
+        """Return where the address is lost, or stored to, for a message."""
+        if self.lost:
+            return ", ".join(sorted(self.lost))
+        return "a place that is in it or in other memory" if self.maybe_stored else "its own results"
+
+
+class Followed:
+    """The functions of a finished module, and the fates of their arguments, each followed once."""
+
+    def __init__(self, module: Any) -> None:
+        self._functions = {x.name: x for x in module.functions}
+        self._codes: dict[str, _Code] = {}
+        self._fates: dict[tuple[str, int, Offset, bool], Fate] = {}
+
+    def fate(self, function: str, argument: int, offset: Offset = 0, is_inside: bool = False) -> Fate:
+        """Return the fate of an argument, or of the address that lies in the memory it points to."""
+        key = function, argument, offset, is_inside
+        if key not in self._fates:
+            self._fates[key] = Fate(lost={"a function that calls itself"})  # while it is followed there
+            if function not in self._codes:
+                self._codes[function] = _Code(self._functions[function])
+            self._fates[key] = _Walk(self, self._codes[function]).run(argument, offset, is_inside)
+        return self._fates[key]
+
+    def is_defined(self, function: str) -> bool:
+        """Return whether the machine code of a function is in the module."""
+        return not self._functions[function].is_declaration
+
+    def reads(self, function: str, argument: int, is_inside: bool) -> bool:
+        """Return whether a function from elsewhere is known not to store to an address that it is given.
+
+        `is_inside`: that it is given memory where the address lies, of which LLVM's marks say nothing.
+        """
+        marks = list(self._functions[function].arguments)[argument : argument + 1]
+        is_marked = not is_inside and any(set(x.attributes) & NEVER_WRITTEN for x in marks)
+        return is_marked or argument in READING_FUNCTIONS.get(function, ())
+
+
+class _Step(NamedTuple):
+    """An instruction; values are numbered by LLVM's addresses of them."""
+
+    value: int
+    opcode: str
+    operands: list[int]
+    text: Any  # the instruction, whose text is made when it is needed
+
+
+class _Place(NamedTuple):
+    """A place in memory: a value that points to its beginning, and how far from there."""
+
+    memory: int
+    offset: Offset
+
+    def meets(self, other: _Place) -> bool:
+        """Return whether the two may be one place."""
+        is_any = self.offset is None or other.offset is None
+        return self.memory == other.memory and (is_any or self.offset == other.offset)
+
+
+class _Code:
+    """The instructions of a function, read once."""
+
+    def __init__(self, function: Any) -> None:
+        self.arguments = [hash(x) for x in function.arguments]
+        self.names = {hash(x): x.name for x in function.arguments}
+        self.values: dict[int, Any] = {}
+        self.steps: list[_Step] = []
+        for block in function.blocks:
+            for x in block.instructions:
+                operands = list(x.operands)
+                numbers = [hash(y) for y in operands]
+                self.values.update(zip(numbers, operands, strict=True))
+                self.steps.append(step := _Step(hash(x), x.opcode, numbers, x))
+                if step.opcode == "alloca":
+                    self.names[step.value] = x.name
+        self._by_value = {step.value: step for step in self.steps}
+
+    def step(self, value: int) -> _Step | None:
+        """Return the instruction whose result is `value`; None for an argument or a constant."""
+        return self._by_value.get(value)
+
+    def is_nothing(self, value: int) -> bool:
+        """Return whether a value is a null pointer, or any value at all."""
+        kinds = llvm.ValueKind
+        nothing = {kinds.constant_pointer_null, kinds.undef_value, kinds.poison_value}
+        return value in self.values and self.values[value].value_kind in nothing
+
+    def function(self, value: int) -> str | None:
+        """Return the name of the function that a value is; None for an address that is computed."""
+        found = self.values[value]
+        return found.name if found.value_kind == llvm.ValueKind.function else None
+
+    def places(self, value: int, offset: Offset = 0, seen: frozenset[int] = frozenset()) -> set[_Place]:
+        """Return the places that an address may be, each from the beginning of its memory."""
+        step = self.step(value)
+        if step is None or value in seen or step.opcode not in _KEEPING:
+            return {_Place(value, offset)} if value not in seen else set()
+        if step.opcode == "getelementptr":
+            found = _STEP.search(str(step.text).partition(", !")[0])
+            further = None if found is None or offset is None else offset + int(found[1])
+            return self.places(step.operands[0], further, seen)
+        sources = step.operands[step.opcode == "select" :]
+        offset = None if step.opcode == "phi" else offset
+        return set().union(*(self.places(x, offset, seen | {value}) for x in sources))
+
+    def is_own(self, memory: int) -> bool:
+        """Return whether memory is the function's own, or where one of its arguments points."""
+        step = self.step(memory)
+        if step is None:
+            return memory in self.arguments
+        return step.opcode == "alloca" or (
+            step.opcode == "call" and self.function(step.operands[-1]) == ALLOCATE
+        )
+
+    def is_of_exceptions(self, memory: int) -> bool:
+        """Return whether memory is where Numba leaves what an exception is made of, and nobody else reads."""
+        return str(self.names.get(memory, "")).startswith(EXCEPTION)
+
+
+class _Walk:
+    """An address on its way through one function: the values that have it, and the places where it lies."""
+
+    def __init__(self, followed: Followed, code: _Code) -> None:
+        self._followed, self._code, self._fate = followed, code, Fate()
+        self._addresses: set[int] = set()
+        self._places: set[_Place] = set()
+
+    def run(self, argument: int, offset: Offset, is_inside: bool) -> Fate:
+        root = self._code.arguments[argument]
+        if is_inside:
+            self._places.add(_Place(root, offset))
+        else:
+            self._addresses.add(root)
+        found = 0
+        while found != (found := len(self._addresses) + len(self._places)):
+            for step in self._code.steps:
+                self._take(step)
+        return self._fate
+
+    def _take(self, step: _Step) -> None:
+        value, opcode, operands = step.value, step.opcode, step.operands
+        if opcode == "call":
+            self._call(value, operands)
+        elif opcode == "store":
+            self._write(operands[1])
+            if operands[0] in self._addresses:
+                self._keep(self._code.places(operands[1]))
+            into = self._code.places(operands[1])
+            if self._inside(operands[0]) and not all(self._code.is_of_exceptions(x.memory) for x in into):
+                self._fate.lost.add("memory that refers to memory")
+        elif opcode in ("load", "trunc") and _NARROW.search(str(step.text)):
+            return
+        elif opcode == "load":
+            if any(x.meets(y) for x in self._code.places(operands[0]) for y in self._places):
+                self._addresses.add(value)
+        elif opcode in ("atomicrmw", "cmpxchg"):
+            self._write(operands[0])
+            if self._addresses.intersection(operands[1:]):
+                self._fate.lost.add("an atomic operation")
+        elif self._addresses.intersection(operands):
+            self._fate.returned |= opcode == "ret"
+            if opcode not in _OTHERS:
+                self._addresses.add(value)
+
+    def _write(self, address: int) -> None:
+        if address in self._addresses:
+            certain = self._is_this_alone(address, set())
+            self._fate.stored |= certain
+            self._fate.maybe_stored |= not certain
+
+    def _is_this_alone(self, value: int, seen: set[int]) -> bool:
+        """Return whether an address is that which is followed, whichever way was taken to it."""
+        step = self._code.step(value)
+        if value in seen or self._code.is_nothing(value):
+            return True
+        if value not in self._addresses or step is None or step.opcode == "load":
+            return value in self._addresses
+        seen.add(value)
+        if step.opcode not in _KEEPING:
+            return False
+        sources = {"getelementptr": step.operands[:1], "select": step.operands[1:]}
+        return all(self._is_this_alone(x, seen) for x in sources.get(step.opcode, step.operands))
+
+    def _inside(self, address: int) -> list[Offset]:
+        """Return how far from an address in memory the followed one lies."""
+        found = [(at, x) for at in self._code.places(address) for x in self._places if x.memory == at.memory]
+        return [None if x.offset is None or at.offset is None else x.offset - at.offset for at, x in found]
+
+    def _keep(self, places: set[_Place]) -> None:
+        """Leave the address at one of these places."""
+        for place in places:
+            if not self._code.is_own(place.memory):
+                self._fate.lost.add("memory that outlasts it, as that of a list")
+                continue
+            self._places.add(place)
+            if place.memory in self._code.arguments:
+                self._fate.kept.add((self._code.arguments.index(place.memory), place.offset))
+
+    def _call(self, value: int, operands: list[int]) -> None:
+        *given, callee = operands
+        name = self._code.function(callee)
+        if name is not None and name.startswith("llvm."):
+            self._intrinsic(value, name, given)
+        elif name == PARALLEL_FOR:
+            self._enter(self._code.function(given[0]), given[1:5], value)
+        else:
+            self._enter(name, given, value)
+
+    def _intrinsic(self, value: int, name: str, given: list[int]) -> None:
+        writers = _WRITERS | _WRITERS_OF_VECTORS
+        kind = next((x for x in writers if name.startswith(x)), None)
+        if kind is not None:
+            self._write(given[writers[kind]])
+        if kind in _WRITERS:
+            if "memset" not in name and self._inside(given[1]):
+                self._keep({x._replace(offset=None) for x in self._code.places(given[0])})
+        elif _STORES.search(name):
+            if self._addresses.intersection(given[:1] if kind else given):
+                self._fate.lost.add(name)
+        elif self._addresses.intersection(given) and not _LOADS.search(name):
+            self._addresses.add(value)
+
+    def _enter(self, callee: str | None, given: list[int], value: int) -> None:
+        """Follow the address into a function that is called with it, or with memory where it lies."""
+        for number, operand in enumerate(given):
+            fates = [self._of_callee(callee, number, offset, True) for offset in self._inside(operand)]
+            if operand in self._addresses:
+                fates.append(self._of_callee(callee, number, 0, False))
+            for fate in fates:
+                self._fate.stored |= fate.stored
+                self._fate.maybe_stored |= fate.maybe_stored
+                self._fate.lost |= fate.lost
+                if fate.returned:
+                    self._addresses.add(value)
+                for place in self._left(given, fate):
+                    self._keep({place})
+
+    def _left(self, given: list[int], fate: Fate) -> Iterator[_Place]:
+        """Yield the places where a function that is called has left the address."""
+        for argument, offset in fate.kept:
+            for at in self._code.places(given[argument]):
+                is_known = offset is not None and at.offset is not None
+                yield _Place(at.memory, at.offset + offset if is_known else None)
+
+    def _of_callee(self, callee: str | None, number: int, offset: Offset, is_inside: bool) -> Fate:
+        if callee is None:
+            return Fate(lost={"a function that is known by its address alone"})
+        if self._followed.is_defined(callee):
+            return self._followed.fate(callee, number, offset, is_inside)
+        return Fate() if self._followed.reads(callee, number, is_inside) else Fate(lost={callee})
