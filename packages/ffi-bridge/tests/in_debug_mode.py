@@ -156,6 +156,17 @@ def behind_in_warp(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[i + 1] = x[i]
 
 
+@wp.func_native("a.data[i] = 5.0f;")
+def store_natively(a: wp.array(dtype=float), i: int): ...
+
+
+@wp.kernel
+def into_an_input_in_warp(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    store_natively(x, i)
+    y[i] = x[i]
+
+
 def outcome(call, *ins):
     try:
         return np.nan_to_num(np.asarray(call(*ins)), nan=-99).tolist()
@@ -200,6 +211,8 @@ found["integers"] = [outcome(lambda x, i=i: numba_kernel(integers, kinds)(x)[i],
 for kernel in (far_behind, far_before):
     calls = [numba_kernel(kernel, jax.ShapeDtypeStruct((size,), jnp.uint8)) for size in SIZES]
     found[kernel.__name__] = sorted({outcome(call, jnp.zeros(1, jnp.uint8)) for call in calls})
+call = warp_kernel(into_an_input_in_warp, FIVE, launch_dims=5)
+found["into_an_input_in_warp"] = [outcome(call, X), X.tolist()]
 for kernel in (right_in_warp, behind_in_warp):
     found[kernel.key] = outcome(warp_kernel(kernel, FIVE, launch_dims=5), X)
 million = jax.ShapeDtypeStruct((1_000_000,), jnp.float32)

@@ -75,7 +75,7 @@ def test_warp_kernels_are_guarded_too(found):
     assert found["right_in_warp"] == [0, 1, 2, -99, -99]
 
 
-@pytest.mark.parametrize("name", ["into_an_input", "into_an_input_in_parallel"])
+@pytest.mark.parametrize("name", ["into_an_input", "into_an_input_in_parallel", "into_an_input_in_warp"])
 def test_inputs_that_change_are_named_and_put_back(found, name):
     said = f"INTERNAL: kernel '{name}' wrote into its input 'x'; JAX's arrays never change"
     message, values = found[name]

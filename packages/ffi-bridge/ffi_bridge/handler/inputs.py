@@ -5,7 +5,7 @@ JAX's arrays never change, and one may be the constant of a program, or lie in t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 from llvmlite import ir
@@ -43,9 +43,9 @@ class InputCopies:
         self._blocks.append(block)
         return made
 
-    def keep(self, names: Sequence[str], data: Sequence[Any], sizes: Sequence[Any]) -> None:
-        """Emit copies of inputs as they are now, for `check`."""
-        for name, place, size in zip(names, data, sizes, strict=True):
+    def keep(self, inputs: Iterable[tuple[str, Any, Any]]) -> None:
+        """Emit copies of inputs as they are now, for `check`; of each its name, its address and its bytes."""
+        for name, place, size in inputs:
             copy = self.room(name, size)
             call_c(self._frame.builder, "memcpy", POINTER, [copy, place, size])
             self._kept.append((name, place, copy, size))

@@ -53,8 +53,8 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
         prefer_huge_pages(builder, buffer.data, size)
     copies = InputCopies(frame, layout.kernel)
     if layout.guarded:
-        read = [layout.names.index(name) for name in layout.read]
-        copies.keep(layout.read, [buffers[i].data for i in read], [sizes[i] for i in read])
+        read = zip(layout.names, buffers, sizes, strict=True)
+        copies.keep((name, buffer.data, size) for name, buffer, size in read if name in layout.read)
     canaries = Canaries(frame, layout.kernel)
     if layout.guarded:
         data = canaries.around_outputs(layout.names, [x.data for x in buffers], sizes, layout.num_inputs)

@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from llvmlite import binding as llvm
-
-from ffi_bridge.numba_cpu.internals import ALLOCATE, EXCEPTION, PARALLEL_FOR, READING_FUNCTIONS
+from ffi_bridge.numba_cpu.internals import PARALLEL_FOR, READING_FUNCTIONS
+from ffi_bridge.numba_cpu.machine_code import KEEPING, Code, Offset, Place, Step
 
 # LLVM's marks of a pointer that its function does not write through, itself or in what it calls.
 NEVER_WRITTEN: Final = {b"readonly", b"readnone"}
@@ -28,11 +27,6 @@ _LOADS: Final = re.compile(r"load|gather")
 # What has no address as its result: no program takes one apart into bits, or into halves of 32.
 _OTHERS: Final = {"icmp", "fcmp", "br", "switch", "uitofp", "sitofp", "mul", "sdiv", "udiv", "srem", "urem"}
 _NARROW: Final = re.compile(r"(= trunc .* to|= load) (<\d+ x )?(i[1-9]|i[12]\d|i3[012]|float|double)\b")
-# What is the address of one of its operands, or of an element of the same array.
-_KEEPING: Final = {"getelementptr", "bitcast", "addrspacecast", "freeze", "phi", "select"}
-_STEP: Final = re.compile(r"getelementptr [a-z ]*i8, ptr \S+, i64 (-?\d+)(?:,|$)")
-
-Offset = int | None  # in bytes from where a pointer points; None: somewhere behind it
 
 
 @dataclass
@@ -67,7 +61,7 @@ class Followed:
 
     def __init__(self, module: Any) -> None:
         self._functions = {x.name: x for x in module.functions}
-        self._codes: dict[str, _Code] = {}
+        self._codes: dict[str, Code] = {}
         self._fates: dict[tuple[str, int, Offset, bool], Fate] = {}
 
     def fate(self, function: str, argument: int, offset: Offset = 0, is_inside: bool = False) -> Fate:
@@ -76,7 +70,7 @@ class Followed:
         if key not in self._fates:
             self._fates[key] = Fate(lost={"a function that calls itself"})  # while it is followed there
             if function not in self._codes:
-                self._codes[function] = _Code(self._functions[function])
+                self._codes[function] = Code(self._functions[function])
             self._fates[key] = _Walk(self, self._codes[function]).run(argument, offset, is_inside)
         return self._fates[key]
 
@@ -94,108 +88,28 @@ class Followed:
         return is_marked or argument in READING_FUNCTIONS.get(function, ())
 
 
-class _Step(NamedTuple):
-    """An instruction; values are numbered by LLVM's addresses of them."""
-
-    value: int
-    opcode: str
-    operands: list[int]
-    text: Any  # the instruction, whose text is made when it is needed
-
-
-class _Place(NamedTuple):
-    """A place in memory: a value that points to its beginning, and how far from there."""
-
-    memory: int
-    offset: Offset
-
-    def meets(self, other: _Place) -> bool:
-        """Return whether the two may be one place."""
-        is_any = self.offset is None or other.offset is None
-        return self.memory == other.memory and (is_any or self.offset == other.offset)
-
-
-class _Code:
-    """The instructions of a function, read once."""
-
-    def __init__(self, function: Any) -> None:
-        self.arguments = [hash(x) for x in function.arguments]
-        self.names = {hash(x): x.name for x in function.arguments}
-        self.values: dict[int, Any] = {}
-        self.steps: list[_Step] = []
-        for block in function.blocks:
-            for x in block.instructions:
-                operands = list(x.operands)
-                numbers = [hash(y) for y in operands]
-                self.values.update(zip(numbers, operands, strict=True))
-                self.steps.append(step := _Step(hash(x), x.opcode, numbers, x))
-                if step.opcode == "alloca":
-                    self.names[step.value] = x.name
-        self._by_value = {step.value: step for step in self.steps}
-
-    def step(self, value: int) -> _Step | None:
-        """Return the instruction whose result is `value`; None for an argument or a constant."""
-        return self._by_value.get(value)
-
-    def is_nothing(self, value: int) -> bool:
-        """Return whether a value is a null pointer, or any value at all."""
-        kinds = llvm.ValueKind
-        nothing = {kinds.constant_pointer_null, kinds.undef_value, kinds.poison_value}
-        return value in self.values and self.values[value].value_kind in nothing
-
-    def function(self, value: int) -> str | None:
-        """Return the name of the function that a value is; None for an address that is computed."""
-        found = self.values[value]
-        return found.name if found.value_kind == llvm.ValueKind.function else None
-
-    def places(self, value: int, offset: Offset = 0, seen: frozenset[int] = frozenset()) -> set[_Place]:
-        """Return the places that an address may be, each from the beginning of its memory."""
-        step = self.step(value)
-        if step is None or value in seen or step.opcode not in _KEEPING:
-            return {_Place(value, offset)} if value not in seen else set()
-        if step.opcode == "getelementptr":
-            found = _STEP.search(str(step.text).partition(", !")[0])
-            further = None if found is None or offset is None else offset + int(found[1])
-            return self.places(step.operands[0], further, seen)
-        sources = step.operands[step.opcode == "select" :]
-        offset = None if step.opcode == "phi" else offset
-        return set().union(*(self.places(x, offset, seen | {value}) for x in sources))
-
-    def is_own(self, memory: int) -> bool:
-        """Return whether memory is the function's own, or where one of its arguments points."""
-        step = self.step(memory)
-        if step is None:
-            return memory in self.arguments
-        return step.opcode == "alloca" or (
-            step.opcode == "call" and self.function(step.operands[-1]) == ALLOCATE
-        )
-
-    def is_of_exceptions(self, memory: int) -> bool:
-        """Return whether memory is where Numba leaves what an exception is made of, and nobody else reads."""
-        return str(self.names.get(memory, "")).startswith(EXCEPTION)
-
-
 class _Walk:
     """An address on its way through one function: the values that have it, and the places where it lies."""
 
-    def __init__(self, followed: Followed, code: _Code) -> None:
+    def __init__(self, followed: Followed, code: Code) -> None:
         self._followed, self._code, self._fate = followed, code, Fate()
         self._addresses: set[int] = set()
-        self._places: set[_Place] = set()
+        self._places: set[Place] = set()
+        self._referring: set[int] = set()  # memory with the addresses of memory where it lies
 
     def run(self, argument: int, offset: Offset, is_inside: bool) -> Fate:
         root = self._code.arguments[argument]
         if is_inside:
-            self._places.add(_Place(root, offset))
+            self._places.add(Place(root, offset))
         else:
             self._addresses.add(root)
         found = 0
-        while found != (found := len(self._addresses) + len(self._places)):
+        while found != (found := len(self._addresses) + len(self._places) + len(self._referring)):
             for step in self._code.steps:
                 self._take(step)
         return self._fate
 
-    def _take(self, step: _Step) -> None:
+    def _take(self, step: Step) -> None:
         value, opcode, operands = step.value, step.opcode, step.operands
         if opcode == "call":
             self._call(value, operands)
@@ -203,14 +117,15 @@ class _Walk:
             self._write(operands[1])
             if operands[0] in self._addresses:
                 self._keep(self._code.places(operands[1]))
-            into = self._code.places(operands[1])
-            if self._inside(operands[0]) and not all(self._code.is_of_exceptions(x.memory) for x in into):
-                self._fate.lost.add("memory that refers to memory")
+            if self._reaches(operands[0]):
+                self._refer(self._code.places(operands[1]))
         elif opcode in ("load", "trunc") and _NARROW.search(str(step.text)):
             return
         elif opcode == "load":
             if any(x.meets(y) for x in self._code.places(operands[0]) for y in self._places):
                 self._addresses.add(value)
+            if any(x.memory in self._referring for x in self._code.places(operands[0])):
+                self._fate.lost.add("memory that refers to memory")
         elif opcode in ("atomicrmw", "cmpxchg"):
             self._write(operands[0])
             if self._addresses.intersection(operands[1:]):
@@ -234,7 +149,7 @@ class _Walk:
         if value not in self._addresses or step is None or step.opcode == "load":
             return value in self._addresses
         seen.add(value)
-        if step.opcode not in _KEEPING:
+        if step.opcode not in KEEPING:
             return False
         sources = {"getelementptr": step.operands[:1], "select": step.operands[1:]}
         return all(self._is_this_alone(x, seen) for x in sources.get(step.opcode, step.operands))
@@ -244,7 +159,7 @@ class _Walk:
         found = [(at, x) for at in self._code.places(address) for x in self._places if x.memory == at.memory]
         return [None if x.offset is None or at.offset is None else x.offset - at.offset for at, x in found]
 
-    def _keep(self, places: set[_Place]) -> None:
+    def _keep(self, places: set[Place]) -> None:
         """Leave the address at one of these places."""
         for place in places:
             if not self._code.is_own(place.memory):
@@ -253,6 +168,19 @@ class _Walk:
             self._places.add(place)
             if place.memory in self._code.arguments:
                 self._fate.kept.add((self._code.arguments.index(place.memory), place.offset))
+
+    def _reaches(self, value: int) -> bool:
+        """Return whether a value is the address of memory from which one comes to the address."""
+        memory = {x.memory for x in self._places} | self._referring
+        return any(x.memory in memory for x in self._code.places(value))
+
+    def _refer(self, places: set[Place]) -> None:
+        """Leave the address of such memory at one of these places: of an exception, that is its end."""
+        for memory in {x.memory for x in places if not self._code.is_of_exceptions(x.memory)}:
+            if self._code.is_own(memory) and memory not in self._code.arguments:
+                self._referring.add(memory)
+            else:
+                self._fate.lost.add("memory that refers to memory")
 
     def _call(self, value: int, operands: list[int]) -> None:
         *given, callee = operands
@@ -281,6 +209,8 @@ class _Walk:
     def _enter(self, callee: str | None, given: list[int], value: int) -> None:
         """Follow the address into a function that is called with it, or with memory where it lies."""
         for number, operand in enumerate(given):
+            if any(x.memory in self._referring for x in self._code.places(operand)):
+                self._fate.lost.add("memory that refers to memory")
             fates = [self._of_callee(callee, number, offset, True) for offset in self._inside(operand)]
             if operand in self._addresses:
                 fates.append(self._of_callee(callee, number, 0, False))
@@ -293,12 +223,12 @@ class _Walk:
                 for place in self._left(given, fate):
                     self._keep({place})
 
-    def _left(self, given: list[int], fate: Fate) -> Iterator[_Place]:
+    def _left(self, given: list[int], fate: Fate) -> Iterator[Place]:
         """Yield the places where a function that is called has left the address."""
         for argument, offset in fate.kept:
             for at in self._code.places(given[argument]):
                 is_known = offset is not None and at.offset is not None
-                yield _Place(at.memory, at.offset + offset if is_known else None)
+                yield Place(at.memory, at.offset + offset if is_known else None)
 
     def _of_callee(self, callee: str | None, number: int, offset: Offset, is_inside: bool) -> Fate:
         if callee is None:

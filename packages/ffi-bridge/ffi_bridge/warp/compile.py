@@ -34,6 +34,8 @@ def ensure_cpu_target(call: WarpProgram) -> str:
     """Return the target that launches the kernels, or their adjoints, in order; compile it if it is new."""
     with compiling:
         modules = [_compiled(launch.kernel, launch.types) for launch in call.launches]
+        for launch, (concrete, _) in zip(call.launches, modules, strict=True):
+            call.refuse_writes(launch, concrete)
         program = _program(call, modules)
         versions = [(module.module_hash, kernel.get_mangled_name()) for kernel, module in modules]
         contents = fingerprint(versions, repr(program), wp.__version__)
@@ -60,9 +62,16 @@ def _program(call: WarpProgram, modules: Sequence[tuple[Any, Any]]) -> CpuProgra
                     slots[buffer].append((len(structs), start + offset, displacement))
             structs.append(content)
         launches.append(CpuLaunch(_entry(launch, concrete, module), tuple(range(first, len(structs)))))
+    is_forward = all(launch.adjoints is None for launch in call.launches)
     buffers = (spec.with_slots(of_one, call.sizes) for spec, of_one in zip(call.buffers, slots, strict=True))
     return CpuProgram(
-        tuple(launches), tuple(structs), call.num_inputs, tuple(buffers), call.sizes, debug.is_on()
+        tuple(launches),
+        tuple(structs),
+        call.num_inputs,
+        tuple(buffers),
+        call.sizes,
+        debug.is_on(),
+        call.read if is_forward else (),
     )
 
 

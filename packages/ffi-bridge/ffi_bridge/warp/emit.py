@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from ffi_bridge.handler.engine import MachineCode, compile_function, new_module
 from ffi_bridge.handler.frame import I64, NULL, POINTER, begin_handler
+from ffi_bridge.handler.inputs import InputCopies
 from ffi_bridge.handler.interruption import return_if_interrupted
 from ffi_bridge.handler.launch import LaunchBuffer, checked_addresses, copied, over_batch, write_addresses
 from ffi_bridge.handler.outputs import Canaries, prefer_huge_pages
@@ -29,7 +30,8 @@ class CpuLaunch:
 class CpuProgram:
     """Launches in order, the constant structs that they take, and the buffers that those point at.
 
-    The first `num_inputs` buffers are operands, the rest results; `guarded`: those lie between canaries.
+    The first `num_inputs` buffers are operands, the rest results; `guarded`: those lie between canaries, and
+    the operands `read` are compared with what they were.
     """
 
     launches: tuple[CpuLaunch, ...]
@@ -38,6 +40,7 @@ class CpuProgram:
     buffers: tuple[LaunchBuffer, ...]
     batch: tuple[int, ...]
     guarded: bool = False
+    read: tuple[int, ...] = ()
 
 
 def emit_handler(name: str, program: CpuProgram) -> MachineCode:
@@ -50,8 +53,11 @@ def emit_handler(name: str, program: CpuProgram) -> MachineCode:
     sizes = [ir.Constant(I64, buffer.size) for buffer in program.buffers]
     for pointer, size in list(zip(data, sizes, strict=True))[program.num_inputs :]:
         prefer_huge_pages(builder, pointer, size)
-    canaries = Canaries(frame, name.partition(".")[0])
+    kernel = name.partition(".")[0]
+    copies, canaries = InputCopies(frame, kernel), Canaries(frame, kernel)
     if program.guarded:
+        read = [(program.buffers[i].name, data[i], sizes[i]) for i in program.read]
+        copies.keep(read)
         names = [buffer.name for buffer in program.buffers]
         data = canaries.around_outputs(names, data, sizes, program.num_inputs)
     structs = [copied(builder, content) for content in program.structs]
@@ -62,6 +68,7 @@ def emit_handler(name: str, program: CpuProgram) -> MachineCode:
             entry = builder.inttoptr(ir.Constant(I64, launch.entry), kind.as_pointer())
             builder.call(entry, [structs[i] for i in launch.structs])
     canaries.check()
+    copies.check()
     frame.leave()
     builder.ret(NULL)
     return compile_function(module, name)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import ctypes
 import functools
+import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 
 import warp as wp
@@ -35,6 +36,7 @@ with inner_names("warp-lang", wp.__version__, TESTED):
 
     look_up(wp.Kernel, "get_mangled_name", "infer_argument_types")
     look_up(wp.Module, "load", "get_module_hash", "_get_live_kernels")
+    look_up(context.ModuleBuilder, "build_kernel")
 
 __all__ = ["array_t", "get_full_arg_spec", "pack_arg"]
 
@@ -181,6 +183,24 @@ def _hashed_in_part(kernel: Any) -> str | None:
 def contents_of(kernel: Any, block_dim: int) -> bytes:
     """Return the hash of a kernel's module, compiled for so many threads per block."""
     return bytes(kernel.module.get_module_hash(block_dim))
+
+
+def written_by(kernel: Any) -> set[str]:
+    """Return the array parameters that a kernel, or a function that it calls, stores to, by Warp's own marks.
+
+    It marks stores and atomics, also through views; not through an array of the same pointer, and not by
+    native code or tiles.
+    """
+    options = {**kernel.module.options, **kernel.options, "verify_autograd_array_access": True}
+    nothing = SimpleNamespace(unique_kernels={}, get_unique_kernels=list)
+    builder = context.ModuleBuilder(kernel.module, options, nothing)
+    before = wp.config.log_level
+    wp.config.log_level = sys.maxsize  # it warns where an array is read and then written
+    try:
+        builder.build_kernel(kernel)
+    finally:
+        wp.config.log_level = before
+    return {arg.label for arg in kernel.adj.args if arg.is_write}
 
 
 @contextmanager

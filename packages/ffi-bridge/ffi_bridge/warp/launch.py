@@ -9,7 +9,7 @@ from typing import Any, Final
 from ffi_bridge.cuda.extents import LaunchExtents, integers
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.buffers import BufferSpec
-from ffi_bridge.warp.internals import array_t, launch_bounds
+from ffi_bridge.warp.internals import array_t, launch_bounds, parameters_of, written_by
 
 DATA_OFFSET: Final[int] = array_t.data.offset
 GRAD_OFFSET: Final[int] = array_t.grad.offset
@@ -121,3 +121,22 @@ class WarpProgram:
     num_inputs: int
     aliases: tuple[tuple[int, int], ...]
     sizes: tuple[int, ...]
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        """Return the inputs that share no memory with an output."""
+        return tuple(i for i in range(self.num_inputs) if i not in dict(self.aliases))
+
+    def refuse_writes(self, launch: WarpLaunch, concrete: Any) -> None:
+        """Raise KernelTypeError for a launch that stores to an input; adjoints add to outputs alone."""
+        if launch.adjoints is not None:
+            return
+        written = written_by(concrete)
+        for (name, _), argument in zip(parameters_of(concrete), launch.arguments, strict=True):
+            inputs = [i for i, place, _ in argument.pointers if place == DATA_OFFSET and i in self.read]
+            if name in written and inputs:
+                raise KernelTypeError(
+                    f"kernel '{concrete.key}' writes into '{name}', which is the input "
+                    f"'{self.buffers[inputs[0]].name}' of the call; inputs are read-only: write into an "
+                    "output, or name the input in in_out_argnames"
+                )

@@ -1,0 +1,105 @@
+"""Inputs of Warp kernels stay as they are: a kernel that stores to one is refused by name."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+wp = pytest.importorskip("warp", reason="Warp is not installed")
+
+from ffi_bridge import warp_callable, warp_kernel
+from ffi_bridge.errors import KernelTypeError
+
+FIVE = jax.ShapeDtypeStruct((5,), jnp.float32)
+X = jnp.arange(5.0)
+
+
+@wp.func
+def set_to_nine(a: wp.array(dtype=float), i: int):
+    a[i] = 9.0
+
+
+@wp.kernel
+def stores(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = 7.0
+    y[i] = x[i]
+
+
+@wp.kernel
+def adds(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(x, 0, 1.0)
+    y[i] = x[i]
+
+
+@wp.kernel
+def calls(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    set_to_nine(x, i)
+    y[i] = x[i]
+
+
+@wp.kernel
+def augments(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] += 1.0
+    y[i] = x[i]
+
+
+@wp.kernel
+def into_a_row(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    row = x[0]
+    row[i] = 3.0
+    y[i] = row[i]
+
+
+@wp.kernel
+def into_a_component(x: wp.array(dtype=wp.vec2), y: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i][0] = 3.0
+    y[i] = 1.0
+
+
+@wp.kernel
+def reads(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = y[i] * 0.0 + 2.0 * x[i]
+
+
+REFUSED = [stores, adds, calls, augments, into_a_row, into_a_component]
+
+
+@pytest.mark.parametrize("kernel", REFUSED, ids=lambda kernel: kernel.key)
+def test_a_kernel_that_stores_to_an_input_is_refused_by_name(kernel):
+    x = {into_a_row: jnp.ones((2, 5)), into_a_component: jnp.ones((5, 2))}.get(kernel, X)
+    message = rf"'{kernel.key}' writes into 'x', which is the input 'x' .*; .* in_out_argnames"
+    with pytest.raises(KernelTypeError, match=message):
+        jax.eval_shape(warp_kernel(kernel, FIVE, launch_dims=5), x)
+
+
+def test_what_the_advice_says_works():
+    call = warp_kernel(stores, (FIVE, FIVE), launch_dims=5, in_out_argnames=["x"])
+    np.testing.assert_array_equal(call(X)[1], np.full(5, 7.0))
+    np.testing.assert_array_equal(X, np.arange(5))
+
+
+def test_what_reads_its_inputs_is_as_it_was(capfd):
+    np.testing.assert_array_equal(warp_kernel(reads, FIVE, launch_dims=5)(X), 2 * np.arange(5))
+    assert "written to after it has been read" not in "".join(capfd.readouterr())
+
+
+def test_launches_of_a_function_too():
+    def launches(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        wp.launch(reads, 5, inputs=[x], outputs=[y])
+        wp.launch(set_both, 5, inputs=[y, x])
+
+    with pytest.raises(KernelTypeError, match="'set_both' writes into 'b', which is the input 'x'"):
+        jax.eval_shape(warp_callable(launches, FIVE), X)
+
+
+@wp.kernel
+def set_both(a: wp.array(dtype=float), b: wp.array(dtype=float)):
+    set_to_nine(a, wp.tid())
+    set_to_nine(b, wp.tid())
