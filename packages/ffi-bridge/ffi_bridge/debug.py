@@ -2,15 +2,16 @@
 
 Every output is then filled with NaN, or with -1, before its kernel runs, so that elements which the kernel
 does not write show. It also lies between canaries: a kernel that writes up to 64 bytes beside an output ends
-with an error that names both. An output that is aliased with an input begins with its values.
+with an error that names both. An output that is aliased with an input begins with its values. Inputs are
+compared before and after: one that has changed is put back, and named.
 
 The shares of a parallel loop run one after the other, in an order that changes, and each sees the outputs as
 they were when the loop began. A kernel whose shares add to one element, or read what another share writes, so
 gives wrong results even on small inputs; if two shares write different values to one element, it ends with an
 error.
 
-The mode costs a copy of every output, and in parallel loops one per share. `NUMBA_BOUNDSCHECK=1` is Numba's
-own check of every index.
+The mode costs a copy of every input and output, and in parallel loops one per share. `NUMBA_BOUNDSCHECK=1` is
+Numba's own check of every index.
 """
 
 from __future__ import annotations

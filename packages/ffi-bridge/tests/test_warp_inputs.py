@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-wp = pytest.importorskip("warp", reason="Warp is not installed")
+pytest.importorskip("warp", reason="Warp is not installed")
+
+import warp as wp
 
 from ffi_bridge import warp_callable, warp_kernel
 from ffi_bridge.errors import KernelTypeError

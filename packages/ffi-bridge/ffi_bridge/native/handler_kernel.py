@@ -21,6 +21,7 @@ from ffi_bridge.native.exact import contents
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.target import REGISTERED_AS, ensure_target, target_name
+from ffi_bridge.native.wrapped_kernel import refusing
 
 _ATTRIBUTE: Final = (bool, int, float, str, np.generic, np.ndarray)
 
@@ -81,7 +82,7 @@ def handler_kernel(
         return jitted(_Attributes.of(spec.name, attributes), *ins)
 
     call.__name__ = call.__qualname__ = spec.name
-    return call
+    return refusing(call)
 
 
 @dataclass(frozen=True)

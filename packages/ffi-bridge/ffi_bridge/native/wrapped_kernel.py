@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
+import jax
+import numpy as np
+
+from ffi_bridge.errors import FFIBridgeError, KernelTypeError
+
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 
@@ -54,6 +59,51 @@ def written(name: str, text: str, scope: dict[str, Any], origin: str) -> Functio
     return function
 
 
+def refusing(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `call`, which names the input where JAX refuses one, such as a text or a record array."""
+
+    @functools.wraps(call)
+    def refusing(*args: Any, **named: Any) -> Any:
+        try:
+            return call(*args, **named)
+        except TypeError as error:
+            if not isinstance(error, FFIBridgeError):
+                subject, names = f"kernel '{call.__name__}'", inspect.signature(call).parameters
+                for name, x in (*zip(names, args, strict=False), *named.items()):
+                    if obstacle := _obstacle(x):
+                        raise KernelTypeError(f"{subject}: input '{name}' is {obstacle}") from None
+            raise
+
+    return refusing
+
+
+def _obstacle(x: Any) -> str | None:
+    """Return what makes of a value no input of any kernel, and the remedy; None where it may be one."""
+    if isinstance(x, str | bytes):
+        return f"the text {x!r}; expected an array or a number: name a constant in static_argnames"
+    if not isinstance(x, np.ndarray | np.generic):
+        known = isinstance(x, bool | int | float | complex | list | tuple | jax.Array) or hasattr(x, "dtype")
+        return None if known else f"a {type(x).__name__}; expected an array or a number"
+    dtype = x.dtype
+    if dtype.names:
+        fields = ", ".join(f"x['{name}']" for name in dtype.names)
+        return f"an array of records, {dtype}; expected numbers: pass each field as an input, {fields}"
+    if not dtype.isnative:
+        return f"an array of {dtype}, in the order of bytes of another machine: x.astype({dtype.name!r})"
+    hints = {
+        "U": "expected numbers: pass codes of the texts, as np.unique(x, return_inverse=True) gives them",
+        "S": "expected numbers: pass its bytes, x.view(np.uint8)",
+        "V": "expected numbers: pass its bytes, x.view(np.uint8)",
+        "O": "expected numbers, and these are objects of Python: x.astype(float), if all are numbers",
+        "M": "expected numbers: x.view(np.int64) counts its units",
+        "m": "expected numbers: x.view(np.int64) counts its units",
+    }
+    if dtype.kind in hints:
+        return f"an array of {dtype}; {hints[dtype.kind]}"
+    wide = dtype.kind in "fc" and dtype.itemsize > {"f": 8, "c": 16}[dtype.kind]
+    return f"an array of {dtype}, which JAX lacks; cast it to float64 or complex128" if wide else None
+
+
 @dataclass(frozen=True)
 class Making:
     """The call that made a wrapped kernel; `stand_in`: an argument -> what is pickled in its place."""
@@ -74,10 +124,10 @@ class WrappedKernel:
 
     # Slots, because `functools.update_wrapper` does not copy them to a function that wraps this one. The
     # function is in a slot too: a method `__call__` that calls it would take a quarter of a microsecond.
-    __slots__ = ("__call__", "__dict__", "__weakref__", "_made_by")
+    __slots__ = ("__call__", "__dict__", "__weakref__", "_call", "_made_by")
 
     def __init__(self, call: Callable[..., Any], made_by: Making) -> None:
-        self.__call__, self._made_by = call, made_by
+        self.__call__, self._call, self._made_by = refusing(call), call, made_by
         functools.update_wrapper(self, call)
 
     def __reduce__(self) -> tuple[Callable[[], WrappedKernel], tuple[()]]:
@@ -90,7 +140,7 @@ class WrappedKernel:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__call__, name)
+        return getattr(self._call, name)
 
 
 def picklable(

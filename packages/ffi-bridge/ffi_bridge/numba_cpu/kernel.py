@@ -46,7 +46,8 @@ def numba_kernel(
     Args:
         kernel: a function decorated with `@numba.njit`; takes one array per input, then one per
             output, all C-contiguous, numbers too: `x[()]`; writes every element of every output;
-            returns nothing. Inputs are read-only.
+            returns nothing. Inputs are read-only; where their addresses go to C functions or lists, each call
+            copies them first, and warns.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. A dict
             is in the order of its keys. Or a function that returns it, of a `jax.ShapeDtypeStruct` for
             each input, without the axes of jax.vmap, and of the static arguments by name.

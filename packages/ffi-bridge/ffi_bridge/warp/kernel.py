@@ -86,8 +86,8 @@ def warp_kernel(
             array, a texture, a struct with arrays in it.
         KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: wrong number of arguments, wrong dtype or rank, a traced value for a
-            static parameter, more threads along an axis than `wp.tid()` counts, 2^31, a kernel that does not
-            compile.
+            static parameter, a store to an input, more threads along an axis than `wp.tid()` counts, 2^31,
+            a kernel that does not compile.
 
     Source: https://nvidia.github.io/warp/ for what a kernel may contain.
     """
