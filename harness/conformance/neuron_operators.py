@@ -19,6 +19,7 @@ from event_ops.catalog.spike_compact.oracle import spike_compact
 from event_ops.discover import Operator
 from event_ops.neurons.step import kernel
 from event_ops.parts.oracle.lif import each_neuron
+from event_ops.parts.oracle.noise import numbers
 from event_ops.surrogate import atan
 
 NEURON: dict[str, Any] = {
@@ -42,6 +43,29 @@ STEP = neuron_step(
     reset=lambda V, w, *, V_reset, b: (V_reset, w + b),
     held=("V",),
 )
+
+
+NOISY = neuron_step(
+    lambda V, *, xi, eta, I_syn, dt: V + dt * (I_syn - V) + 0.3 * xi + eta,
+    threshold=lambda V, *, V_th: V - V_th,
+    reset=lambda V, *, V_reset: V_reset,
+    noise={"xi": "normal", "eta": "uniform"},
+)
+
+
+def noisy_step(V: Any, I_syn: Any, seed: Any, step: Any, **named: Any) -> tuple[jax.Array, ...]:
+    """Take a step of a model that draws two numbers for each neuron."""
+    return NOISY(V, I_syn=I_syn, seed=seed, step=step, **named)
+
+
+def noisy_oracle(
+    V: Any, I_syn: Any, seed: Any, step: Any, *, V_th: float, V_reset: float, dt: float, first: Any = 0
+) -> Any:
+    """Take the step in NumPy."""
+    options = {"seed": seed, "step": step, "first": first}
+    xi, eta = numbers(V.size, "normal", **options), numbers(V.size, "uniform", **options, stream=1)
+    moved = V + dt * (I_syn - V) + 0.3 * xi.reshape(V.shape) + eta.reshape(V.shape)
+    return np.where(moved > V_th, V_reset, moved), moved > V_th
 
 
 def adaptive_step(
@@ -82,6 +106,13 @@ def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arg
     states = tuple(np.asarray(x).astype(draw.dtype) for x in (V, w, held, current))
     parameters = draw.spread(NEURON, np.shape(V), 0.1) if each else NEURON
     return (*states, np.asarray(draw.rng.random(size) < 0.7)), parameters | options
+
+
+@drawn
+def _noisy(draw: Draw, size: Any, *, block: int = 0) -> Arguments:
+    states = tuple(draw.rng.normal(0, 1, size).astype(draw.dtype) for _ in range(2))
+    more = {"first": np.int32(block)} if block else {}
+    return (*states, np.uint32(77), np.int32(5)), {"V_th": 1.0, "V_reset": 0.0, "dt": 0.1} | more
 
 
 @drawn
@@ -129,6 +160,22 @@ OPERATORS = (
             Mistake("surrogate", _wrong(surrogate=atan), TypeError, r"call it, atan\(\)"),
         ),
         oracle,
+        Rounding(8),
+    ),
+    Operator(
+        "neuron_step_noisy",
+        noisy_step,
+        kernel,
+        ("float32", "float64"),
+        (
+            Case("random", _noisy(133), differentiable=(0, 1)),
+            Case("grid", _noisy((4, 5)), differentiable=(0, 1)),
+            Case("a-block", _noisy(600, block=61), differentiable=(0, 1)),
+            Case("empty", _noisy(0), differentiable=(0, 1)),
+            Case("threads", _noisy(60_000)),
+        ),
+        (),
+        noisy_oracle,
         Rounding(8),
     ),
 )  # fmt: skip

@@ -77,7 +77,7 @@ def test_neurons_steps_seeds_streams_and_operators_are_independent(operator):
     n, whole = 1 << 16, draw(operator, 1 << 16)
     others = [draw(operator, n, seed=8), draw(operator, n, step=1), draw(operator, n, step=-1)]
     others += [draw(operator, n, stream=stream) for stream in (1, 2, 3)]
-    others += [draw(operator, n, first=x) for x in (1, 2, 4, 32, 63, 64, 65, 127, 128, 129, 1024)]
+    others += [draw(operator, n, first=x) for x in (1, 63, 64, 128)]
     others += [draw(next(x for x in DISTRIBUTIONS if x is not operator), n)]
     others += [np.asarray(poisson_input(np.float32(1), 7, 0, mean=np.full(n, 2.0)))]
     for other in others:
@@ -192,18 +192,22 @@ def test_a_model_draws_what_operators_draw(backend, n, first):
         np.testing.assert_array_equal(a, b)
 
 
-def test_a_model_draws_for_the_lanes_of_a_grid_in_float64_with_a_list_and_in_parallel():
+WALK = neuron_step(lambda V_m, *, xi: V_m + xi, threshold=lambda V_m: V_m - 1, noise={"xi": "normal"})
+
+
+def test_a_model_draws_in_float64_with_a_list_and_in_parallel():
     with jax.enable_x64(True):
         n = 70_000
-        states = jnp.linspace(0, 1.2, n), jnp.zeros(n)
-        numbers = given_numbers(n, 7, 3, dtype=float)
-        found = NOISY(*states, I_syn=1.0, dt=0.1, seed=7, step=3, capacity=n)
-        expected = GIVEN(*states, I_syn=1.0, dt=0.1, **numbers, capacity=n)
-        for a, b in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(a, b)
-        grid = [x.reshape(700, 100) for x in states]
-        of_grid = NOISY(*grid, I_syn=1.0, dt=0.1, seed=7, step=3)
-        np.testing.assert_array_equal(of_grid[0].ravel(), found[0])
+        V_m, spikes, ids, number = WALK(jnp.zeros(n), seed=7, step=3, capacity=n)
+        z = draw(normal_input, n, step=3)
+        np.testing.assert_array_equal(V_m, z)
+        np.testing.assert_array_equal(spikes, z > 1)
+        np.testing.assert_array_equal(ids[: int(number)], np.flatnonzero(z > 1))
+
+
+def test_a_grid_draws_in_its_flat_order():
+    V_m, _ = WALK(jnp.zeros((19, 7)), seed=7, step=3)
+    np.testing.assert_array_equal(V_m.ravel(), draw(normal_input, 133, step=3))
 
 
 def test_scan_vmap_and_derivatives_of_a_model_that_draws():
