@@ -256,6 +256,25 @@ def test_what_noise_needs_is_named():
         step(jnp.zeros(3), seed=1, step=1, first=-1)
     with pytest.raises(ValueError, match="has a variable 'step', which is the name of something else"):
         neuron_step(lambda V_m, *, xi, step: V_m, threshold=lambda V_m: V_m, noise={"xi": "normal"})
+    with pytest.raises(ValueError, match="noise has 'dt', which says how long states are held"):
+        neuron_step(lambda V_m, *, dt: V_m + dt, threshold=lambda V_m: V_m, held=(), noise={"dt": "normal"})
     # Without noise they are names like any other.
     plain = neuron_step(lambda V_m, *, step: V_m + step, threshold=lambda V_m: V_m)
     assert plain(jnp.zeros(3), step=1.0)[0].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("backend", ["numba_cuda", pytest.param("warp", marks=pytest.mark.slow)])
+def test_bits_are_the_same_on_a_gpu(request, backend):
+    pytest.importorskip({"warp": "warp"}.get(backend, backend), reason="not installed")
+    request.getfixturevalue("on_gpu" if backend == "numba_cuda" else "warp_on_gpu")
+    z = normal_input(jnp.zeros(300), 1.0, 7, 3, first=5, stream=1, backend=backend)
+    np.testing.assert_array_equal(z, normal_oracle(np.zeros(300), np.ones(300), 7, 3, first=5, stream=1))
+    states = jnp.linspace(0, 1.2, 300), jnp.zeros(300)
+    V_m, *_ = WALK(states[0], seed=7, step=3, first=5, backend=backend)
+    np.testing.assert_allclose(
+        V_m, states[0] + normal_oracle(np.zeros(300), np.ones(300), 7, 3, first=5), rtol=1e-6
+    )
+    found = NOISY(*states, I_syn=1.0, dt=0.1, seed=7, step=3, backend=backend)
+    expected = NOISY(*states, I_syn=1.0, dt=0.1, seed=7, step=3, backend="reference")
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
