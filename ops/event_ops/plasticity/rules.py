@@ -34,9 +34,9 @@ def triplet_pre(
         >>> import jax.numpy as jnp
         >>> from event_ops import plasticity
         >>> spike, W = jnp.array([True]), jnp.full((1, 1), 0.5)
-        >>> values = {"r2_pre": jnp.ones(1), "o1_post": jnp.ones(1), "A2_minus": 0.1, "A3_minus": 0.2}
+        >>> values = {"r2_pre": jnp.ones(1), "o1_post": jnp.ones(1), "A2_minus": 0.125, "A3_minus": 0.125}
         >>> plasticity.on_pre(plasticity.triplet_pre, W, spikes_pre=spike, **values)
-        Array([[0.2]], dtype=float32)
+        Array([[0.25]], dtype=float32)
 
     Source: Pfister and Gerstner (2006), J. Neurosci. 26, 9673-9682, equation 3; their table 4 has the rates.
     """

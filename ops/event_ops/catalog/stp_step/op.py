@@ -91,8 +91,10 @@ def stp_step(
         >>> synapse = {"U": 0.5, "tau_rec": 800.0, "tau_fac": 0.0, "dt": 10.0}
         >>> for _ in range(3):  # a spike every 10 ms: depression
         ...     x, u, released = stp_step(x, u, jnp.array([True]), **synapse)
-        ...     print(f"{released[0]:.3f}", end=" ")
-        0.500 0.253 0.131
+        ...     print(f"{released[0]:.2f}")
+        0.50
+        0.25
+        0.13
 
     Source: Tsodyks, Pawelzik and Markram (1998), Neural Computation 10, 821-835; NEST's
         ``tsodyks2_synapse`` releases the same.
