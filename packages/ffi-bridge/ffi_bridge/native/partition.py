@@ -34,26 +34,25 @@ def divided_levels(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any], c
     size of a batch, and where inputs that lack a level are larger than all others.
     """
     devices = 1 if isinstance(context, mlir.SPMDAxisContext) else getattr(context, "num_devices", 1)
-    if devices == 1 or not takes_any_batch(kernel):
+    if devices == 1 or not takes_any_batch(kernel, call, ins):
         return 0
-    sizes = [level.size for level in call.levels]
-    if any(map(export.is_symbolic_dim, sizes)):
-        return 0
-    mesh = getattr(context, "abstract_mesh", None)
-    if mesh is None or not all(kind is AxisType.Explicit for kind in mesh.axis_types):
+    sizes, mesh = list(call.sizes), getattr(context, "abstract_mesh", None)
+    # Explicit axes split evenly, as JAX sees to; along others XLA itself chooses how to split.
+    if mesh is None or mesh.empty or any(kind is not AxisType.Explicit for kind in mesh.axis_types):
         sizes = list(itertools.takewhile(lambda size: size and size % devices == 0, sizes))
-    return len(sizes) if sizes and is_small(call, ins, len(sizes)) else 0
+    return len(sizes) if is_small(call, ins, len(sizes)) else 0
 
 
-def takes_any_batch(kernel: NativeKernel) -> bool:
-    """Return whether a call may be divided: its handler reads the size of a batch when it runs.
+def takes_any_batch(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> bool:
+    """Return whether a batch may be divided: the handler reads its size when it runs.
 
     XLA forgets which results are updated in place where it divides a call.
     """
     config: Any = jax.config
-    if not config.jax_use_shardy_partitioner:
+    if kernel.for_sizes or kernel.aliases or kernel.is_kept or kernel.is_lowered_in_place:
         return False
-    return not (kernel.for_sizes or kernel.aliases or kernel.is_kept or kernel.is_lowered_in_place)
+    extents = itertools.chain(call.sizes, *(x.shape for x in (*ins, *call.outs)))
+    return bool(config.jax_use_shardy_partitioner) and not any(map(export.is_symbolic_dim, extents))
 
 
 def is_small(call: NativeCall, ins: Sequence[Any], levels: int) -> bool:
@@ -63,7 +62,7 @@ def is_small(call: NativeCall, ins: Sequence[Any], levels: int) -> bool:
         for i in range(len(ins))
     ]
     sizes = [_bytes(x) * times for x, times in zip(ins, lacking, strict=True)]
-    results = sum(_bytes(out) for out in call.outs) * math.prod(call.sizes)
+    results = sum(map(_bytes, call.outs)) * math.prod(call.sizes)
     repeated = sum(size for size, times in zip(sizes, lacking, strict=True) if times > 1)
     return 2 * repeated <= sum(sizes) + results
 

@@ -88,7 +88,7 @@ def _check_alias(
 
 
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
-    divided = partition.takes_any_batch(kernel) and partition.is_small(call, ins, len(call.levels))
+    divided = partition.takes_any_batch(kernel, call, ins) and partition.is_small(call, ins, len(call.levels))
     batch = check_whole(kernel.name, ins, call.levels if divided else ())
     if kernel.is_kept:
         effects.check_allowed(kernel.name)
