@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse
 from jax.experimental import checkify
 
+import event_ops
+import ffi_bridge
 from event_ops import CSR, ELL
 
 LAST = 2**31 - 1
@@ -129,6 +131,27 @@ def test_the_rest_is_refused_with_the_way_out(name):
     call, match = REFUSED[name]
     with pytest.raises(ValueError, match=match):
         call(CSR(DATA, INDICES, INDPTR, shape=(3, WIDTHS[name == "eye"])))
+
+
+LONG = {
+    "segment_sum": (lambda x, i: event_ops.segment_sum(x, i, WIDTHS[1]), ((3,), (3,))),
+    "segment_max": (lambda x, i: event_ops.segment_max(x, i, WIDTHS[1]), ((3,), (3,))),
+    "scatter_add": (lambda x, i: event_ops.scatter_add(x, i, jnp.ones(3)), ((WIDTHS[1],), (3,))),
+    "csr_matvec": (
+        lambda x, i: event_ops.csr_matvec(1.0, i, INDPTR, x, shape=(3, WIDTHS[1])),
+        ((WIDTHS[1],), (4,)),
+    ),
+    "entries of an ELL": (lambda x, i: ELL(x, i, shape=(2**20, 5)) @ jnp.ones((5, 1)), ((2**20, 2**12),) * 2),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_arrays_that_32_bits_cannot_number_are_refused_by_the_reference(name):
+    call, shapes = LONG[name]
+    given = [jax.ShapeDtypeStruct(*x) for x in zip(shapes, (np.float32, np.int32), strict=True)]
+    match = "there are .* more than int32 can count; enable 64-bit types"
+    with ffi_bridge.use_backend("reference"), pytest.raises(ValueError, match=match):
+        jax.jit(call).lower(*given)
 
 
 def test_elements_beyond_what_64_bits_can_number_stay_apart():

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import check_factor_dtype, check_shape, is_known
+from event_ops.checks.arrays import check_countable, check_factor_dtype, check_shape, is_known, reaches
 from event_ops.checks.inputs import as_input, filled, in_dtype
 
 MODES = ("drop", "clip", "error")
@@ -51,6 +51,8 @@ def places(indices: jax.Array, size: int, mode: str, *, from_end: bool = False) 
     bits, and so would take some that are out of range for others.
     """
     limits = np.iinfo(indices.dtype)
+    if reaches(size, np.iinfo(np.int32).max + 1):
+        check_countable(size, "elements along an axis")
     low, high = max(-size - 1, limits.min), min(size, limits.max)
     near = jnp.clip(indices, low, high).astype(jnp.int32 if size <= np.iinfo(np.int32).max else jnp.int64)
     if from_end:

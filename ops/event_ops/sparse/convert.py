@@ -12,7 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
-from event_ops.checks.arrays import WEIGHTS, as_array, check_rank, check_shape, is_known, summed_in
+from event_ops.checks.arrays import (
+    WEIGHTS,
+    as_array,
+    check_countable,
+    check_rank,
+    check_shape,
+    is_known,
+    summed_in,
+)
 from event_ops.checks.csr import (
     KEEP,
     MEND,
@@ -80,6 +88,7 @@ def order_of(parts: Parts) -> Any:
 
 def numbers(nse: int) -> jax.Array:
     """Return 0, 1, ..., nse - 1, int32, or int64 where nse is too large for it."""
+    check_countable(nse, "entries")
     return jnp.arange(nse, dtype=jnp.int32 if nse < 2**31 else jnp.int64)
 
 

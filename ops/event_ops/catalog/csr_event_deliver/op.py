@@ -61,9 +61,10 @@ def csr_event_deliver(
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
         indptr: (rows + 1,), non-decreasing: row i is the entries from indptr[i] up to indptr[i + 1].
         delays: (nse,), in steps, in [0, slots), in the order of data, which `CSR.from_coo` changes and tells
-            with return_order=True; or 0-d: the same for all; any integers. Values that are known
-            when the call is traced are checked then: once for a jitted function that closes over them, in
-            every call without jit. Traced ones are not: an entry whose delay is out of range adds nothing.
+            with return_order=True; or 0-d: the same for all; any integers. Values that are known when the
+            call is traced are checked then: once for a jitted function that closes over them, in every call
+            without jit. Traced ones, such as arguments of a jitted function, are checked in
+            `event_ops.validate()`, and not without: an entry whose delay is out of range adds nothing.
         spikes: (rows,); bool, or the dtype of buffer.
         slot: 0-d or a Python int, the slot of the current step, taken modulo slots, so that the number of the
             step will do; int32, int64 or uint32. A counter in int32 loses its place after 2**31 steps, 59 h

@@ -61,7 +61,10 @@ def sums_at(terms: jax.Array, ids: jax.Array, size: int) -> jax.Array:
 
 def starts_of(rows: int, per_row: int) -> jax.Array:
     """Return indptr for rows that have `per_row` entries each."""
-    kind = jnp.int64 if rows * per_row > jnp.iinfo(jnp.int32).max else jnp.int32
+    wide = reaches(rows * per_row, jnp.iinfo(jnp.int32).max + 1)
+    if wide:
+        check_countable(rows * per_row, "entries")
+    kind = jnp.int64 if wide else jnp.int32
     return jnp.arange(rows + 1, dtype=kind) * per_row
 
 
