@@ -1,6 +1,7 @@
 """What Enzyme does not follow is refused when a derivative is traced, by its name, with what to do."""
 
 import ctypes
+import inspect
 import math
 import re
 
@@ -127,9 +128,37 @@ REFUSED = {
 def test_what_enzyme_does_not_follow_is_refused(kernel, reason):
     f = differentiable(kernel, lambda x: x)
     assert jnp.isfinite(f(normal(2, 2))).all()  # without derivatives it runs
+    lines, start = inspect.getsourcelines(kernel.py_func)
     for derivative in jax.jacfwd(f), jax.jacrev(f):
-        with pytest.raises(MissingRuleError, match=f"kernel '{kernel.__name__}'.*{reason}.*jax.custom_vjp"):
+        with pytest.raises(
+            MissingRuleError, match=f"kernel '{kernel.__name__}'.*{reason}.*jax.custom_vjp"
+        ) as refused:
             jax.jit(derivative).lower(normal(2, 2))
+        places = re.findall(r", at (\S+):(\d+), `(.*?)`(?=, at|:)", str(refused.value))
+        assert places
+        for file, number, code in places:
+            assert file == __file__ and lines[int(number) - start].strip() == code
+
+
+@numba.njit
+def length_of(number):
+    return len(str(number))
+
+
+@numba.njit
+def worded_by_another(x, y):
+    if x.size > 100:
+        raise ValueError(f"{x.size} elements")
+    y[:] = x * length_of(x.size)
+
+
+def test_the_line_is_that_of_a_callee_and_none_that_raises():
+    f = differentiable(worded_by_another, lambda x: x)
+    text = (
+        r"by Enzyme, at \S*test_derivative_refusals\.py:\d+, `return len\(str\(number\)\)`: it uses strings"
+    )
+    with pytest.raises(MissingRuleError, match=text):
+        jax.jit(jax.jacfwd(f)).lower(np.ones(2))
 
 
 @pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])

@@ -193,3 +193,32 @@ def test_the_message_is_short():
         KernelChangedError, match=r"when GAINS was an array float64\[1000\], and now it is another"
     ):
         f(X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_no_form_ever_belongs_to_another_number(seed):
+    """In any order of changes, wrappings and forms, a result is that of the wrapping, or refused by name."""
+    random, derivable = np.random.default_rng(seed), not why_not()
+    forms = [FORMS["batch"], FORMS["shape"], lambda f: f(X), lambda f: jax.jit(jax.vmap(f))(np.stack([X, X]))]
+    forms += list(DERIVATIVES.values()) if derivable else []
+    kernel, _, change = outside.WAYS[seed * 2 % len(outside.WAYS)]()
+    wrapped, outcomes, number = [], {"right": 0, "refused": 0}, 2.0
+    for _ in range(60):
+        match int(random.integers(4)):
+            case 0:
+                number = float(random.choice([2.0, 5.0]))
+                change(number)
+            case 1:
+                wrapped.append((numba_kernel(kernel, like, differentiable=derivable), number))
+            case _ if wrapped:
+                f, expected = wrapped[random.integers(len(wrapped))]
+                if random.integers(4) == 0:
+                    jax.clear_caches()
+                try:
+                    assert first(forms[random.integers(len(forms))], f) == expected
+                    outcomes["right"] += 1
+                except KernelChangedError:
+                    assert number != expected
+                    outcomes["refused"] += 1
+    assert min(outcomes.values()) > 0, outcomes

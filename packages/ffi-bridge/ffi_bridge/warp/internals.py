@@ -84,8 +84,9 @@ def _contents_of(value: Any) -> object:
 
 def _is_hashed_whole(value: Any) -> bool:
     """Return whether Warp's hash tells a constant from others: it has 32 bits of a number of Python."""
-    number = ctypes.c_int if isinstance(value, int) else ctypes.c_float
-    return not isinstance(value, int | float) or number(value).value == value
+    if isinstance(value, int):
+        return ctypes.c_int(value).value == value
+    return not isinstance(value, float) or ctypes.c_float(value).value == value
 
 
 # The option by which Warp's hash of a kernel has all of its constants: it hashes options as texts.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numba
@@ -14,6 +15,7 @@ from llvmlite import binding as llvm
 from numba import types
 
 from ffi_bridge.contents.callees import compiled_apart
+from ffi_bridge.contents.fingerprint import compiled_parts
 from ffi_bridge.errors import MissingRuleError
 from ffi_bridge.native.target import target_name
 from ffi_bridge.numba_cpu.constants import with_constants
@@ -24,9 +26,12 @@ from ffi_bridge.numba_cpu.derivatives.copies import typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
 from ffi_bridge.numba_cpu.derivatives.indices import plain_indices
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
+from ffi_bridge.numba_cpu.derivatives.lines import Lines, debug_information
 from ffi_bridge.numba_cpu.derivatives.mode import FORWARD, REVERSE, Mode
 from ffi_bridge.numba_cpu.derivatives.pool import released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.text import (
+    RECORDS,
+    STRINGS,
     declared_in,
     for_enzyme,
     from_enzyme,
@@ -51,6 +56,16 @@ _MATHEMATICS: Final = re.compile(
     "ffi_bridge_(index|keep|fail_if)"
 )
 _FORMS_OF_REVERSE: Final = [(False, False), (False, True), (True, True)]  # counted, decided at run time
+_BY_ADDRESS: Final = "a C function or a large array by its address"
+_BITS: Final = "the bits of floating-point numbers as integers, and makes floats of them again"
+_FOUND_BY: Final = {
+    _BY_ADDRESS: (re.escape(ADDRESS), ""),
+    enzyme.BY_ADDRESS: (re.escape(ADDRESS), ""),
+    _BITS: ("", r"\.view\(|frombuffer|carray|farray"),
+    enzyme.OF_OTHER_TYPES: ("", r"\.view\(|frombuffer|carray|farray"),
+    STRINGS: (r" call [^\n(]*@\"?[^\n(]*(unicode|ol_str_generic)", ""),
+    RECORDS: (r"getelementptr [^\n,]*\[\d+ x i8\], ptr %", ""),
+}
 _REFUSED: Final = re.compile(r"llvm\.(masked|vp)\..*")
 _HINTS: Final = {
     r"numba_(xx|ez|cblas|raw_r)": "write products of matrices and linear algebra as loops",
@@ -59,7 +74,7 @@ _HINTS: Final = {
     r"NRT_|numba_(list|dict)|Py[A-Z]|unicode|strings": "use arrays, numbers and lists of known length in "
     "place of lists that grow, dicts, sets and strings",
     r"llvm\.masked": "write out what functions of NumPy do, as flatten, as loops",
-    r"the bits of": "compute with the numbers themselves",
+    r"bits of|bytes for": "compute with the numbers themselves",
     r"rnd|random": "pass random numbers as an input",
     r"by its address": "write it as an @njit function, or pass the array as an input",
 }
@@ -82,12 +97,13 @@ def to_compile(
     """
     name = primal.__name__
     text, function = _text(primal, arguments)
+    refuse = functools.partial(_refuse, name, lambda: Lines(*_text(primal, arguments, with_lines=True)))
     slots = [_slot(kind, buffer, buffers) for kind, buffer in zip(kinds, buffers, strict=True)]
 
     def made(mode: Mode) -> tuple[str, str]:
-        found = _differentiated(name, text, function, slots, mode)
+        found = _differentiated(name, text, function, slots, mode, refuse)
         if ADDRESS in found:  # of the texts of exceptions, there are none by now
-            _refuse(name, ["a C function or a large array by its address"])
+            refuse([_BY_ADDRESS])
         found = from_enzyme(found)
         _parse(name, found)
         digest = hashlib.blake2b(found.encode(), digest_size=8).hexdigest()
@@ -101,7 +117,14 @@ def to_compile(
     return calling(kernel, functions, primal)
 
 
-def _differentiated(name: str, text: str, function: str, slots: Sequence[Slot], mode: Mode) -> str:
+def _differentiated(
+    name: str,
+    text: str,
+    function: str,
+    slots: Sequence[Slot],
+    mode: Mode,
+    refuse: Callable[[Sequence[str]], None],
+) -> str:
     """Return Enzyme's text of the derivative, made in the quickest form of those that Enzyme can decide of.
 
     Least is kept for the way back without counts of references; with them Enzyme knows more of pointers. In
@@ -110,23 +133,27 @@ def _differentiated(name: str, text: str, function: str, slots: Sequence[Slot], 
     forms = [(True, False), (True, True)] if mode.opens == "out" else _FORMS_OF_REVERSE
     for simplified, (counted, at_run_time) in [*((True, x) for x in forms), *((False, x) for x in forms)]:
         whole = reached(text, function, counted)
-        _refuse(name, [x for x in declared_in(whole) if not _is_known(x)] + refused_in(whole))
+        refuse([x for x in declared_in(whole) if not _is_known(x)] + refused_in(whole))
         entry = entry_text(function, slots, mode, at_run_time)
         plain = one_function(whole, function, simplified)
         bits = Bits(plain, entry)
         if simplified and bits.lost:
-            _refuse(name, ["the bits of floating-point numbers as integers, and makes floats of them again"])
+            refuse([_BITS])
         try:
             return enzyme.differentiated(for_enzyme(plain, bits.copies(function)) + entry, name)
         except MissingRuleError as error:
             is_last = (counted, at_run_time) == forms[-1]
             if not simplified and (is_last or not isinstance(error, enzyme.NotDecided)):
+                refuse([x for x in (enzyme.BY_ADDRESS, enzyme.OF_OTHER_TYPES) if x in str(error)])
                 raise
     raise AssertionError
 
 
-def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:
-    """Return LLVM's text of the kernel without parallel regions, and the name of its function."""
+def _text(primal: Any, arguments: Sequence[types.Type], with_lines: bool = False) -> tuple[str, str]:
+    """Return LLVM's text of the kernel without parallel regions, and the name of its function.
+
+    `with_lines`: with the lines of Python that its instructions are from.
+    """
     serial: Any = primal
     if primal.targetoptions.get("parallel"):
         options: dict[str, Any] = {**primal.targetoptions, "parallel": False}
@@ -134,7 +161,9 @@ def _text(primal: Any, arguments: Sequence[types.Type]) -> tuple[str, str]:
             primal.py_func
         )
     pipeline = with_constants(pipeline_of(serial))
-    with compiled_apart(serial), unoptimised(), typed_copies(), plain_indices():
+    every = [serial, *compiled_parts(serial.py_func)]
+    lines = debug_information(every) if with_lines else contextlib.nullcontext()
+    with compiled_apart(serial), unoptimised(), typed_copies(), plain_indices(), lines:
         compiled = Compiler(serial, serial.targetctx, False, pipeline).compile(tuple(arguments), None)
         return text_of(compiled)
 
@@ -163,15 +192,24 @@ def _is_known(function: str) -> bool:
     return bool(_MATHEMATICS.fullmatch(function))
 
 
-def _refuse(kernel: str, unknown: Sequence[str]) -> None:
-    """Raise MissingRuleError for what a kernel calls and Enzyme does not follow."""
+def _refuse(kernel: str, lines: Callable[[], Lines], unknown: Sequence[str]) -> None:
+    """Raise MissingRuleError for what a kernel uses and Enzyme does not follow; `lines`: of the kernel."""
     if not unknown:
         return
     hint = next(
         (hint for pattern, hint in _HINTS.items() if re.search(pattern, " ".join(unknown))),
         "write it with functions that have derivatives",
     )
+    known = lines()
+    places = dict.fromkeys(filter(None, (known.first(*_how_to_find(x)) for x in unknown)))
     raise MissingRuleError(
-        f"kernel '{kernel}' has no derivative by Enzyme: it uses {', '.join(unknown)}; {hint}, or give the "
-        "kernel a rule: jax.custom_jvp, jax.custom_vjp, or an XLACustomKernel with a reference"
+        f"kernel '{kernel}' has no derivative by Enzyme{''.join(f', at {x}' for x in places)}: it uses "
+        f"{', '.join(unknown)}; {hint}, or give the kernel a rule: jax.custom_jvp, jax.custom_vjp, or an "
+        "XLACustomKernel with a reference"
     )
+
+
+def _how_to_find(unknown: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what an instruction, and its line of Python, have where a kernel uses what is refused."""
+    instruction, source = _FOUND_BY.get(unknown, (rf'@"?{re.escape(unknown)}"?[ (]', ""))
+    return re.compile(instruction), re.compile(source)

@@ -15,6 +15,8 @@ from ffi_bridge.errors import MissingRuleError
 
 VARIABLE: Final = "FFI_BRIDGE_ENZYME_PYTHON"
 _CHILD: Final = Path(__file__).with_name("child.py")
+BY_ADDRESS: Final = "a C function or a global array by its address"
+OF_OTHER_TYPES: Final = "the same bytes for numbers of different types, as integers and as floats"
 _UNDECIDED: Final = re.compile("Mismatched activity|Cannot deduce type")
 _PROBLEM: Final = re.compile(r"(?:error|warning): [^\n]*Enzyme: ?([^;\n][^\n]*)")
 _OTHER: Final = re.compile(r"^(?:.*(?:Assertion|LLVM ERROR|cannot|Illegal|failed|Enzyme:)[^\n]*)$", re.M)
@@ -68,9 +70,9 @@ def python() -> str:
 
 def _reason(run: subprocess.CompletedProcess[str]) -> str:
     if "marked shadow global" in run.stderr:
-        return "it uses a C function or a global array by its address"
+        return f"it uses {BY_ADDRESS}"
     if "Illegal updateAnalysis" in run.stderr:
-        return "it takes the same bytes for numbers of different types, as integers and as floats"
+        return f"it uses {OF_OTHER_TYPES}"
     found = _PROBLEM.search(run.stderr) or _OTHER.search(run.stderr)
     if found is not None:
         return found[found.lastindex or 0].strip()[:300]

@@ -169,12 +169,12 @@ class Places:
             return
         offset, stride, kind = 0, 0, found["type"]
         for i, index in enumerate(re.findall(r", i\d+ ([^\s,]+)", found["indices"])):
-            if i and (many := _MANY.fullmatch(kind)) is None:
+            many = _MANY.fullmatch(kind) if i else None
+            if i and many is None:
                 inside, kind = list(_members(kind))[int(index)]
                 offset += inside
                 continue
-            if i:
-                kind = many[2]
+            kind = many[2] if many else kind
             if index.lstrip("-").isdigit():
                 offset += size_of(kind) * int(index)
             else:

@@ -22,6 +22,8 @@ from ffi_bridge.numba_cpu.derivatives.memory import COUNTED, IN_RUNTIME, RUNTIME
 _OF_ERRORS: Final = re.compile(r"unicode|raise_with_shape_context|ol_str_generic")
 _PYTHON: Final = re.compile(r"__excinfo_unwrap_args.*|Py[A-Z]\w+")
 
+RECORDS: Final = "elements of an array of records"
+STRINGS: Final = "strings, and not only to raise an exception"
 # What a string is made by, and how the code goes on from there; elements of arrays of records are bytes.
 _OF_STRINGS: Final = re.compile(r" call [^\n(]*@\"?[^\n(]*(unicode|ol_str_generic)")
 _BLOCK: Final = re.compile(r"^(?=[\w.$-]+:)", re.M)
@@ -156,9 +158,9 @@ def _with_opaque_indices(text: str) -> str:
 
 def refused_in(text: str) -> list[str]:
     """Return what a kernel that is prepared for Enzyme does, and has no derivative, beside its calls."""
-    records = ["elements of an array of records"] if _RECORD.search(text) else []
+    records = [RECORDS] if _RECORD.search(text) else []
     strings = any(_succeeds_after_a_string(x[0]) for x in _DEFINITION.finditer(text))
-    return [*records, *(["strings, and not only to raise an exception"] if strings else ())]
+    return [*records, *([STRINGS] if strings else ())]
 
 
 def _succeeds_after_a_string(function: str) -> bool:
