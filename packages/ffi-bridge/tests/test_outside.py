@@ -199,10 +199,11 @@ def test_the_message_is_short():
 @pytest.mark.parametrize("seed", range(6))
 def test_no_form_ever_belongs_to_another_number(seed):
     """In any order of changes, wrappings and forms, a result is that of the wrapping, or refused by name."""
-    random, derivable = np.random.default_rng(seed), not why_not()
+    random, way = np.random.default_rng(seed), outside.WAYS[seed * 2 % len(outside.WAYS)]
+    derivable = not why_not() and way is not outside.a_class  # whose objects Enzyme does not follow
     forms = [FORMS["batch"], FORMS["shape"], lambda f: f(X), lambda f: jax.jit(jax.vmap(f))(np.stack([X, X]))]
     forms += list(DERIVATIVES.values()) if derivable else []
-    kernel, _, change = outside.WAYS[seed * 2 % len(outside.WAYS)]()
+    kernel, _, change = way()
     wrapped, outcomes, number = [], {"right": 0, "refused": 0}, 2.0
     for _ in range(60):
         match int(random.integers(4)):

@@ -59,11 +59,11 @@ class Lines:
     def first(self, wanted: re.Pattern[str], source: re.Pattern[str]) -> str:
         """Return place and code of the first line with an instruction, and a source, like these; "" for none.
 
-        A line that raises is passed over.
+        A line that raises is passed over, and one whose source is not at hand.
         """
         for file, line in self._search(self._kernel, None, wanted, set()):
             code = linecache.getline(file, line).strip()
-            if source.search(code) and not code.startswith("raise"):
+            if code and source.search(code) and not code.startswith("raise"):
                 return f"{file}:{line}, `{code}`"
         return ""
 
