@@ -78,7 +78,9 @@ class Model:
         taken = model.taken
         for variable, _ in model.noise:
             if held is not None and variable in TIMES:
-                raise ValueError(f"noise has {variable!r}, which says how long states are held; expected another")
+                raise ValueError(
+                    f"noise has {variable!r}, which says how long states are held; expected another"
+                )
             if variable not in taken:
                 known = ", ".join(taken) or "none"
                 raise ValueError(f"noise has {variable!r}, which no function takes; expected one of {known}")
