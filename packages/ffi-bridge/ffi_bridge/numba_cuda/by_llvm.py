@@ -26,7 +26,7 @@ TESTED: Final = (0, 30)
 @contextlib.contextmanager
 def _row_stack() -> Generator[None]:
     """Within the block, let NumPy have a name that it dropped in 2.5 and numba-cuda 0.30 reads once."""
-    names = vars(np)
+    names = np.__dict__
     lacks = "row_stack" not in names
     names.setdefault("row_stack", np.vstack)
     try:
