@@ -36,7 +36,7 @@ def test_names_agree_and_backends_are_files(operator):
     assert operator.kernel.name == operator.name
     folder = Path(catalog.__path__[0]) / operator.name
     files = {path.stem for path in folder.glob("*.py")}
-    is_rule = operator.kernel.reference.builder.startswith("event_ops.plasticity.")
+    is_rule = operator.kernel.reference.builder.startswith(("event_ops.plasticity.", "event_ops.neurons."))
     own = {"reference"} if is_rule else set(operator.kernel.backend_names)
     assert files - {"__init__", "op", "cases", "oracle", "bench"} == own
 

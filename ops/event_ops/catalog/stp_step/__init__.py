@@ -1,1 +1,1 @@
-"""The operator `stp_step`: see op.py for what it computes; kernels are compiled from its formula."""
+"""The operator `stp_step`: see op.py for what it computes, reference.py for its definition."""

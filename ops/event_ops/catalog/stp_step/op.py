@@ -1,4 +1,4 @@
-"""The operator `stp_step`: the formula, from which its kernels are compiled, and checks."""
+"""The operator `stp_step`: checks; kernels are compiled from the formula of one synapse."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
+from event_ops.catalog.stp_step.reference import of_synapse
 from event_ops.checks.arrays import (
     FLOATS,
     check_dtype,
@@ -26,20 +27,6 @@ from event_ops.scalar_functions.refusals import Subject
 
 _SUBJECT: Final = Subject("synapse", "synapse", "state", "synapses", "step")
 _NAMES: Final = "spikes", "U", "recovery", "fading"
-
-
-def _of_one(x: Any, u: Any, *, spikes: Any, U: Any, recovery: Any, fading: Any) -> tuple[Any, Any, Any]:
-    """Return x and u after a step, and what is released; recovery and fading are exp(-dt / tau)."""
-    u = u * fading
-    u = u + _at_spike(spikes, U * (1 - u))
-    x = 1 + (x - 1) * recovery
-    released = _at_spike(spikes, u * x)
-    return x - released, u, released
-
-
-def _at_spike(spike: Any, value: Any) -> Any:
-    """Return spike * value, and 0 where a flag is False, whatever the value is."""
-    return jnp.where(spike, value, 0) if spike.dtype == bool else spike * value
 
 
 def stp_step(
@@ -118,7 +105,7 @@ def stp_step(
     ]
     flat = flattened((x, u, spikes), parameters)
     places = ["each" if a.ndim else ALL for a in flat]
-    traced = Traced.of(_of_one, [a.dtype for a in flat], _NAMES, places, _SUBJECT, results=[x.dtype] * 3)
+    traced = Traced.of(of_synapse, [a.dtype for a in flat], _NAMES, places, _SUBJECT, results=[x.dtype] * 3)
     outs = (jax.ShapeDtypeStruct((x.size,), x.dtype),) * 3
     after = kernel(*flat, outs=outs, backend=backend, neuron=traced, primitive=traced.rare)
     new_x, new_u, released = shaped(after, x.shape)
