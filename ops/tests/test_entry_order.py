@@ -178,6 +178,22 @@ def test_duplicates_keep_their_attributes():
         shard_csr(A.compact(), Mesh(np.array(jax.devices()[:1]), ("x",)), "x", return_order=True)
 
 
+@pytest.mark.parametrize("size", [0, 2, 4])
+def test_weights_of_another_number_than_coordinates_are_refused(size):
+    # A gather would drop those that are too many, and repeat the last one where there are too few.
+    row, weights = np.arange(3), np.ones(size, "f")
+    match = (
+        rf"data has shape \({size},\); expected \(3,\): one weight per entry" if size else "data has shape"
+    )
+    for make in (
+        lambda: CSR.from_coo(row, row, weights, shape=(3, 3)),
+        lambda: CSR((weights, (row, row)), shape=(3, 3)),
+        lambda: jax.jit(lambda w: CSR.from_coo(row, row, w, shape=(3, 3)))(weights),
+    ):
+        with pytest.raises(ValueError, match=match):
+            make()
+
+
 def test_a_dense_matrix_has_its_attributes_at_the_same_places():
     A = CSR.from_dense(D)
     np.testing.assert_array_equal(np.arange(D.size).reshape(D.shape)[A.to_coo()[1]] + 1, delays_of(A))

@@ -231,6 +231,8 @@ def parts_of_coo(row: Any, col: Any, data: Any, shape: Any, validate: bool = Tru
     row, col, data = as_array(row, "row"), as_array(col, "col"), as_array(data)
     check_rank("row", row, 1, "one per entry")
     check_shape("col", col, row.shape, why="one per entry, as many as row")
+    if data.shape not in ((), (1,)):
+        check_shape("data", data, row.shape, why="one weight per entry, as many as row, or one for all")
     if validate:
         check_in_range("row", row, shape[0], "rows", KEEP)
     # The rows are the columns of a matrix whose only row has every entry.
