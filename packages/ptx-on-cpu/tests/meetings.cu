@@ -187,6 +187,19 @@ KERNEL left_out_by_all(int* y, int turns) {
     }
 }
 
+// In the first turn some come to what lies behind the barrier in its branch, and others do not.
+KERNEL left_out_in_turns(int* y, int turns) {
+    int t = threadIdx.x;
+    volatile int* z = y;
+    for (int i = 0; i < turns; i++) {
+        if (t < 40 || i == 1) {
+            if (i == 1) __syncthreads();
+            z[t] += 1;
+        }
+        z[t] *= 2;
+    }
+}
+
 KERNEL returned_before_votes(int* y) {
     int t = threadIdx.x;
     if (t >= 20) return;

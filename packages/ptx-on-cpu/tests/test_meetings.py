@@ -57,6 +57,7 @@ RIGHT = {
     "returned_before_with_a_value": (128, [], T),
     "returned_in_turns": (128, [np.int32(5)], np.where(T < 100, T + 5, np.maximum(0, 104 - T))),
     "left_out_by_all": (128, [np.int32(8)], LEFT_OUT),
+    "left_out_in_turns": (128, [np.int32(3)], np.where(T < 40, 14, 4)),
     "returned_before_votes": (32, [], np.where(T < 20, 1003, 0)),
     "in_two_branches": (32, [], np.where(T < 32, (T ^ 16) + 1000 * (T > 15), 0)),
     "a_last_warp_of_four": (100, [], np.where(T < 100, T, 0)),

@@ -37,7 +37,7 @@ def fail(thread: Any, fault: int, about: int) -> None:
 def _count(block: Any, rank: int, offset: int) -> Any:
     """Return how often a thread of a block was behind a meeting."""
     frame = np.int64(block.frames) + np.int64(rank) * np.int64(block.frame_size)
-    return np.int64(carray(pointer(frame + np.int64(offset)), (1,), np.uint32)[0])
+    return carray(pointer(frame + np.int64(offset)), (1,), np.uint64)[0]
 
 
 @inner

@@ -20,7 +20,7 @@ from ptx_on_cpu.translate.operands import Layout, Operands, Options, cell
 
 _GUARD: Final = "pred"
 _SLOT: Final = 8  # bytes of a frame for a register
-_COUNT: Final = 4  # bytes of a frame for a count of meetings
+_COUNT: Final = 8  # bytes of a frame for a count of meetings
 
 
 Emitter = Callable[["Translation", list[str], Sequence[str]], None]
@@ -151,12 +151,19 @@ class Translation(Operands):
         return NOTHING_BEHIND if marks is None else self._first_count + _COUNT * self._counts[marks]
 
     def _count_marks(self, target: int, is_backward: bool) -> None:
-        """Count that the thread comes to what lies behind a meeting."""
+        """Count that the thread comes to what lies behind a meeting.
+
+        A count has a digit for each mark, the outermost first; inner ones begin anew where one grows.
+        """
         for marks, i in self._counts.items():
-            if any(mark.block == target and (mark.again or not is_backward) for mark in marks):
-                place = self._in_frame(self._first_count + _COUNT * i)
-                before = self.text.new(f"load i32, ptr {place}")
-                self.text.do(f"store i32 {self.text.new(f'add i32 {before}, 1')}, ptr {place}")
+            for level, mark in enumerate(marks):
+                if mark.block == target and (mark.again or not is_backward):
+                    place = self._in_frame(self._first_count + _COUNT * i)
+                    shift = 8 * _COUNT // len(marks) * level
+                    before = self.text.new(f"load i64, ptr {place}")
+                    digits = self.text.new(f"lshr i64 {before}, {shift}")
+                    more = self.text.new(f"add i64 {digits}, 1")
+                    self.text.do(f"store i64 {self.text.new(f'shl i64 {more}, {shift}')}, ptr {place}")
 
     def _instruction(self, each: Instruction) -> None:
         if each.name in ("bra", "brx"):
