@@ -59,6 +59,16 @@ def stored_input(kernel: str, names: Sequence[str]) -> str:
     )
 
 
+def stored_on_gpu(kernel: str, names: Sequence[str]) -> str:
+    """Describe inputs that a CUDA kernel stores to, and what to do."""
+    listed = ", ".join(f"'{x}'" for x in names)
+    return (
+        f"kernel '{kernel}' writes into its input {listed}, as its PTX shows: cuda.atomic and x.flat take "
+        "read-only arrays; inputs never change: write into an output, or alias the two with "
+        "input_output_aliases"
+    )
+
+
 def copied_inputs(kernel: str, lost: Mapping[str, str]) -> str:
     """Describe inputs that each call copies, and why: `lost` has where each goes."""
     listed = "; ".join(f"'{name}' goes to {where}" for name, where in lost.items())

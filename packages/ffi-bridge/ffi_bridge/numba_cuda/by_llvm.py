@@ -18,6 +18,7 @@ import numpy as np
 from numba import NumbaError, cuda, from_dtype, types
 
 from ffi_bridge.native.inner_names import inner_names, look_up
+from ffi_bridge.numba_cuda.stores import stored_arrays
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
 
 TESTED: Final = (0, 30)
@@ -105,8 +106,10 @@ class NumbaCuda:
             if found.cooperative:
                 return Compiled(b"", found.entry_name, True)
             code = bytes(found._codelibrary.get_cubin(capability).code)
+            stored = stored_arrays(found._codelibrary.get_asm_str(capability), self._addresses(types))
             ptx = self._ptx(kernel.py_func, found, compiled, capability) if with_ptx else ""
-        return Compiled(code, found.entry_name, False, ptx.encode())
+        inputs = [i for i, x in enumerate(arguments) if isinstance(x, ArrayType) and x.readonly]
+        return Compiled(code, found.entry_name, False, ptx.encode(), tuple(i for i in inputs if i in stored))
 
     def _ptx(self, function: Any, found: Any, compiled: Callable[..., Any], capability: Capability) -> str:
         """Return PTX with line numbers, or with functions that are linked, such as those of float16."""
@@ -136,6 +139,18 @@ class NumbaCuda:
     def takes_constant(self, value: Any) -> bool:
         """Return True: what it does not know, its type checker names."""
         return True
+
+    def _addresses(self, kinds: Sequence[types.Type]) -> dict[int, int]:
+        """Return which parameter of the entry point has the address of which array."""
+        head, first = len(self.array_head(0, 1)), 0
+        found: dict[int, int] = {}
+        for i, kind in enumerate(kinds):
+            if isinstance(kind, types.Array):
+                found[first + head - 1] = i
+                first += head + 2 * kind.ndim
+            else:
+                first += 2 if isinstance(kind, types.Complex) else 1
+        return found
 
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
         """Return memory info, parent, size, size of an element, address."""

@@ -124,6 +124,9 @@ def _compiled(
             compiled = compiler.compile(kernel, arguments, capability, with_ptx)
     except _errors(compiler) as error:
         raise KernelTypeError(_explain(compiler, kernel, arguments, capability, error)) from error
+    if compiled.stored:
+        names = _names(kernel, arguments)
+        raise KernelTypeError(hints.stored_on_gpu(kernel.__name__, [names[i] for i in compiled.stored]))
     if compiled.cooperative:
         raise KernelTypeError(
             f"kernel '{kernel.__name__}' synchronises its whole grid, which needs a cooperative launch; "
@@ -135,6 +138,13 @@ def _compiled(
 def _errors(compiler: Compiler) -> tuple[type[Exception], ...]:
     """Return the errors of a compiler for a wrong kernel, and those of the linker of both packages."""
     return (*compiler.errors, nvJitLinkError)
+
+
+def _names(kernel: Any, arguments: Sequence[ArgumentType]) -> list[str]:
+    names = list(inspect.signature(kernel.py_func).parameters)
+    if len(names) != len(arguments):  # the kernel takes any number of them
+        return [f"argument {i}" for i in range(len(arguments))]
+    return names
 
 
 def _explain(
@@ -151,9 +161,7 @@ def _explain(
             return False
         return True
 
-    names = list(inspect.signature(kernel.py_func).parameters)
-    if len(names) != len(arguments):  # the kernel takes any number of them
-        names = [f"argument {i}" for i in range(len(arguments))]
+    names = _names(kernel, arguments)
     writable = [replace(x, readonly=False) if isinstance(x, ArrayType) else x for x in arguments]
     if writable == list(arguments) or not compiles(writable):
         return hints.not_compiled(kernel.__name__, names, arguments, error)

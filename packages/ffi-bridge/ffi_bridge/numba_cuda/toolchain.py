@@ -31,12 +31,16 @@ ArgumentType = ArrayType | np.dtype[Any]
 
 @dataclass(frozen=True)
 class Compiled:
-    """Machine code, the name of the kernel in it, and whether it needs a cooperative launch; maybe PTX."""
+    """Machine code, the name of the kernel in it, and whether it needs a cooperative launch; maybe PTX.
+
+    `stored`: arguments that it is known to store to, though their types are read-only.
+    """
 
     code: bytes
     entry: str
     cooperative: bool
     ptx: bytes = b""
+    stored: tuple[int, ...] = ()
 
 
 class Compiler(Protocol):
