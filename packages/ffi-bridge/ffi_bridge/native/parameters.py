@@ -67,7 +67,7 @@ class Parameters:
         names += [f"input {i}" for i in range(len(names), len(ins))]
         return [as_array(subject, *x) for x in zip(names, ins, strict=False)], self.constants(named)
 
-    def arguments(self, buffers: Iterable[Any], constants: Constants) -> list[Any]:
+    def arguments(self, buffers: Iterable[Any], constants: Iterable[tuple[str, Any]]) -> list[Any]:
         """Return what the function takes, in its order: buffers, and constants between them."""
         every, values = list(buffers), dict(constants)
         for place, name in enumerate(inspect.signature(self.function).parameters):

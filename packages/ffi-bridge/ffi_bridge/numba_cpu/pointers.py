@@ -227,8 +227,10 @@ class _Walk:
         """Yield the places where a function that is called has left the address."""
         for argument, offset in fate.kept:
             for at in self._code.places(given[argument]):
-                is_known = offset is not None and at.offset is not None
-                yield Place(at.memory, at.offset + offset if is_known else None)
+                if offset is None or at.offset is None:
+                    yield Place(at.memory, None)
+                else:
+                    yield Place(at.memory, at.offset + offset)
 
     def _of_callee(self, callee: str | None, number: int, offset: Offset, is_inside: bool) -> Fate:
         if callee is None:

@@ -21,8 +21,8 @@ from ffi_bridge.numba_cpu.derivatives.entry import FLOATS
 from ffi_bridge.numba_cpu.derivatives.mode import HIGHEST, REVERSE, Mode, Side
 from ffi_bridge.numba_cpu.derivatives.products import product
 
-OPTIONS: Final = Options(None, ())
-WITH_OUTPUTS: Final = Options(None, (), outputs_are_read=True)
+OPTIONS: Final = Options(None, Constants())
+WITH_OUTPUTS: Final = Options(None, Constants(), outputs_are_read=True)
 
 
 class Operand(NamedTuple):
