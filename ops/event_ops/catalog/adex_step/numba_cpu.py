@@ -14,8 +14,9 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
+from event_ops.parts.numba_cpu.division import over
 from event_ops.parts.numba_cpu.exponential import exp
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import CONTRACT, REORDER, njit, num_threads
 from event_ops.parts.numba_cpu.membrane import is_held
 from ffi_bridge import numba_kernel
 
@@ -29,13 +30,13 @@ BLOCK: Final = 512
 # the outputs: they would not vectorise otherwise, since LLVM sees two arrays that overlap.
 
 
-# With Python's error model a division would raise where it divides by 0, and so not vectorise.
-@njit(fastmath=REORDER, error_model="numpy")
+# Sums of products, whose order is the faster one.
+@njit(fastmath=REORDER)
 def current(
     V: Any, w: Any, g_ex: Any, g_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any, Delta_T: Any, V_th: Any
 ) -> Any:
     """Return the sum of all currents into a neuron."""
-    upstroke = g_L * Delta_T * exp((V - V_th) / Delta_T)
+    upstroke = g_L * Delta_T * exp(over(V - V_th, Delta_T))
     return leak - g_L * V + upstroke - w + g_ex * (E_ex - V) + g_in * (E_in - V)
 
 
@@ -51,7 +52,7 @@ def one_more(before: Any, fired: Any) -> Any:
     return before + np.int32(fired)
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def substep(
     decay_ex: Any, decay_in: Any, rate: Any, rate_w: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
     Delta_T: Any, V_th: Any, a: Any, E_L: Any, b: Any, V_peak: Any, V_reset: Any, t_ref: Any, dt: Any,
@@ -93,14 +94,14 @@ def substep(
         spikes[i] = tally(spikes[i], fired)
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def begin(spikes: Any, low: int, high: int) -> None:
     """Clear the spikes from `low` to `high`."""
     for i in range(np.uintp(low), np.uintp(high)):
         spikes[i] = 0
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def count_down(t_ref: Any, dt: Any, held_for: Any, spikes: Any, low: int, high: int) -> None:
     """Set the refractory times from `low` to `high` to what is left of them, or, at a spike, to t_ref."""
     refractory, step = hoist(t_ref), hoist(dt)
@@ -116,7 +117,7 @@ def kernel(large: bool, substeps: int, counted: bool) -> Any:
     """Return the kernel for one thread, or for all threads, with so many substeps; `counted`: of spikes."""
     tally = one_more if counted else any_spike
 
-    @njit(fastmath=REORDER)
+    @njit(fastmath=CONTRACT)
     def step_range(
         decay_ex: Any, decay_in: Any, rate: Any, rate_w: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
         Delta_T: Any, V_th: Any, a: Any, E_L: Any, b: Any, V_peak: Any, V_reset: Any, t_ref: Any, dt: Any,

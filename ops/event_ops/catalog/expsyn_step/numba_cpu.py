@@ -10,7 +10,7 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many elements the decay takes less time than a parallel launch.
@@ -20,7 +20,7 @@ MIN_PARALLEL = 1 << 18
 # has nothing to copy. The kernels read y: LLVM sees two arrays that overlap, and would not vectorise.
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def decay_range(decay: Any, y: Any, low: int, high: int) -> None:
     """y *= decay in the columns from `low` to `high` of every channel; decay has one column, or all."""
     one_each = decay.shape[1] == 1

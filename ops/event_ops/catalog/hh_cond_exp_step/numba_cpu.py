@@ -15,7 +15,7 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
 from event_ops.parts.numba_cpu.exponential import exp
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.parts.numba_cpu.membrane import is_held, relax
 from ffi_bridge import numba_kernel
 
@@ -30,7 +30,7 @@ BLOCK: Final = 512
 
 
 # With Python's error model a division would raise where it divides by 0, and so not vectorise.
-@njit(fastmath=REORDER, error_model="numpy", forceinline=True)
+@njit(fastmath=CONTRACT, error_model="numpy", forceinline=True)
 def linoid(x: Any) -> Any:
     """Return x / (exp(x) - 1), near 0 by its series."""
     real, y = type(x), x * x
@@ -39,14 +39,14 @@ def linoid(x: Any) -> Any:
     return series if abs(x) < real(0.3) else x / (exp(x) - real(1))
 
 
-@njit(fastmath=REORDER, error_model="numpy", forceinline=True)
+@njit(fastmath=CONTRACT, error_model="numpy", forceinline=True)
 def toward(x: Any, alpha: Any, beta: Any, time: Any) -> Any:
     """Return a gate after so much time with constant rates."""
     end = alpha / (alpha + beta)
     return end + (x - end) * exp(-(alpha + beta) * time)
 
 
-@njit(fastmath=REORDER, error_model="numpy", forceinline=True)
+@njit(fastmath=CONTRACT, error_model="numpy", forceinline=True)
 def gates(v: Any, m: Any, h: Any, n: Any, time: Any) -> Any:
     """Return m, h and n after so much time at one potential."""
     real = type(v)
@@ -63,7 +63,7 @@ def gates(v: Any, m: Any, h: Any, n: Any, time: Any) -> Any:
     )
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def substep(
     decay_ex: Any, decay_in: Any, mean_ex: Any, mean_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
     rate: Any, g_Na: Any, E_Na: Any, g_K: Any, E_K: Any, V_T: Any, half: Any,
@@ -88,7 +88,7 @@ def substep(
         ms[i], hs[i], ns[i] = gates(new - at(origin, i), m, h, n, at(time, i))
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def find_maxima(
     V_T: Any, t_ref: Any, dt: Any, before: Any, V: Any, held_for: Any, spikes: Any, low: int, high: int
 ) -> None:
@@ -108,7 +108,7 @@ def find_maxima(
 def kernel(large: bool, substeps: int) -> Any:
     """Return the kernel for one thread, or for all threads, with so many substeps."""
 
-    @njit(fastmath=REORDER)
+    @njit(fastmath=CONTRACT)
     def step_range(
         decay_ex: Any, decay_in: Any, mean_ex: Any, mean_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
         rate: Any, g_Na: Any, E_Na: Any, g_K: Any, E_K: Any, V_T: Any, half: Any, t_ref: Any, dt: Any,

@@ -11,27 +11,27 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many neurons the step takes less time than a parallel launch.
 MIN_PARALLEL = 1 << 16
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def slope(V: Any, U: Any, I_syn: Any) -> Any:
     """Return dV/dt."""
     real = type(V)
     return (real(0.04) * V + real(5)) * V + real(140) - U + I_syn
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def euler(V: Any, U: Any, I_syn: Any, a: Any, b: Any, dt: Any) -> Any:
     """Return V and U after a step of Euler's method."""
     return V + dt * slope(V, U, I_syn), U + dt * a * (b * V - U)
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def published(V: Any, U: Any, I_syn: Any, a: Any, b: Any, dt: Any) -> Any:
     """Return V after two half steps, and U after a step with that V."""
     half = type(V)(0.5) * dt
@@ -45,7 +45,7 @@ def kernel(move: Any, large: bool) -> Any:
     """Return the kernel for one way to move, and for one thread or for all threads."""
 
     # V_m and V are the same memory, and so are U_m and U (XLA copies them first where they are needed again).
-    @njit(fastmath=REORDER)
+    @njit(fastmath=CONTRACT)
     def step_range(
         I_syn: Any, a: Any, b: Any, c: Any, d: Any, dt: Any, V_th: Any, jump: Any,
         V: Any, U: Any, spikes: Any, low: int, high: int,

@@ -11,7 +11,7 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.parts.numba_cpu.membrane import fire, relax
 from ffi_bridge import numba_kernel
 
@@ -23,7 +23,7 @@ MIN_PARALLEL = 1 << 14
 # the outputs: they would not vectorise otherwise, since LLVM sees two arrays that overlap.
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def step_range(
     decay_ex: Any, decay_in: Any, mean_ex: Any, mean_in: Any, rise_ex: Any, rise_in: Any, g_L: Any, leak: Any,
     E_ex: Any, E_in: Any, rate: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,

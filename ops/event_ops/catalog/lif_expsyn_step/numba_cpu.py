@@ -11,7 +11,7 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many neurons the step takes less time than a parallel launch.
@@ -22,7 +22,7 @@ MIN_PARALLEL = 1 << 14
 # first where they are needed again). The kernels read the outputs: they would not vectorise otherwise.
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def step_range(
     decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
     jump: Any, V: Any, held_for: Any, current: Any, spikes: Any, low: int, high: int,

@@ -11,7 +11,7 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many neurons the step takes less time than a parallel launch.
@@ -23,7 +23,7 @@ MIN_PARALLEL = 1 << 16
 # would not vectorise otherwise, since LLVM sees two arrays that overlap.
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def step_range(
     I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any,
     jump: Any, V: Any, held_for: Any, spikes: Any, low: int, high: int,

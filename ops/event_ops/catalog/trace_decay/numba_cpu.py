@@ -10,7 +10,7 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
 from ffi_bridge import numba_kernel
 
 # x and y are the same memory (XLA copies x first where it is needed again), so that a loop over time steps
@@ -20,7 +20,7 @@ from ffi_bridge import numba_kernel
 MIN_PARALLEL = 1 << 18
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def decay_range(spikes: Any, decay: Any, y: Any, low: int, high: int) -> None:
     """y = y * decay + spikes from `low` to `high`."""
     factor = hoist(decay)

@@ -17,7 +17,7 @@ from numba import types
 from numba.extending import overload
 
 from event_ops.parts.numba_cpu.access import at, hoist, weighted
-from event_ops.parts.numba_cpu.jit import njit
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit
 from event_ops.parts.numba_cpu.prefetch import is_far, is_far_to_read, prefetch_stream, prefetch_targets
 from event_ops.parts.numba_cpu.simd import add_product, all_below, gathered, load, sum_of, zeros
 
@@ -40,7 +40,7 @@ def row_sum_with(times: Function, value_at: Function) -> Any:
 
     # Inlined without reference counts, which would take longer than a short row. The last three entries have
     # no loop, since its end would be mispredicted in most rows.
-    @njit(fastmath={"contract"}, _nrt=False, forceinline=True)
+    @njit(fastmath=CONTRACT, _nrt=False, forceinline=True)
     def row_sum(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
         a = b = c = d = zero
         while k + _4 <= end:

@@ -18,9 +18,14 @@ numba_njit: Any = numba.njit  # its declared overloads lack these options
 njit: Any = partial(numba_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-# Sums may be reordered and contracted, which is what lets a reduction vectorise. `nnan` and `ninf` stay out:
-# with them LLVM may assume that no NaN or infinity occurs, and the operators promise to carry both through.
-REORDER = {"contract", "reassoc", "nsz", "arcp"}
+# What LLVM may do to floats. A product and a sum may become one instruction, which only spares a rounding.
+CONTRACT = {"contract"}
+# Sums may be reordered, too, which is what lets a reduction vectorise; of 0.0 and -0.0 they may give either.
+# For sums of products alone: elsewhere LLVM makes y of (x + y) - x, which is NaN for an infinite x. The other
+# flags stay out. `nnan` and `ninf` say that no NaN or infinity occurs, and operators carry both through. With
+# `arcp` a quotient is a product with 1 / x, which is 0 for large x, and 1 / sqrt(x) an estimate, which is NaN
+# at 0 and infinity. `afn` makes estimates of functions.
+REORDER = {*CONTRACT, "reassoc", "nsz"}
 
 
 def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:

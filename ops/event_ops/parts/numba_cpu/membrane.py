@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from event_ops.parts.numba_cpu.exponential import exp
-from event_ops.parts.numba_cpu.jit import REORDER, njit
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def is_held(left: Any, dt: Any) -> Any:
     """Return whether the refractory time that is left lasts through this step."""
     return left > type(left)(0.5) * dt
 
 
-@njit(fastmath=REORDER)
+@njit(fastmath=CONTRACT)
 def fire(
     V: Any, held_for: Any, spikes: Any, free: Any, threshold: Any, reset: Any, t_ref: Any, dt: Any, i: Any
 ) -> None:
@@ -33,7 +33,7 @@ def fire(
 
 
 # With Python's error model a division would raise where it divides by 0, and so not vectorise.
-@njit(fastmath=REORDER, error_model="numpy")
+@njit(fastmath=CONTRACT, error_model="numpy")
 def relax(V: Any, g_ex: Any, g_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any, rate: Any) -> Any:
     """Return where conductances of a step move V: see parts/reference/membrane.py."""
     total = g_L + g_ex + g_in

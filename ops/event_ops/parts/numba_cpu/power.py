@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import overload
 
-from event_ops.parts.numba_cpu.jit import instruction, njit
+from event_ops.parts.numba_cpu.jit import CONTRACT, instruction, njit
 
 # 2**y overflows, or is 0, far within these bounds.
 _LOWEST, _HIGHEST = -300.0, 300.0
@@ -50,7 +50,7 @@ def number(context: Any, x: Any) -> Any:
 
 
 # Sums in the order in which they are written; inlined however often a loop has it, as in `exponential.py`.
-@njit(fastmath={"contract"}, forceinline=True, error_model="numpy")
+@njit(fastmath=CONTRACT, forceinline=True, error_model="numpy")
 def _of_float32(x: Any, y: Any) -> Any:
     """Return x**y in float64, with digits enough for float32."""
     size, exponent = np.float64(abs(x)), np.float64(y)

@@ -13,10 +13,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
 
-from event_ops.parts.numba_cpu.jit import instruction
+from event_ops.parts.numba_cpu.jit import CONTRACT, instruction
 from ffi_bridge.numba_cpu.internals import as_dtype
-
-CONTRACT = ("contract",)  # a product and a sum may become one instruction
 
 
 class Lanes(types.Type):

@@ -16,7 +16,7 @@ from numba.extending import overload
 from event_ops.checks.words import NARROW_BITS, are_narrow
 from event_ops.parts.numba_cpu.access import at, hoist, weighted
 from event_ops.parts.numba_cpu.events import active_value
-from event_ops.parts.numba_cpu.jit import instruction, njit
+from event_ops.parts.numba_cpu.jit import CONTRACT, instruction, njit
 from event_ops.parts.numba_cpu.prefetch import (
     ENDS_AHEAD,
     ENTRIES_AHEAD,
@@ -26,7 +26,7 @@ from event_ops.parts.numba_cpu.prefetch import (
     prefetch_ends,
     prefetch_range,
 )
-from event_ops.parts.numba_cpu.simd import CONTRACT, splat, sum_of, zeros
+from event_ops.parts.numba_cpu.simd import splat, sum_of, zeros
 from ffi_bridge.numba_cpu.internals import as_dtype
 
 WIDTH: Final = 8
@@ -169,7 +169,7 @@ def _column_at(context: Any, builder: Any, array_type: Any, array: Any, k: Any, 
     return builder.zext(builder.and_(word, mask), k.type)
 
 
-@njit(fastmath={"contract"}, _nrt=False, forceinline=True)
+@njit(fastmath=CONTRACT, _nrt=False, forceinline=True)
 def row_sum(words: Any, values: Any, columns: Any, bits: Any, mask: Any, k: Any, end: Any) -> Any:
     """Return the sum of code * values[column] over the words from k up to `end`."""
     total, rest = zeros(values, WIDTH), values.dtype.type(0)
