@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from event_ops.scalar_functions.emit import array_names, assignments, spelled
 from event_ops.scalar_functions.function import ALL, Traced
-from event_ops.scalar_functions.primitives import Target
+from event_ops.scalar_functions.primitives import BY_SHARED, Target
 from event_ops.scalar_functions.program import Operation
 
 
@@ -20,7 +21,7 @@ def step_lines(
     """
     given = array_names(neuron)[len(outputs) - 1 : len(neuron.places) - len(drawn)]
     arrays = [*outputs[:-1], *given]
-    shared, own = _divided(neuron)
+    shared, own = _divided(neuron, BY_SHARED in target.spellings)
     once = [f"x{k} = {a}{target.only}" for k, a in enumerate(arrays) if neuron.places[k] == ALL]
     each = [f"x{k} = {a}[i]" for k, a in enumerate(arrays) if neuron.places[k] != ALL]
     for k, number in enumerate(drawn, len(arrays)):
@@ -32,8 +33,11 @@ def step_lines(
     )
 
 
-def _divided(neuron: Traced) -> tuple[list[Operation], list[Operation]]:
-    """Return the operations whose results are the same for all neurons, and the others."""
+def _divided(neuron: Traced, by_shared: bool) -> tuple[list[Operation], list[Operation]]:
+    """Return the operations whose results are the same for all neurons, and the others.
+
+    by_shared: quotients of a neuron's value by a shared one have a primitive of their own.
+    """
     differ = {f"x{k}" for k, place in enumerate(neuron.places) if place != ALL}
     shared: list[Operation] = []
     own: list[Operation] = []
@@ -42,5 +46,7 @@ def _divided(neuron: Traced) -> tuple[list[Operation], list[Operation]]:
             shared.append(operation)
         else:
             differ.add(operation.result)
+            if by_shared and operation.primitive == "div" and operation.operands[1] not in differ:
+                operation = replace(operation, primitive=BY_SHARED)
             own.append(operation)
     return shared, own

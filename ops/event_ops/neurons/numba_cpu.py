@@ -14,9 +14,10 @@ from event_ops.catalog.spike_compact.numba_cpu import finish, joined, list_part,
 from event_ops.checks.arrays import reaches
 from event_ops.neurons.emit import step_lines
 from event_ops.parts.numba_cpu.access import hoist, stored_spikes
+from event_ops.parts.numba_cpu.division import over
 from event_ops.parts.numba_cpu.events import flags_of
 from event_ops.parts.numba_cpu.exponential import exp, expm1, tanh
-from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.parts.numba_cpu.noise import AT_ONCE, ROOM, draw_with
 from event_ops.parts.numba_cpu.select import select
 from event_ops.scalar_functions.emit import array_names, defined, function_source, tuple_of
@@ -50,8 +51,8 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     body = [f"{tuple_of(outputs)} = states", *unpacked, *shared, *_loop(own, len(noise))]
     source = function_source("step_range", ["states", "variables", "low", "high"], body)
     # With Python's error model a division would raise where it divides by 0, and so not vectorise.
-    compiled = njit(error_model="numpy", fastmath={"arcp", "contract"})
-    functions = {"exp": exp, "expm1": expm1, "select": select, "tanh": tanh}
+    compiled = njit(error_model="numpy", fastmath=CONTRACT)
+    functions = {x.__name__: x for x in (exp, expm1, over, select, tanh)}
     functions |= {f"draw{k}": draw_with(distribution, k) for k, distribution in enumerate(noise)}
     functions |= {"AT_ONCE": AT_ONCE, "ROOM": ROOM}
     step_range = compiled(defined(source, "step_range", math=math, np=np, **functions))

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import Target
 from event_ops.scalar_functions.program import Operation
@@ -30,8 +32,9 @@ def spelled(lines: Sequence[str], target: Target) -> list[str]:
 def _expression(operation: Operation, target: Target) -> str:
     dtype = operation.dtype
     cast = target.flag if dtype == "bool" else f"np.{dtype}"
-    suffix = "f" * (dtype == "float32")
-    named = {"cast": cast, "one": f"{cast}(1)", "f": suffix, "unsigned": f"np.u{dtype.removeprefix('u')}"}
+    named = {"cast": cast, "one": f"{cast}(1)", "unsigned": f"np.u{dtype.removeprefix('u')}"}
+    if dtype.startswith("float"):
+        named |= {"f": "f" * (dtype == "float32"), "tiny": f"{cast}({float(np.finfo(dtype).tiny)!r})"}
     expression = target.expression_of(operation.primitive, dtype).format(*operation.operands, **named)
     return f"{cast}({expression})"
 

@@ -2,8 +2,8 @@
 
 Numba compiles the expressions for CPUs and GPUs, and NumPy computes the same; Warp spells some of them in
 another way. The operands are {0}, {1} and {2}, and the power of `integer_pow` is one, too; {cast} is the
-dtype of the result, {one} is 1 in it, {f} is "f" for float32 and else nothing, and {unsigned} is the dtype of
-integers without a sign.
+dtype of the result, {one} is 1 in it, {tiny} its least normal number, {f} is "f" for float32 and else
+nothing, and {unsigned} is the dtype of integers without a sign.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from typing import Final
 # NaN is carried through, whichever operand it is: a comparison with NaN is False.
 _MAX: Final = "({0} if ({0} > {1}) | ({0} != {0}) else {1})"
 _MIN: Final = "({0} if ({0} < {1}) | ({0} != {0}) else {1})"
+
+# Of NaN it is NaN, of -0.0 it is -0.0; of what is below the normal numbers, which CPUs compare as 0, it is 0.
+SIGN: Final = "({one} if {0} > {cast}(0) else (-{one} if {0} < {cast}(0) else {0} * {cast}(0)))"
 
 # Take integers and bools, too, whose results wrap around as JAX's do.
 OF_ALL: Final[Mapping[str, str]] = {
@@ -36,7 +39,7 @@ OF_ALL: Final[Mapping[str, str]] = {
     "neg": "-{0}",
     "or": "{0} | {1}",
     "select_n": "{2} if {0} else {1}",
-    "sign": "np.sign({0})",
+    "sign": SIGN,
     "square": "{0} * {0}",
     "stop_gradient": "{0}",
     "sub": "{0} - {1}",
@@ -112,17 +115,32 @@ class Target:
     def expression_of(self, primitive: str, dtype: str) -> str:
         """Return the expression of a primitive whose result has the dtype."""
         special = self.of_flags if dtype == "bool" else self.of_integers if "int" in dtype else {}
-        return special.get(primitive) or self.spellings.get(primitive, EXPRESSIONS[primitive])
+        usual = self.spellings.get(primitive, EXPRESSIONS.get(primitive, ""))
+        return special.get(primitive) or usual
 
 
 _WARP_MAX: Final = "({0} if {0} > {1} or {0} != {0} else {1})"
 _WARP_MIN: Final = "({0} if {0} < {1} or {0} != {0} else {1})"
 
+# XLA has CPUs read numbers below the normal ones as 0, of which libraries' functions make something else.
+_FLUSHED: Final = "({0} if abs({0}) >= {tiny} else {0} * {cast}(0))"
+_OF_FLUSHED: Final = {"cbrt": f"np.cbrt({_FLUSHED})", "log": f"np.log({_FLUSHED})"}
+
 # For CPUs: exp and pow are those of `parts/numba_cpu`, which vectorise.
-NUMBA: Final = Target("np", "np.bool_", "", {"exp": "exp({0})", "pow": "power({0}, {cast}({1}))"}, {}, {})
+NUMBA: Final = Target(
+    "np",
+    "np.bool_",
+    "",
+    {**_OF_FLUSHED, "exp": "exp({0})", "pow": f"power({_FLUSHED}, {{cast}}({{1}}))"},
+    {},
+    {},
+)
 
 _SELECTED_MAX: Final = "select(({0} > {1}) | ({0} != {0}), {0}, {1})"
 _SELECTED_MIN: Final = "select(({0} < {1}) | ({0} != {0}), {0}, {1})"
+
+# A quotient by what is the same in all turns of a loop.
+BY_SHARED: Final = "div_by_shared"
 
 # For loops that vectorise, where exp, expm1 and tanh are functions without calls, and choices have no branch.
 NUMBA_LOOPS: Final = Target(
@@ -130,19 +148,22 @@ NUMBA_LOOPS: Final = Target(
     "np.bool_",
     "",
     {
+        **_OF_FLUSHED,
+        BY_SHARED: "over({0}, {1})",
         "clamp": _SELECTED_MIN.format("{2}", _SELECTED_MAX.format("{0}", "{1}")),
         "exp": "exp({0})",
         "expm1": "expm1({0})",
         "logistic": "{one} / ({one} + exp(-{0}))",
         "max": _SELECTED_MAX,
         "min": _SELECTED_MIN,
+        "pow": f"{_FLUSHED} ** {{cast}}({{1}})",
         "select_n": "select({0}, {2}, {1})",
+        "sign": "select({0} > {cast}(0), {one}, select({0} < {cast}(0), -{one}, {0} * {cast}(0)))",
         "tanh": "tanh({0})",
     },
     {},
     {},
 )
-_SIGN: Final = "({one} if {0} > {cast}(0) else (-{one} if {0} < {cast}(0) else {0}))"
 _IN_MATH: Final = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log", "log1p", "sin",
     "sinh", "sqrt", "tan", "tanh",
@@ -164,11 +185,11 @@ NUMBA_CUDA: Final = Target(
         "logistic": "{one} / ({one} + math.exp(-{0}))",
         "rem": "math.fmod({0}, {1})",
         "rsqrt": "{one} / math.sqrt({0})",
-        "sign": _SIGN,
     },
     {},
     {},
 )
+_WARP_FLUSHED: Final = _FLUSHED.replace("abs", "wp.abs")
 WARP: Final = Target(
     "wp",
     "bool",
@@ -182,18 +203,20 @@ WARP: Final = Target(
         "atan": "wp.atan({0})",
         "atan2": "wp.atan2({0}, {1})",
         "atanh": "",
+        "cbrt": f"wp.cbrt({_WARP_FLUSHED})",
         "clamp": _WARP_MIN.format("{2}", _WARP_MAX.format("{0}", "{1}")),
         "erf": "wp.erf({0})",
         "erfc": "wp.erfc({0})",
         "exp2": "wp.pow({one} + {one}, {0})",
         "expm1": "",
         "integer_pow": "wp.pow({0}, {cast}({1}))",
+        "log": f"wp.log({_WARP_FLUSHED})",
         "log1p": "",
         "max": _WARP_MAX,
         "min": _WARP_MIN,
-        "pow": "wp.pow({0}, {cast}({1}))",
+        "neg": "{0} * (-{one})",  # -x is 0 - x there, which is 0 for 0, and not -0
+        "pow": f"wp.pow({_WARP_FLUSHED}, {{cast}}({{1}}))",
         "rem": "wp.mod({0}, {1})",
-        "sign": _SIGN,
     },
     {"and": "({0} and {1})", "or": "({0} or {1})", "xor": "({0} != {1})"},
     # Sums of C++ that leave the range of int are undefined; those of unsigned integers wrap around.
