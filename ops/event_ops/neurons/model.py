@@ -11,10 +11,11 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
+from event_ops.neurons.increments import increments
 from event_ops.parts.reference.noise import DOMAINS, STREAMS
-from event_ops.parts.reference.spiking import Surrogate, crossings, is_held
+from event_ops.parts.reference.spiking import Surrogate, crossings, is_held, raised
 from event_ops.scalar_functions.function import as_results, name_of
-from event_ops.scalar_functions.refusals import Subject
+from event_ops.scalar_functions.refusals import Source, Subject
 
 SUBJECT: Final = Subject("neuron model", "neuron", "state", "neurons", "step")
 REFRACTORY: Final = "refractory"  # the remaining time, a state behind the others
@@ -136,7 +137,7 @@ def advance(
     if held is None:
         new = _said(integrate, states, variables)
         spike = _crossed(threshold, new, variables, surrogate)
-        return *_after(spike, reset, new, variables), spike
+        return *_after(spike, reset, new, variables, False), spike
     *old, left = states
     dt, t_ref = variables["dt"], variables["t_ref"]
     idle = is_held(left, dt)
@@ -145,7 +146,7 @@ def advance(
     spike = jnp.where(idle, jnp.zeros((), crossed.dtype), crossed)
     remaining = jnp.where(idle, jnp.maximum(left - dt, 0), 0)
     left = jnp.where(spike.astype(bool), t_ref, remaining)
-    return *_after(spike, reset, new, variables), left, spike
+    return *_after(spike, reset, new, variables, idle), left, spike
 
 
 def _moved(
@@ -170,12 +171,22 @@ def _after(
     reset: Callable[..., Any] | None,
     states: Sequence[jax.Array],
     variables: dict[str, jax.Array],
+    idle: jax.Array | bool,
 ) -> Sequence[jax.Array]:
     """Return the states, after a reset where there is a spike."""
     if reset is None:
         return states
-    told = zip(_said(reset, states, variables), states, strict=True)
-    return [jnp.where(spike.astype(bool), new, old) for new, old in told]
+
+    told = functools.partial(_said, reset)
+    news = zip(told(states, variables), states, strict=True)
+    after = [jnp.where(spike.astype(bool), new, old) for new, old in news]
+    if spike.dtype == bool:
+        return after
+    source = Source(name_of(reset), (reset,), SUBJECT)
+    return [
+        x if rise is None else raised(x, jnp.where(idle, 0, rise), spike)
+        for x, rise in zip(after, increments(told, states, variables, source), strict=True)
+    ]
 
 
 def _unless(idle: jax.Array, x: jax.Array) -> jax.Array:

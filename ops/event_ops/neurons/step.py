@@ -157,8 +157,10 @@ def neuron_step(
     Differentiable in states and variables, by the derivatives of the functions; there is none through the
     spike that resets (it is detached). Spikes have none either, unless there is a surrogate: then they are
     floats whose derivative is surrogate(x) * dx, where x is what threshold returns, and 0 in neurons that
-    are held. States that are held hide what is NaN or infinite in their neuron from first derivatives. Each
-    result depends on one neuron alone, so that it is the same for any number of threads.
+    are held; and a state that reset returns as a sum with what does not depend on it, such as `w + b` or
+    `V_m - V_th`, has this derivative, times what is added. States that are held hide what is NaN or infinite
+    in their neuron from first derivatives. Each result depends on one neuron alone, so that it is the same
+    for any number of threads.
 
     A model is traced once, and again when a number or a function that it reads from outside has changed;
     models that compute the same share one kernel. On the CPU, `jnp.exp`, `jnp.expm1`, `jnp.tanh` and

@@ -59,9 +59,10 @@ def adex_step(
     A spike is seen at the end of its substep: the next one is late by half a substep on average. If t_ref <=
     dt / 2, a step may have several spikes: a flag says that there is one, count=True how many there are.
 
-    Differentiable in the float arguments; there is no derivative through resets (they are detached). Spikes
-    have none either, unless there is a surrogate: then they are floats, whose derivative is
-    surrogate(V - V_peak) * d(V - V_peak), with the highest V of all substeps, before resets.
+    Differentiable in the float arguments; V_m and refractory have no derivative through resets (they are
+    detached). Spikes have none either, unless there is a surrogate: then they are floats, whose derivative is
+    surrogate(V - V_peak) * d(V - V_peak), with the highest V of all substeps, before resets. Through the
+    spike that adds b, w has b times this derivative, as if it came at the end of the step.
 
     Args:
         V_m: any shape, membrane potential in mV; float32 or float64.

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.spiking import Surrogate, crossings, is_held
+from event_ops.parts.reference.spiking import Surrogate, crossings, is_held, raised
 
 
 def adex_step(
@@ -74,6 +74,7 @@ def adex_step(
     start = V_m, g_ex, g_in, w, held, jnp.full_like(V_m, -jnp.inf), jnp.zeros(V_m.shape, jnp.int32)
     (v, ex, into, w, _, top, number), _ = jax.lax.scan(substep, start, length=substeps)
     spikes = number if count else crossings(top, V_peak, surrogate)
+    w = w if surrogate is None else raised(w, jnp.where(held, 0, b), spikes)
     left = jnp.where(held, jnp.maximum(refractory - dt, 0), 0)
     return v, jnp.where(spikes.astype(bool), t_ref, left), ex, into, w, spikes
 

@@ -46,6 +46,18 @@ def _pseudo_tangent(surrogate: Surrogate, primals: Any, tangents: Any) -> tuple[
     return _float_crossings(surrogate, V, V_th), surrogate(V - V_th) * (dV - dV_th)
 
 
+@jax.custom_jvp
+def raised(after: jax.Array, rise: jax.Array, spikes: jax.Array) -> jax.Array:
+    """Return `after`, to which a float spike added `rise`, with rise times the derivative of the spike."""
+    return after
+
+
+@raised.defjvp
+def _raised_tangent(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
+    (after, rise, _), (d_after, _, d_spikes) = primals, tangents
+    return after, d_after + rise * d_spikes
+
+
 def is_held(refractory: jax.Array, dt: jax.Array) -> jax.Array:
     """Return whether the refractory time of each neuron lasts through this step."""
     return refractory > dt / 2

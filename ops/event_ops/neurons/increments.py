@@ -1,0 +1,42 @@
+"""Which states a reset adds to, such as `w + b`, and how much: these have a derivative through the spike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.scalar_functions.program import Program
+from event_ops.scalar_functions.refusals import Source
+
+# Returns the states after a spike, from those before and the variables.
+Reset = Callable[[Sequence[jax.Array], dict[str, jax.Array]], Sequence[jax.Array]]
+
+
+def increments(
+    reset: Reset, states: Sequence[jax.Array], variables: dict[str, jax.Array], source: Source
+) -> list[jax.Array | None]:
+    """Return what a reset adds to each state; None for a state that it sets, or leaves as it is."""
+    given = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), x.dtype), (list(states), variables))
+    program = Program.of(jax.make_jaxpr(reset)(*given), source)
+    found: list[jax.Array | None] = []
+    for i, result in enumerate(program.results):
+        without = [jnp.zeros_like(x) if k == i else x for k, x in enumerate(states)]
+        found.append(reset(without, variables)[i] if result in _sums_with(f"x{i}", program) else None)
+    return found
+
+
+def _sums_with(name: str, program: Program) -> set[str]:
+    """Return the results that are the value of this name, plus or minus what does not depend on it."""
+    sums, dependent = {name}, {name}
+    for operation in program.operations:
+        if dependent.isdisjoint(operation.operands):
+            continue
+        dependent.add(operation.result)
+        if operation.primitive in ("add", "sub"):
+            first, second = operation.operands
+            swapped = operation.primitive == "add" and second in sums and first not in dependent
+            if swapped or (first in sums and second not in dependent):
+                sums.add(operation.result)
+    return sums - {name}
