@@ -263,7 +263,7 @@ WRONG_CALLS = {
     "a branch": (
         of(neuron_step(lambda V: V if V > 0 else -V, threshold=lambda V: V), X),
         jax.errors.TracerBoolConversionError,
-        "bool",
+        r"branches on `V > 0`, .*jnp.where",
     ),
     "a primitive": (
         of(neuron_step(lambda V: jax.lax.lgamma(V), threshold=lambda V: V), X),

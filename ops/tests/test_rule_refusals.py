@@ -86,7 +86,9 @@ WRONG_RULES = {
     "a vector": (lambda w: jnp.stack([w, w]), ValueError, r"returns an array of shape \(2,\); expected"),
     "an array from outside": (lambda w: w * jnp.asarray(OUTSIDE)[1], ValueError, "an array, "),
     "a key": (random_with, ValueError, "draw numbers outside, one for each synapse"),
-    "a branch": (lambda w: w if w > 0 else -w, jax.errors.TracerBoolConversionError, "bool"),
+    "a branch": (
+        lambda w: w if w > 0 else -w, jax.errors.TracerBoolConversionError, r"branches on `w > 0`, .*where"
+    ),
     "an integer": (
         lambda w: w.astype(jnp.int32).astype(w.dtype), ValueError, r"casts float32 to int32, .* jnp.floor",
     ),

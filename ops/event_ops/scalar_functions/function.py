@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
+from event_ops.scalar_functions.concrete import explain
 from event_ops.scalar_functions.contents import contents
 from event_ops.scalar_functions.primitives import LACKED_BY_WARP
 from event_ops.scalar_functions.program import Program
@@ -129,12 +130,13 @@ def _traced(
         return as_results(subject, name, function(*scalars[:count], **given), results)
 
     scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
+    source = Source(name, written_as, subject)
     try:
         jaxpr = jax.make_jaxpr(of_scalars)(*scalars)
-    except jax.errors.ConcretizationTypeError as error:
-        error.add_note(f"Raised as the {subject.role} {name!r} was traced: where it branches, use jnp.where.")
+    except Exception as error:
+        explain(error, source)
         raise
-    program = Program.of(jaxpr, Source(name, written_as, subject))
+    program = Program.of(jaxpr, source)
     derivatives = _derivatives(jaxpr, scalars) if program.has_own_derivatives else ""
     return Traced(program, tuple(map(str, dtypes)), places, derivatives, name, jaxpr)
 

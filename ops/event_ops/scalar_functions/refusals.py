@@ -90,15 +90,15 @@ class Source:
         """Return a number that the function holds as text of Python; raise ValueError if it is none."""
         if isinstance(value, Tracer):
             raise ValueError(
-                f"{self._named} reads {value.aval} from around it, where it is traced; pass it by name, as "
+                f"{self.named} reads {value.aval} from around it, where it is traced; pass it by name, as "
                 f"in {self.subject.caller}(..., name=value), and take it as an argument"
             )
         if jnp.issubdtype(value.dtype, jax.dtypes.extended):
             hint = _INSTEAD["random"].format_map(vars(self.subject))
-            raise ValueError(f"{self._named} holds {value.dtype}; {hint}")
+            raise ValueError(f"{self.named} holds {value.dtype}; {hint}")
         number = np.asarray(value)
         if number.ndim:
-            raise ValueError(f"{self._named} holds an array, {number.shape}; {self.subject.expects_scalars}")
+            raise ValueError(f"{self.named} holds an array, {number.shape}; {self.subject.expects_scalars}")
         if number.dtype == bool:
             return str(bool(number))
         text = repr(number.item())
@@ -110,10 +110,11 @@ class Source:
             raise self._error(equation, f"{said}; cast it: x.astype('{expected[0]}')")
 
     def _error(self, equation: JaxprEqn, said: str) -> ValueError:
-        return ValueError(f"{self._named}{self._line(equation)} {said}")
+        return ValueError(f"{self.named}{self._line(equation)} {said}")
 
     @property
-    def _named(self) -> str:
+    def named(self) -> str:
+        """Return what errors call the function."""
         return f"the {self.subject.role} {self.name!r}"
 
     def _line(self, equation: JaxprEqn) -> str:

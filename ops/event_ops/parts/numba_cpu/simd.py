@@ -16,6 +16,8 @@ from numba.extending import models, register_model
 from event_ops.parts.numba_cpu.jit import CONTRACT, instruction
 from ffi_bridge.numba_cpu.internals import as_dtype
 
+FLAGS = tuple(CONTRACT)  # as llvmlite takes them
+
 
 class Lanes(types.Type):
     """`width` elements of `dtype`, side by side."""
@@ -197,9 +199,9 @@ def shuffled(builder: Any, vector: Any, order: list[int]) -> Any:
 
 def _multiply(builder: Any, x: Any, y: Any) -> Any:
     is_integer = isinstance(x.type.element, ir.IntType)
-    return builder.mul(x, y) if is_integer else builder.fmul(x, y, flags=CONTRACT)
+    return builder.mul(x, y) if is_integer else builder.fmul(x, y, flags=FLAGS)
 
 
 def _add(builder: Any, x: Any, y: Any) -> Any:
     is_integer = isinstance(x.type.element, ir.IntType)
-    return builder.add(x, y) if is_integer else builder.fadd(x, y, flags=CONTRACT)
+    return builder.add(x, y) if is_integer else builder.fadd(x, y, flags=FLAGS)

@@ -26,7 +26,7 @@ from event_ops.parts.numba_cpu.prefetch import (
     prefetch_ends,
     prefetch_range,
 )
-from event_ops.parts.numba_cpu.simd import splat, sum_of, zeros
+from event_ops.parts.numba_cpu.simd import FLAGS, splat, sum_of, zeros
 from ffi_bridge.numba_cpu.internals import as_dtype
 
 WIDTH: Final = 8
@@ -113,10 +113,10 @@ def add_words(context: Any, total: Any, words: Any, k: Any, values: Any, bits: A
             )
             met = builder.insert_element(met, builder.load(builder.gep(value_at, [column])), word(lane))
         if signature.args[1].dtype == types.uint16:
-            return builder.fadd(total, met, flags=CONTRACT)
+            return builder.fadd(total, met, flags=FLAGS)
         found = _load(context, builder, signature.args[1], array, k)
         codes = builder.sitofp(builder.ashr(found, splat(builder, bits, found)), total.type)
-        return builder.fadd(total, builder.fmul(codes, met, flags=CONTRACT), flags=CONTRACT)
+        return builder.fadd(total, builder.fmul(codes, met, flags=FLAGS), flags=FLAGS)
 
     return total(total, words, k, values, bits, mask), emit
 
