@@ -31,6 +31,7 @@ RULES = {
     "atan": lambda w, x: jnp.arctan(w),
     "atan2": jnp.arctan2,
     "atanh": lambda w, x: jnp.arctanh(w),
+    "bitcast_convert_type": lambda w, x: jnp.copysign(x, w),
     "cbrt": lambda w, x: jnp.cbrt(w),
     "ceil": lambda w, x: jnp.ceil(w),
     "clamp": lambda w, x: one.clamp(x, w, x + 1),
@@ -64,8 +65,10 @@ RULES = {
     "or": lambda w, x: jnp.where((w > 0) | (x > 0), w, x),
     "pow": lambda w, x: w**x,
     "rem": one.rem,
+    "round": lambda w, x: jnp.round(w) + one.round(x),
     "rsqrt": lambda w, x: one.rsqrt(w),
     "select_n": lambda w, x: one.select(w > 0, w, x),
+    "shift_right_arithmetic": lambda w, x: jnp.where(jnp.signbit(w), w, x),
     "sign": lambda w, x: jnp.sign(w),
     "sin": lambda w, x: jnp.sin(w),
     "sinh": lambda w, x: jnp.sinh(w),
@@ -87,6 +90,10 @@ def picked(w):
     return jnp.where(w > 0, LARGE, -5)
 
 
+def divisor(x):
+    return jnp.where(x > 1, 3, jnp.where(x > 0, -3, jnp.where(x > -1, 0, -1)))
+
+
 INTEGERS = {
     "add": lambda w, x: picked(w) + 7,
     "sub": lambda w, x: picked(w) - LARGE,
@@ -94,6 +101,14 @@ INTEGERS = {
     "neg, abs": lambda w, x: -abs(picked(w)),
     "max": lambda w, x: jnp.maximum(picked(w), picked(x)),
     "and, or, xor": lambda w, x: (picked(w) & 12 | 3) ^ 9,
+    "uint //, %": lambda w, x: (
+        picked(w).astype(jnp.uint32) // divisor(x).astype(jnp.uint32)
+        + picked(w).astype(jnp.uint32) % divisor(x).astype(jnp.uint32)
+    ),
+    "least //": lambda w, x: one.div(picked(w) + jnp.where(w > 0, 1, 0), divisor(x)),
+    ">>": lambda w, x: picked(w) >> (divisor(x) * 7),
+    "//, %": lambda w, x: picked(w) // divisor(x) + (picked(w) % divisor(x)) * 100,
+    "div, rem": lambda w, x: one.div(picked(w), divisor(x)) + one.rem(picked(w), divisor(x)) * 100,
     "sign, square": lambda w, x: jnp.sign(picked(w)) + one.square(picked(w)),
     "lt": lambda w, x: jnp.where(picked(w) < picked(x), 1, 2),
     "uint": lambda w, x: picked(w).astype(jnp.uint32) - jnp.uint32(LARGE),

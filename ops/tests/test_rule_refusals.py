@@ -31,12 +31,8 @@ def looping(w):
     return jax.lax.while_loop(lambda w: w > 1, lambda w: w / 2, w)
 
 
-def counting(w):
-    return jax.lax.fori_loop(0, 3, lambda _, w: w / 2, w)
-
-
-def branching(w):
-    return jax.lax.cond(w > 0, lambda w: w, lambda w: -w, w)
+def with_outputs(w):
+    return jax.lax.scan(lambda w, _: (w / 2, w), w, length=3)[1].sum()
 
 
 def random(w):
@@ -60,8 +56,7 @@ LACKING = {
     "debug_print": (printing, "side effects"),
     "pure_callback": (calling_back, "side effects"),
     "while": (looping, "write the steps out"),
-    "scan": (counting, "write the steps out"),
-    "cond": (branching, "jnp.where"),
+    "scan": (with_outputs, "no outputs of each turn"),
     "random_seed": (random, "pass them by name"),
     "lgamma": (lambda w: jax.lax.lgamma(w), "write it with those that they have: abs, acos"),
     "reduce_precision": (lambda w: jax.lax.reduce_precision(w, 5, 5), "those that they have"),
@@ -76,7 +71,7 @@ def test_a_primitive_that_kernels_lack_is_named_with_the_line(name):
         on_pre(rule)
 
 
-OUTSIDE = np.arange(3, dtype="f")
+OUTSIDE = np.arange(2000, dtype="f")
 
 WRONG_RULES = {
     "two values": (lambda w: (w, w), ValueError, r"returns 2 value\(s\); expected 1"),
@@ -84,7 +79,15 @@ WRONG_RULES = {
     "a dict": (lambda w: {"w": w}, TypeError, r"returns \{'w': .*; expected a number"),
     "a flag": (lambda w: w > 0, TypeError, r"returns bool; expected float32, .*astype\('float32'\)"),
     "a vector": (lambda w: jnp.stack([w, w]), ValueError, r"returns an array of shape \(2,\); expected"),
-    "an array from outside": (lambda w: w * jnp.asarray(OUTSIDE)[1], ValueError, "an array, "),
+    "a large array from outside": (
+        lambda w: w * jnp.asarray(OUTSIDE)[1], ValueError, r"an array of more than 1024 elements, \(2000,\)",
+    ),
+    "a large array": (
+        lambda w: jnp.full(2000, w).sum(), ValueError, r"an array, float32\[2000\], of more than 1024",
+    ),
+    "many turns": (
+        lambda w: jax.lax.fori_loop(0, 9999, lambda i, w: w / 2 + i, w), ValueError, "of more than 4096 op",
+    ),
     "a key": (random_with, ValueError, "draw numbers outside, one for each synapse"),
     "a branch": (
         lambda w: w if w > 0 else -w, jax.errors.TracerBoolConversionError, r"branches on `w > 0`, .*where"
@@ -93,8 +96,8 @@ WRONG_RULES = {
         lambda w: w.astype(jnp.int32).astype(w.dtype), ValueError, r"casts float32 to int32, .* jnp.floor",
     ),
     "16 bits": (lambda w: w.astype(jnp.float16).astype(w.dtype), ValueError, "of float16; expected bool or"),
-    "a division of integers": (
-        lambda w: (jax.lax.div(jnp.where(w > 0, 3, 4), 2)).astype(w.dtype), ValueError, "'div' of int32",
+    "bits of another width": (
+        lambda w: jax.lax.bitcast_convert_type(w, jnp.uint8).sum().astype(w.dtype), ValueError, "uint8",
     ),
     "bits": (
         lambda w: (~jnp.where(w > 0, 3, 4)).astype(w.dtype), ValueError, "'not' of int32; expected bool",

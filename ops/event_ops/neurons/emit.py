@@ -17,10 +17,12 @@ def step_lines(
     """Return the lines that are the same for all neurons, and those of neuron i.
 
     The arrays of the variables are called as `array_names` says; `outputs` are the names of the arrays of the
-    states, and last that of the spikes; `drawn` are expressions of the last inputs, which have no arrays.
+    states, of the spikes, and of what is observed; `drawn` are expressions of the last inputs, which have no
+    arrays.
     """
-    given = array_names(neuron)[len(outputs) - 1 : len(neuron.places) - len(drawn)]
-    arrays = [*outputs[:-1], *given]
+    states = neuron.positional
+    given = array_names(neuron)[states : len(neuron.places) - len(drawn)]
+    arrays = [*outputs[:states], *given]
     shared, own = _divided(neuron, BY_SHARED in target.spellings)
     once = [f"x{k} = {a}{target.only}" for k, a in enumerate(arrays) if neuron.places[k] == ALL]
     each = [f"x{k} = {a}[i]" for k, a in enumerate(arrays) if neuron.places[k] != ALL]
@@ -46,7 +48,8 @@ def _divided(neuron: Traced, by_shared: bool) -> tuple[list[Operation], list[Ope
             shared.append(operation)
         else:
             differ.add(operation.result)
-            if by_shared and operation.primitive == "div" and operation.operands[1] not in differ:
+            is_quotient = operation.primitive == "div" and operation.dtype.startswith("float")
+            if by_shared and is_quotient and operation.operands[1] not in differ:
                 operation = replace(operation, primitive=BY_SHARED)
             own.append(operation)
     return shared, own

@@ -8,10 +8,10 @@ from typing import Any
 Step = Callable[..., Sequence[Any]]
 
 
-def with_list(step: Step, compact: Callable[..., Step], outs: Sequence[Any]) -> Step:
+def with_list(step: Step, compact: Callable[..., Step], outs: Sequence[Any], spikes: int) -> Step:
     """Return the step with what `compact`, a builder of `spike_compact`, makes of its spikes behind the rest.
 
-    outs: of the list; empty: there is none.
+    outs: of the list; empty: there is none. spikes: their place in what the step returns.
     """
     if not outs:
         return step
@@ -19,6 +19,6 @@ def with_list(step: Step, compact: Callable[..., Step], outs: Sequence[Any]) -> 
 
     def call(*arrays: Any) -> Sequence[Any]:
         after = step(*arrays)
-        return *after, *listed(after[-1].astype(bool))
+        return *after, *listed(after[spikes].astype(bool))
 
     return call

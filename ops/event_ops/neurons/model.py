@@ -34,6 +34,7 @@ class Model:
         threshold: returns a number that is above 0 where the neuron spikes, or a flag.
         reset: returns the states after a spike; None: as they are.
         states: their names.
+        observed: names of values that integrate returns besides.
         held: which of the states stay as they are in the refractory time, by their places; None: there is
             no such time.
         noise: name and distribution of the variables that are drawn in the step.
@@ -44,6 +45,7 @@ class Model:
     reset: Callable[..., Any] | None
     states: tuple[str, ...]
     held: tuple[int, ...] | None
+    observed: tuple[str, ...]
     noise: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -53,6 +55,7 @@ class Model:
         threshold: Callable[..., Any],
         reset: Callable[..., Any] | None,
         held: Sequence[str] | None,
+        observed: Sequence[str],
         noise: Mapping[str, str] | None = None,
     ) -> Model:
         """Return the model; raise unless its functions fit together."""
@@ -75,7 +78,9 @@ class Model:
                 f"{', '.join(states)}, as a tuple; () for none"
             )
         places = None if held is None else tuple(map(states.index, held))
-        model = cls(integrate, threshold, reset, states, places, _checked_noise(noise))
+        if isinstance(observed, str):
+            raise ValueError(f"observed is {observed!r}; expected a tuple of names, such as ('I_K',)")
+        model = cls(integrate, threshold, reset, states, places, tuple(observed), _checked_noise(noise))
         taken = model.taken
         for variable, _ in model.noise:
             if held is not None and variable in TIMES:
@@ -129,41 +134,71 @@ def advance(
     threshold: Callable[..., Any],
     reset: Callable[..., Any] | None,
     held: tuple[int, ...] | None,
+    observed: tuple[str, ...],
     surrogate: Surrogate | None,
     *states: jax.Array,
     **variables: jax.Array,
 ) -> tuple[jax.Array, ...]:
-    """Return the states and the spike of one neuron after a step: integrate unless held, compare, reset."""
+    """Return the states, the spike and what is observed of one neuron after a step.
+
+    It integrates unless it is held, compares, and resets.
+    """
     if held is None:
-        new = _said(integrate, states, variables)
+        new, seen = _integrated(integrate, states, observed, variables)
         spike = _crossed(threshold, new, variables, surrogate)
-        return *_after(spike, reset, new, variables, False), spike
+        return *_after(spike, reset, new, variables, False), spike, *seen
     *old, left = states
     dt, t_ref = variables["dt"], variables["t_ref"]
     idle = is_held(left, dt)
-    new = _moved(integrate, old, held, idle, variables)
+    new, seen = _moved(integrate, old, held, observed, idle, variables)
     crossed = _crossed(threshold, new, variables, surrogate)
     spike = jnp.where(idle, jnp.zeros((), crossed.dtype), crossed)
     remaining = jnp.where(idle, jnp.maximum(left - dt, 0), 0)
     left = jnp.where(spike.astype(bool), t_ref, remaining)
-    return *_after(spike, reset, new, variables, idle), left, spike
+    return *_after(spike, reset, new, variables, idle), left, spike, *seen
 
 
 def _moved(
     integrate: Callable[..., Any],
     old: Sequence[jax.Array],
     held: tuple[int, ...],
+    observed: tuple[str, ...],
     idle: jax.Array,
     variables: dict[str, jax.Array],
-) -> Sequence[jax.Array]:
-    """Return the new states, of which those that are held stay where the neuron is idle."""
-    free = _said(integrate, old, variables) if len(held) < len(old) else old
+) -> tuple[Sequence[jax.Array], Sequence[jax.Array]]:
+    """Return the new states, of which those that are held stay where the neuron is idle; what is observed."""
+    free, seen = old, []
+    if len(held) < len(old) or observed:
+        free, seen = _integrated(integrate, old, observed, variables)
     if not held:
-        return free
+        return free, seen
     # Of what is held, derivatives do not pass, where 0 times what is infinite is not NaN.
     passing = {name: _unless(idle, x) for name, x in variables.items()}
-    moved = _said(integrate, [_unless(idle, x) for x in old], passing)
-    return [jnp.where(idle, old[i], moved[i]) if i in held else x for i, x in enumerate(free)]
+    moved, _ = _integrated(integrate, [_unless(idle, x) for x in old], observed, passing)
+    return [jnp.where(idle, old[i], moved[i]) if i in held else x for i, x in enumerate(free)], seen
+
+
+def _integrated(
+    integrate: Callable[..., Any],
+    states: Sequence[jax.Array],
+    observed: tuple[str, ...],
+    variables: dict[str, jax.Array],
+) -> tuple[Sequence[jax.Array], Sequence[jax.Array]]:
+    """Return the states that integrate returns, and what is observed, which is the dictionary behind them."""
+    returned, name = _called(integrate, states, variables), name_of(integrate)
+    *new, seen = returned if isinstance(returned, tuple | list) and returned else [returned]
+    if not isinstance(seen, dict):
+        new, seen = [*new, seen], {}
+    if seen.keys() != {*observed}:
+        raise ValueError(
+            f"the neuron model {name!r} returns {', '.join(seen) or 'nothing'} in a dictionary behind the "
+            f"states, and observed is {observed!r}; expected the same names in both"
+        )
+    dtypes = [states[0].dtype] * len(observed)
+    values = [seen[key] for key in observed]
+    return as_results(SUBJECT, name, new, [x.dtype for x in states]), as_results(
+        SUBJECT, name, values, dtypes
+    )
 
 
 def _after(
@@ -184,7 +219,9 @@ def _after(
         return after
     source = Source(name_of(reset), (reset,), SUBJECT)
     return [
-        x if rise is None else raised(x, jnp.where(idle, 0, rise), spike)
+        x
+        if rise is None or not jnp.issubdtype(x.dtype, jnp.floating)
+        else raised(x, jnp.where(idle, 0, rise), spike)
         for x, rise in zip(after, increments(told, states, variables, source), strict=True)
     ]
 

@@ -20,7 +20,7 @@ from event_ops.parts.numba_cpu.exponential import exp, expm1, tanh
 from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.parts.numba_cpu.noise import AT_ONCE, ROOM, draw_with
 from event_ops.parts.numba_cpu.select import select
-from event_ops.scalar_functions.emit import array_names, defined, function_source, tuple_of
+from event_ops.scalar_functions.emit import array_names, defined, function_source, tables_of, tuple_of
 from event_ops.scalar_functions.function import ALL, Traced
 from event_ops.scalar_functions.primitives import NUMBA_LOOPS
 from ffi_bridge import numba_kernel
@@ -43,8 +43,9 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     """Return the kernel of a model for one thread, or for all threads; `listed`: it lists the spikes, too."""
     arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
     outputs = [f"y{k}" for k in range(neuron.count)]
+    spikes = outputs[neuron.positional]
     words = ["seed", "time", "first", "table"] if noise else []
-    inputs = [*arrays[neuron.count - 1 :], *words]
+    inputs = [*arrays[neuron.positional :], *words]
     drawn = [f"numbers{k}[i - begin{k}]" for k in range(len(noise))]
     shared, own = step_lines(neuron, NUMBA_LOOPS, outputs, drawn)
     unpacked = [f"{tuple_of(inputs)} = variables"] if inputs else []
@@ -55,14 +56,14 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     functions = {x.__name__: x for x in (exp, expm1, over, select, tanh)}
     functions |= {f"draw{k}": draw_with(distribution, k) for k, distribution in enumerate(noise)}
     functions |= {"AT_ONCE": AT_ONCE, "ROOM": ROOM}
-    step_range = compiled(defined(source, "step_range", math=math, np=np, **functions))
+    step_range = compiled(defined(source, "step_range", math=math, np=np, **functions, **tables_of(neuron)))
     places = neuron.places[: len(arrays)]
     hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, places, strict=True)]
     hoisted += [f"hoist({a})" for a in words]
-    names, first, each, last = _list_lines(outputs[-1]) if listed else ([], [], [], [])
+    names, first, each, last = _list_lines(spikes) if listed else ([], [], [], [])
     body = [
-        f"states = {tuple_of([*outputs[:-1], f'stored_spikes({outputs[-1]})'])}",
-        f"variables = {tuple_of(hoisted[neuron.count - 1 :])}",
+        f"states = {tuple_of([f'stored_spikes({y})' if y == spikes else y for y in outputs])}",
+        f"variables = {tuple_of(hoisted[neuron.positional :])}",
         f"size, parts = y0.size, {'num_threads()' if large else '1'}",
         *first,
         f"for part in {'prange' if large else 'range'}(parts):",
@@ -109,6 +110,6 @@ def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -
     names = [operation.primitive for operation in neuron.program.operations]
     cost = sum(1 if name in _CHEAP else _OF_A_FUNCTION for name in names) + _OF_A_FUNCTION * len(noise)
     large = reaches(outs[0].size * cost, MIN_OPERATIONS_PARALLEL)
-    aliases = {k: k for k in range(neuron.count - 1)}
+    aliases = {k: k for k in range(neuron.positional)}
     listed = len(outs) > neuron.count
     return numba_kernel(kernel(neuron, large, listed, noise), outs, input_output_aliases=aliases)

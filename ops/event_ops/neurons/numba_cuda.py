@@ -13,7 +13,7 @@ from event_ops.catalog.spike_compact import numba_cuda as spike_compact
 from event_ops.neurons.emit import step_lines
 from event_ops.neurons.lists import Step, with_list
 from event_ops.parts.numba_cuda.noise import NUMBERS
-from event_ops.scalar_functions.emit import array_names, defined, function_source
+from event_ops.scalar_functions.emit import array_names, defined, function_source, tables_of
 from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import NUMBA_CUDA
 from ffi_bridge import numba_cuda_kernel
@@ -35,12 +35,13 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
     words = ["seed", "time", "first", "table"] if noise else []
     source = function_source("neuron_step", [*arrays, *words, *outputs], body)
-    return cuda.jit(defined(source, "neuron_step", cuda=cuda, math=math, np=np, **NUMBERS))
+    names = NUMBERS | tables_of(neuron)
+    return cuda.jit(defined(source, "neuron_step", cuda=cuda, math=math, np=np, **names))
 
 
 def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Step:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
-    aliases, own = {k: k for k in range(neuron.count - 1)}, outs[: neuron.count]
+    aliases, own = {k: k for k in range(neuron.positional)}, outs[: neuron.count]
     step = numba_cuda_kernel(
         kernel(neuron, noise), own, launch_dims=own[0].size, input_output_aliases=aliases
     )
@@ -48,4 +49,4 @@ def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -
     def call(*arrays: Any) -> Any:
         return step(*(x if x.ndim else x.reshape(1) for x in arrays))
 
-    return with_list(call, spike_compact.build, outs[neuron.count :])
+    return with_list(call, spike_compact.build, outs[neuron.count :], neuron.positional)

@@ -14,7 +14,7 @@ from event_ops.scalar_functions.function import Traced
 def build(*, neuron: Traced, outs: Any, noise: Sequence[str] = (), **_: Any) -> Step:
     """Return the function of arrays, which is that of one neuron for each."""
     step = _with_noise(neuron.of_each, noise, outs[0]) if noise else neuron.of_each
-    return with_list(step, spike_compact.build, outs[neuron.count :])
+    return with_list(step, spike_compact.build, outs[neuron.count :], neuron.positional)
 
 
 def _with_noise(step: Step, noise: Sequence[str], like: Any) -> Step:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from event_ops.catalog.spike_compact.op import list_outs
@@ -27,6 +28,7 @@ from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes
 from event_ops.scalar_functions.function import ALL, Traced, name_of
 from event_ops.scalar_functions.operators import as_variable, define_kernel
 
+_INTEGERS = ("int32", "int64", "uint32", "uint64")
 EACH = "each"  # the place of an input that has a value for each neuron
 
 
@@ -46,12 +48,15 @@ class NeuronStep:
         capacity: int | None = None,
         backend: str | None = None,
         **variables: ArrayLike,
-    ) -> tuple[jax.Array, ...]:
+    ) -> tuple[Any, ...]:
         """Return the states after a step, and the spikes; with a capacity also spike_ids and num_spikes.
+
+        Of a model with observed values, a dictionary of these arrays comes last.
 
         Args:
             states: in the order of the model, then the remaining refractory time if some are held; of any
-                shape, all of one; float32 or float64, all of one dtype.
+                shape, all of one; float32 or float64, all of one dtype, or, but for the first and the
+                refractory time, integers, which are counters without derivatives.
             surrogate: pseudo-derivative of the spike, from `event_ops.surrogate`, static; None: bool spikes.
             capacity: length of spike_ids, static, >= 0, for the list that `spike_compact` makes of spikes;
                 states have to be 1-d. None: there is no list.
@@ -76,18 +81,24 @@ class NeuronStep:
         listed = () if capacity is None else list_outs(first.size, capacity)
         model = self.model
         neuron = Traced.of(
-            functools.partial(advance, model.integrate, model.threshold, model.reset, model.held, surrogate),
+            functools.partial(
+                advance, model.integrate, model.threshold, model.reset, model.held, model.observed, surrogate
+            ),
             [*(x.dtype for x in flat), *(first.dtype for _ in drawn)],
             (*variables, *drawn),
             places,
             SUBJECT,
-            results=[*(x.dtype for x in each), out.dtype],
+            results=[*(x.dtype for x in each), out.dtype, *[first.dtype] * len(model.observed)],
             written_as=model.functions,
         )
-        outs = (*(jax.ShapeDtypeStruct((first.size,), x.dtype) for x in each), out, *listed)
+        seen = [jax.ShapeDtypeStruct((first.size,), first.dtype)] * len(model.observed)
+        outs = (*(jax.ShapeDtypeStruct((first.size,), x.dtype) for x in each), out, *seen, *listed)
         static = {"neuron": neuron, "primitive": neuron.rare, "noise": tuple(drawn.values())}
         after = kernel(*flat, *words, outs=outs, backend=backend, **static)
-        return *shaped(after[: neuron.count], first.shape), *after[neuron.count :]
+        stepped = shaped(after[: neuron.count], first.shape)
+        observed = dict(zip(model.observed, stepped[len(each) + 1 :], strict=True))
+        named = (observed,) if observed else ()
+        return (*stepped[: len(each) + 1], *after[neuron.count :], *named)
 
     def _checked_states(self, states: Sequence[Any]) -> list[jax.Array]:
         names = self.model.states if self.model.held is None else (*self.model.states, REFRACTORY)
@@ -99,7 +110,10 @@ class NeuronStep:
         each = [as_input(x, name) for name, x in zip(names, states, strict=True)]
         check_dtype(names[0], each[0], FLOATS)
         for name, x in zip(names[1:], each[1:], strict=True):
-            check_same_dtype(name, x, names[0], each[0])
+            if name == REFRACTORY or not jnp.issubdtype(x.dtype, jnp.integer):
+                check_same_dtype(name, x, names[0], each[0])
+            else:
+                check_dtype(name, x, _INTEGERS)
             check_shape(name, x, each[0].shape, why=f"one per neuron, as {names[0]}")
         return each
 
@@ -139,6 +153,7 @@ def neuron_step(
     threshold: Callable[..., Any],
     reset: Callable[..., Any] | None = None,
     held: Sequence[str] | None = None,
+    observed: Sequence[str] = (),
     noise: Mapping[str, str] | None = None,
 ) -> NeuronStep:
     """`V = integrate(V, ...)`; where `threshold(V, ...) > 0`, a spike and `V = reset(V, ...)`: any neuron.
@@ -169,28 +184,34 @@ def neuron_step(
 
     Args:
         integrate: `integrate(V_m, ..., *, I_syn, ...)` returns the new states, one or a tuple. It may use
-            arithmetic, comparisons, `jnp.where`, `jnp.clip`, `jnp.exp` and other functions of scalars, and
-            what is made of them in JAX; loops of Python, whose steps are written out.
+            arithmetic, comparisons, `jnp.where`, `jnp.select`, `jnp.exp` and other functions of scalars, and
+            what is made of them in JAX; `jax.lax.cond`, of which both branches are computed; loops of a known
+            number of turns, which are written out; arrays of at most 1024 numbers, as for `jnp.interp`.
         threshold: returns a number that is above 0 where the neuron spikes, such as `V_m - V_th`, or a flag,
             which no surrogate can be given to. It gets the states after integration.
         reset: returns the states after a spike, from those before; None: they stay.
         held: names of the states that stay in the refractory time, such as `("V_m",)`; () for none, where
             that only keeps neurons from spiking; None: there is no refractory time.
+        observed: names of values to record, such as a current: integrate returns them behind the states, in
+            a dictionary, `return V_m, w, {"I_K": I_K}`, and the step as arrays in one, behind all else. In
+            neurons that are held they are those of the states as they are.
         noise: variables of the functions, at most 4, that each step draws anew for each neuron, as it passes:
             `{"xi": "normal"}` for mean 0 and variance 1, "uniform" for [0, 1). They are not given; seed and
             step are. The first is what `normal_input(zeros, 1, seed, step)` draws, or `uniform_input`, the
             next those of stream=1, and so on: the same bits on every backend, of neurons in their flat order.
 
     Returns:
-        A `NeuronStep`. The states may have any shape, all the same, float32 or float64, all one dtype;
-        variables are numbers, or arrays without dimensions or of that shape, of that dtype or bool. Spikes
-        have the shape, and are bool, or with a surrogate 0 and 1 in the dtype; a capacity adds their list.
+        A `NeuronStep`. The states may have any shape, all the same, float32 or float64, all one dtype, or
+        integers for any but the first; variables are numbers, or arrays without dimensions or of that shape,
+        of that dtype or bool. Spikes have the shape, and are bool, or with a surrogate 0 and 1 in the dtype;
+        a capacity adds their list.
 
     Raises:
         TypeError: functions that do not take the same states. When called: a dtype or a variable that does
             not fit, what is no number of the dtype, or a flag from threshold and a surrogate.
-        ValueError: held names no states, noise no variables or no distribution, or a variable has the name of
-            an argument. When called: a shape that does not fit, another number of values, what kernels lack,
+        ValueError: held names no states, observed is no tuple of names, noise names no variables or no
+            distribution, or a variable has the name of an argument. When called: a shape that does not fit,
+            another number of values, what kernels lack,
             which the error names with its line, or dt <= 0 or t_ref < 0 where their values are known when
             traced.
 
@@ -212,7 +233,7 @@ def neuron_step(
 
     Source: the form is that of Stimberg, Brette and Goodman (2019), eLife 8, e47314 (Brian2's NeuronGroup).
     """
-    return NeuronStep(Model.of(integrate, threshold, reset, held, noise))
+    return NeuronStep(Model.of(integrate, threshold, reset, held, observed, noise))
 
 
 kernel = define_kernel("neuron_step", "event_ops.neurons", "neuron", "elementwise")

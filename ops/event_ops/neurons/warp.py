@@ -8,9 +8,9 @@ import warp as wp
 from event_ops.catalog.spike_compact import warp as spike_compact
 from event_ops.neurons.emit import step_lines
 from event_ops.neurons.lists import Step, with_list
-from event_ops.parts.warp.access import Array
+from event_ops.parts.warp.access import Array, as_vectors
 from event_ops.parts.warp.noise import NUMBERS
-from event_ops.scalar_functions.emit import array_names, defined, function_source
+from event_ops.scalar_functions.emit import array_names, defined, function_source, tables_of
 from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import WARP
 from ffi_bridge import warp_kernel
@@ -21,21 +21,23 @@ _KEPT = 1024  # models
 @lru_cache(_KEPT)
 def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     """Return the kernel of a model, which changes the states in place."""
-    arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
+    arrays, states = array_names(neuron)[: len(neuron.places) - len(noise)], neuron.positional
     drawn = [
         f"{name}(wp.int32(first[0]) + i, {stream}, time[0], seed[0], table)"
         for stream, name in enumerate(noise)
     ]
-    shared, own = step_lines(neuron, WARP, [*arrays[: neuron.count - 1], "spikes"], drawn)
+    written = [f"y{k}" for k in range(states, neuron.count)]
+    shared, own = step_lines(neuron, WARP, [*arrays[:states], *written], drawn)
     words = ["seed", "time", "first", "table"] if noise else []
-    parameters = [f"{name}: Array" for name in (*arrays, *words, "spikes")]
+    parameters = [f"{name}: Array" for name in (*arrays, *words, *written)]
     source = function_source("neuron_step", parameters, ["i = wp.tid()", *shared, *own])
-    function = defined(source, "neuron_step", wp=wp, Array=Array, **NUMBERS)
+    names = NUMBERS | as_vectors(tables_of(neuron))
+    function = defined(source, "neuron_step", wp=wp, Array=Array, **names)
     return wp.kernel(function, enable_backward=False, module="unique")
 
 
 def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Step:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
-    changed = array_names(neuron)[: neuron.count - 1]
+    changed = array_names(neuron)[: neuron.positional]
     step = warp_kernel(kernel(neuron, noise), outs[: neuron.count], in_out_argnames=changed)
-    return with_list(step, spike_compact.build, outs[neuron.count :])
+    return with_list(step, spike_compact.build, outs[neuron.count :], neuron.positional)

@@ -29,12 +29,12 @@ from event_ops.plasticity.emit import (
     kernel_source,
     update_source,
 )
-from event_ops.scalar_functions.emit import defined
+from event_ops.scalar_functions.emit import defined, tables_of
 from event_ops.scalar_functions.function import Traced
-from event_ops.scalar_functions.primitives import NUMBA
 from ffi_bridge import numba_kernel
 
 _KEPT = 1024  # rules
+_LONG: Final = {"exp", "pow"}  # take long, and vectorise
 
 
 @lru_cache(_KEPT)
@@ -53,12 +53,12 @@ def visits_with(rule: Traced, storage: Storage, large: bool) -> Any:
 
     A rule with an operation that takes long, and that vectorises, changes synapses in blocks.
     """
-    if rule.uses(NUMBA.spellings):
+    if rule.uses(_LONG):
         sources = block_sources(rule, SPIKING if storage is DENSE_COLUMNS else OTHER)
-        change = Change(*(_compiled(source, name) for name, source in sources.items()))
+        change = Change(*(_compiled(source, name, rule) for name, source in sources.items()))
         visit_rows = _IN_BLOCKS[storage](*changing(change, len(rule.places)))
     else:
-        visit_rows = _ONE_BY_ONE[storage](_compiled(update_source(rule), "update"))
+        visit_rows = _ONE_BY_ONE[storage](_compiled(update_source(rule), "update", rule))
     return _VISITING[storage](visit_rows, large)
 
 
@@ -82,8 +82,8 @@ _VISITING: Final[dict[Storage, Callable[..., Any]]] = {
 }
 
 
-def _compiled(source: str, name: str) -> Any:
-    given = {"math": math, "np": np, "exp": exp, "power": power, "AT_ONCE": AT_ONCE}
+def _compiled(source: str, name: str, rule: Traced) -> Any:
+    given = {"math": math, "np": np, "exp": exp, "power": power, "AT_ONCE": AT_ONCE, **tables_of(rule)}
     return njit(error_model="numpy", _nrt=False, forceinline=True)(defined(source, name, **given))
 
 

@@ -22,7 +22,7 @@ from event_ops.plasticity.emit import (
     kernel_source,
     update_source,
 )
-from event_ops.scalar_functions.emit import defined
+from event_ops.scalar_functions.emit import defined, tables_of
 from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import NUMBA_CUDA
 from ffi_bridge import numba_cuda_callable
@@ -60,7 +60,7 @@ def as_it_is(x: Any) -> Any:
 def kernel(rule: Traced, storage: Storage) -> Any:
     """Return the kernel of a rule, which changes the synapses in place."""
     source = update_source(rule, NUMBA_CUDA)
-    update = cuda.jit(device=True)(defined(source, "update", cuda=cuda, math=math, np=np))
+    update = cuda.jit(device=True)(defined(source, "update", cuda=cuda, math=math, np=np, **tables_of(rule)))
     if storage in (ROWS, COLUMNS):
         visit = rows_with(update, own_place if storage is ROWS else given_place)
     else:

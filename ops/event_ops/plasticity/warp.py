@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import warp as wp
 
-from event_ops.parts.warp.access import Array, bounded, is_active, place
+from event_ops.parts.warp.access import Array, as_vectors, bounded, is_active, place
 from event_ops.plasticity.emit import (
     COLUMNS,
     DENSE_COLUMNS,
@@ -17,7 +17,7 @@ from event_ops.plasticity.emit import (
     Storage,
     changes,
 )
-from event_ops.scalar_functions.emit import array_names, defined, function_source
+from event_ops.scalar_functions.emit import array_names, defined, function_source, tables_of
 from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import WARP
 from ffi_bridge import warp_kernel
@@ -57,8 +57,9 @@ def kernel(rule: Traced, storage: Storage) -> Any:
     body = [*visit.splitlines(), *(4 * depth * " " + line for line in changes(rule, WARP))]
     source = function_source(storage.name, [f"{name}: Array" for name in names], body)
     function = defined(
-        source, storage.name, wp=wp, Array=Array, bounded=bounded, is_active=is_active, place=place
-    )
+        source, storage.name, wp=wp, Array=Array, bounded=bounded, is_active=is_active, place=place,
+        **as_vectors(tables_of(rule)),
+    )  # fmt: skip
     return wp.kernel(function, enable_backward=False, module="unique")
 
 

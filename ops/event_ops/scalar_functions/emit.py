@@ -12,6 +12,7 @@ import numpy as np
 from event_ops.scalar_functions.function import Traced
 from event_ops.scalar_functions.primitives import Target
 from event_ops.scalar_functions.program import Operation
+from event_ops.scalar_functions.small_arrays import TABLE, table_name, table_values
 
 
 def array_names(function: Traced) -> list[str]:
@@ -33,10 +34,23 @@ def _expression(operation: Operation, target: Target) -> str:
     dtype = operation.dtype
     cast = target.flag if dtype == "bool" else f"np.{dtype}"
     named = {"cast": cast, "one": f"{cast}(1)", "unsigned": f"np.u{dtype.removeprefix('u')}"}
+    if dtype != "bool":
+        other = "int" if dtype.startswith("float") else "float"
+        bits = 8 * np.dtype(dtype).itemsize
+        named |= {"bits": f"np.{other}{bits}", "last": f"{cast}({bits - 1})"}
     if dtype.startswith("float"):
         named |= {"f": "f" * (dtype == "float32"), "tiny": f"{cast}({float(np.finfo(dtype).tiny)!r})"}
-    expression = target.expression_of(operation.primitive, dtype).format(*operation.operands, **named)
+    operands = list(operation.operands)
+    if operation.primitive == TABLE:
+        operands[0] = table_name(operands[0])
+    expression = target.expression_of(operation.primitive, dtype).format(*operands, **named)
     return f"{cast}({expression})"
+
+
+def tables_of(function: Traced) -> dict[str, np.ndarray]:
+    """Return name -> values of the tables that the source of a function reads."""
+    texts = (x.operands[0] for x in function.program.operations if x.primitive == TABLE)
+    return {table_name(text): table_values(text) for text in texts}
 
 
 def tuple_of(names: Sequence[str]) -> str:

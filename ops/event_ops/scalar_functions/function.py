@@ -31,6 +31,7 @@ class Traced:
         program: what it computes, of what it takes by position, then of what it takes by name.
         dtypes: those of its inputs.
         places: where each of its inputs is read, ALL or what the caller calls other places.
+        positional: how many of its inputs it takes by position.
         derivatives: the text of its derivatives, where these do not follow from the program.
         name: of the function.
         jaxpr: the traced function.
@@ -39,6 +40,7 @@ class Traced:
     program: Program
     dtypes: tuple[str, ...]
     places: tuple[str, ...]
+    positional: int
     derivatives: str
     name: str = field(compare=False)
     jaxpr: ClosedJaxpr = field(compare=False, repr=False)
@@ -138,7 +140,7 @@ def _traced(
         raise
     program = Program.of(jaxpr, source)
     derivatives = _derivatives(jaxpr, scalars) if program.has_own_derivatives else ""
-    return Traced(program, tuple(map(str, dtypes)), places, derivatives, name, jaxpr)
+    return Traced(program, tuple(map(str, dtypes)), places, count, derivatives, name, jaxpr)
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -177,6 +179,11 @@ def _result(subject: Subject, name: str, value: Any, dtype: Any) -> jax.Array:
             f"the {subject.role} {name!r} returns {value!r}; expected a number: is a return missing?"
         )
     scalar = jnp.asarray(value)
+    if jnp.issubdtype(dtype, jnp.integer) and jnp.issubdtype(scalar.dtype, jnp.floating):
+        raise TypeError(
+            f"the {subject.role} {name!r} returns {scalar.dtype}; expected {dtype}, as the "
+            f"{subject.variable} is: count in integers, as by + 1, or make it a float"
+        )
     if scalar.shape:
         raise ValueError(
             f"the {subject.role} {name!r} returns an array of shape {scalar.shape}; expected a scalar, since "
@@ -192,5 +199,9 @@ def _result(subject: Subject, name: str, value: Any, dtype: Any) -> jax.Array:
 
 def _derivatives(jaxpr: ClosedJaxpr, scalars: Sequence[jax.ShapeDtypeStruct]) -> str:
     floats = tuple(i for i, x in enumerate(scalars) if jnp.issubdtype(x.dtype, jnp.floating))
-    traced = jax.make_jaxpr(jax.jacfwd(jaxpr_as_fun(jaxpr), floats))(*scalars)
+
+    def of_floats(*inputs: jax.Array) -> list[jax.Array]:
+        return [x for x in jaxpr_as_fun(jaxpr)(*inputs) if jnp.issubdtype(x.dtype, jnp.floating)]
+
+    traced = jax.make_jaxpr(jax.jacfwd(of_floats, floats))(*scalars)
     return f"{traced.jaxpr} {traced.consts}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from traceback import walk_tb
@@ -14,6 +15,8 @@ from jax.core import Tracer
 from jax.extend.core import JaxprEqn
 
 from event_ops.scalar_functions.primitives import EXPRESSIONS, OF_BOOLS, OF_FLOATS
+from event_ops.scalar_functions.rewritten import REWRITTEN
+from event_ops.scalar_functions.small_arrays import MOST_ELEMENTS, Texts, as_texts
 
 _DTYPES: Final = ("bool", "float32", "float64", "int32", "int64", "uint32", "uint64")
 # What to do instead, by a part of a primitive's name.
@@ -21,10 +24,9 @@ _INSTEAD: Final = {
     "callback": "a {role} has no side effects; look at what {caller} returns",
     "print": "a {role} has no side effects; look at what {caller} returns",
     "random": "draw numbers outside, one for each {unit}, and pass them by name",
-    "cond": "compute both values, and choose one by jnp.where",
     "custom_vjp": "declare its derivatives by jax.custom_jvp, which serves both modes",
-    "while": "write the steps out, or find a closed form",
-    "scan": "write the steps out, or find a closed form",
+    "while": "write the steps out, by jax.lax.fori_loop with numbers of Python as its ends",
+    "scan": "return what it carries alone, and no outputs of each turn: write the steps out",
 }
 
 
@@ -63,31 +65,57 @@ class Source:
     def check(self, equation: JaxprEqn) -> None:
         """Raise ValueError unless kernels can compute the equation, of these shapes and dtypes."""
         name = equation.primitive.name
-        if name not in EXPRESSIONS:
+        if name not in EXPRESSIONS and name not in REWRITTEN:
             hints = (hint for part, hint in _INSTEAD.items() if part in name)
             hint = next(hints, f"write it with those that they have: {', '.join(sorted(EXPRESSIONS))}")
             hint = hint.format_map(vars(self.subject))
             raise self._error(
                 equation, f"uses the primitive {name!r}, which kernels of {self.subject.role}s lack; {hint}"
             )
+        self.check_arrays(equation)
         avals: list[Any] = [atom.aval for atom in (*equation.invars, *equation.outvars)]
-        for aval in avals:
-            if aval.shape:
-                raise self._error(
-                    equation, f"computes {name!r} of an array, {aval}; {self.subject.expects_scalars}"
-                )
-            self._check_dtype(equation, str(aval.dtype), _DTYPES)
         given, result = str(avals[0].dtype), str(avals[-1].dtype)
         if name in OF_BOOLS:
             self._check_dtype(equation, given, ("bool",))
         if name in OF_FLOATS:
             self._check_dtype(equation, given, ("float32", "float64"))
+        if name == "shift_right_arithmetic":
+            self._check_dtype(equation, given, ("int32", "int64"))
+        if name == "bitcast_convert_type" and avals[0].dtype.itemsize != avals[-1].dtype.itemsize:
+            raise self._error(equation, f"takes {given} as {result}, which is not as wide")
         if name == "convert_element_type" and given.startswith("float") and "int" in result:
             said = f"casts {given} to {result}, which some values do not fit; keep a float: jnp.floor(x)"
             raise self._error(equation, said)
 
-    def constant(self, value: Any) -> str:
-        """Return a number that the function holds as text of Python; raise ValueError if it is none."""
+    def check_arrays(self, equation: JaxprEqn) -> None:
+        """Raise ValueError unless the arrays of an equation are small, and of dtypes that kernels have."""
+        avals: list[Any] = [atom.aval for atom in (*equation.invars, *equation.outvars)]
+        for aval in avals:
+            if math.prod(aval.shape) > MOST_ELEMENTS:
+                said = (
+                    f"computes {equation.primitive.name!r} of an array, {aval}, of more than {MOST_ELEMENTS}"
+                )
+                raise self._error(equation, f"{said} elements; {self.subject.expects_scalars}")
+            self._check_dtype(equation, str(aval.dtype), _DTYPES)
+
+    def too_long(self, equation: JaxprEqn, most: int) -> ValueError:
+        """Return the error of a function of too many operations."""
+        said = (
+            f"is of more than {most} operations here, with all turns of loops and elements of arrays written"
+        )
+        return self._error(equation, f"{said} out; take fewer turns or elements, or find a closed form")
+
+    def constants(self, value: Any) -> Texts:
+        """Return numbers that the function holds as texts of Python; raise ValueError for too many."""
+        shape = getattr(value, "shape", ())
+        if isinstance(value, Tracer) or jnp.issubdtype(value.dtype, jax.dtypes.extended) or not shape:
+            return as_texts([self._constant(value)], ())
+        if math.prod(shape) > MOST_ELEMENTS:
+            said = f"holds an array of more than {MOST_ELEMENTS} elements, {shape}"
+            raise ValueError(f"{self.named} {said}; {self.subject.expects_scalars}")
+        return as_texts([self._constant(x) for x in np.asarray(value).ravel()], shape)
+
+    def _constant(self, value: Any) -> str:
         if isinstance(value, Tracer):
             raise ValueError(
                 f"{self.named} reads {value.aval} from around it, where it is traced; pass it by name, as "
@@ -97,8 +125,6 @@ class Source:
             hint = _INSTEAD["random"].format_map(vars(self.subject))
             raise ValueError(f"{self.named} holds {value.dtype}; {hint}")
         number = np.asarray(value)
-        if number.ndim:
-            raise ValueError(f"{self.named} holds an array, {number.shape}; {self.subject.expects_scalars}")
         if number.dtype == bool:
             return str(bool(number))
         text = repr(number.item())

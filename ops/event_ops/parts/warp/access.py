@@ -2,10 +2,19 @@
 
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 # Parameters of generic kernels: arrays of any dtype.
 Array, Array2d = wp.array(dtype=Any), wp.array2d(dtype=Any)
+
+
+def as_vectors(tables: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return arrays that the source of a kernel names as constants of Warp, which has no arrays of these."""
+    return {
+        name: wp.constant(wp.types.vector(length=x.size, dtype=wp.dtype_from_numpy(x.dtype))(*x.tolist()))
+        for name, x in tables.items()
+    }
 
 
 @wp.func
