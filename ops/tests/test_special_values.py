@@ -40,6 +40,7 @@ UNARY = {
     "logistic": (jax.nn.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
     "neg": (lambda x: -x, lambda x: -x),
     "pow of a number": (lambda x: x**1.5, lambda x: x**1.5),
+    "round": (jnp.round, np.rint),
     "rsqrt": (lax.rsqrt, lambda x: 1 / np.sqrt(x)),
     "sign": (jnp.sign, lambda x: np.where(x == 0, x, np.sign(x))),
     "sinh": (jnp.sinh, np.sinh),
@@ -69,8 +70,8 @@ OF_EITHER_ZERO = {"clamp", "max", "min"}  # the sign of a zero is that of one op
 PERIODIC = {"cos", "sin", "tan"}  # whose last digits at 1e30 are each library's own
 VECTORISED = {
     "abs", "ceil", "exp", "expm1", "floor", "integer_pow", "integer_pow of -2", "is_finite", "logistic",
-    "neg", "rsqrt", "sign", "sqrt", "square", "tanh", "1 / sqrt", "1 / x", "sqrt / x", "x / 3", "add",
-    "clamp", "div", "max", "min", "mul", "select_n", "sub",
+    "neg", "round", "rsqrt", "sign", "sqrt", "square", "tanh", "1 / sqrt", "1 / x", "sqrt / x", "x / 3",
+    "add", "clamp", "div", "max", "min", "mul", "select_n", "sub",
 }  # fmt: skip
 
 

@@ -82,8 +82,11 @@ class _Flat:
                 self._chosen(index, str(index_dtype.dtype), each, str(dtype))
                 for each, dtype in zip(zip(*chosen, strict=True), _dtypes(equation.outvars), strict=True)
             ]
-        if name == "scan" and len(equation.outvars) == params["num_carry"]:
+        if name == "scan" and len(equation.outvars) == _carried(params)[1]:
             return self._looped(equation, operands)
+        if name == "call_hi_primitive" and hasattr(params["_prim"], "expand"):
+            given = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _avals(equation.invars)]
+            return self._called(jax.make_jaxpr(params["_prim"].expand)(*given), operands)
         called = CALLS.get(name)
         if called is not None:
             self.has_own_derivatives |= name == "custom_jvp_call"
@@ -106,8 +109,8 @@ class _Flat:
     def _looped(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
         """Return what a loop of a known number of turns carries at its end: its steps are written out."""
         params = equation.params
-        constants, carried = params["num_consts"], params["num_consts"] + params["num_carry"]
-        held, carry, xs = operands[:constants], operands[constants:carried], operands[carried:]
+        constants, count = _carried(params)
+        held, carry, xs = operands[:constants], operands[constants:][:count], operands[constants + count :]
         turns = range(params["length"])
         for turn in reversed(turns) if params["reverse"] else turns:
             carry = self._called(params["jaxpr"], [*held, *carry, *(np.asarray(x[turn], object) for x in xs)])
@@ -171,8 +174,20 @@ class _Flat:
         return operation.result
 
 
+def _carried(params: dict[str, Any]) -> tuple[int, int]:
+    """Return how many constants a loop reads, and how many values it carries."""
+    if "num_carry" in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carry, _ = params["ft_in"].unpack()  # from jax 0.12 on
+    return len(list(constants)), len(list(carry))
+
+
+def _avals(atoms: Sequence[Any]) -> list[Any]:
+    return [atom.aval for atom in atoms]
+
+
 def _dtypes(atoms: Sequence[Any]) -> list[Any]:
-    return [atom.aval.dtype for atom in atoms]
+    return [aval.dtype for aval in _avals(atoms)]
 
 
 def _number(literal: Any) -> np.ndarray:

@@ -27,8 +27,16 @@ def _is_not_behind(x: jax.Array, y: jax.Array) -> jax.Array:
     return ~_is_before(y, x)
 
 
+def _polynomial(x: jax.Array, *coefficients: jax.Array) -> jax.Array:
+    """Return coefficients[0] + coefficients[1] * x + ..., by Horner's rule."""
+    *rest, result = coefficients
+    for coefficient in reversed(rest):
+        result = result * x + coefficient
+    return result
+
+
 _COMPARISONS: Final[dict[str, Callable[..., Any]]] = {"le_to": _is_not_behind, "lt_to": _is_before}
-REWRITTEN: Final = {*_COMPARISONS}
+REWRITTEN: Final = {*_COMPARISONS, "polynomial"}
 
 
 def rewritten(equation: JaxprEqn) -> Callable[..., Any] | None:
@@ -36,6 +44,8 @@ def rewritten(equation: JaxprEqn) -> Callable[..., Any] | None:
     name = equation.primitive.name
     if name == "round" and equation.params["rounding_method"] == jax.lax.RoundingMethod.AWAY_FROM_ZERO:
         return _rounded_away
+    if name == "polynomial":
+        return _polynomial
     given: Any = equation.invars[0].aval
     if name in _COMPARISONS and not jnp.issubdtype(given.dtype, jnp.floating):
         return jax.lax.lt if name == "lt_to" else jax.lax.le
