@@ -47,6 +47,7 @@ class NumbaKernel(NativeKernel):
     parameters: Parameters
 
     toolchain: ClassVar[str] = "Numba"
+    is_derivative: ClassVar[bool] = False
     derivative_hint: ClassVar[str] = "; or pass differentiable=True for those that Enzyme makes"
     for_sizes: ClassVar[bool] = False
     vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, *IN_KERNEL)
@@ -88,7 +89,17 @@ class NumbaKernel(NativeKernel):
         batched, results = call.batched(len(ins)), tuple(len(ins) + i for i in self.results(call))
         aliased = dict(self.aliases)
         read = tuple(name for i, name in enumerate(names[: len(ins)]) if i not in aliased)
-        layout = Layout(self.name, names, len(ins), batched, results, debug.is_on(), self.ordered, read)
+        layout = Layout(
+            self.name,
+            names,
+            len(ins),
+            batched,
+            results,
+            debug.is_on(),
+            self.ordered,
+            read,
+            is_derivative=self.is_derivative,
+        )
         options = {"noalias": not self.aliases, "num_threads": chosen.num_threads}
         around = (
             tuple(map(str, arguments)),

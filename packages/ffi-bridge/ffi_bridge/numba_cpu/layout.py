@@ -25,7 +25,7 @@ class Layout:
     one is given to every element of that level. `guarded`: outputs lie between canaries. `results`:
     arguments whose elements come from the kernel alone. `ordered`: a token follows the inputs, and another
     the outputs. `read`: inputs that share no memory with an output; `copied`: those of them that the kernel
-    is given copies of, since it may write to them.
+    is given copies of, since it may write to them. `is_derivative`: its kernel was looked at for that before.
     """
 
     kernel: str
@@ -37,6 +37,7 @@ class Layout:
     ordered: bool = False
     read: tuple[str, ...] = ()
     copied: tuple[str, ...] = ()
+    is_derivative: bool = False
 
     @property
     def levels(self) -> int:

@@ -113,6 +113,7 @@ class Derivative(NumbaKernel):
     is_compared: bool  # in its code
 
     is_lowered_in_place: ClassVar[bool] = True
+    is_derivative: ClassVar[bool] = True
 
     @property
     def is_compiled_late(self) -> bool:
