@@ -16,7 +16,7 @@ from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.warp.call import WarpFunction
-from ffi_bridge.warp.internals import read_outside
+from ffi_bridge.warp.compile import read_by
 from ffi_bridge.warp.parameters import annotations_of, parameter_of
 from ffi_bridge.warp.record import record
 from ffi_bridge.warp.signature import Definition
@@ -115,4 +115,4 @@ def warp_callable(
 
 def _read_by(value: Any) -> Readings | None:
     """Return what a Warp kernel reads from outside; None for anything else."""
-    return read_outside(value) if isinstance(value, wp.Kernel) else None
+    return read_by(value) if isinstance(value, wp.Kernel) else None

@@ -11,6 +11,7 @@ import warp as wp
 
 from ffi_bridge import debug
 from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.contents.outside import Readings
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.handler.launch import Slot
 from ffi_bridge.native.target import ensure_target, target_name
@@ -21,6 +22,7 @@ from ffi_bridge.warp.internals import (
     forget_contents,
     loaded_on_cpu,
     parameters_of,
+    read_outside,
 )
 from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
@@ -105,6 +107,12 @@ def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
             "before; see the error of its first use"
         )
     return concrete, module
+
+
+def read_by(kernel: Any) -> Readings:
+    """Return what a kernel reads from outside."""
+    with compiling:  # Warp notes in the kernel what it finds
+        return read_outside(kernel)
 
 
 def specialised(kernel: Any, types: Sequence[Any]) -> Any:

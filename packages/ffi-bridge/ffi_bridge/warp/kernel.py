@@ -19,7 +19,8 @@ from ffi_bridge.native.primitive import call_kernel, refuse_symbolic
 from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.warp.adjoint import differentiable_call
 from ffi_bridge.warp.call import ForwardKernel, Launch
-from ffi_bridge.warp.internals import parameters_of, read_outside
+from ffi_bridge.warp.compile import read_by
+from ffi_bridge.warp.internals import parameters_of
 from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
 from ffi_bridge.warp.parameters import parameter_of
@@ -110,7 +111,7 @@ def warp_kernel(
     parameters = tuple(parameter_of(subject, *annotated) for annotated in parameters_of(kernel))
     definition = Definition(subject, parameters, tuple(in_out_argnames or ()), outs)
     apply = differentiable_call if differentiable else call_kernel
-    read = Outside(subject, functools.partial(read_outside, kernel))
+    read = Outside(subject, functools.partial(read_by, kernel))
 
     @functools.cache
     def for_outs(num_outs: int) -> tuple[ForwardKernel, Callable[..., Any]]:
