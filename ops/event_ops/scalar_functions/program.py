@@ -73,6 +73,13 @@ class _Flat:
         return list(map(texts_of, jaxpr.outvars))
 
     def _results(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
+        source = self.source
+        self.source = source.within(equation)
+        results = self._computed(equation, operands)
+        self.source = source
+        return results
+
+    def _computed(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
         name, params = equation.primitive.name, equation.params
         if name == "cond":
             index, *given = operands

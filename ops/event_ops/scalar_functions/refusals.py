@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from traceback import walk_tb
 from typing import Any, Final
 
@@ -61,6 +61,12 @@ class Source:
     name: str
     functions: tuple[Callable[..., Any], ...]
     subject: Subject
+    outside: str = ""  # the line of the function from which something is called
+
+    def within(self, equation: JaxprEqn) -> Source:
+        """Return the source for what an equation calls, whose own lines JAX may not know."""
+        line = self._line(equation)
+        return self if line == self.outside else replace(self, outside=line)
 
     def check(self, equation: JaxprEqn) -> None:
         """Raise ValueError unless kernels can compute the equation, of these shapes and dtypes."""
@@ -149,10 +155,10 @@ class Source:
         codes: list[Any] = [getattr(function, "__code__", None) for function in self.functions]
         files = {code.co_filename for code in codes if code is not None}
         if known is None:
-            return ""
+            return self.outside
         frames = ((frame.f_code.co_filename, line) for frame, line in walk_tb(known.as_python_traceback()))
         lines = [f", {file}:{line}," for file, line in frames if file in files]
-        return lines[-1] if lines else ""
+        return lines[-1] if lines else self.outside
 
 
 _NAMES: Final = {"nan": "np.nan", "inf": "np.inf", "-inf": "-np.inf"}
