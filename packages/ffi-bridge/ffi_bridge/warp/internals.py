@@ -9,11 +9,10 @@ from __future__ import annotations
 import ast
 import ctypes
 import functools
-import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
-from types import FunctionType, SimpleNamespace
+from types import FunctionType
 from typing import Any, Final
 
 import warp as wp
@@ -32,13 +31,13 @@ with inner_names("warp-lang", wp.__version__, TESTED):
         _build_kernel_launch_bounds,  # pyright: ignore[reportPrivateUsage]
         pack_arg,
     )
-    from warp._src.types import array_t
+    from warp._src.types import array_t, is_array
 
     look_up(wp.Kernel, "get_mangled_name", "infer_argument_types")
     look_up(wp.Module, "load", "get_module_hash", "_get_live_kernels")
-    look_up(context.ModuleBuilder, "build_kernel")
+    look_up(context.ModuleBuilder, "build_kernel", "build_function")
 
-__all__ = ["array_t", "get_full_arg_spec", "pack_arg"]
+__all__ = ["array_t", "context", "get_full_arg_spec", "is_array", "pack_arg"]
 
 # Parts of the names of native functions that follow no address of an array: functions of single values, and
 # what the garbage collector calls at any time.
@@ -184,24 +183,6 @@ def _hashed_in_part(kernel: Any) -> str | None:
 def contents_of(kernel: Any, block_dim: int) -> bytes:
     """Return the hash of a kernel's module, compiled for so many threads per block."""
     return bytes(kernel.module.get_module_hash(block_dim))
-
-
-def written_by(kernel: Any) -> set[str]:
-    """Return the array parameters that a kernel, or a function that it calls, stores to, by Warp's own marks.
-
-    It marks stores and atomics, also through views; not through an array of the same pointer, and not by
-    native code or tiles.
-    """
-    options = {**kernel.module.options, **kernel.options, "verify_autograd_array_access": True}
-    nothing = SimpleNamespace(unique_kernels={}, get_unique_kernels=list)
-    builder = context.ModuleBuilder(kernel.module, options, nothing)
-    before = wp.config.log_level
-    wp.config.log_level = sys.maxsize  # it warns where an array is read and then written
-    try:
-        builder.build_kernel(kernel)
-    finally:
-        wp.config.log_level = before
-    return {arg.label for arg in kernel.adj.args if arg.is_write}
 
 
 @contextmanager
