@@ -1,6 +1,6 @@
 """Calls outside of jit: what numbers may be, that they are what they were, and what such calls take."""
 
-import time
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -78,43 +78,30 @@ def test_checks_of_values_are_made_at_every_call():
             event_ops.scatter_add(X, IDS + 1000 - 94, 1.0, mode="error")
 
 
-def lif(V_m, *, I_syn, E_L, tau_m, dt):
-    return E_L + I_syn + (V_m - E_L - I_syn) * jnp.exp(-dt / tau_m)
-
-
-def above(V_m, *, V_th):
-    return V_m - V_th
-
-
-def reset(V_m, *, V_reset):
-    return V_reset
-
-
-MODEL = event_ops.neuron_step(lif, threshold=above, reset=reset, held=("V_m",))
+# Each number that becomes an array by itself takes some hundred calls of functions.
 CALLS = {
-    "lif_step": lambda x, ids: event_ops.lif_step(x, x, 40.0, **NEURON),
-    "neuron_step": lambda x, ids: MODEL(x, x, I_syn=40.0, **NEURON),
-    "trace_decay": lambda x, ids: event_ops.trace_decay(x, x, tau=20.0, dt=0.1),
-    "scatter_add": lambda x, ids: event_ops.scatter_add(x, ids, 1.0),
-    "poisson_input": lambda x, ids: event_ops.poisson_input(1.0, 3, 5, mean=0.5, initial=x),
+    "lif_step": (lambda x, ids: event_ops.lif_step(x, x, 40.0, **NEURON), 400),  # 1450 before
+    "trace_decay": (lambda x, ids: event_ops.trace_decay(x, x, tau=20.0, dt=0.1), 160),  # 404
+    "scatter_add": (lambda x, ids: event_ops.scatter_add(x, ids, 1.0), 160),  # 320
+    "poisson_input": (lambda x, ids: event_ops.poisson_input(1.0, 3, 5, mean=0.5, initial=x), 270),  # 833
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_an_eager_call_takes_few_times_as_long_as_a_jitted_one(name):
-    call = CALLS[name]
+def test_an_eager_call_is_little_more_than_one_program(name):
+    call, most = CALLS[name]
     x, ids = jnp.asarray(X), jnp.asarray(IDS)
-    jitted = jax.jit(call)
-    jax.block_until_ready((call(x, ids), jitted(x, ids)))
+    for _ in range(3):
+        call(x, ids)
+    count = 0
 
-    def shortest(f):
-        times = []
-        for _ in range(20):
-            started = time.thread_time()
-            for _ in range(10):
-                f(x, ids)
-            times.append(time.thread_time() - started)
-        return min(times)
+    def watch(frame, event, arg):
+        nonlocal count
+        count += event in ("call", "c_call")
 
-    # Measured 4 to 11 in turns, and 21 to 46 when each number was made an array.
-    assert min(shortest(call) / shortest(jitted) for _ in range(3)) < 16
+    sys.setprofile(watch)  # counts, since times depend on what else the machine does
+    try:
+        call(x, ids)
+    finally:
+        sys.setprofile(None)
+    assert count < most
