@@ -78,9 +78,23 @@ def test_checks_of_values_are_made_at_every_call():
             event_ops.scatter_add(X, IDS + 1000 - 94, 1.0, mode="error")
 
 
+def lif(V_m, *, I_syn, E_L, tau_m, dt):
+    return E_L + I_syn + (V_m - E_L - I_syn) * jnp.exp(-dt / tau_m)
+
+
+def above(V_m, *, V_th):
+    return V_m - V_th
+
+
+def reset(V_m, *, V_reset):
+    return V_reset
+
+
+MODEL = event_ops.neuron_step(lif, threshold=above, reset=reset, held=("V_m",))
 # Each number that becomes an array by itself takes some hundred calls of functions.
 CALLS = {
     "lif_step": (lambda x, ids: event_ops.lif_step(x, x, 40.0, **NEURON), 400),  # 1450 before
+    "neuron_step": (lambda x, ids: MODEL(x, x, I_syn=40.0, **NEURON), 800),  # 1554
     "trace_decay": (lambda x, ids: event_ops.trace_decay(x, x, tau=20.0, dt=0.1), 160),  # 404
     "scatter_add": (lambda x, ids: event_ops.scatter_add(x, ids, 1.0), 160),  # 320
     "poisson_input": (lambda x, ids: event_ops.poisson_input(1.0, 3, 5, mean=0.5, initial=x), 270),  # 833

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +36,8 @@ class Traced:
         name: of the function.
         jaxpr: the traced function.
     """
+
+    is_exact: ClassVar = True  # its numbers are texts
 
     program: Program
     dtypes: tuple[str, ...]
