@@ -118,9 +118,8 @@ def test_a_product_with_another_sparse_matrix_asks_for_a_csr(name):
     with pytest.raises(TypeError, match=r"two CSRs, A @ CSR\(B\) .* B.todense\(\)"):
         A @ B
     np.testing.assert_array_equal((A @ CSR(B)).todense(), DENSE @ DENSE.T)
-    for other in (B, A.T):
-        with pytest.raises(TypeError, match=r"two sparse matrices .* to_scipy\(\)"):
-            A * other
+    with pytest.raises(TypeError, match=r"two sparse matrices .* use A\.tocsr\(\) \* CSR\(B\)"):
+        A * B
     with pytest.raises(TypeError, match=r"CSR\(S\) @ A" if name[0] == "S" else "got .*sparse.csr.CSR"):
         B @ A
 

@@ -134,7 +134,6 @@ def test_the_rest_is_refused_with_the_way_out(name):
 
 
 LONG = {
-    "segment_sum": (lambda x, i: event_ops.segment_sum(x, i, WIDTHS[1]), ((3,), (3,))),
     "segment_max": (lambda x, i: event_ops.segment_max(x, i, WIDTHS[1]), ((3,), (3,))),
     "scatter_add": (lambda x, i: event_ops.scatter_add(x, i, jnp.ones(3)), ((WIDTHS[1],), (3,))),
     "csr_matvec": (

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from event_ops import Events, csr_event_deliver, csr_matvec, read_slot, scatter_add, segment_sum, trace_decay
+from event_ops import Events, csr_event_deliver, csr_matvec, scatter_add, segment_sum, trace_decay
 from event_ops.checks.arrays import FLOATS, INTEGERS, NUMBERS, cast_advice, check_positive, common_cast
 from event_ops.checks.keywords import resolved_mode
 from event_ops.checks.ring_buffer import check_delays
@@ -29,7 +29,6 @@ def test_unknown_backend_is_refused_with_a_list(operator):
         lambda big: csr_matvec(np.ones(1, "f"), big, np.array([0, 1]), np.ones(3, "f"), shape=(1, 3)),
         lambda big: scatter_add(np.zeros(3, "f"), big, np.ones(1, "f")),
         lambda big: segment_sum(np.ones(1, "f"), big, 3),
-        lambda big: read_slot(np.zeros((3, 2), "f"), big[0]),
     ],
 )
 def test_integers_that_32_bits_would_change_are_refused(call):

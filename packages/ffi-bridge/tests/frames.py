@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ffi_bridge.abi import CODES, DTYPES, OFFSETS, SIZES
-from ffi_bridge.native.python_handler import HANDLER
+from ffi_bridge.native.frame_reader import HANDLER
 from ffi_bridge.native.target import targets
 
 UNKNOWN_EXTENSION = 77

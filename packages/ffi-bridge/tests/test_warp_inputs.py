@@ -111,13 +111,15 @@ def by_a_tile(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 def reads_by_another_name(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
     z, written = itself(x), itself(y)
-    written[i] = written[i] * 0.0 + 2.0 * z[i]
+    written[i] = 2.0 * z[i]
+    written[i] = written[i] + 0.0
 
 
 @wp.kernel
 def reads(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
-    y[i] = y[i] * 0.0 + 2.0 * x[i]
+    y[i] = 2.0 * x[i]
+    y[i] = y[i] + 0.0
 
 
 REFUSED = [

@@ -52,5 +52,5 @@ MISTAKES = (
     Mistake("flat", _wrong(indices=np.zeros((3, 1), int)), ValueError, "indices has 2 dim"),
     Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
     Mistake("shape", _wrong(shape=8), ValueError, "expected two integers"),
-    Mistake("too-wide", _wrong(shape=(2, 2**31)), ValueError, "cast it to int64"),
+    Mistake("too-wide", _wrong(shape=(2, 2**31)), ValueError, "then cast it: indices"),
 )

@@ -53,7 +53,8 @@ def read_outside(kernel: Any) -> dict[tuple[str, ...], tuple[Reading, ...]]:
         for name, value in adjoint.get_references()[0].items():
             known = Reading(fingerprint(_contents_of(value)).digest, text_of(value))
             found.setdefault((*path, name), []).append(known)
-    return {path: tuple(known) for path, known in found.items()}
+    # Each once: what Warp makes of a generic function for the types of a call has the function's own text.
+    return {path: tuple(dict.fromkeys(known)) for path, known in found.items()}
 
 
 def _functions(kernel: Any) -> Iterator[tuple[tuple[str, ...], Any, tuple[object, ...]]]:
