@@ -85,7 +85,6 @@ REFUSED = [
     centred_by_a_callee,
     by_flat,
     by_an_iterator_of_elements,
-    in_columns,
     on_the_diagonal,
     sorted_in_place,
     shuffled,
@@ -135,7 +134,7 @@ def by_a_number(x):
     return x.copy()
 
 
-COPIED = [in_a_list, in_a_typed_list, of_a_library, by_a_function_of_c, by_a_number]
+COPIED = [in_columns, in_a_list, in_a_typed_list, of_a_library, by_a_function_of_c, by_a_number]
 
 
 def overlapping(x, y):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from llvmlite import binding as llvm
@@ -11,8 +12,10 @@ from ffi_bridge.numba_cpu.internals import ALLOCATE, EXCEPTION
 
 # What is the address of one of its operands, or of an element of the same array.
 KEEPING: Final = {"getelementptr", "bitcast", "addrspacecast", "freeze", "phi", "select"}
+_SEVERAL: Final = re.compile(r"store (volatile )?[<\[{]")  # values at once, of which one may be an address
 _STEP: Final = re.compile(r"getelementptr [a-z ]*i8, ptr \S+, i64 (-?\d+)(?:,|$)")
 
+UNKNOWN: Final = 0  # a value that a call may leave somewhere
 Offset = int | None  # in bytes from where a pointer points; None: somewhere behind it
 
 
@@ -45,15 +48,26 @@ class Code:
         self.names = {hash(x): x.name for x in function.arguments}
         self.values: dict[int, Any] = {}
         self.steps: list[Step] = []
+        self._in_front: dict[int, tuple[int, int]] = {}  # a load -> its block, and how many steps come first
+        self._blocks: dict[int, list[Step]] = {}
+        self._touched: dict[int, dict[int, list[tuple[int, Step]]]] = {}
         for block in function.blocks:
+            steps = self._blocks[hash(block)] = list[Step]()
             for x in block.instructions:
                 operands = list(x.operands)
                 numbers = [hash(y) for y in operands]
                 self.values.update(zip(numbers, operands, strict=True))
-                self.steps.append(step := Step(hash(x), x.opcode, numbers, x))
+                steps.append(step := Step(hash(x), x.opcode, numbers, x))
+                if step.opcode == "load":
+                    self._in_front[step.value] = hash(block), len(steps) - 1
                 if step.opcode == "alloca":
                     self.names[step.value] = x.name
+            self.steps += steps
         self._by_value = {step.value: step for step in self.steps}
+        self._before: dict[int, list[int]] = {block: [] for block in self._blocks}
+        for block, steps in self._blocks.items():
+            for following in self._before.keys() & set(steps[-1].operands):
+                self._before[following].append(block)
 
     def step(self, value: int) -> Step | None:
         """Return the instruction whose result is `value`; None for an argument or a constant."""
@@ -82,6 +96,66 @@ class Code:
         sources = step.operands[step.opcode == "select" :]
         offset = None if step.opcode == "phi" else offset
         return set().union(*(self.places(x, offset, seen | {value}) for x in sources))
+
+    def is_on_stack(self, memory: int) -> bool:
+        """Return whether memory is the function's own, on its stack."""
+        step = self.step(memory)
+        return step is not None and step.opcode == "alloca"
+
+    def stored_before(self, load: Step, left: Mapping[int, set[Place]]) -> set[int] | None:
+        """Return the values that a load from the stack may find, those stored last; None where that is open.
+
+        LLVM gives one place on the stack to several variables, one after the other. `left`: the places where
+        calls leave an address, each of which stands for it; UNKNOWN: for what other calls may leave there.
+        """
+        place, *others = self.places(load.operands[0])
+        if others or place.offset is None or not self.is_on_stack(place.memory):
+            return None
+        found: set[int] = set()
+        todo, seen = [self._in_front[load.value]], set[int]()
+        for block, end in todo:  # which grows
+            for number, step in reversed(self._touching(place.memory).get(block, [])):
+                if end < 0 or number < end:
+                    effect = self._effect(place, step, left)
+                    if effect is None:
+                        return None
+                    values, is_last = effect
+                    found |= values
+                    if is_last:
+                        break
+            else:
+                todo += [(x, -1) for x in self._before[block] if x not in seen]
+                seen.update(self._before[block])
+        return found
+
+    def _touching(self, memory: int) -> dict[int, list[tuple[int, Step]]]:
+        """Return the stores to memory on the stack, and the calls that are given it, by block."""
+        if not self._touched:
+            for block, steps in self._blocks.items():
+                for number, step in enumerate(steps):
+                    if step.opcode in ("store", "call"):
+                        given = step.operands[1:] if step.opcode == "store" else step.operands[:-1]
+                        for x in {x.memory for y in given for x in self.places(y)}:
+                            self._touched.setdefault(x, {}).setdefault(block, []).append((number, step))
+        return self._touched.get(memory, {})
+
+    def _effect(
+        self, place: Place, step: Step, left: Mapping[int, set[Place]]
+    ) -> tuple[set[int], bool] | None:
+        """Return the values that a step may leave at a place, and whether none from before it is left."""
+        if step.opcode == "store":
+            there = self.places(step.operands[1])
+            if there == {place}:
+                return {step.operands[0]}, True
+            is_open = any(x.meets(place) for x in there) or _SEVERAL.search(str(step.text))
+            return None if is_open else (set(), False)
+        name = self.function(step.operands[-1]) or ""
+        if name.startswith("llvm.lifetime."):
+            return set(), "start" in name
+        here = left.get(step.value, ())
+        if place in here:
+            return {step.value}, True
+        return {UNKNOWN, *(step.value for x in here if x.meets(place))}, False
 
     def is_own(self, memory: int) -> bool:
         """Return whether memory is the function's own, or where one of its arguments points."""

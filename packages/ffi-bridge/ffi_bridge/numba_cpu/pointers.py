@@ -95,6 +95,8 @@ class _Walk:
         self._followed, self._code, self._fate = followed, code, Fate()
         self._addresses: set[int] = set()
         self._places: set[Place] = set()
+        self._left_by: dict[int, set[Place]] = {}  # by calls, which stand for the address there
+        self._now: Step | None = None
         self._referring: set[int] = set()  # memory with the addresses of memory where it lies
 
     def run(self, argument: int, offset: Offset, is_inside: bool) -> Fate:
@@ -111,6 +113,7 @@ class _Walk:
 
     def _take(self, step: Step) -> None:
         value, opcode, operands = step.value, step.opcode, step.operands
+        self._now = step
         if opcode == "call":
             self._call(value, operands)
         elif opcode == "store":
@@ -122,7 +125,12 @@ class _Walk:
         elif opcode in ("load", "trunc") and _NARROW.search(str(step.text)):
             return
         elif opcode == "load":
-            if any(x.meets(y) for x in self._code.places(operands[0]) for y in self._places):
+            stored = self._code.stored_before(step, self._left_by)
+            if stored is None:
+                found = any(x.meets(y) for x in self._code.places(operands[0]) for y in self._places)
+            else:
+                found = not stored.isdisjoint(self._addresses | self._left_by.keys())
+            if found:
                 self._addresses.add(value)
             if any(x.memory in self._referring for x in self._code.places(operands[0])):
                 self._fate.lost.add("memory that refers to memory")
@@ -146,13 +154,21 @@ class _Walk:
         step = self._code.step(value)
         if value in seen or self._code.is_nothing(value):
             return True
-        if value not in self._addresses or step is None or step.opcode == "load":
+        if value not in self._addresses or step is None:
             return value in self._addresses
+        if step.opcode == "load":
+            return self._is_loaded_alone(step, seen | {value})
         seen.add(value)
         if step.opcode not in KEEPING:
             return False
         sources = {"getelementptr": step.operands[:1], "select": step.operands[1:]}
         return all(self._is_this_alone(x, seen) for x in sources.get(step.opcode, step.operands))
+
+    def _is_loaded_alone(self, load: Step, seen: set[int]) -> bool:
+        stored = self._code.stored_before(load, self._left_by)
+        if stored is not None:
+            return all(x in self._left_by or self._is_this_alone(x, seen) for x in stored)
+        return not any(self._code.is_on_stack(x.memory) for x in self._code.places(load.operands[0]))
 
     def _inside(self, address: int) -> list[Offset]:
         """Return how far from an address in memory the followed one lies."""
@@ -166,6 +182,8 @@ class _Walk:
                 self._fate.lost.add("memory that outlasts it, as that of a list")
                 continue
             self._places.add(place)
+            if self._now is not None and self._now.opcode == "call":
+                self._left_by.setdefault(self._now.value, set()).add(place)
             if place.memory in self._code.arguments:
                 self._fate.kept.add((self._code.arguments.index(place.memory), place.offset))
 
