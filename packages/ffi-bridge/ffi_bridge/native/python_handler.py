@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffi_bridge.native.buffers import BufferSpec
-from ffi_bridge.native.frame_reader import FrameReader as FrameReader
-from ffi_bridge.native.frame_reader import python_handler as python_handler
+from ffi_bridge.native.frame_reader import FrameReader
 
 
 class ElementBuffer(NamedTuple):

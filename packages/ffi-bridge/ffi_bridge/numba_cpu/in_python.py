@@ -13,7 +13,8 @@ from numba import types
 from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.native.buffers import buffers_of
 from ffi_bridge.native.call import NativeCall
-from ffi_bridge.native.python_handler import ElementBuffer, FrameReader, elements, python_handler
+from ffi_bridge.native.frame_reader import FrameReader, python_handler
+from ffi_bridge.native.python_handler import ElementBuffer, elements
 from ffi_bridge.native.target import ensure_target, target_name
 from ffi_bridge.numba_cpu.call import NumbaKernel
 

@@ -15,7 +15,8 @@ from ffi_bridge.contents.references import references
 from ffi_bridge.cuda.driver import cuda_driver
 from ffi_bridge.native.buffers import buffers_of
 from ffi_bridge.native.call import NativeCall
-from ffi_bridge.native.python_handler import FrameReader, elements, python_handler
+from ffi_bridge.native.frame_reader import FrameReader, python_handler
+from ffi_bridge.native.python_handler import elements
 from ffi_bridge.native.target import REGISTERED_AS, ensure_target, target_name
 from ffi_bridge.numba_cuda.call import FunctionKernel
 from ffi_bridge.numba_cuda.compile import compiler_of, compilers, is_dispatcher
