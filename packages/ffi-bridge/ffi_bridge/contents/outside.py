@@ -71,7 +71,7 @@ class Outside:
         *callers, name = path
         texts = [", ".join(dict.fromkeys(x.text for x in side)) or "not there" for side in (before, now)]
         if texts[0] == texts[1]:
-            texts[1] = f"another {texts[1]}"
+            texts[1] = f"another {texts[1].removeprefix('the ')}"
         where = f", in {callers[-1]}" if len(callers) > 1 else ""
         return (
             f"{self._subject} was wrapped when {name}{where} was {texts[0]}, and now it is {texts[1]}: "
