@@ -36,7 +36,6 @@ def normal_input(
     magnitudes up to 6.23. White noise of a current or a potential has std proportional to 1 / sqrt(dt), or to
     sqrt(dt); an Ornstein-Uhlenbeck process, whose spread is sigma, is the example below, exact for any dt.
 
-
     Args:
         mean: (n,), 0-d or a number, what the noise is added to; float32 or float64. An array is updated in
             place where it is not needed again.
