@@ -273,7 +273,7 @@ WRONG_CALLS = {
     "random": (
         of(neuron_step(lambda V: V + jax.random.normal(jax.random.key(0), ()), threshold=lambda V: V), X),
         ValueError,
-        "draw numbers outside, one for each neuron",
+        r"noise=\{'xi': 'normal'\}\), or draw them outside, one for each neuron",
     ),
     "a flag and a surrogate": (
         of(neuron_step(lambda V: V, threshold=lambda V: V > 0), X, surrogate=fast_sigmoid()),

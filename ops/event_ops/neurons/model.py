@@ -17,7 +17,15 @@ from event_ops.parts.reference.spiking import Surrogate, crossings, is_held, rai
 from event_ops.scalar_functions.function import as_results, name_of
 from event_ops.scalar_functions.refusals import Source, Subject
 
-SUBJECT: Final = Subject("neuron model", "neuron", "state", "neurons", "step")
+SUBJECT: Final = Subject(
+    "neuron model",
+    "neuron",
+    "state",
+    "neurons",
+    "step",
+    "let the step draw numbers, neuron_step(..., noise={'xi': 'normal'}), or draw them outside, one for each "
+    "neuron, and pass them by name",
+)
 REFRACTORY: Final = "refractory"  # the remaining time, a state behind the others
 TIMES: Final[tuple[str, ...]] = "t_ref", "dt"  # what it needs
 DRAWN: Final[Mapping[str, bool]] = {"seed": True, "step": True, "first": False}  # what noise needs, or takes

@@ -23,7 +23,7 @@ _DTYPES: Final = ("bool", "float32", "float64", "int32", "int64", "uint32", "uin
 _INSTEAD: Final = {
     "callback": "a {role} has no side effects; look at what {caller} returns",
     "print": "a {role} has no side effects; look at what {caller} returns",
-    "random": "draw numbers outside, one for each {unit}, and pass them by name",
+    "random": "{random}",
     "custom_vjp": "declare its derivatives by jax.custom_jvp, which serves both modes",
     "while": "write the steps out, by jax.lax.fori_loop with numbers of Python as its ends",
     "scan": "return what it carries alone, and no outputs of each turn: write the steps out",
@@ -40,6 +40,7 @@ class Subject:
         variable: what it changes, such as "synaptic variable".
         arrays: what has arrays that can be passed by name.
         caller: the function that it is given to.
+        random: what to do for random numbers.
     """
 
     role: str
@@ -47,6 +48,7 @@ class Subject:
     variable: str
     arrays: str
     caller: str
+    random: str = "draw numbers outside, one for each synapse, and pass them by name"
 
     @property
     def expects_scalars(self) -> str:
