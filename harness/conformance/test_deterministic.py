@@ -49,7 +49,8 @@ def test_one_entry_and_one_weight_for_all(on_gpu):
     np.testing.assert_array_equal(found, [0, 0, 5])
 
 
-@pytest.mark.parametrize("name", EMULATED_CALLS)
+# segment_sum adds up in 64 bits: what the order changes is rounded away.
+@pytest.mark.parametrize("name", [x for x in EMULATED_CALLS if x.values != ("segment_sum",)])
 def test_without_it_the_order_shows(on_gpu, name):
     call = jax.jit(lambda: CALLS[name](backend="numba_cuda"))
     first = bits(call())

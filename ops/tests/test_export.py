@@ -74,6 +74,9 @@ def kernels_of(name):
         make = importlib.import_module(f"event_ops.parts.numba_cpu.{room}").kernel
         how = "add" if how == "sum" else how
         found = {x: make(how, np.dtype("float32"), "drop", x) for x in threads}
+    if not found and how == "input":
+        make = importlib.import_module("event_ops.parts.numba_cpu.noise").kernel_with
+        found = {large: make(family, 0, True, large) for large in (False, True)}
     return found
 
 
