@@ -148,7 +148,7 @@ def segment_var(
 ) -> jax.Array:
     """`y[i] = data[segment_ids == i].var(axis=0, ddof=ddof)` for i in [0, num_segments).
 
-    The sum of |data - mean|**2 over the number of data less ddof, in two passes: a large mean costs no
+    The sum of ``|data - mean|**2`` over the number of data less ddof, in two passes: a large mean costs no
     digits; 0 for a segment of no more than ddof data. Differentiable in data.
 
     Args:

@@ -92,10 +92,10 @@ def test_a_reverse_one_that_is_not_the_forward_one_raises(monkeypatch):
     made, texts = compile._differentiated, []
     text = compile._text
 
-    def other(name, code, function, slots, mode):
+    def other(name, code, function, slots, mode, *more):
         if mode == FORWARD:
             code, function = texts.pop()
-        return made(name, code, function, slots, mode)
+        return made(name, code, function, slots, mode, *more)
 
     def both(primal, arguments):
         texts.append(text(weighted(3.0003), arguments))
