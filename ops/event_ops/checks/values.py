@@ -158,7 +158,7 @@ def _checked_when_run(name: str, x: jax.Array, rule: Rule) -> jax.Array:
 
 
 class _Report(NamedTuple):
-    """What a message needs beside the values that were found, and the dtypes of these."""
+    """Facts for a message, beside the values that were found and their dtypes."""
 
     name: str
     expected: str

@@ -37,7 +37,7 @@ Readings = Mapping[tuple[str, ...], tuple[Reading, ...]]
 
 
 class Outside:
-    """What a kernel reads from outside, as it was when this was made."""
+    """Record the values that a kernel reads from outside, and hold the kernel to them."""
 
     def __init__(self, subject: str, read: Callable[[], Readings]) -> None:
         self._subject, self._read, self._known = subject, read, read()
