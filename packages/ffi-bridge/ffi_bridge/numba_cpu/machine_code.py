@@ -108,8 +108,11 @@ class Code:
         LLVM gives one place on the stack to several variables, one after the other. `left`: the places where
         calls leave an address, each of which stands for it; UNKNOWN: for what other calls may leave there.
         """
-        place, *others = self.places(load.operands[0])
-        if others or place.offset is None or not self.is_on_stack(place.memory):
+        there = self.places(load.operands[0])
+        if len(there) != 1:
+            return None
+        (place,) = there
+        if place.offset is None or not self.is_on_stack(place.memory):
             return None
         found: set[int] = set()
         todo, seen = [self._in_front[load.value]], set[int]()

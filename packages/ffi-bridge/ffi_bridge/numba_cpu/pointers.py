@@ -106,10 +106,14 @@ class _Walk:
         else:
             self._addresses.add(root)
         found = 0
-        while found != (found := len(self._addresses) + len(self._places) + len(self._referring)):
+        while found != (found := self._count()):
             for step in self._code.steps:
                 self._take(step)
         return self._fate
+
+    def _count(self) -> int:
+        """Return how much is known of the address, which only grows."""
+        return sum(map(len, (self._addresses, self._places, self._referring, *self._left_by.values())))
 
     def _take(self, step: Step) -> None:
         value, opcode, operands = step.value, step.opcode, step.operands
