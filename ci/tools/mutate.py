@@ -47,8 +47,8 @@ TARGETS: Final = {
         + [f"ops/event_ops/sparse/{name}.py" for name in ("products", "plan", "plasticity", "pytree")],
         [f"ops/tests/test_{name}.py" for name in ("csr_validate", "csr_convert", "csr", "csr_transforms")]
         + ["ops/tests/test_csr_operands.py"]
-        # The documented mistakes of every operator.
-        + ["--operators=catalog_operators", "--properties=mistakes"],
+        # The documented invalid calls of every operator.
+        + ["--operators=catalog_operators", "--properties=invalid_calls"],
     ),
 }
 # Annotations are not evaluated, so what changes `A | B` in them changes nothing.

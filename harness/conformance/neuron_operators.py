@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops import neuron_step
-from event_ops.cases import Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
 from event_ops.cases.draw import Draw, drawn
 from event_ops.catalog.spike_compact.oracle import spike_compact
 from event_ops.discover import Operator
+from event_ops.kernels.oracle.lif import each_neuron
+from event_ops.kernels.oracle.noise import numbers
 from event_ops.neurons.step import kernel
-from event_ops.parts.oracle.lif import each_neuron
-from event_ops.parts.oracle.noise import numbers
 from event_ops.surrogate import atan
 
 NEURON: dict[str, Any] = {
@@ -147,17 +147,17 @@ OPERATORS = (
             Case("listed-threads", _random(40_000, capacity=250)),
         ),
         (
-            Mistake("integer", _wrong(V=np.zeros(3, np.int32)), TypeError, "V has dtype int32"),
-            Mistake("mixed", _wrong(w=np.zeros(3, np.int32)), TypeError, "w has dtype int32 and V has"),
-            Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
-            Mistake("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
-            Mistake("halves", _wrong(I_syn=np.zeros(3, np.float16)), TypeError, "I_syn has dtype float16"),
-            Mistake("t_ref", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
-            Mistake("dt", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
-            Mistake("unknown", _wrong(tau=1.0), TypeError, "the unknown tau; expected by name: t_ref"),
-            Mistake("grid", _wrong(**_COLUMNS, capacity=3), ValueError, "V has 2 dimensions"),
-            Mistake("capacity", _wrong(capacity=-1), ValueError, "capacity is -1; expected >= 0"),
-            Mistake("surrogate", _wrong(surrogate=atan), TypeError, r"call it, atan\(\)"),
+            InvalidCall("integer", _wrong(V=np.zeros(3, np.int32)), TypeError, "V has dtype int32"),
+            InvalidCall("mixed", _wrong(w=np.zeros(3, np.int32)), TypeError, "w has dtype int32 and V has"),
+            InvalidCall("short", _wrong(refractory=np.zeros(2, "f")), ValueError, "refractory has sh"),
+            InvalidCall("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
+            InvalidCall("halves", _wrong(I_syn=np.zeros(3, np.float16)), TypeError, "I_syn has dtype float"),
+            InvalidCall("t_ref", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+            InvalidCall("dt", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
+            InvalidCall("unknown", _wrong(tau=1.0), TypeError, "the unknown tau; expected by name: t_ref"),
+            InvalidCall("grid", _wrong(**_COLUMNS, capacity=3), ValueError, "V has 2 dimensions"),
+            InvalidCall("capacity", _wrong(capacity=-1), ValueError, "capacity is -1; expected >= 0"),
+            InvalidCall("surrogate", _wrong(surrogate=atan), TypeError, r"call it, atan\(\)"),
         ),
         oracle,
         Rounding(8),

@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops import plasticity
-from event_ops.cases import Arguments, Case, Mistake, Rounding, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.discover import Operator
-from event_ops.parts.oracle import csr_entries, wide
-from event_ops.plasticity.applied import KERNELS
+from event_ops.kernels.oracle import csr_entries, wide
+from event_ops.plasticity.apply_rule import KERNELS
 from event_ops.plasticity.emit import COLUMNS, DENSE_COLUMNS, DENSE_ROWS, ROWS
 
 TAU, W_MAX = 3.0, 0.9
@@ -217,26 +217,28 @@ _of_dense_rows = changes_to(_OF_DENSE, shape=(2, 4))
 _of_dense_columns = changes_to(_OF_DENSE | {"spikes": np.ones(4, bool)}, shape=(2, 4))
 
 
-def _dense_mistakes(wrong: Any) -> tuple[Mistake, ...]:
+def _dense_mistakes(wrong: Any) -> tuple[InvalidCall, ...]:
     return (
-        Mistake("short", wrong(trace=_X), ValueError, r"synapses\[1\] has shape \(4,\); expected \(2, 4\)"),
-        Mistake("flat", wrong(w=_X), ValueError, "expected 2: .presynaptic, postsynaptic. neurons"),
-        Mistake("pre", wrong(x_pre=_X), ValueError, r"x_pre has shape \(4,\); expected \(2,\)"),
-        Mistake("rate", wrong(rate=_X), ValueError, r"rate has shape \(4,\); expected \(2, 4\)"),
-        Mistake("spikes", wrong(spikes=np.ones(3, bool)), ValueError, "one per neuron, that is per"),
+        InvalidCall(
+            "short", wrong(trace=_X), ValueError, r"synapses\[1\] has shape \(4,\); expected \(2, 4\)"
+        ),
+        InvalidCall("flat", wrong(w=_X), ValueError, "expected 2: .presynaptic, postsynaptic. neurons"),
+        InvalidCall("pre", wrong(x_pre=_X), ValueError, r"x_pre has shape \(4,\); expected \(2,\)"),
+        InvalidCall("rate", wrong(rate=_X), ValueError, r"rate has shape \(4,\); expected \(2, 4\)"),
+        InvalidCall("spikes", wrong(spikes=np.ones(3, bool)), ValueError, "one per neuron, that is per"),
     )
 
 
-def _mistakes(wrong: Any) -> tuple[Mistake, ...]:
+def _mistakes(wrong: Any) -> tuple[InvalidCall, ...]:
     return (
-        Mistake("short", wrong(trace=_X), ValueError, r"synapses\[1\] has shape \(4,\); expected \(3,\)"),
-        Mistake("pre", wrong(x_pre=_X), ValueError, r"x_pre has shape \(4,\); expected \(2,\)"),
-        Mistake("post", wrong(x_post=_X[:2]), ValueError, r"x_post has shape \(2,\); expected \(4,\)"),
-        Mistake("rate", wrong(rate=_X), ValueError, r"rate has shape \(4,\); expected \(3,\)"),
-        Mistake(
+        InvalidCall("short", wrong(trace=_X), ValueError, r"synapses\[1\] has shape \(4,\); expected \(3,\)"),
+        InvalidCall("pre", wrong(x_pre=_X), ValueError, r"x_pre has shape \(4,\); expected \(2,\)"),
+        InvalidCall("post", wrong(x_post=_X[:2]), ValueError, r"x_post has shape \(2,\); expected \(4,\)"),
+        InvalidCall("rate", wrong(rate=_X), ValueError, r"rate has shape \(4,\); expected \(3,\)"),
+        InvalidCall(
             "integer-spikes", wrong(spikes=_X.astype(np.int32)), TypeError, "has dtype int32; expected bool"
         ),
-        Mistake("mixed", wrong(rate=_X[:3].astype(np.float16)), TypeError, "rate has dtype float16"),
+        InvalidCall("mixed", wrong(rate=_X[:3].astype(np.float16)), TypeError, "rate has dtype float16"),
     )
 
 

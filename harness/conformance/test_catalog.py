@@ -2,7 +2,7 @@
 
 import pytest
 from catalog_operators import OPERATORS
-from looked_at import APART, assert_all_hold, assert_holds, number_of_arguments, parameters
+from reviewed import APART, assert_all_hold, assert_holds, number_of_arguments, parameters
 
 from event_ops_harness.conformance.properties import FULL, PROPERTIES, VALUES, cells
 from event_ops_harness.table import by_family
@@ -74,7 +74,7 @@ def test_cell(cell):
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
 def test_every_operator_has_cases_of_different_names_and_mistakes(operator):
     assert len({case.name for case in operator.cases}) == len(operator.cases) > 0
-    assert operator.mistakes
+    assert operator.invalid_calls
 
 
 def places(chosen):

@@ -11,9 +11,9 @@ pytest.importorskip("warp", reason="warp-lang is not installed")
 
 from all_operators import OPERATORS
 from catalog_operators import OPERATORS as CATALOG
-from looked_at import number_of_arguments
 from neuron_operators import OPERATORS as NEURONS
 from plasticity_operators import OPERATORS as RULES
+from reviewed import number_of_arguments
 from value_cells import value_cells
 
 from event_ops_harness.table import by_family

@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from looked_at import APART, assert_all_hold, assert_holds, parameters
 from neuron_operators import OPERATORS
+from reviewed import APART, assert_all_hold, assert_holds, parameters
 
 from event_ops.catalog.spike_compact.numba_cpu import finish
+from event_ops.codegen import function, primitives
+from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.neurons import emit, model, numba_cpu
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.scalar_functions import function, primitives
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.properties import cells
 from event_ops_harness.statuses import FAILED

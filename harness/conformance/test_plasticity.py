@@ -2,11 +2,11 @@
 
 import jax
 import pytest
-from looked_at import APART, assert_all_hold, assert_holds, parameters
 from plasticity_operators import OPERATORS
+from reviewed import APART, assert_all_hold, assert_holds, parameters
 
+from event_ops.codegen import primitives
 from event_ops.plasticity import numba_cpu
-from event_ops.scalar_functions import primitives
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.properties import VALUES, cells
 from event_ops_harness.statuses import FAILED

@@ -1,4 +1,4 @@
-"""Every mistake that an operator documents, with known arrays and with traced ones."""
+"""Every invalid call that an operator documents, with known arrays and with traced ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import jax
 import numpy as np
 from misuse import Misuse
 
-from event_ops.cases import Mistake
+from event_ops.cases import InvalidCall
 from event_ops.discover import Operator, operators
 
 
-def _traced(operator: Operator, mistake: Mistake) -> None:
+def _traced(operator: Operator, invalid_call: InvalidCall) -> None:
     """Shapes and dtypes are refused under jit as well; values cannot be seen there, and change no shape."""
-    args, kwargs = mistake.make()
+    args, kwargs = invalid_call.make()
     arrays = {i: x for i, x in enumerate(args) if isinstance(x, np.ndarray)}
 
     def call(traced: dict[int, Any]) -> Any:
@@ -24,20 +24,20 @@ def _traced(operator: Operator, mistake: Mistake) -> None:
 
     try:
         results = jax.jit(call)(arrays)
-    except mistake.error:
+    except invalid_call.error:
         return
     assert jax.tree.all(jax.tree.map(lambda x: x.size >= 0, jax.block_until_ready(results)))
 
 
-def _known(operator: Operator, mistake: Mistake) -> Any:
-    args, kwargs = mistake.make()
+def _known(operator: Operator, invalid_call: InvalidCall) -> Any:
+    args, kwargs = invalid_call.make()
     return operator.function(*args, **kwargs)
 
 
-def _act(operator: Operator, mistake: Mistake) -> Callable[[], object]:
+def _act(operator: Operator, invalid_call: InvalidCall) -> Callable[[], object]:
     def act() -> object:
-        _traced(operator, mistake)
-        return _known(operator, mistake)
+        _traced(operator, invalid_call)
+        return _known(operator, invalid_call)
 
     return act
 
@@ -49,9 +49,14 @@ def _no_backend(operator: Operator) -> object:
 
 CASES = (
     *(
-        Misuse(f"{operator.name}: {mistake.name}", _act(operator, mistake), mistake.match, mistake.error)
+        Misuse(
+            f"{operator.name}: {invalid_call.name}",
+            _act(operator, invalid_call),
+            invalid_call.match,
+            invalid_call.error,
+        )
         for operator in operators()
-        for mistake in operator.mistakes
+        for invalid_call in operator.invalid_calls
     ),
     *(
         Misuse(

@@ -8,7 +8,7 @@ import pytest
 from other_pytest import run_benchmark
 
 from event_ops.discover import operators
-from event_ops_harness.bench import asked, growth
+from event_ops_harness.bench import growth, options
 from event_ops_harness.bench.steps import Problem, make_problem
 from event_ops_harness.bench.suites import test_scaling as scaling
 
@@ -87,11 +87,11 @@ class Config:
 
 
 def test_options_are_what_was_given_in_order_or_what_is_usual():
-    assert asked.counts(Config(), "sizes", (3, 1)) == [1, 3]
-    assert asked.counts(Config(sizes=[7, 2, 7]), "sizes", (3, 1)) == [2, 7]
-    assert asked.sizes(Config(sizes=[0.5]), "sizes", (1,)) == [0.5]
+    assert options.counts(Config(), "sizes", (3, 1)) == [1, 3]
+    assert options.counts(Config(sizes=[7, 2, 7]), "sizes", (3, 1)) == [2, 7]
+    assert options.sizes(Config(sizes=[0.5]), "sizes", (1,)) == [0.5]
     with pytest.raises(pytest.UsageError, match=r"--sizes 0.5,2: expected whole numbers"):
-        asked.counts(Config(sizes=[2, 0.5]), "sizes", (3, 1))
+        options.counts(Config(sizes=[2, 0.5]), "sizes", (3, 1))
 
 
 def test_no_more_spikes_than_neurons():

@@ -16,7 +16,7 @@ from other_pytest import run_benchmark, run_pytest
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
 from event_ops_harness.bench import __main__ as bench
-from event_ops_harness.bench import members, rivals, steps, traffic, turns
+from event_ops_harness.bench import interleaved, members, rivals, steps, traffic
 from event_ops_harness.bench.suites import test_catalog
 from event_ops_harness.bench.timing import times_per_step
 from event_ops_harness.results import machine
@@ -147,7 +147,7 @@ def test_rivals_compute_the_same(name: str, rival: str):
         pytest.skip("does not compute this case, or not the same matrix")
     expected = problem.operator.function(*problem.args, backend="reference", **problem.kwargs)
     rtol = 2 * problem.case.relative_tolerance(problem.operator.dtypes[0])
-    assert turns.difference(expected, made.values(made.run(1)), rtol) is None
+    assert interleaved.difference(expected, made.values(made.run(1)), rtol) is None
 
 
 def test_no_rival_takes_spike_ids():

@@ -12,7 +12,7 @@ pytest.importorskip("numba", reason="Numba is not installed")
 from numba import njit, prange
 from other_pytest import run_pytest
 
-from event_ops_harness.conformance import Case, Mistake, Operator, check_operator
+from event_ops_harness.conformance import Case, InvalidCall, Operator, check_operator
 from ffi_bridge import XLACustomKernel, numba_kernel
 
 
@@ -157,10 +157,12 @@ def test_an_eager_call_with_a_value_of_its_own_is_found(operator):
 
 
 def test_a_mistake_that_is_not_refused_is_found(operator):
-    mistake = Mistake(
+    invalid_call = InvalidCall(
         "text", lambda: ((np.zeros(2, "f"),), {"outs": jax.ShapeDtypeStruct((2,), "f")}), ValueError, ""
     )
-    report = check_operator(operator(right), [twice(5)], mistakes=[mistake], properties=["mistakes"])
+    report = check_operator(
+        operator(right), [twice(5)], invalid_calls=[invalid_call], properties=["invalid_calls"]
+    )
     assert "nothing was raised" in str(report)
 
 

@@ -10,10 +10,10 @@ pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installe
 
 from other_pytest import EXAMPLE, run_pytest
 
-from event_ops_harness.bench import turns
+from event_ops_harness.bench import interleaved
 from event_ops_harness.bench.cores import a_core_each
+from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.bench.plugin import Replay, limit
-from event_ops_harness.bench.turns import Group
 
 SPEED = """
 import sys
@@ -24,7 +24,7 @@ import pytest
 
 from event_ops_harness.bench import timing
 from event_ops_harness.bench.timing import Steps
-from event_ops_harness.bench.turns import Group
+from event_ops_harness.bench.interleaved import Group
 
 NOW, NOISE = [0.0], np.random.default_rng(0)
 timing.time = SimpleNamespace(perf_counter=lambda: NOW[0], sleep=lambda seconds: None)
@@ -145,7 +145,7 @@ def test_rounds_and_ratios_are_in_the_file_and_in_the_table(run, tmp_path):
     assert mine["fullname"].endswith("test_slow[mine]")
     assert mine["extra_info"]["ours"] and not theirs["extra_info"]["ours"]
     assert mine["extra_info"]["threads"] >= 1
-    assert mine["stats"]["rounds"] >= turns.ROUNDS
+    assert mine["stats"]["rounds"] >= interleaved.ROUNDS
     assert 0.5 * 0.02 < mine["stats"]["min"] < mine["stats"]["median"]
     assert 1.2 < mine["extra_info"]["low"] < 2 < mine["extra_info"]["high"] < 3
     assert mine["stats"]["median"] / theirs["stats"]["median"] == pytest.approx(mine["extra_info"]["ratio"])

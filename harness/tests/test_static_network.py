@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from event_ops import poisson_input
-from event_ops.checks.words import columns_in
+from event_ops.checks.packed_entries import columns_in
 from event_ops_harness.bench.fresh import ask_together
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from event_ops import catalog
-from event_ops.cases import Case, Mistake, Rounding
+from event_ops.cases import Case, InvalidCall, Rounding
 from event_ops.cases.bench import Bench
 from ffi_bridge import XLACustomKernel
 
@@ -26,7 +26,7 @@ class Operator:
         kernel: its backends and rules.
         dtypes: those that its cases are made in, the usual one first.
         cases: named inputs, for tests, benchmarks and tuning.
-        mistakes: wrong calls, with the errors that they must raise.
+        invalid_calls: wrong calls, with the errors that they must raise.
         oracle: computes in NumPy what is right, `oracle(*arrays, **static)`; None: the reference in 64 bits.
         rounding: how far values may be off; None: as far as `Case.tolerance` says.
         bench: describes the operator to benchmarks.
@@ -37,7 +37,7 @@ class Operator:
     kernel: XLACustomKernel
     dtypes: tuple[str, ...]
     cases: tuple[Case, ...]
-    mistakes: tuple[Mistake, ...] = ()
+    invalid_calls: tuple[InvalidCall, ...] = ()
     oracle: Callable[..., Any] | None = None
     rounding: Rounding | None = None
     bench: Bench = field(default_factory=Bench)
@@ -65,7 +65,7 @@ def _load(name: str) -> Operator:
         kernel=op.kernel,
         dtypes=cases.DTYPES,
         cases=cases.CASES,
-        mistakes=cases.MISTAKES,
+        invalid_calls=cases.INVALID_CALLS,
         oracle=getattr(oracle, name),
         rounding=cases.ROUNDING,
         bench=importlib.import_module(described.name).BENCH if described else Bench(),

@@ -29,7 +29,7 @@ from calls_of_brainevent import (
 
 from event_ops import brainevent as ours
 from event_ops.brainevent import registry
-from event_ops.brainevent.served import SERVED
+from event_ops.brainevent.supported_primitives import SERVED
 from ffi_bridge.errors import UntestedVersionWarning
 
 PAGE = Path(__file__).parents[2] / "docs" / "migration" / "brainevent.md"

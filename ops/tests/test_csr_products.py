@@ -10,7 +10,7 @@ from jax.test_util import check_grads
 
 from event_ops import csr_event_matmat, csr_event_matvec, csr_matmat, csr_matvec, csr_sddmm
 from event_ops.cases.matrices import numbers, random_csr
-from event_ops.parts.reference.entries import inside, rows_of
+from event_ops.kernels.reference.entries import inside, rows_of
 
 SHAPE, NSE = (17, 23), 120
 

@@ -9,8 +9,8 @@ from numba import cuda, types
 
 import event_ops as eo
 from event_ops.catalog.procedural_event_matvec import numba_cuda as procedural
-from event_ops.parts.numba_cuda import threads
-from event_ops.parts.numba_cuda.threads import WARP
+from event_ops.kernels.numba_cuda import threads
+from event_ops.kernels.numba_cuda.threads import WARP
 
 LAST = WARP - 1
 EVENTS = np.array([LAST, 2 * WARP - 1, 2 * WARP + 3])  # of the last lanes of two warps, and of another

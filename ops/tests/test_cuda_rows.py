@@ -8,8 +8,8 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 import event_ops as eo
 from event_ops.cases.matrices import numbers, random_events
-from event_ops.parts.numba_cuda import by_length
-from event_ops.parts.numba_cuda.threads import BLOCK, WARP
+from event_ops.kernels.numba_cuda import by_length
+from event_ops.kernels.numba_cuda.threads import BLOCK, WARP
 from event_ops_harness.conformance.cell import types_of
 
 STEPS = 4  # instead of 128: what is long is long for Python

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from event_ops import lif_expsyn_step
-from event_ops.parts.reference.decay import current_gain
+from event_ops.kernels.reference.decay import current_gain
 
 H = Decimal("1e-20")
 CONSTANTS = [

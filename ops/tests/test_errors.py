@@ -12,7 +12,7 @@ from event_ops.checks.arrays import FLOATS, INTEGERS, NUMBERS, cast_advice, chec
 from event_ops.checks.keywords import resolved_mode
 from event_ops.checks.ring_buffer import check_delays
 from event_ops.discover import operators
-from event_ops.parts.reference.plasticity import rate_and_bounds
+from event_ops.kernels.reference.plasticity import rate_and_bounds
 from ffi_bridge.errors import UnknownBackendError
 
 

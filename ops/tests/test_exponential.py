@@ -4,8 +4,8 @@ import numba
 import numpy as np
 import pytest
 
-from event_ops.parts.numba_cpu.exponential import exp, expm1, tanh
-from event_ops.parts.numba_cpu.jit import CONTRACT, REORDER
+from event_ops.kernels.numba_cpu.exponential import exp, expm1, tanh
+from event_ops.kernels.numba_cpu.jit import CONTRACT, REORDER
 
 
 @numba.njit(fastmath=REORDER)

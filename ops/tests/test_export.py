@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from event_ops.discover import operators
-from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.identity.fingerprint import fingerprint
 
 pytestmark = pytest.mark.promise(9)
 # Family -> the module that makes its kernels, and for which threads.
@@ -71,11 +71,11 @@ def kernels_of(name):
     family, _, how = name.partition("_")
     if not found and family in MAKERS:
         room, threads = MAKERS[family]
-        make = importlib.import_module(f"event_ops.parts.numba_cpu.{room}").kernel
+        make = importlib.import_module(f"event_ops.kernels.numba_cpu.{room}").kernel
         how = "add" if how == "sum" else how
         found = {x: make(how, np.dtype("float32"), "drop", x) for x in threads}
     if not found and how == "input":
-        make = importlib.import_module("event_ops.parts.numba_cpu.noise").kernel_with
+        make = importlib.import_module("event_ops.kernels.numba_cpu.noise").kernel_with
         found = {large: make(family, 0, True, large) for large in (False, True)}
     return found
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from event_ops import CSR, ELL, plasticity
-from event_ops.scalar_functions.contents import contents
+from event_ops.codegen.contents import contents
 
 ROWS, COLUMNS, PER_ROW, STEPS = 40, 30, 6, 200
 SHAPE = ROWS, COLUMNS

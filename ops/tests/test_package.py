@@ -11,7 +11,7 @@ import pytest
 import event_ops
 from event_ops import catalog
 from event_ops.discover import operators
-from event_ops.parts import numba_cpu
+from event_ops.kernels import numba_cpu
 
 FOLDERS = sorted(p.parent.name for p in Path(catalog.__path__[0]).glob("*/op.py"))
 

@@ -9,7 +9,7 @@ import scipy.stats
 from implemented import backends
 
 from event_ops import csr_rewire, poisson_input
-from event_ops.parts.reference.poisson import poisson_counts
+from event_ops.kernels.reference.poisson import poisson_counts
 
 
 @pytest.mark.parametrize("mean", [0.0, 1e-9, 0.5, 2.32, 100.0])

@@ -9,7 +9,7 @@ from implemented import backends
 
 import event_ops
 from event_ops import poisson_input
-from event_ops.parts.reference.poisson import poisson_counts, rest_number
+from event_ops.kernels.reference.poisson import poisson_counts, rest_number
 
 MEANS = [0.0, 1e-6, 0.1, 1.0, 2.32, 10.0, 49.97, 100.0]
 ONE = np.float32(1)

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from event_ops.parts.numba_cpu.power import power
+from event_ops.kernels.numba_cpu.power import power
 
 
 @numba.njit

@@ -16,9 +16,9 @@ from event_ops import (
     procedural_tocsr,
     procedural_todense,
 )
-from event_ops.parts.oracle.generated import philox
-from event_ops.parts.reference.bernoulli import CUT_BITS, GAP_BITS, NO_ENTRY, gap_counts, gap_table
-from event_ops.parts.reference.random_numbers import philox2x32
+from event_ops.kernels.oracle.generated import philox
+from event_ops.kernels.reference.bernoulli import CUT_BITS, GAP_BITS, NO_ENTRY, gap_counts, gap_table
+from event_ops.kernels.reference.random_numbers import philox2x32
 
 WEIGHTS = {"constant": 0.5, "uniform": (-1.0, 3.0), "normal": (0.25, 2.0)}
 

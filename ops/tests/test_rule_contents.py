@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from event_ops import plasticity
-from event_ops.scalar_functions import function as rules
-from event_ops.scalar_functions.contents import contents
+from event_ops.codegen import function as rules
+from event_ops.codegen.contents import contents
 from event_ops.surrogate import atan, triangular
 
 W, SHAPE = np.array([1.0, 2.0], "f"), (1, 2)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from event_ops import plasticity
-from event_ops.plasticity.applied import _SUBJECT
-from event_ops.scalar_functions import primitives
-from event_ops.scalar_functions.function import ALL, Traced
+from event_ops.codegen import primitives
+from event_ops.codegen.function import ALL, Traced
+from event_ops.plasticity.apply_rule import _SUBJECT
 from ffi_bridge.errors import BackendUnavailableError
 
 INDPTR = np.array([0, 16, 18], np.int32)

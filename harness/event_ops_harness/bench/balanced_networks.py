@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 
-from event_ops_harness.bench import asked, simulators
+from event_ops_harness.bench import options, simulators
 
 SIZES = (4000, 40_000)
 NEURON_STEPS = 40_000_000  # per round: about as long at every size
@@ -11,8 +11,8 @@ NEURON_STEPS = 40_000_000  # per round: about as long at every size
 
 def parametrize(metafunc, rivals):
     """Take each size, each number of cores and each rival."""
-    metafunc.parametrize("neurons", asked.counts(metafunc.config, "sizes", SIZES))
-    metafunc.parametrize("cores", asked.counts(metafunc.config, "cores", (1,)))
+    metafunc.parametrize("neurons", options.counts(metafunc.config, "sizes", SIZES))
+    metafunc.parametrize("cores", options.counts(metafunc.config, "cores", (1,)))
     metafunc.parametrize("member", [rival.name for rival in rivals])
 
 
@@ -40,7 +40,7 @@ def group_of(network, rivals, neurons, cores, python, rounds):
 def report(in_turns, benchmark, request, network, rivals, neurons, cores, member):
     """Measure what is asked for, once for all members of a group, and report one of them."""
     benchmark.group = f"{neurons:,} neurons" + (f", {cores} cores" if cores > 1 else "")
-    python = asked.option(request.config, "rivals_python", simulators.rivals_python())
+    python = options.option(request.config, "rivals_python", simulators.rivals_python())
     chosen = simulators.chosen(rivals, request)
     group = group_of(network, chosen, neurons, cores, python, in_turns.rounds)
     theirs = [rival.name for rival in rivals if not rival.ours]

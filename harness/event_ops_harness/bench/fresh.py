@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
-from event_ops_harness.bench.turns import Group
+from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.networks.shared.processes import LOOPBACK, free_port
 
 Found = dict[str, Any]

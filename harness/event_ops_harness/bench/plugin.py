@@ -25,8 +25,8 @@ from typing import Any, Final
 import pytest
 
 from event_ops_harness.bench import internals
+from event_ops_harness.bench.interleaved import Group, measure, result_of
 from event_ops_harness.bench.timing import Steps, Work
-from event_ops_harness.bench.turns import Group, measure, result_of
 
 CATALOG: Final = Path(__file__).parent / "suites" / "test_catalog.py"
 _REPLAY: Final = pytest.StashKey["Replay"]()

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
-from event_ops_harness.bench import asked
-from event_ops_harness.bench.turns import Group
+from event_ops_harness.bench import options
+from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 Request = dict[str, Any]
@@ -53,7 +53,7 @@ def with_rates(group: Group, neuron_seconds: float) -> Group:
 
 def chosen(rivals: Sequence[Rival], request: Any) -> tuple[Rival, ...]:
     """Return those rivals of which a test is to run."""
-    return tuple(rival for rival in rivals if rival.name in asked.selected(request))
+    return tuple(rival for rival in rivals if rival.name in options.selected(request))
 
 
 @contextmanager

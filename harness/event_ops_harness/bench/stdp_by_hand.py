@@ -9,11 +9,11 @@ import jax
 import numpy as np
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, weighted
-from event_ops.parts.numba_cpu.blocks import AT_ONCE
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.sparse_visits import (
+from event_ops.kernels.numba_cpu.access import at, weighted
+from event_ops.kernels.numba_cpu.blocks import AT_ONCE
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.sparse_visits import (
     entry,
     is_stored,
     prefetch_entries,

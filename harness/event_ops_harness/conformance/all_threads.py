@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 
 from event_ops.discover import operators
-from event_ops.parts import numba_cpu
+from event_ops.kernels import numba_cpu
 
 
 def use_all_threads() -> None:

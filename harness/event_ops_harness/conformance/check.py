@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from event_ops.cases import Case, Mistake
+from event_ops.cases import Case, InvalidCall
 from event_ops.discover import Operator
 from event_ops_harness.conformance.cell import Cell
 from event_ops_harness.conformance.compare import NotApplicable
@@ -26,7 +26,7 @@ def check_operator(
     cases: Sequence[Case] = (),
     *,
     dtypes: Sequence[str] = ("float32",),
-    mistakes: Sequence[Mistake] = (),
+    invalid_calls: Sequence[InvalidCall] = (),
     properties: Sequence[str] = (),
     profile: str = QUICK,
 ) -> Report:
@@ -41,7 +41,7 @@ def check_operator(
             arguments of `kernel(*arrays, **kwargs)`, `outs` among them.
         cases: named inputs; `Case.differentiable` says which have derivatives.
         dtypes: those that the cases are made in, the usual one first.
-        mistakes: wrong calls, with the error that each must raise.
+        invalid_calls: wrong calls, with the error that each must raise.
         properties: only these; default: all.
         profile: "quick": as few cases as exercise each property; "full": all of them.
 
@@ -52,7 +52,9 @@ def check_operator(
         ValueError: no cases, or a property that does not exist.
     """
     if isinstance(operator, XLACustomKernel):
-        operator = Operator(operator.name, operator, operator, tuple(dtypes), tuple(cases), tuple(mistakes))
+        operator = Operator(
+            operator.name, operator, operator, tuple(dtypes), tuple(cases), tuple(invalid_calls)
+        )
     if not operator.cases:
         raise ValueError(f"operator {operator.name!r} has no cases; give at least one event_ops.cases.Case")
     processes, place = Processes(), Place.of(operator)

@@ -1,4 +1,4 @@
-"""Check inputs: mistakes are refused as documented, and no kernel leaves its arrays."""
+"""Check inputs: invalid calls are refused as documented, and no kernel leaves its arrays."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from event_ops_harness.conformance.values import values
 from ffi_bridge import debug
 
 
-def mistakes(trial: Trial) -> None:
-    """Every documented mistake is refused when traced, eagerly and under jit, with the documented error."""
+def invalid_calls(trial: Trial) -> None:
+    """Every invalid call is refused when traced, eagerly and under jit, with the documented error."""
     operator = trial.operator
-    for mistake in operator.mistakes:
-        args, kwargs = mistake.make()
+    for wrong in operator.invalid_calls:
+        args, kwargs = wrong.make()
         for how, call in (
             ("eagerly", lambda *xs: operator.function(*xs, **kwargs)),  # noqa: B023
             ("under jit", jax.jit(lambda *xs: operator.function(*xs, **kwargs))),  # noqa: B023
         ):
             try:
                 call(*args)
-            except mistake.error as error:
-                if re.search(mistake.match, str(error)):
+            except wrong.error as error:
+                if re.search(wrong.match, str(error)):
                     continue
                 raise Mismatch(
-                    f"mistake {mistake.name!r} {how}: the error says {error}; expected {mistake.match!r}"
+                    f"invalid call {wrong.name!r} {how}: the error says {error}; expected {wrong.match!r}"
                 ) from error
-            raise Mismatch(f"mistake {mistake.name!r} {how}: nothing was raised; expected {mistake.error}")
+            raise Mismatch(f"invalid call {wrong.name!r} {how}: nothing was raised; expected {wrong.error}")
 
 
 def bounds(trial: Trial) -> None:

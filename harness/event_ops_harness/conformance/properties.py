@@ -120,7 +120,7 @@ PROPERTIES: Final = (
         platforms=(CPU,),
     ),
     Property("nan_derivatives", inactive.nan_derivatives, event_driven, _default_only, dtype="float64"),
-    Property("mistakes", inputs.mistakes, first, _default_only),
+    Property("invalid_calls", inputs.invalid_calls, first, _default_only),
     BOUNDS,
     Property("shard_map", transforms.shard_map, first, _default_only, _needs_devices, apart=True),
     Property(

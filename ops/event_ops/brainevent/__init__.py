@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from event_ops.brainevent.registry import BACKEND, PLATFORMS, VERSION, primitives, register
-from event_ops.brainevent.served import SERVED, why_not
+from event_ops.brainevent.supported_primitives import SERVED, why_not
 
 VARIABLE: Final = "EVENT_OPS_BRAINEVENT"
 _before: Final[dict[tuple[str, str], str]] = {}  # (primitive, platform) -> its default without us

@@ -18,7 +18,7 @@ from event_ops.catalog.dense_event_matmat.op import dense_event_matmat
 from event_ops.catalog.dense_event_matvec.op import dense_event_matvec
 from event_ops.catalog.ell_event_matvec.op import ell_event_matvec
 from event_ops.checks.arrays import summed_in
-from event_ops.parts.reference.entries import values_at
+from event_ops.kernels.reference.entries import values_at
 
 Call = Callable[..., tuple[jax.Array, ...]]
 _LARGEST: Final = np.iinfo(np.int32).max

@@ -10,7 +10,7 @@ from typing import Any, Final
 import brainevent  # pyright: ignore[reportMissingImports] # absent from Python 3.11
 
 from event_ops.brainevent.products import Call
-from event_ops.brainevent.served import Served
+from event_ops.brainevent.supported_primitives import Served
 from event_ops.checks.arrays import HALVES
 from ffi_bridge.errors import UntestedVersionWarning
 

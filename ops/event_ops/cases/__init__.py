@@ -75,7 +75,7 @@ def benchmark(
 
 
 @dataclass(frozen=True)
-class Mistake:
+class InvalidCall:
     """One way to call an operator wrongly: `make()` returns the arguments, the error must match `match`."""
 
     name: str

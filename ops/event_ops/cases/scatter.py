@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 TARGET, UPDATES = 0, 2
@@ -74,16 +74,16 @@ EXTREMA = (
 _T, _I, _U = np.zeros(4, np.float32), np.zeros(3, np.int32), np.ones(3, np.float32)
 _wrong = changes_to({"target": _T, "indices": _I, "updates": _U})
 
-MISTAKES = (
-    Mistake("bool-target", _wrong(target=np.zeros(4, bool)), TypeError, "target has dtype bool"),
-    Mistake("float-indices", _wrong(indices=_U), TypeError, "indices has dtype float32"),
-    Mistake("mask", _wrong(indices=np.ones(3, bool)), TypeError, "indices has dtype bool"),
-    Mistake("mixed", _wrong(updates=_I), TypeError, "updates has dtype int32 and target"),
-    Mistake("scalar-target", _wrong(target=np.float32(0)), ValueError, "target is 0-d"),
-    Mistake("short", _wrong(updates=_U[:2]), ValueError, r"updates has shape \(2,\)"),
-    Mistake("row", _wrong(target=np.zeros((4, 2), "f")), ValueError, r"expected \(3, 2\) or \(\)"),
-    Mistake("mode", _wrong(mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
+INVALID_CALLS = (
+    InvalidCall("bool-target", _wrong(target=np.zeros(4, bool)), TypeError, "target has dtype bool"),
+    InvalidCall("float-indices", _wrong(indices=_U), TypeError, "indices has dtype float32"),
+    InvalidCall("mask", _wrong(indices=np.ones(3, bool)), TypeError, "indices has dtype bool"),
+    InvalidCall("mixed", _wrong(updates=_I), TypeError, "updates has dtype int32 and target"),
+    InvalidCall("scalar-target", _wrong(target=np.float32(0)), ValueError, "target is 0-d"),
+    InvalidCall("short", _wrong(updates=_U[:2]), ValueError, r"updates has shape \(2,\)"),
+    InvalidCall("row", _wrong(target=np.zeros((4, 2), "f")), ValueError, r"expected \(3, 2\) or \(\)"),
+    InvalidCall("mode", _wrong(mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
 )
-COMPLEX_TARGET = Mistake(
+COMPLEX_TARGET = InvalidCall(
     "complex", _wrong(target=_T.astype(np.complex64)), TypeError, "target has dtype complex64"
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DATA = 0
@@ -88,14 +88,18 @@ EXTREMA = (
 _D, _I = np.ones(3, np.float32), np.zeros(3, np.int32)
 _wrong = changes_to({"data": _D, "segment_ids": _I}, num_segments=3)
 
-MISTAKES = (
-    Mistake("bool", _wrong(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
-    Mistake("float-ids", _wrong(segment_ids=_D), TypeError, "segment_ids has dtype float32"),
-    Mistake("grid-of-ids", _wrong(data=_D[None], segment_ids=_I[None]), ValueError, "2 dimensions"),
-    Mistake("scalar", _wrong(data=np.float32(1)), ValueError, r"data has shape \(\)"),
-    Mistake("short", _wrong(data=_D[:2]), ValueError, r"data has shape \(2,\) and segment_ids \(3,\)"),
-    Mistake("float-number", _wrong(num_segments=3.0), TypeError, "num_segments is 3.0; expected an integer"),
-    Mistake("negative-number", _wrong(num_segments=-1), ValueError, "num_segments is -1; expected >= 0"),
-    Mistake("mode", _wrong(mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
+INVALID_CALLS = (
+    InvalidCall("bool", _wrong(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
+    InvalidCall("float-ids", _wrong(segment_ids=_D), TypeError, "segment_ids has dtype float32"),
+    InvalidCall("grid-of-ids", _wrong(data=_D[None], segment_ids=_I[None]), ValueError, "2 dimensions"),
+    InvalidCall("scalar", _wrong(data=np.float32(1)), ValueError, r"data has shape \(\)"),
+    InvalidCall("short", _wrong(data=_D[:2]), ValueError, r"data has shape \(2,\) and segment_ids \(3,\)"),
+    InvalidCall(
+        "float-number", _wrong(num_segments=3.0), TypeError, "num_segments is 3.0; expected an integer"
+    ),
+    InvalidCall("negative-number", _wrong(num_segments=-1), ValueError, "num_segments is -1; expected >= 0"),
+    InvalidCall("mode", _wrong(mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
 )
-COMPLEX_DATA = Mistake("complex", _wrong(data=_D.astype(np.complex64)), TypeError, "data has dtype complex64")
+COMPLEX_DATA = InvalidCall(
+    "complex", _wrong(data=_D.astype(np.complex64)), TypeError, "data has dtype complex64"
+)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ffi_bridge import XLACustomKernel
 
 # What backends lack on a GPU whose atomics add to one place in whatever order they arrive.
-ONE_ORDER: Final = {"reference": ("deterministic=True",), "warp": ("deterministic=True",)}
+NONDETERMINISTIC_ON_GPU: Final = {"reference": ("deterministic=True",), "warp": ("deterministic=True",)}
 _DEFINE: Final[Mapping[str, Callable[..., Any]]] = {
     "reference": XLACustomKernel.def_reference,
     "numba_cpu": XLACustomKernel.def_numba_kernel,

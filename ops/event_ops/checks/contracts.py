@@ -10,8 +10,8 @@ import numpy as np
 
 from event_ops.checks.arrays import as_array, is_known
 from event_ops.checks.csr import matrix_shape
+from event_ops.checks.packed_entries import column_bits, columns_in, equal_starts
 from event_ops.checks.values import Declared, Rule
-from event_ops.checks.words import column_bits, columns_in, equal_starts
 
 # The largest mean of a Poisson number: with a larger one, a number could exceed 255, the last in the tables.
 MAX_MEAN: Final = 100.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from event_ops.scalar_functions.emit import array_names, assignments, spelled
-from event_ops.scalar_functions.function import ALL, Traced
-from event_ops.scalar_functions.primitives import BY_SHARED, Target
-from event_ops.scalar_functions.program import Operation
+from event_ops.codegen.emit import array_names, assignments, spelled
+from event_ops.codegen.function import ALL, Traced
+from event_ops.codegen.primitives import BY_SHARED, Target
+from event_ops.codegen.program import Operation
 
 
 def step_lines(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
-from event_ops.scalar_functions.program import Program
-from event_ops.scalar_functions.refusals import Source
+from event_ops.codegen.program import Program
+from event_ops.codegen.refusals import Source
 
 # Returns the states after a spike, from those before and the variables.
 Reset = Callable[[Sequence[jax.Array], dict[str, jax.Array]], Sequence[jax.Array]]

@@ -11,11 +11,11 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
+from event_ops.codegen.function import as_results, name_of
+from event_ops.codegen.refusals import Source, Subject
+from event_ops.kernels.reference.noise import DOMAINS, STREAMS
+from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, raised
 from event_ops.neurons.increments import increments
-from event_ops.parts.reference.noise import DOMAINS, STREAMS
-from event_ops.parts.reference.spiking import Surrogate, crossings, is_held, raised
-from event_ops.scalar_functions.function import as_results, name_of
-from event_ops.scalar_functions.refusals import Source, Subject
 
 SUBJECT: Final = Subject(
     "neuron model",

@@ -12,17 +12,17 @@ from numba import prange
 
 from event_ops.catalog.spike_compact.numba_cpu import finish, joined, list_part, lists_of
 from event_ops.checks.arrays import reaches
+from event_ops.codegen.emit import array_names, defined, function_source, tables_of, tuple_of
+from event_ops.codegen.function import ALL, Traced
+from event_ops.codegen.primitives import NUMBA_LOOPS
+from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
+from event_ops.kernels.numba_cpu.division import over
+from event_ops.kernels.numba_cpu.events import flags_of
+from event_ops.kernels.numba_cpu.exponential import exp, expm1, tanh
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
+from event_ops.kernels.numba_cpu.noise import AT_ONCE, ROOM, draw_with
+from event_ops.kernels.numba_cpu.select import select
 from event_ops.neurons.emit import step_lines
-from event_ops.parts.numba_cpu.access import hoist, stored_spikes
-from event_ops.parts.numba_cpu.division import over
-from event_ops.parts.numba_cpu.events import flags_of
-from event_ops.parts.numba_cpu.exponential import exp, expm1, tanh
-from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
-from event_ops.parts.numba_cpu.noise import AT_ONCE, ROOM, draw_with
-from event_ops.parts.numba_cpu.select import select
-from event_ops.scalar_functions.emit import array_names, defined, function_source, tables_of, tuple_of
-from event_ops.scalar_functions.function import ALL, Traced
-from event_ops.scalar_functions.primitives import NUMBA_LOOPS
 from ffi_bridge import numba_kernel
 
 # A step of fewer operations takes less time than a parallel launch.

@@ -10,12 +10,12 @@ import numpy as np
 from numba import cuda
 
 from event_ops.catalog.spike_compact import numba_cuda as spike_compact
+from event_ops.codegen.emit import array_names, defined, function_source, tables_of
+from event_ops.codegen.function import Traced
+from event_ops.codegen.primitives import NUMBA_CUDA
+from event_ops.kernels.numba_cuda.noise import NUMBERS
 from event_ops.neurons.emit import step_lines
 from event_ops.neurons.lists import Step, with_list
-from event_ops.parts.numba_cuda.noise import NUMBERS
-from event_ops.scalar_functions.emit import array_names, defined, function_source, tables_of
-from event_ops.scalar_functions.function import Traced
-from event_ops.scalar_functions.primitives import NUMBA_CUDA
 from ffi_bridge import numba_cuda_kernel
 
 _KEPT = 1024  # models

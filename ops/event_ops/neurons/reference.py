@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from event_ops.catalog.spike_compact import reference as spike_compact
+from event_ops.codegen.function import Traced
+from event_ops.kernels.reference.noise import numbers_of
 from event_ops.neurons.lists import Step, with_list
-from event_ops.parts.reference.noise import numbers_of
-from event_ops.scalar_functions.function import Traced
 
 
 def build(*, neuron: Traced, outs: Any, noise: Sequence[str] = (), **_: Any) -> Step:

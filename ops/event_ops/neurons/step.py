@@ -22,11 +22,11 @@ from event_ops.checks.arrays import (
 )
 from event_ops.checks.inputs import as_input, flattened, shaped
 from event_ops.checks.procedural import first_word, seed_word, step_word
+from event_ops.codegen.function import ALL, Traced, name_of
+from event_ops.codegen.operators import as_variable, define_kernel
+from event_ops.kernels.reference.noise import tables_of
+from event_ops.kernels.reference.spiking import Surrogate, check_surrogate, spikes_out
 from event_ops.neurons.model import DRAWN, REFRACTORY, SUBJECT, Model, advance
-from event_ops.parts.reference.noise import tables_of
-from event_ops.parts.reference.spiking import Surrogate, check_surrogate, spikes_out
-from event_ops.scalar_functions.function import ALL, Traced, name_of
-from event_ops.scalar_functions.operators import as_variable, define_kernel
 
 _INTEGERS = ("int32", "int64", "uint32", "uint64")
 EACH = "each"  # the place of an input that has a value for each neuron

@@ -6,13 +6,13 @@ from typing import Any
 import warp as wp
 
 from event_ops.catalog.spike_compact import warp as spike_compact
+from event_ops.codegen.emit import array_names, defined, function_source, tables_of
+from event_ops.codegen.function import Traced
+from event_ops.codegen.primitives import WARP
+from event_ops.kernels.warp.access import Array, as_vectors
+from event_ops.kernels.warp.noise import NUMBERS
 from event_ops.neurons.emit import step_lines
 from event_ops.neurons.lists import Step, with_list
-from event_ops.parts.warp.access import Array, as_vectors
-from event_ops.parts.warp.noise import NUMBERS
-from event_ops.scalar_functions.emit import array_names, defined, function_source, tables_of
-from event_ops.scalar_functions.function import Traced
-from event_ops.scalar_functions.primitives import WARP
 from ffi_bridge import warp_kernel
 
 _KEPT = 1024  # models

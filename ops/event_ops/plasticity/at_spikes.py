@@ -12,7 +12,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array, check_rank
 from event_ops.checks.csr import check_structure, check_transpose, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.plasticity.applied import applied
+from event_ops.plasticity.apply_rule import applied
 from event_ops.plasticity.emit import COLUMNS, DENSE_COLUMNS, DENSE_ROWS, ROWS, Storage
 
 Synapses = TypeVar("Synapses", bound=Any)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from event_ops.scalar_functions.emit import array_names, assignments, function_source, spelled, tuple_of
-from event_ops.scalar_functions.function import ALL, Traced
-from event_ops.scalar_functions.primitives import NUMBA, Target
+from event_ops.codegen.emit import array_names, assignments, function_source, spelled, tuple_of
+from event_ops.codegen.function import ALL, Traced
+from event_ops.codegen.primitives import NUMBA, Target
 
 # Where an input of a rule is read for an entry, if it is not one for all: at the neuron that spiked, at the
 # one at the other end of the synapse, or at the synapse.

@@ -10,12 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu import dense_visits, sparse_visits
-from event_ops.parts.numba_cpu.blocks import AT_ONCE, Change, changing
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
-from event_ops.parts.numba_cpu.exponential import exp
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.power import power
+from event_ops.codegen.emit import defined, tables_of
+from event_ops.codegen.function import Traced
+from event_ops.kernels.numba_cpu import dense_visits, sparse_visits
+from event_ops.kernels.numba_cpu.blocks import AT_ONCE, Change, changing
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.kernels.numba_cpu.exponential import exp
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.power import power
 from event_ops.plasticity.emit import (
     COLUMNS,
     DENSE_COLUMNS,
@@ -29,8 +31,6 @@ from event_ops.plasticity.emit import (
     kernel_source,
     update_source,
 )
-from event_ops.scalar_functions.emit import defined, tables_of
-from event_ops.scalar_functions.function import Traced
 from ffi_bridge import numba_kernel
 
 _KEPT = 1024  # rules

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import is_active
-from event_ops.parts.numba_cuda.plasticity import given_place, grid_and_pieces, own_place, rows_with
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
+from event_ops.codegen.emit import defined, tables_of
+from event_ops.codegen.function import Traced
+from event_ops.codegen.primitives import NUMBA_CUDA
+from event_ops.kernels.numba_cuda.access import is_active
+from event_ops.kernels.numba_cuda.plasticity import given_place, grid_and_pieces, own_place, rows_with
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
 from event_ops.plasticity.emit import (
     COLUMNS,
     DENSE_ROWS,
@@ -22,9 +25,6 @@ from event_ops.plasticity.emit import (
     kernel_source,
     update_source,
 )
-from event_ops.scalar_functions.emit import defined, tables_of
-from event_ops.scalar_functions.function import Traced
-from event_ops.scalar_functions.primitives import NUMBA_CUDA
 from ffi_bridge import numba_cuda_callable
 
 _KEPT = 1024  # rules

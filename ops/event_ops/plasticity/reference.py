@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import rows_of, sums_at, values_at
+from event_ops.codegen.function import Traced
+from event_ops.kernels.reference.entries import rows_of, sums_at, values_at
 from event_ops.plasticity.emit import OTHER, SPIKING
-from event_ops.scalar_functions.function import Traced
 
 
 def along_rows(rule: Traced, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:

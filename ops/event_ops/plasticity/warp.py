@@ -7,7 +7,10 @@ from typing import Any
 import jax
 import warp as wp
 
-from event_ops.parts.warp.access import Array, as_vectors, bounded, is_active, place
+from event_ops.codegen.emit import array_names, defined, function_source, tables_of
+from event_ops.codegen.function import Traced
+from event_ops.codegen.primitives import WARP
+from event_ops.kernels.warp.access import Array, as_vectors, bounded, is_active, place
 from event_ops.plasticity.emit import (
     COLUMNS,
     DENSE_COLUMNS,
@@ -17,9 +20,6 @@ from event_ops.plasticity.emit import (
     Storage,
     changes,
 )
-from event_ops.scalar_functions.emit import array_names, defined, function_source, tables_of
-from event_ops.scalar_functions.function import Traced
-from event_ops.scalar_functions.primitives import WARP
 from ffi_bridge import warp_kernel
 
 _KEPT = 1024  # rules

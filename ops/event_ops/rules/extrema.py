@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from event_ops.checks.keywords import values_at_places
-from event_ops.parts.reference.neutral import neutral
+from event_ops.kernels.reference.neutral import neutral
 from ffi_bridge import XLACustomKernel, get_operator
 
 Sums = Callable[[jax.Array], jax.Array]

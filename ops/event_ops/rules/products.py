@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from event_ops.checks.arrays import is_inside
-from event_ops.parts.reference.entries import sums_at, values_at
+from event_ops.kernels.reference.entries import sums_at, values_at
 from event_ops.rules.linear_inputs import of_one_weight
 from ffi_bridge import XLACustomKernel, get_operator
 

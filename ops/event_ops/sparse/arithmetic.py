@@ -12,7 +12,7 @@ import numpy as np
 
 from event_ops.catalog.csr_scale_rows.op import csr_scale_rows
 from event_ops.checks.arrays import as_array, is_known
-from event_ops.parts.reference.entries import dense_at, rows_of
+from event_ops.kernels.reference.entries import dense_at, rows_of
 
 _OPERATORS = {
     np.matmul: operator.matmul,

@@ -20,9 +20,9 @@ from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.catalog.csr_todense.op import csr_todense
 from event_ops.checks.arrays import FLOATS, as_array, is_known
 from event_ops.checks.csr import matrix_shape
-from event_ops.checks.words import are_narrow, check_words, scale_of
-from event_ops.parts.reference.entries import rows_of, values_at
-from event_ops.parts.reference.words import in_rows, words_of
+from event_ops.checks.packed_entries import are_narrow, check_words, scale_of
+from event_ops.kernels.reference.entries import rows_of, values_at
+from event_ops.kernels.reference.packed_entries import in_rows, words_of
 from event_ops.sparse import arithmetic, compact_convert, compact_parts, products
 from event_ops.sparse.events import Events
 from event_ops.sparse.pytree import register

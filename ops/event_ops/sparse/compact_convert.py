@@ -9,8 +9,8 @@ import numpy as np
 
 from event_ops.checks.arrays import FLOAT_WEIGHTS, check_dtype, is_known, summed_in
 from event_ops.checks.csr import MEND, check_in_range, check_indptr
-from event_ops.checks.words import MOST_NARROW, WORD_BITS, index_bits
-from event_ops.parts.reference.words import words_of
+from event_ops.checks.packed_entries import MOST_NARROW, WORD_BITS, index_bits
+from event_ops.kernels.reference.packed_entries import words_of
 from event_ops.sparse.compact_parts import narrowed, saves
 from event_ops.sparse.convert import Parts, kept
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from event_ops.checks.csr import MEND, check_in_range, check_indptr
-from event_ops.checks.words import MOST_NARROW, are_narrow, equal_starts
-from event_ops.parts.reference.words import in_rows, words_of
+from event_ops.checks.packed_entries import MOST_NARROW, are_narrow, equal_starts
+from event_ops.kernels.reference.packed_entries import in_rows, words_of
 from event_ops.sparse.partition import balanced_starts
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import as_array, check_countable, is_inside, is_known
-from event_ops.parts.reference.entries import rows_of, sums_at
+from event_ops.kernels.reference.entries import rows_of, sums_at
 from event_ops.sparse.convert import Parts, kept, order_of
 
 _INT32 = np.iinfo(np.int32).max

@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array, check_shape
 from event_ops.checks.csr import matrix_shape
-from event_ops.parts.reference.entries import sums_at
+from event_ops.kernels.reference.entries import sums_at
 from event_ops.sparse.coordinates import coordinates, has_known_structure, known_coordinates, of_sorted
 from event_ops.sparse.products import promoted
 

@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 from event_ops.checks.arrays import WEIGHTS, as_array
 from event_ops.checks.csr import KEEP, checkify_copy, event_weights, matrix_shape
 from event_ops.checks.ell import check_columns, check_ell, checkify_columns
-from event_ops.parts.reference.entries import ell_as_csr
+from event_ops.kernels.reference.entries import ell_as_csr
 from event_ops.sparse import convert, ell_convert, ell_products
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events

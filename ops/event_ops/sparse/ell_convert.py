@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import check_countable, is_known
-from event_ops.parts.reference.entries import ell_as_csr, values_at
+from event_ops.kernels.reference.entries import ell_as_csr, values_at
 from event_ops.sparse.convert import Parts, kept, numbers, order_of
 from event_ops.sparse.coordinates import outside_index
 

@@ -21,7 +21,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOAT_WEIGHTS, check_dtype, summed_in
 from event_ops.checks.csr import check_event_vector, check_events, readable
 from event_ops.checks.values import contract
-from event_ops.parts.reference.entries import ell_as_csr
+from event_ops.kernels.reference.entries import ell_as_csr
 from event_ops.sparse.events import Events
 
 

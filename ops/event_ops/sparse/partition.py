@@ -10,7 +10,7 @@ import numpy as np
 
 from event_ops.checks.arrays import is_known
 from event_ops.checks.csr import MEND, check_indptr
-from event_ops.parts.reference.words import in_rows, words_of
+from event_ops.kernels.reference.packed_entries import in_rows, words_of
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import csr_event_matvec
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
-from event_ops.parts.reference.entries import values_at
+from event_ops.kernels.reference.entries import values_at
 from event_ops.sparse.events import Events
 
 

@@ -12,8 +12,8 @@ from event_ops.catalog.csr_normalize.op import csr_normalize
 from event_ops.catalog.stdp_on_post.reference import potentiated
 from event_ops.catalog.stdp_on_pre.reference import depressed
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
-from event_ops.parts.reference.plasticity import check_trace, rate_and_bounds
-from event_ops.plasticity.applied import applied
+from event_ops.kernels.reference.plasticity import check_trace, rate_and_bounds
+from event_ops.plasticity.apply_rule import applied
 from event_ops.plasticity.emit import COLUMNS, ROWS
 
 Matrix = TypeVar("Matrix", bound=Any)

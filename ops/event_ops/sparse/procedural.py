@@ -17,8 +17,8 @@ from event_ops.checks.procedural import (
     seed_word,
     weight_parameters,
 )
-from event_ops.parts.reference.bernoulli import GAP_BITS, NO_ENTRY, gap_table, weights_at
-from event_ops.parts.reference.random_numbers import outcome, philox2x32
+from event_ops.kernels.reference.bernoulli import GAP_BITS, NO_ENTRY, gap_table, weights_at
+from event_ops.kernels.reference.random_numbers import outcome, philox2x32
 
 
 def procedural_tocsr(

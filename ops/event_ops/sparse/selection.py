@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_rank, is_known
 from event_ops.checks.values import check_room
-from event_ops.parts.reference.entries import rows_of, values_at
+from event_ops.kernels.reference.entries import rows_of, values_at
 from event_ops.sparse.coordinates import bounded, constant, outside_index, row_lengths
 
 Matrix = TypeVar("Matrix", bound=Any)

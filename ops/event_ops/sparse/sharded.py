@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array, check_countable, check_shape
-from event_ops.checks.words import are_narrow
+from event_ops.checks.packed_entries import are_narrow
 from event_ops.sparse.arithmetic import no_array
 from event_ops.sparse.compact import CompactCSR
 from event_ops.sparse.compact_parts import narrowed

@@ -11,7 +11,7 @@ import numpy as np
 from event_ops.catalog.segment_sum.op import segment_sum
 from event_ops.checks.arrays import HALVES, is_inside, is_known, summed_in
 from event_ops.checks.values import check_room
-from event_ops.parts.reference.entries import rows_of, values_at
+from event_ops.kernels.reference.entries import rows_of, values_at
 from event_ops.sparse.coordinates import (
     bounded,
     constant,

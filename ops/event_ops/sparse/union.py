@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import is_inside
-from event_ops.parts.reference.entries import values_at
+from event_ops.kernels.reference.entries import values_at
 from event_ops.sparse.arithmetic import refuse, same_structure
 from event_ops.sparse.coordinates import (
     constant,

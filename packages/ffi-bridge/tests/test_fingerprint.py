@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numba.extending import intrinsic
 
-from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.identity.fingerprint import fingerprint
 
 pytestmark = pytest.mark.promise(6)
 
@@ -195,7 +195,7 @@ def test_objects_without_contents_are_told_apart_by_identity():
 
 def test_equal_in_every_process():
     program = (
-        "import numba, numpy as np, math\nfrom ffi_bridge.contents.fingerprint import fingerprint\n"
+        "import numba, numpy as np, math\nfrom ffi_bridge.identity.fingerprint import fingerprint\n"
         "C = (1, 2.5, 'x', frozenset(['b', 'a', 'c']), np.arange(3))\n"
         "@numba.njit(fastmath={'nnan', 'ninf'})\n"
         "def k(x, out):\n    out[0] = math.exp(x[0]) + C[0] + np.where(x > 0, x, 0)[0]\n"

@@ -14,8 +14,8 @@ from numba import types as nb
 from numba.core.datamodel import default_manager
 from numba.extending import intrinsic, overload
 
-from ffi_bridge.contents import internals as contents
 from ffi_bridge.errors import UntestedVersionWarning
+from ffi_bridge.identity import internals as contents
 from ffi_bridge.numba_cpu import internals, parallel_region
 from ffi_bridge.numba_cpu.compile import compile_handler
 from ffi_bridge.numba_cpu.layout import Layout

@@ -14,9 +14,9 @@ from numba.extending import get_cython_function_address
 
 import ffi_bridge
 from ffi_bridge import kernel_cache, numba_kernel
-from ffi_bridge.contents import c_functions
-from ffi_bridge.contents.c_functions import CFunction, name_of
-from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.identity import c_functions
+from ffi_bridge.identity.c_functions import CFunction, name_of
+from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.numba_cpu import compile as compiler
 from ffi_bridge.numba_cpu import object_code
 

@@ -38,7 +38,7 @@ from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, PythonFallbackWarning
 from ffi_bridge.native.buffers import BufferSpec
 from ffi_bridge.numba_cuda.compile import compile_kernel
-from ffi_bridge.numba_cuda.in_python import NumbaHost
+from ffi_bridge.numba_cuda.interpreted import NumbaHost
 from ffi_bridge.numba_cuda.program import KernelLaunch, View, program_of
 from ffi_bridge.numba_cuda.toolchain import ArrayType
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ffi_bridge import XLACustomKernel, numba_function, numba_kernel
-from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.native.exact import Constants, Exact, contents
 
 X = jnp.arange(1.0, 4.0)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from event_ops.cases.matrices import packed, unpacked
-from event_ops.checks.words import are_narrow
+from event_ops.checks.packed_entries import are_narrow
 from event_ops.discover import operators
 from event_ops_harness.bench.rivals.by_scipy import csr_arguments
 from event_ops_harness.bench.steps import Problem, steps_of

@@ -14,7 +14,7 @@ import functools
 
 import pytest
 
-from event_ops_harness.bench import asked
+from event_ops_harness.bench import options
 from event_ops_harness.bench.timing import Steps
 
 pytest.importorskip("brainevent", reason="brainevent is not installed")
@@ -31,7 +31,7 @@ MEMBERS = ("event-ops", "BrainEvent")
 
 def pytest_generate_tests(metafunc):
     if "neurons" in metafunc.fixturenames:
-        metafunc.parametrize("neurons", asked.counts(metafunc.config, "sizes", SIZES))
+        metafunc.parametrize("neurons", options.counts(metafunc.config, "sizes", SIZES))
 
 
 @functools.lru_cache(maxsize=1)

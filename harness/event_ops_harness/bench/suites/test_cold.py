@@ -22,7 +22,7 @@ from statistics import median
 import pytest
 import scipy.sparse
 
-from event_ops_harness.bench import asked
+from event_ops_harness.bench import options
 from event_ops_harness.bench.fresh import ProcessError, ask, group_of, take_turns
 from event_ops_harness.bench.workers.cold import WAYS
 from event_ops_harness.bench.workers.matrix import norm, square_csr, vector
@@ -62,7 +62,7 @@ def imports(members, rounds):
 @pytest.mark.parametrize("member", [*AFTER_JAX, JAX])
 def test_import(in_turns, benchmark, request, member):
     benchmark.group = "import"
-    in_turns.report(imports(asked.selected(request), in_turns.rounds), member)
+    in_turns.report(imports(options.selected(request), in_turns.rounds), member)
 
 
 @functools.cache
@@ -134,5 +134,5 @@ def told(process, found):
 def test_first_call(in_turns, benchmark, request, call, member):
     benchmark.group = call
     process, jax_cache = CALLS[call]
-    groups = first_calls(asked.selected(request), jax_cache, in_turns.rounds)
+    groups = first_calls(options.selected(request), jax_cache, in_turns.rounds)
     in_turns.report(groups[process], member, rivals=RIVALS)

@@ -8,7 +8,7 @@ costs then shows as time lost, not as scaling. Not measured: several hosts, netw
 
 import functools
 
-from event_ops_harness.bench import asked
+from event_ops_harness.bench import options
 from event_ops_harness.bench.fresh import ask_together, group_of, take_turns
 
 ONE = "1 device"
@@ -24,7 +24,7 @@ ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
 
 
 def pytest_generate_tests(metafunc):
-    metafunc.parametrize("neurons", asked.counts(metafunc.config, "sizes", NEURONS))
+    metafunc.parametrize("neurons", options.counts(metafunc.config, "sizes", NEURONS))
     metafunc.parametrize("member", SPLITS)
 
 
@@ -57,6 +57,6 @@ def different(found):
 
 def test_devices(in_turns, benchmark, request, neurons, member):
     benchmark.group = f"{neurons:,} neurons"
-    seconds = asked.option(request.config, "seconds", 1.0)
-    group = devices(asked.selected(request), neurons, seconds, in_turns.rounds)
+    seconds = options.option(request.config, "seconds", 1.0)
+    group = devices(options.selected(request), neurons, seconds, in_turns.rounds)
     in_turns.report(group, member, info={"ours": True, "threads": 1})

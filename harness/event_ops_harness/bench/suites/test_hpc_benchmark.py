@@ -12,7 +12,7 @@ network does not stay as it is for long at this scale; rounds are those of --ben
 
 import functools
 
-from event_ops_harness.bench import asked, simulators
+from event_ops_harness.bench import options, simulators
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.hpc_benchmark.rivals import NEST, OURS, request_of
 
@@ -22,8 +22,8 @@ SECONDS = 0.05
 
 
 def pytest_generate_tests(metafunc):
-    metafunc.parametrize("scale", asked.sizes(metafunc.config, "sizes", SCALES))
-    metafunc.parametrize("cores", asked.counts(metafunc.config, "cores", (1,)))
+    metafunc.parametrize("scale", options.sizes(metafunc.config, "sizes", SCALES))
+    metafunc.parametrize("cores", options.counts(metafunc.config, "cores", (1,)))
     metafunc.parametrize("member", [rival.name for rival in RIVALS])
 
 
@@ -37,9 +37,9 @@ def group_of(rivals, scale, cores, seconds, python, rounds):
 
 
 def test_hpc_benchmark(in_turns, benchmark, request, scale, cores, member):
-    seconds = asked.option(request.config, "seconds", SECONDS)
+    seconds = options.option(request.config, "seconds", SECONDS)
     benchmark.group = f"scale {scale:g}" + (f", {cores} cores" if cores > 1 else "")
-    python = asked.option(request.config, "rivals_python", simulators.rivals_python())
+    python = options.option(request.config, "rivals_python", simulators.rivals_python())
     chosen = simulators.chosen(RIVALS, request)
     group = group_of(chosen, scale, cores, seconds, python, in_turns.rounds)
     info = {"scale": scale, "neurons": HpcBenchmark(scale=scale).neurons, "seconds": seconds}

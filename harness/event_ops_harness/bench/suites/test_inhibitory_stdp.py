@@ -15,7 +15,7 @@ those of synapses there.
 import dataclasses
 import functools
 
-from event_ops_harness.bench import asked, simulators
+from event_ops_harness.bench import options, simulators
 from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
 from event_ops_harness.networks.inhibitory_stdp.rivals import RIVALS
 
@@ -25,8 +25,8 @@ SECONDS = 10.0
 
 
 def pytest_generate_tests(metafunc):
-    metafunc.parametrize("neurons", asked.counts(metafunc.config, "sizes", SIZES))
-    metafunc.parametrize("cores", asked.counts(metafunc.config, "cores", (1,)))
+    metafunc.parametrize("neurons", options.counts(metafunc.config, "sizes", SIZES))
+    metafunc.parametrize("cores", options.counts(metafunc.config, "cores", (1,)))
     metafunc.parametrize("member", [rival.name for rival in RIVALS])
 
 
@@ -40,9 +40,9 @@ def group_of(rivals, neurons, cores, seconds, python, rounds):
 
 
 def test_inhibitory_stdp(in_turns, benchmark, request, neurons, cores, member):
-    seconds = asked.option(request.config, "seconds", SECONDS)
+    seconds = options.option(request.config, "seconds", SECONDS)
     benchmark.group = f"{neurons:,} neurons, {seconds:g} s" + (f", {cores} cores" if cores > 1 else "")
-    python = asked.option(request.config, "rivals_python", simulators.rivals_python())
+    python = options.option(request.config, "rivals_python", simulators.rivals_python())
     chosen = simulators.chosen(RIVALS, request)
     group = group_of(chosen, neurons, cores, seconds, python, in_turns.rounds)
     theirs = [rival.name for rival in RIVALS if not rival.ours]

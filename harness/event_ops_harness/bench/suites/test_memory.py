@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 from scipy.stats import linregress
 
-from event_ops_harness.bench import asked
+from event_ops_harness.bench import options
 from event_ops_harness.bench.fresh import ask, group_of, take_turns
 from event_ops_harness.bench.workers.memory import KINDS
 
@@ -42,7 +42,7 @@ ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
 
 def sizes_of(config):
     """Return the numbers of synapses, in order. Raises UsageError where a line through them says nothing."""
-    sizes = asked.counts(config, "sizes", SYNAPSES)
+    sizes = options.counts(config, "sizes", SYNAPSES)
     if len(sizes) < 3 or any(n % PER_ROW or n < PER_ROW**2 for n in sizes):
         said = ",".join(map(str, sizes))
         least = f"at least three different multiples of {PER_ROW} from {PER_ROW**2} on"
@@ -117,5 +117,5 @@ def different(found):
 
 def test_memory(in_turns, benchmark, request, stage, member):
     benchmark.group = stage
-    groups = stages(asked.selected(request), sizes_of(request.config), in_turns.rounds)
+    groups = stages(options.selected(request), sizes_of(request.config), in_turns.rounds)
     in_turns.report(groups[stage], member, rivals=RIVALS)

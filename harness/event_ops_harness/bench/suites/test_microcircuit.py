@@ -22,8 +22,8 @@ import statistics
 import sys
 from collections import defaultdict
 
-from event_ops_harness.bench import asked, growth, simulators
-from event_ops_harness.bench.turns import Group
+from event_ops_harness.bench import growth, options, simulators
+from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.rivals import NEST, OURS, nest_request
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
@@ -39,8 +39,8 @@ CURVES = defaultdict(dict)  # (member, cores) -> synapses -> seconds of a step, 
 
 def pytest_generate_tests(metafunc):
     of_parts = metafunc.function is test_parts
-    metafunc.parametrize("scale", asked.sizes(metafunc.config, "sizes", SCALES))
-    metafunc.parametrize("cores", asked.counts(metafunc.config, "cores", CORES))
+    metafunc.parametrize("scale", options.sizes(metafunc.config, "sizes", SCALES))
+    metafunc.parametrize("cores", options.counts(metafunc.config, "cores", CORES))
     metafunc.parametrize("member", PARTS_OF_A_STEP if of_parts else [OURS.name, NEST.name])
 
 
@@ -130,16 +130,16 @@ def grown(member, cores, synapses, seconds, *, last):
 def test_microcircuit(in_turns, benchmark, request, scale, cores, member):
     benchmark.group = named(scale, cores)
     config, sizes = request.config, sizes_of(scale, cores)
-    python = asked.option(config, "rivals_python", simulators.rivals_python())
-    seconds = asked.option(config, "seconds", SECONDS)
-    group = group_of(asked.selected(request), scale, cores, seconds, python, in_turns.rounds)
+    python = options.option(config, "rivals_python", simulators.rivals_python())
+    seconds = options.option(config, "seconds", SECONDS)
+    group = group_of(options.selected(request), scale, cores, seconds, python, in_turns.rounds)
     in_turns.report(group, member, rivals=[NEST.name], info=sizes)
-    last = scale == asked.sizes(config, "sizes", SCALES)[-1]
+    last = scale == options.sizes(config, "sizes", SCALES)[-1]
     median = statistics.median(group.seconds[member])
     benchmark.extra_info |= grown(member, cores, sizes["synapses"], median, last=last)
 
 
 def test_parts(in_turns, benchmark, pytestconfig, scale, cores, member):
     benchmark.group = f"parts of a step, {named(scale, cores)}"
-    group = parts_of(scale, cores, asked.option(pytestconfig, "seconds", SECONDS), in_turns.rounds)
+    group = parts_of(scale, cores, options.option(pytestconfig, "seconds", SECONDS), in_turns.rounds)
     in_turns.report(group, member, rivals=(), info={**sizes_of(scale, cores), "threads": cores})

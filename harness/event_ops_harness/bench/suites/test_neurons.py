@@ -26,7 +26,7 @@ from event_ops.cases import Case
 from event_ops.cases.bench import Bench
 from event_ops.discover import Operator, operators
 from event_ops.neurons.step import kernel
-from event_ops_harness.bench import asked
+from event_ops_harness.bench import options
 from event_ops_harness.bench.steps import make_problem, steps_of
 from event_ops_harness.results import installed
 
@@ -173,7 +173,7 @@ MODELS = {
 
 
 def pytest_generate_tests(metafunc):
-    sizes = asked.counts(metafunc.config, "sizes", SIZES)
+    sizes = options.counts(metafunc.config, "sizes", SIZES)
     found = [(name, size, member) for name in MODELS for size in sizes for member in members_of(name)]
     metafunc.parametrize(("neuron", "size", "member"), found)
 

@@ -30,7 +30,7 @@ import pytest
 from event_ops import plasticity
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
-from event_ops_harness.bench import asked, growth, stdp_by_hand
+from event_ops_harness.bench import growth, options, stdp_by_hand
 from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import event_place, make_problem, steps_of
 from event_ops_harness.results import installed
@@ -100,7 +100,7 @@ OF_DENSE = {
 
 
 def pytest_generate_tests(metafunc):
-    sizes = asked.counts(metafunc.config, "sizes", SPIKES)
+    sizes = options.counts(metafunc.config, "sizes", SPIKES)
     if "dense_size" in metafunc.fixturenames:
         metafunc.parametrize("dense_size", sizes)
         return
@@ -169,5 +169,5 @@ def test_plasticity(in_turns, benchmark, pytestconfig, side, size, member):
         return
     curve = CURVES[side, member]
     curve[size] = benchmark.stats["median"]
-    if size == max(asked.counts(pytestconfig, "sizes", SPIKES)):
+    if size == max(options.counts(pytestconfig, "sizes", SPIKES)):
         benchmark.extra_info |= growth.exponent(curve)

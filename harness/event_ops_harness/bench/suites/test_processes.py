@@ -13,7 +13,7 @@ several hosts and networks between them. Beyond the number of cores processes wa
 import functools
 import statistics
 
-from event_ops_harness.bench import asked
+from event_ops_harness.bench import options
 from event_ops_harness.bench.fresh import ask_together, group_of, take_turns
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 
@@ -31,7 +31,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("size", BYTES)
         metafunc.parametrize("member", MEMBERS)
     else:
-        metafunc.parametrize("scale", asked.sizes(metafunc.config, "sizes", SCALES))
+        metafunc.parametrize("scale", options.sizes(metafunc.config, "sizes", SCALES))
         metafunc.parametrize("member", PROCESSES)
 
 
@@ -77,7 +77,7 @@ def all_gathers(rounds):
 def test_network(in_turns, benchmark, request, scale, member):
     neurons = HpcBenchmark(scale=scale).neurons
     benchmark.group = f"{neurons:,} neurons, spikes exchanged every 15 steps"
-    group = networks(asked.selected(request), scale, in_turns.rounds)
+    group = networks(options.selected(request), scale, in_turns.rounds)
     in_turns.report(group, member, info={"ours": True, "threads": 1, "neurons": neurons})
 
 

@@ -23,7 +23,7 @@ from event_ops.cases import BENCHMARK, Case
 from event_ops.cases.matrices import fixed_degree_csr, numbers
 from event_ops.catalog.lif_step.cases import CUBA
 from event_ops.discover import operators
-from event_ops_harness.bench import asked, growth, members
+from event_ops_harness.bench import growth, members, options
 from event_ops_harness.bench.rivals import rivals_of
 
 PER_ROW = 100
@@ -63,7 +63,7 @@ SERIES = {
 
 def sizes_of(series, config):
     most = NEURONS if SERIES[series][1] is spikes else np.inf
-    return [size for size in asked.counts(config, "sizes", SERIES[series][2]) if size <= most]
+    return [size for size in options.counts(config, "sizes", SERIES[series][2]) if size <= most]
 
 
 def backends_of(operator):

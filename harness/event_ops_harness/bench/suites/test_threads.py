@@ -16,9 +16,9 @@ import pytest
 from event_ops.discover import operators
 from event_ops_harness.bench import traffic
 from event_ops_harness.bench.fresh import ProcessError, ask, group_of, take_turns
+from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.bench.plugin import cores
 from event_ops_harness.bench.steps import largest, named
-from event_ops_harness.bench.turns import Group
 
 pytestmark = pytest.mark.skipif(cores() < 2, reason="this process may use one core")
 TRIAD = "STREAM triad"

@@ -15,9 +15,9 @@ import jax
 import numba
 import numpy as np
 
-from event_ops.checks.words import WORD_BITS, columns_in, equal_starts, index_bits
-from event_ops.parts.reference.random_numbers import philox2x32
-from event_ops.parts.reference.words import codes_in
+from event_ops.checks.packed_entries import WORD_BITS, columns_in, equal_starts, index_bits
+from event_ops.kernels.reference.packed_entries import codes_in
+from event_ops.kernels.reference.random_numbers import philox2x32
 from event_ops_harness.networks.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
 from event_ops_harness.networks.microcircuit.rows import (
     SLOTS,

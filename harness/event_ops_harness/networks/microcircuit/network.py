@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import event_ops
-from event_ops.parts.reference.spiking import Surrogate
+from event_ops.kernels.reference.spiking import Surrogate
 from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, Connectivity, Drawing, key_of
 from event_ops_harness.networks.microcircuit.delivery import (
     Synapses,

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from event_ops.parts.numba_cpu.jit import njit, numba_njit
-from event_ops.parts.numba_cpu.power import bits, number
-from event_ops.parts.numba_cpu.random_numbers import chosen, philox2x32
-from event_ops.parts.reference.random_numbers import alias_table
+from event_ops.kernels.numba_cpu.jit import njit, numba_njit
+from event_ops.kernels.numba_cpu.power import bits, number
+from event_ops.kernels.numba_cpu.random_numbers import chosen, philox2x32
+from event_ops.kernels.reference.random_numbers import alias_table
 
 SOURCES: Final = np.uint64(1 << 31)
 NORMALS: Final = np.uint64(1 << 31)

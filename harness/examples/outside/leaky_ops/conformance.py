@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops_harness.conformance import Case, Mistake, Operator
+from event_ops_harness.conformance import Case, InvalidCall, Operator
 from leaky_ops.leaky_sum import kernel, leaky_sum
 
 
@@ -26,8 +26,10 @@ CASES = (
     Case("empty", sized(0), differentiable=(0, 1)),
     Case("100000", sized(100_000), tags=frozenset({"benchmark"})),
 )
-MISTAKES = (
-    Mistake("integers", lambda: ((np.arange(3), 0.9), {}), TypeError, "expected a vector of float32"),
-    Mistake("matrix", lambda: ((np.ones((2, 3), "f"), 0.9), {}), TypeError, "expected a vector of float32"),
+INVALID_CALLS = (
+    InvalidCall("integers", lambda: ((np.arange(3), 0.9), {}), TypeError, "expected a vector of float32"),
+    InvalidCall(
+        "matrix", lambda: ((np.ones((2, 3), "f"), 0.9), {}), TypeError, "expected a vector of float32"
+    ),
 )
-OPERATORS = (Operator("leaky_sum", leaky_sum, kernel, ("float32", "float64"), CASES, MISTAKES),)
+OPERATORS = (Operator("leaky_sum", leaky_sum, kernel, ("float32", "float64"), CASES, INVALID_CALLS),)

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    BENCHMARK,
+    CONFORMANCE,
+    Arguments,
+    Case,
+    InvalidCall,
+    Rounding,
+    benchmark,
+    changes_to,
+)
 from event_ops.cases.draw import Draw, drawn
 from event_ops.surrogate import triangular
 
@@ -86,17 +95,21 @@ CASES = (
 _STATES = ("V_m", "refractory", "g_ex", "g_in", "w")
 _wrong = changes_to(dict.fromkeys(_STATES, np.zeros(3, np.float32)), **ADAPTIVE)
 
-MISTAKES = (
-    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
-    Mistake("mixed", _wrong(w=np.zeros(3, np.int32)), TypeError, "w has dtype int32 and V_m"),
-    Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
-    Mistake("short-a", _wrong(a=np.zeros(2, "f")), ValueError, r"a has shape \(2,\)"),
-    Mistake("Delta_T-zero", _wrong(Delta_T=0), ValueError, "Delta_T is or contains 0"),
-    Mistake("tau_w-zero", _wrong(tau_w=0.0), ValueError, "tau_w is or contains 0.0"),
-    Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
-    Mistake("overflow", _wrong(Delta_T=0.5), ValueError, r"V_th\) / Delta_T is or contains 100.8; expected"),
-    Mistake("no-substep", _wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
-    Mistake("half-substep", _wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
-    Mistake("count-surrogate", _wrong(count=True, surrogate=triangular()), TypeError, "count=True with surr"),
-    Mistake("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    InvalidCall("mixed", _wrong(w=np.zeros(3, np.int32)), TypeError, "w has dtype int32 and V_m"),
+    InvalidCall("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
+    InvalidCall("short-a", _wrong(a=np.zeros(2, "f")), ValueError, r"a has shape \(2,\)"),
+    InvalidCall("Delta_T-zero", _wrong(Delta_T=0), ValueError, "Delta_T is or contains 0"),
+    InvalidCall("tau_w-zero", _wrong(tau_w=0.0), ValueError, "tau_w is or contains 0.0"),
+    InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+    InvalidCall(
+        "overflow", _wrong(Delta_T=0.5), ValueError, r"V_th\) / Delta_T is or contains 100.8; expected"
+    ),
+    InvalidCall("no-substep", _wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
+    InvalidCall("half-substep", _wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
+    InvalidCall(
+        "count-surrogate", _wrong(count=True, surrogate=triangular()), TypeError, "count=True with surr"
+    ),
+    InvalidCall("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
 )

@@ -12,9 +12,9 @@ from jax.typing import ArrayLike
 from event_ops.catalog import define_backends
 from event_ops.checks.arrays import is_known
 from event_ops.checks.neuron import check_count, per_neuron
-from event_ops.parts.neurons import call_step, checked_state, leak_of, parameters_of, rate_of
-from event_ops.parts.reference.decay import decay_factor, is_constant
-from event_ops.parts.reference.spiking import Surrogate
+from event_ops.kernels.neurons import call_step, checked_state, leak_of, parameters_of, rate_of
+from event_ops.kernels.reference.decay import decay_factor, is_constant
+from event_ops.kernels.reference.spiking import Surrogate
 from ffi_bridge import XLACustomKernel
 
 

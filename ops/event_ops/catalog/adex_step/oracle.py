@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from event_ops.parts.oracle.lif import each_neuron
+from event_ops.kernels.oracle.lif import each_neuron
 
 
 def _slopes(V, w, g_ex, g_in, a, E_L, g_L, C_m, E_ex, E_in, Delta_T, V_th, V_peak, tau_w, I_e):

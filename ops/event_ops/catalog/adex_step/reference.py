@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.spiking import Surrogate, crossings, is_held, raised
+from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, raised
 
 
 def adex_step(

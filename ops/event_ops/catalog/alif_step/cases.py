@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    BENCHMARK,
+    CONFORMANCE,
+    Arguments,
+    Case,
+    InvalidCall,
+    Rounding,
+    benchmark,
+    changes_to,
+)
 from event_ops.cases.draw import Draw, drawn, with_jumps
 from event_ops.surrogate import triangular
 
@@ -63,13 +72,13 @@ CASES = (
 
 _wrong = changes_to(dict.fromkeys(("V_m", "refractory", "a", "I_syn"), np.zeros(3, np.float32)), **ADAPTIVE)
 
-MISTAKES = (
-    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
-    Mistake("mixed", _wrong(a=np.zeros(3, np.int32)), TypeError, "a has dtype int32 and V_m"),
-    Mistake("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
-    Mistake("short-a", _wrong(a=np.zeros(2, "f")), ValueError, r"a has shape \(2,\)"),
-    Mistake("short-beta", _wrong(beta=np.zeros(2, "f")), ValueError, r"beta has shape \(2,\)"),
-    Mistake("tau_a-zero", _wrong(tau_a=0), ValueError, "tau_a is or contains 0"),
-    Mistake("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
-    Mistake("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    InvalidCall("mixed", _wrong(a=np.zeros(3, np.int32)), TypeError, "a has dtype int32 and V_m"),
+    InvalidCall("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
+    InvalidCall("short-a", _wrong(a=np.zeros(2, "f")), ValueError, r"a has shape \(2,\)"),
+    InvalidCall("short-beta", _wrong(beta=np.zeros(2, "f")), ValueError, r"beta has shape \(2,\)"),
+    InvalidCall("tau_a-zero", _wrong(tau_a=0), ValueError, "tau_a is or contains 0"),
+    InvalidCall("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
+    InvalidCall("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
 )

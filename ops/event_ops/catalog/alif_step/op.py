@@ -9,9 +9,9 @@ from event_ops.catalog import define_backends
 from event_ops.checks.arrays import check_positive, check_same_dtype
 from event_ops.checks.inputs import as_input
 from event_ops.checks.neuron import check_method, check_state, per_neuron
-from event_ops.parts.neurons import call_step
-from event_ops.parts.reference.decay import decay_factor, membrane_decay
-from event_ops.parts.reference.spiking import Surrogate, check_surrogate
+from event_ops.kernels.neurons import call_step
+from event_ops.kernels.reference.decay import decay_factor, membrane_decay
+from event_ops.kernels.reference.spiking import Surrogate, check_surrogate
 from ffi_bridge import XLACustomKernel
 
 

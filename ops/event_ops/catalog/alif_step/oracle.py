@@ -1,7 +1,7 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
-from event_ops.parts.oracle.lif import lif_step
+from event_ops.kernels.oracle import wide
+from event_ops.kernels.oracle.lif import lif_step
 
 
 def alif_step(V_m, refractory, a, I_syn, *, tau_a, beta, V_th, dt, **rest):

@@ -7,7 +7,7 @@ import numpy as np
 
 from event_ops.cases.bench import Bench, Call, Outs, initial_sums, rows_of, size
 from event_ops.cases.operations import each_term
-from event_ops.parts.reference.history import lagged
+from event_ops.kernels.reference.history import lagged
 
 
 def _moved(call: Call, outs: Outs) -> int:

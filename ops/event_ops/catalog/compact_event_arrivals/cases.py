@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.histories import drawn_history, listed
 from event_ops.cases.matrices import WORDS_2_4, packed
@@ -150,25 +150,27 @@ _wrong = changes_to(
     shape=(2, 4),
 )
 
-MISTAKES = (
-    Mistake("integer", _wrong(history=np.ones((3, 2), np.int8)), TypeError, "history has dtype int8"),
-    Mistake("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
-    Mistake("whole-scale", _wrong(scale=np.int32(1)), TypeError, "scale has dtype int32"),
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(history=np.ones((3, 2), np.int8)), TypeError, "history has dtype int8"),
+    InvalidCall("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
+    InvalidCall("whole-scale", _wrong(scale=np.int32(1)), TypeError, "scale has dtype int32"),
+    InvalidCall(
         "other-float", _wrong(history=np.ones((3, 2), np.float16)), TypeError, "history has dtype float16"
     ),
-    Mistake("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
-    Mistake("flat-history", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
-    Mistake("coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"),
-    Mistake("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
-    Mistake("scales", _wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"),
-    Mistake(
+    InvalidCall("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
+    InvalidCall("flat-history", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
+    InvalidCall(
+        "coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"
+    ),
+    InvalidCall("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
+    InvalidCall("scales", _wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"),
+    InvalidCall(
         "by-neuron", _wrong(indptr=np.array([[0, 1, 3]])), ValueError, r"indptr has shape \(1, 3\).*slots"
     ),
-    Mistake("no-parts", _wrong(indptr=np.zeros((0, 7), int)), ValueError, r"indptr has shape \(0, 7\)"),
-    Mistake(
+    InvalidCall("no-parts", _wrong(indptr=np.zeros((0, 7), int)), ValueError, r"indptr has shape \(0, 7\)"),
+    InvalidCall(
         "starts", _wrong(starts=np.array([0, 2, 4])), ValueError, r"starts has shape \(3,\).*each of 1 parts"
     ),
-    Mistake("float-starts", _wrong(starts=np.array([0.0, 4.0])), TypeError, "starts has dtype float"),
-    Mistake("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
+    InvalidCall("float-starts", _wrong(starts=np.array([0.0, 4.0])), TypeError, "starts has dtype float"),
+    InvalidCall("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
 )

@@ -10,12 +10,12 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
-from event_ops.parts.numba_cpu.history import Recent, recent_rows
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.ring_buffer import slot_now
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL
-from event_ops.parts.numba_cpu.words import add_rows_of_words, column_bits
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.kernels.numba_cpu.history import Recent, recent_rows
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.packed_entries import add_rows_of_words, column_bits
+from event_ops.kernels.numba_cpu.ring_buffer import slot_now
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
 from ffi_bridge import numba_kernel
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cuda.history import deliver_recent
-from event_ops.parts.numba_cuda.words import add_row_of
+from event_ops.kernels.numba_cuda.history import deliver_recent
+from event_ops.kernels.numba_cuda.packed_entries import add_row_of
 from ffi_bridge import numba_cuda_callable
 
 

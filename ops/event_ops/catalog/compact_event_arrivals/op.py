@@ -14,10 +14,10 @@ from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import matrix_shape, readable
 from event_ops.checks.inputs import as_input, reshaped
 from event_ops.checks.keywords import initial_sums
+from event_ops.checks.packed_entries import ascending, check_parts, equal_starts, scale_of
 from event_ops.checks.values import contract
-from event_ops.checks.words import ascending, check_parts, equal_starts, scale_of
-from event_ops.parts.reference.arrivals import Part, arrivals
-from event_ops.parts.reference.history import checked_slot_of
+from event_ops.kernels.reference.arrivals import Part, arrivals
+from event_ops.kernels.reference.history import checked_slot_of
 from event_ops.rules.linear_inputs import tangent_without_initial
 from ffi_bridge import XLACustomKernel, get_operator
 

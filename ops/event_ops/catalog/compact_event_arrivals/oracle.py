@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import flat_events, wide, word_entries
+from event_ops.kernels.oracle import flat_events, wide, word_entries
 
 
 def compact_event_arrivals(

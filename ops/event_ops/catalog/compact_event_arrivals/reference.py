@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.arrivals import Part, arrivals
-from event_ops.parts.reference.words import transposed_product
+from event_ops.kernels.reference.arrivals import Part, arrivals
+from event_ops.kernels.reference.packed_entries import transposed_product
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.arrivals import Part, arrivals
-from event_ops.parts.warp.words import scatter
+from event_ops.kernels.reference.arrivals import Part, arrivals
+from event_ops.kernels.warp.packed_entries import scatter
 
 
 def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import WORDS_2_4, packed
 
@@ -143,14 +143,14 @@ CASES = (
 
 _wrong = changes_to(WORDS_2_4 | {"scale": np.float32(1), "events": np.ones(4, bool)}, shape=(2, 4))
 
-MISTAKES = (
-    Mistake("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
-    Mistake("integer", _wrong(scale=np.int32(1)), TypeError, "scale has dtype int32"),
-    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"),
-    Mistake("encoding", _wrong(encoding="index"), ValueError, "encoding is 'index'; expected 'flags'"),
-    Mistake("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
-    Mistake("scales", _wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"),
-    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    Mistake("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
-    Mistake("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
+INVALID_CALLS = (
+    InvalidCall("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
+    InvalidCall("integer", _wrong(scale=np.int32(1)), TypeError, "scale has dtype int32"),
+    InvalidCall("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"),
+    InvalidCall("encoding", _wrong(encoding="index"), ValueError, "encoding is 'index'; expected 'flags'"),
+    InvalidCall("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
+    InvalidCall("scales", _wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"),
+    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    InvalidCall("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
+    InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
 )

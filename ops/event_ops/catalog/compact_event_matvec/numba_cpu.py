@@ -9,13 +9,13 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
-from event_ops.parts.numba_cpu.events import ids_of, values_of
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
-from event_ops.parts.numba_cpu.word_products import gather_all, gather_all_parallel
-from event_ops.parts.numba_cpu.words import add_rows_of_words, column_bits, columns_of
-from event_ops.parts.reference.entries import one_each
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
+from event_ops.kernels.numba_cpu.events import ids_of, values_of
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.packed_entries import add_rows_of_words, column_bits, columns_of
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
+from event_ops.kernels.numba_cpu.word_products import gather_all, gather_all_parallel
+from event_ops.kernels.reference.entries import one_each
 from ffi_bridge import numba_kernel
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cuda.words import deliver, gather
-from event_ops.parts.reference.entries import one_each
+from event_ops.kernels.numba_cuda.packed_entries import deliver, gather
+from event_ops.kernels.reference.entries import one_each
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:

@@ -9,10 +9,10 @@ from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_event_vector, matrix_shape, readable
+from event_ops.checks.packed_entries import check_words, scale_of
 from event_ops.checks.values import contract
-from event_ops.checks.words import check_words, scale_of
 from event_ops.rules.linear_inputs import tangents_in
-from event_ops.rules.words import product_transpose
+from event_ops.rules.packed_entries import product_transpose
 from ffi_bridge import XLACustomKernel
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.entries import one_each
-from event_ops.parts.reference.words import by_parts, product, transposed_product
+from event_ops.kernels.reference.entries import one_each
+from event_ops.kernels.reference.packed_entries import by_parts, product, transposed_product
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:

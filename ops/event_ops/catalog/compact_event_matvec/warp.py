@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.reference.entries import one_each
-from event_ops.parts.warp.words import gather, scatter
+from event_ops.kernels.reference.entries import one_each
+from event_ops.kernels.warp.packed_entries import gather, scatter
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import WORDS_2_4, packed
 
@@ -114,23 +114,25 @@ CASES = (
 
 _wrong = changes_to(WORDS_2_4 | {"scale": np.float32(1), "v": np.ones(4, np.float32)}, shape=(2, 4))
 
-MISTAKES = (
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall(
         "wide-parts", _wrong(indptr=np.array([[0, 1, 3]])), ValueError, r"indptr has shape \(1, 3\).*\(3,\)"
     ),
-    Mistake(
+    InvalidCall(
         "narrow",
         _wrong(entries=np.zeros(3, np.uint16), v=np.ones(70_000, "f"), shape=(2, 70_000)),
         ValueError,
         "in 1 part of the columns; expected at most 65536.*make 2 parts or more",
     ),
-    Mistake("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
-    Mistake("half", _wrong(scale=np.float16(1)), TypeError, "scale has dtype float16"),
-    Mistake("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
-    Mistake("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and scale.*cast"),
-    Mistake("flat", _wrong(entries=np.zeros((3, 1), np.uint32)), ValueError, "entries has 2 dim"),
-    Mistake("scales", _wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"),
-    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    Mistake("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns.*csr_matvec"),
-    Mistake("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
+    InvalidCall("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
+    InvalidCall("half", _wrong(scale=np.float16(1)), TypeError, "scale has dtype float16"),
+    InvalidCall("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
+    InvalidCall("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and scale.*cast"),
+    InvalidCall("flat", _wrong(entries=np.zeros((3, 1), np.uint32)), ValueError, "entries has 2 dim"),
+    InvalidCall("scales", _wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"),
+    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    InvalidCall(
+        "columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns.*csr_matvec"
+    ),
+    InvalidCall("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
 )

@@ -9,10 +9,10 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, first_row, parts_for, private
-from event_ops.parts.numba_cpu.word_products import gather_all, gather_all_parallel
-from event_ops.parts.numba_cpu.words import columns_of, scatter_words
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.packed_entries import columns_of, scatter_words
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, add_up, first_row, parts_for, private
+from event_ops.kernels.numba_cpu.word_products import gather_all, gather_all_parallel
 from ffi_bridge import numba_kernel
 
 

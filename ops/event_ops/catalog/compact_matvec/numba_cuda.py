@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cuda.words import gather, scatter
+from event_ops.kernels.numba_cuda.packed_entries import gather, scatter
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:

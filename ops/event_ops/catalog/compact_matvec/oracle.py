@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import word_entries
+from event_ops.kernels.oracle import word_entries
 
 
 def compact_matvec(entries, indptr, scale, v, *, shape, transpose=False):

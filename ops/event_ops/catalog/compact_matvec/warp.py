@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.warp.words import gather, scatter
+from event_ops.kernels.warp.packed_entries import gather, scatter
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.halves import stored_as
+from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.histories import drawn_history, listed, packed_rows
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
@@ -111,26 +111,32 @@ _wrong = changes_to(
     {"history": np.ones((3, 2), bool)} | MATRIX_2_4 | {"indptr": _INDPTR, "slot": np.int32(0)}, shape=(2, 4)
 )
 
-MISTAKES = (
-    Mistake("integer", _wrong(history=np.ones((3, 2), np.int8)), TypeError, "history has dtype int8"),
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(history=np.ones((3, 2), np.int8)), TypeError, "history has dtype int8"),
+    InvalidCall(
         "words", _wrong(history=np.ones((3, 1), np.int32), encoding="bits"), TypeError, "expected uint32"
     ),
-    Mistake("mixed", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    Mistake(
+    InvalidCall("mixed", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    InvalidCall(
         "other-float", _wrong(history=np.ones((3, 2), np.float16)), TypeError, "history has dtype float16"
     ),
-    Mistake("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
-    Mistake("narrow-slot", _wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
-    Mistake("slots", _wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
-    Mistake("flat", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
-    Mistake("no-slots", _wrong(history=np.ones((0, 2), bool)), ValueError, "at least one slot"),
-    Mistake("wide", _wrong(history=np.ones((3, 5), bool)), ValueError, r"expected \(3, 2\): slots, and the"),
-    Mistake("coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"),
-    Mistake("ids", _wrong(encoding="ids"), TypeError, "history has dtype bool; expected int32"),
-    Mistake("flat-ids", _wrong(encoding="ids", history=np.ones(3, np.int32)), ValueError, "1 dimensions"),
-    Mistake("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
-    Mistake("whole-initial", _wrong(initial=np.ones(4, np.int32)), TypeError, "initial has dtype int32"),
-    Mistake("by-neuron", _wrong(indptr=np.array([0, 1, 3])), ValueError, r"expected \(7,\): rows \* slots"),
-    Mistake("short-data", _wrong(data=np.ones(2, np.float32)), ValueError, r"data has shape \(2,\)"),
+    InvalidCall("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
+    InvalidCall("narrow-slot", _wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
+    InvalidCall("slots", _wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
+    InvalidCall("flat", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
+    InvalidCall("no-slots", _wrong(history=np.ones((0, 2), bool)), ValueError, "at least one slot"),
+    InvalidCall(
+        "wide", _wrong(history=np.ones((3, 5), bool)), ValueError, r"expected \(3, 2\): slots, and the"
+    ),
+    InvalidCall(
+        "coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"
+    ),
+    InvalidCall("ids", _wrong(encoding="ids"), TypeError, "history has dtype bool; expected int32"),
+    InvalidCall("flat-ids", _wrong(encoding="ids", history=np.ones(3, np.int32)), ValueError, "1 dimensions"),
+    InvalidCall("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
+    InvalidCall("whole-initial", _wrong(initial=np.ones(4, np.int32)), TypeError, "initial has dtype int32"),
+    InvalidCall(
+        "by-neuron", _wrong(indptr=np.array([0, 1, 3])), ValueError, r"expected \(7,\): rows \* slots"
+    ),
+    InvalidCall("short-data", _wrong(data=np.ones(2, np.float32)), ValueError, r"data has shape \(2,\)"),
 )

@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, add_rows, add_rows_parallel
-from event_ops.parts.numba_cpu.history import Recent, recent_rows
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.ring_buffer import slot_now
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, add_rows, add_rows_parallel
+from event_ops.kernels.numba_cpu.history import Recent, recent_rows
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.ring_buffer import slot_now
 from ffi_bridge import numba_kernel
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import weight_in_order
-from event_ops.parts.numba_cuda.deliver import add_entries_with
-from event_ops.parts.numba_cuda.fixed_order import event_sums
-from event_ops.parts.numba_cuda.history import deliver_recent
-from event_ops.parts.reference.history import lagged
+from event_ops.kernels.numba_cuda.access import weight_in_order
+from event_ops.kernels.numba_cuda.deliver import add_entries_with
+from event_ops.kernels.numba_cuda.fixed_order import event_sums
+from event_ops.kernels.numba_cuda.history import deliver_recent
+from event_ops.kernels.reference.history import lagged
 from ffi_bridge import numba_cuda_callable
 
 add_entries = add_entries_with(weight_in_order)

@@ -9,15 +9,15 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, check_dtype, check_shape, summed_in
 from event_ops.checks.csr import check_flat, check_weight_count, event_weights, matrix_shape, readable
 from event_ops.checks.inputs import as_input
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
-from event_ops.parts.reference.entries import rows_of, values_at
-from event_ops.parts.reference.history import checked_slot_of, lagged
+from event_ops.kernels.reference.entries import rows_of, values_at
+from event_ops.kernels.reference.history import checked_slot_of, lagged
 from event_ops.rules.linear_inputs import tangent_without_initial
 from ffi_bridge import XLACustomKernel, get_operator
 
@@ -117,7 +117,7 @@ def _check_rows(indptr: jax.Array, rows: int, slots: int) -> None:
 
 kernel = XLACustomKernel("csr_event_arrivals")
 kernel.def_tags("sparse", "event-driven", "synapse")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 
 
 kernel.def_jvp_rule2(

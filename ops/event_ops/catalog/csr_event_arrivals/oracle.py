@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import csr_entries, weights_of, wide
+from event_ops.kernels.oracle import csr_entries, weights_of, wide
 
 
 def csr_event_arrivals(history, data, indices, indptr, slot, *, shape, encoding="flags", initial=0):

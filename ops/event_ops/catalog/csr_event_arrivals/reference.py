@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.entries import event_terms, rows_of, sums_at, values_at
-from event_ops.parts.reference.history import lagged
+from event_ops.kernels.reference.entries import event_terms, rows_of, sums_at, values_at
+from event_ops.kernels.reference.history import lagged
 
 
 def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.reference.history import lagged
-from event_ops.parts.warp.scatter import IN_ORDER, add_rows
+from event_ops.kernels.reference.history import lagged
+from event_ops.kernels.warp.scatter import IN_ORDER, add_rows
 from ffi_bridge import warp_kernel
 
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.halves import stored_as
+from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
@@ -101,17 +101,19 @@ _wrong = changes_to(
     shape=(2, 4),
 )
 
-MISTAKES = (
-    Mistake("integer", _wrong(buffer=np.ones((3, 4), np.int32)), TypeError, "buffer has dtype int32"),
-    Mistake("mixed", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    Mistake("integer-spikes", _wrong(spikes=np.ones(2, np.int8)), TypeError, "spikes has dtype int8"),
-    Mistake("float-delays", _wrong(delays=1.5), TypeError, "delays has dtype float"),
-    Mistake("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
-    Mistake("narrow-slot", _wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
-    Mistake("slots", _wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
-    Mistake("short-delays", _wrong(delays=np.ones(2, np.int32)), ValueError, r"delays has shape \(2,\)"),
-    Mistake("flat", _wrong(buffer=np.ones(4, "f")), ValueError, "buffer has 1 dimensions"),
-    Mistake("narrow", _wrong(buffer=np.ones((3, 5), "f")), ValueError, r"expected \(3, 4\): slots, and one"),
-    Mistake("no-slots", _wrong(buffer=np.ones((0, 4), "f")), ValueError, "at least one slot"),
-    Mistake("short-spikes", _wrong(spikes=np.ones(4, bool)), ValueError, "one element per row"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(buffer=np.ones((3, 4), np.int32)), TypeError, "buffer has dtype int32"),
+    InvalidCall("mixed", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    InvalidCall("integer-spikes", _wrong(spikes=np.ones(2, np.int8)), TypeError, "spikes has dtype int8"),
+    InvalidCall("float-delays", _wrong(delays=1.5), TypeError, "delays has dtype float"),
+    InvalidCall("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
+    InvalidCall("narrow-slot", _wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
+    InvalidCall("slots", _wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
+    InvalidCall("short-delays", _wrong(delays=np.ones(2, np.int32)), ValueError, r"delays has shape \(2,\)"),
+    InvalidCall("flat", _wrong(buffer=np.ones(4, "f")), ValueError, "buffer has 1 dimensions"),
+    InvalidCall(
+        "narrow", _wrong(buffer=np.ones((3, 5), "f")), ValueError, r"expected \(3, 4\): slots, and one"
+    ),
+    InvalidCall("no-slots", _wrong(buffer=np.ones((0, 4), "f")), ValueError, "at least one slot"),
+    InvalidCall("short-spikes", _wrong(spikes=np.ones(4, bool)), ValueError, "one element per row"),
 )

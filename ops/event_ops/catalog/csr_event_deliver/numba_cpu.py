@@ -9,17 +9,17 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
-from event_ops.parts.numba_cpu.events import ids_of
-from event_ops.parts.numba_cpu.jit import njit, num_threads
-from event_ops.parts.numba_cpu.ring_buffer import (
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
+from event_ops.kernels.numba_cpu.events import ids_of
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.ring_buffer import (
     add_delayed_rows,
     add_part,
     seem_ordered,
     slot_bounds,
     slot_now,
 )
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
 from ffi_bridge import numba_kernel
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from numba import cuda
 
 from event_ops.checks.ring_buffer import arrival_places
-from event_ops.parts.numba_cuda.access import at, bounded, place, row_of_flag, slot_now
-from event_ops.parts.numba_cuda.deliver import Delivery, note, team_for
-from event_ops.parts.numba_cuda.fixed_order import event_sums
-from event_ops.parts.numba_cuda.threads import BLOCK
+from event_ops.kernels.numba_cuda.access import at, bounded, place, row_of_flag, slot_now
+from event_ops.kernels.numba_cuda.deliver import Delivery, note, team_for
+from event_ops.kernels.numba_cuda.fixed_order import event_sums
+from event_ops.kernels.numba_cuda.threads import BLOCK
 from ffi_bridge import numba_cuda_callable
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import (
     FLOAT_WEIGHTS,
@@ -112,7 +112,7 @@ def _checked_slot(buffer: jax.Array, slot: Any, shape: tuple[int, int]) -> jax.A
 
 kernel = XLACustomKernel("csr_event_deliver")
 kernel.def_tags("sparse", "event-driven", "synapse")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 
 
 def _data_tangent(tangent: Any, buffer: Any, data: Any, *rest: Any, **params: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from event_ops.checks.ring_buffer import arrival_slots
-from event_ops.parts.reference.entries import event_terms, inside, rows_of, values_at
+from event_ops.kernels.reference.entries import event_terms, inside, rows_of, values_at
 
 
 def csr_event_deliver(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.halves import stored_as
+from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
@@ -115,13 +115,15 @@ CASES = (
 
 _wrong = changes_to(MATRIX_2_4 | {"events": np.ones((4, 5), bool)}, shape=(2, 4))
 
-MISTAKES = (
-    Mistake("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    Mistake("integer-events", _wrong(events=np.ones((4, 5), int)), TypeError, "events has dtype int"),
-    Mistake("mixed", _wrong(events=np.ones((4, 5), "e")), TypeError, "events has dtype float16"),
-    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    Mistake("short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"),
-    Mistake("vector", _wrong(events=np.ones(4, bool)), ValueError, "events has 1 dim.*call the matvec"),
-    Mistake("orientation", _wrong(events=np.ones((2, 5), bool)), ValueError, "it fits transpose=True"),
-    Mistake("short-events", _wrong(events=np.ones((3, 5), bool)), ValueError, "one row per column"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    InvalidCall("integer-events", _wrong(events=np.ones((4, 5), int)), TypeError, "events has dtype int"),
+    InvalidCall("mixed", _wrong(events=np.ones((4, 5), "e")), TypeError, "events has dtype float16"),
+    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    InvalidCall(
+        "short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"
+    ),
+    InvalidCall("vector", _wrong(events=np.ones(4, bool)), ValueError, "events has 1 dim.*call the matvec"),
+    InvalidCall("orientation", _wrong(events=np.ones((2, 5), bool)), ValueError, "it fits transpose=True"),
+    InvalidCall("short-events", _wrong(events=np.ones((3, 5), bool)), ValueError, "one row per column"),
 )

@@ -10,13 +10,13 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist, permuted, weighted
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
-from event_ops.parts.numba_cpu.events import active_ids, flags_of
-from event_ops.parts.numba_cpu.jit import REORDER, njit
-from event_ops.parts.numba_cpu.matmat import gather_kernels, is_large, scatter_row_with, widths_of
-from event_ops.parts.numba_cpu.simd import add_weighted
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
+from event_ops.kernels.numba_cpu.access import at, hoist, permuted, weighted
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.kernels.numba_cpu.events import active_ids, flags_of
+from event_ops.kernels.numba_cpu.jit import REORDER, njit
+from event_ops.kernels.numba_cpu.matmat import gather_kernels, is_large, scatter_row_with, widths_of
+from event_ops.kernels.numba_cpu.simd import add_weighted
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
 from ffi_bridge import numba_kernel
 
 # Adding whole rows of events, silent ones too, vectorises: it is faster if one in so many is active.

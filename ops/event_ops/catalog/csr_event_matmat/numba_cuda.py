@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import is_active, is_inside, launched, weight_for
-from event_ops.parts.numba_cuda.by_length import lanes_of
-from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
-from event_ops.parts.numba_cuda.row_products import csr_row
-from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of, clear, lanes_where
-from event_ops.parts.numba_cuda.tile_products import gather_tiles_with, width_of
+from event_ops.kernels.numba_cuda.access import is_active, is_inside, launched, weight_for
+from event_ops.kernels.numba_cuda.by_length import lanes_of
+from event_ops.kernels.numba_cuda.fixed_order import in_fixed_order
+from event_ops.kernels.numba_cuda.row_products import csr_row
+from event_ops.kernels.numba_cuda.threads import BLOCK, WARP, blocks_of, clear, lanes_where
+from event_ops.kernels.numba_cuda.tile_products import gather_tiles_with, width_of
 from ffi_bridge import numba_cuda_callable
 
 DENSE_FROM = 8  # active ones of 32 events

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, summed_in
 from event_ops.checks.csr import (
@@ -84,6 +84,6 @@ def csr_event_matmat(
 
 kernel = XLACustomKernel("csr_event_matmat")
 kernel.def_tags("sparse", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule(tangents_in(kernel, 0, 3))  # data, events
 kernel.def_transpose_rule(product_transpose(kernel))

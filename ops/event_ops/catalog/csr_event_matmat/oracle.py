@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import csr_entries, weights_of
+from event_ops.kernels.oracle import csr_entries, weights_of
 
 
 def csr_event_matmat(data, indices, indptr, events, permutation=None, *, shape, transpose=False):

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.entries import ends_of, event_terms, sums_at, values_at
+from event_ops.kernels.reference.entries import ends_of, event_terms, sums_at, values_at
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:

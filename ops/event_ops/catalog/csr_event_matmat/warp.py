@@ -5,8 +5,8 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import Array, Array2d, bounded, is_active, place, weight_at
-from event_ops.parts.warp.scatter import IN_ORDER, sums_of
+from event_ops.kernels.warp.access import Array, Array2d, bounded, is_active, place, weight_at
+from event_ops.kernels.warp.scatter import IN_ORDER, sums_of
 from ffi_bridge import warp_kernel
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.halves import stored_as
+from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 from event_ops.checks.arrays import HALVES
 
@@ -204,30 +204,38 @@ CASES = (
 
 _wrong = changes_to(MATRIX_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
 
-MISTAKES = (
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall(
         "half",
         _wrong(data=np.ones(3, np.float16), events=np.ones(4, np.float16)),
         TypeError,
         "events has dtype float16",
     ),
-    Mistake("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"),
-    Mistake("bool-counts", _wrong(encoding="counts"), TypeError, "events has dtype bool; expected integers"),
-    Mistake(
+    InvalidCall("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    InvalidCall("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"),
+    InvalidCall(
+        "bool-counts", _wrong(encoding="counts"), TypeError, "events has dtype bool; expected integers"
+    ),
+    InvalidCall(
         "short-counts", _wrong(events=np.ones(2, "u1"), encoding="counts"), ValueError, "it fits transpose"
     ),
-    Mistake("bool-ids", _wrong(encoding="ids"), TypeError, "events has dtype bool; expected int32"),
-    Mistake(
+    InvalidCall("bool-ids", _wrong(encoding="ids"), TypeError, "events has dtype bool; expected int32"),
+    InvalidCall(
         "words", _wrong(events=np.ones(4, np.uint32), encoding="bits"), ValueError, r"expected \(1,\): bits"
     ),
-    Mistake("encoding", _wrong(encoding="index"), ValueError, "encoding is 'index'; expected 'flags'"),
-    Mistake("grid", _wrong(events=np.ones((4, 1), np.int32), encoding="ids"), ValueError, "has 2 dimensions"),
-    Mistake("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
-    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    Mistake("short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"),
-    Mistake("float-permutation", _wrong(permutation=np.ones(3, "f")), TypeError, "permutation has dtype fl"),
-    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    Mistake("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
-    Mistake("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
+    InvalidCall("encoding", _wrong(encoding="index"), ValueError, "encoding is 'index'; expected 'flags'"),
+    InvalidCall(
+        "grid", _wrong(events=np.ones((4, 1), np.int32), encoding="ids"), ValueError, "has 2 dimensions"
+    ),
+    InvalidCall("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
+    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    InvalidCall(
+        "short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"
+    ),
+    InvalidCall(
+        "float-permutation", _wrong(permutation=np.ones(3, "f")), TypeError, "permutation has dtype fl"
+    ),
+    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
+    InvalidCall("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
 )

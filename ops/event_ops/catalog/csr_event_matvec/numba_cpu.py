@@ -10,13 +10,13 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import permuted
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
-from event_ops.parts.numba_cpu.events import count_ids, values_of
-from event_ops.parts.numba_cpu.gather import event_row, gather_rows_with
-from event_ops.parts.numba_cpu.jit import njit, take_chunks_of
-from event_ops.parts.numba_cpu.packed_events import unpack_into
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, chunks, clear, first_row
+from event_ops.kernels.numba_cpu.access import permuted
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
+from event_ops.kernels.numba_cpu.events import count_ids, values_of
+from event_ops.kernels.numba_cpu.gather import event_row, gather_rows_with
+from event_ops.kernels.numba_cpu.jit import njit, take_chunks_of
+from event_ops.kernels.numba_cpu.packed_events import unpack_into
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, chunks, clear, first_row
 from ffi_bridge import numba_kernel
 
 gather_rows = gather_rows_with(event_row)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, summed_in
 from event_ops.checks.csr import (
@@ -21,7 +21,7 @@ from event_ops.checks.csr import (
     readable,
 )
 from event_ops.checks.values import contract
-from event_ops.parts.reference.entries import one_each, rows_of, values_at
+from event_ops.kernels.reference.entries import one_each, rows_of, values_at
 from event_ops.rules.linear_inputs import tangents_in
 from event_ops.rules.products import by_place, fold_into, product_transpose
 from ffi_bridge import XLACustomKernel
@@ -108,7 +108,7 @@ def csr_event_matvec(
 
 kernel = XLACustomKernel("csr_event_matvec")
 kernel.def_tags("sparse", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule(tangents_in(kernel, 0, 3))  # data, events
 _by_product = product_transpose(kernel)
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import csr_entries, flat_events, weights_of
+from event_ops.kernels.oracle import csr_entries, flat_events, weights_of
 
 
 def csr_event_matvec(

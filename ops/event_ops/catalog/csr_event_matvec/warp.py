@@ -6,9 +6,9 @@ from typing import Any
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.parts.reference.entries import one_each
-from event_ops.parts.warp.access import Array, bounded, is_active, place, weight_at
-from event_ops.parts.warp.scatter import IN_ORDER, add_rows, sums_of
+from event_ops.kernels.reference.entries import one_each
+from event_ops.kernels.warp.access import Array, bounded, is_active, place, weight_at
+from event_ops.kernels.warp.scatter import IN_ORDER, add_rows, sums_of
 from ffi_bridge import warp_kernel
 
 

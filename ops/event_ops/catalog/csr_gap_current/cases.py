@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.matrices import lead_astray
 
@@ -96,14 +96,16 @@ _RIGHT: dict[str, Any] = {
 }
 _wrong = changes_to(_RIGHT, shape=(3, 3))
 
-MISTAKES = (
-    Mistake("half", _wrong(data=np.ones(3, np.float16)), TypeError, "data has dtype float16"),
-    Mistake("integers", _wrong(data=np.ones(3, "i"), v=np.ones(3, "i")), TypeError, "data has dtype int32"),
-    Mistake("mixed", _wrong(v=np.ones(3, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
-    Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
-    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 3 rows"),
-    Mistake("short-v", _wrong(v=np.ones(2, "f")), ValueError, r"v has shape \(2,\); expected \(3,\)"),
-    Mistake("oblong", _wrong(shape=(3, 4)), ValueError, r"shape is \(3, 4\); expected \(n, n\)"),
-    Mistake("shape", _wrong(shape=3), ValueError, "expected two integers"),
+INVALID_CALLS = (
+    InvalidCall("half", _wrong(data=np.ones(3, np.float16)), TypeError, "data has dtype float16"),
+    InvalidCall(
+        "integers", _wrong(data=np.ones(3, "i"), v=np.ones(3, "i")), TypeError, "data has dtype int32"
+    ),
+    InvalidCall("mixed", _wrong(v=np.ones(3, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
+    InvalidCall("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
+    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 3 rows"),
+    InvalidCall("short-v", _wrong(v=np.ones(2, "f")), ValueError, r"v has shape \(2,\); expected \(3,\)"),
+    InvalidCall("oblong", _wrong(shape=(3, 4)), ValueError, r"shape is \(3, 4\); expected \(n, n\)"),
+    InvalidCall("shape", _wrong(shape=3), ValueError, "expected two integers"),
 )

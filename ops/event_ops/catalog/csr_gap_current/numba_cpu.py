@@ -10,11 +10,11 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import hoist
-from event_ops.parts.numba_cpu.gather import row_sum_with
-from event_ops.parts.numba_cpu.jit import njit, take_chunks_of
-from event_ops.parts.numba_cpu.prefetch import is_far, is_far_to_read, prefetch_stream, prefetch_targets
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, chunks, first_row
+from event_ops.kernels.numba_cpu.access import hoist
+from event_ops.kernels.numba_cpu.gather import row_sum_with
+from event_ops.kernels.numba_cpu.jit import njit, take_chunks_of
+from event_ops.kernels.numba_cpu.prefetch import is_far, is_far_to_read, prefetch_stream, prefetch_targets
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, chunks, first_row
 from ffi_bridge import numba_kernel
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import element_of, launched
-from event_ops.parts.numba_cuda.by_length import lanes_of
-from event_ops.parts.numba_cuda.row_products import csr_row, gather_rows_with
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
+from event_ops.kernels.numba_cuda.access import element_of, launched
+from event_ops.kernels.numba_cuda.by_length import lanes_of
+from event_ops.kernels.numba_cuda.row_products import csr_row, gather_rows_with
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
 from ffi_bridge import numba_cuda_callable
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.halves import stored_as
+from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
 DTYPES = ("float32", "float64")
@@ -90,17 +90,19 @@ CASES = (
 
 _wrong = changes_to(MATRIX_2_4 | {"B": np.ones((4, 5), np.float32)}, shape=(2, 4))
 
-MISTAKES = (
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall(
         "half",
         _wrong(data=np.ones(3, np.float16), B=np.ones((4, 5), np.float16)),
         TypeError,
         "B has dtype float16; expected float32.*cast",
     ),
-    Mistake("mixed", _wrong(B=np.ones((4, 5), np.int32)), TypeError, "B has dtype int32 and data.*cast"),
-    Mistake("grid-of-weights", _wrong(data=np.ones((3, 1), "f")), ValueError, r"data has shape \(3, 1\)"),
-    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    Mistake("vector", _wrong(B=np.ones(4, "f")), ValueError, r"B has 1 dimensions.*call the matvec"),
-    Mistake("short-B", _wrong(B=np.ones((3, 5), "f")), ValueError, r"expected \(4, 5\): one row per column"),
-    Mistake("orientation", _wrong(B=np.ones((2, 5), "f")), ValueError, "it fits transpose=True"),
+    InvalidCall("mixed", _wrong(B=np.ones((4, 5), np.int32)), TypeError, "B has dtype int32 and data.*cast"),
+    InvalidCall("grid-of-weights", _wrong(data=np.ones((3, 1), "f")), ValueError, r"data has shape \(3, 1\)"),
+    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    InvalidCall("vector", _wrong(B=np.ones(4, "f")), ValueError, r"B has 1 dimensions.*call the matvec"),
+    InvalidCall(
+        "short-B", _wrong(B=np.ones((3, 5), "f")), ValueError, r"expected \(4, 5\): one row per column"
+    ),
+    InvalidCall("orientation", _wrong(B=np.ones((2, 5), "f")), ValueError, "it fits transpose=True"),
 )

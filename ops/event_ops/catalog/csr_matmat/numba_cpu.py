@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.matmat import gather_kernels, is_large, over_rows, scatter_row_with, widths_of
-from event_ops.parts.numba_cpu.simd import add_product
-from event_ops.parts.numba_cpu.split import add_up, clear, first_row, parts_for, private
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.matmat import (
+    gather_kernels,
+    is_large,
+    over_rows,
+    scatter_row_with,
+    widths_of,
+)
+from event_ops.kernels.numba_cpu.simd import add_product
+from event_ops.kernels.numba_cpu.split import add_up, clear, first_row, parts_for, private
 from ffi_bridge import numba_kernel
 
 

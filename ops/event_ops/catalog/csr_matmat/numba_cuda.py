@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cuda.access import always, launched
-from event_ops.parts.numba_cuda.by_length import lanes_of
-from event_ops.parts.numba_cuda.fixed_order import in_fixed_order
-from event_ops.parts.numba_cuda.scatter import adding_callable
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of, clear
-from event_ops.parts.numba_cuda.tile_products import gather_tiles_with, scatter_tiles_with, width_of
+from event_ops.kernels.numba_cuda.access import always, launched
+from event_ops.kernels.numba_cuda.by_length import lanes_of
+from event_ops.kernels.numba_cuda.fixed_order import in_fixed_order
+from event_ops.kernels.numba_cuda.scatter import adding_callable
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear
+from event_ops.kernels.numba_cuda.tile_products import gather_tiles_with, scatter_tiles_with, width_of
 from ffi_bridge import numba_cuda_callable
 
 

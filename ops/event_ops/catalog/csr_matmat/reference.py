@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.arrays import is_inside
-from event_ops.parts.reference.entries import along, ends_of, sums_at, values_at
+from event_ops.kernels.reference.entries import along, ends_of, sums_at, values_at
 
 
 def build(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., jax.Array]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import CONFORMANCE, Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.halves import stored_as
+from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 from event_ops.checks.arrays import HALVES
 
@@ -121,24 +121,24 @@ CASES = (
 
 _wrong = changes_to(MATRIX_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
 
-MISTAKES = (
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall(
         "half",
         _wrong(data=np.ones(3, np.float16), v=np.ones(4, np.float16)),
         TypeError,
         "v has dtype float16; expected float32.*cast",
     ),
-    Mistake("bool-data", _wrong(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
-    Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
-    Mistake("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
-    Mistake("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
-    Mistake("grid-of-weights", _wrong(data=np.ones((3, 1), "f")), ValueError, r"data has shape \(3, 1\)"),
-    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    Mistake("flat", _wrong(indices=np.zeros((3, 1), np.int32)), ValueError, "indices has 2 dim"),
-    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    Mistake("reversed", _wrong(shape=(4, 2)), ValueError, "it fits shape reversed"),
-    Mistake("short-v", _wrong(v=np.ones(3, "f")), ValueError, r"v has shape \(3,\); expected \(4,\)"),
-    Mistake("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
-    Mistake("shape", _wrong(shape=8), ValueError, "expected two integers"),
-    Mistake("negative-shape", _wrong(shape=(-1, 4)), ValueError, "sizes >= 0"),
+    InvalidCall("bool-data", _wrong(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
+    InvalidCall("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
+    InvalidCall("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
+    InvalidCall("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
+    InvalidCall("grid-of-weights", _wrong(data=np.ones((3, 1), "f")), ValueError, r"data has shape \(3, 1\)"),
+    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    InvalidCall("flat", _wrong(indices=np.zeros((3, 1), np.int32)), ValueError, "indices has 2 dim"),
+    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    InvalidCall("reversed", _wrong(shape=(4, 2)), ValueError, "it fits shape reversed"),
+    InvalidCall("short-v", _wrong(v=np.ones(3, "f")), ValueError, r"v has shape \(3,\); expected \(4,\)"),
+    InvalidCall("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
+    InvalidCall("shape", _wrong(shape=8), ValueError, "expected two integers"),
+    InvalidCall("negative-shape", _wrong(shape=(-1, 4)), ValueError, "sizes >= 0"),
 )

@@ -9,11 +9,11 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.gather import gather_rows_with, number_row
-from event_ops.parts.numba_cpu.jit import REORDER, njit, take_chunks_of
-from event_ops.parts.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
-from event_ops.parts.numba_cpu.split import (
+from event_ops.kernels.numba_cpu.access import at, hoist
+from event_ops.kernels.numba_cpu.gather import gather_rows_with, number_row
+from event_ops.kernels.numba_cpu.jit import REORDER, njit, take_chunks_of
+from event_ops.kernels.numba_cpu.prefetch import is_far, prefetch_stream, prefetch_targets
+from event_ops.kernels.numba_cpu.split import (
     MIN_PARALLEL,
     add_up,
     chunks,

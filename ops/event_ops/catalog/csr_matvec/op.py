@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import WEIGHTS, as_array, check_factor_dtype, summed_in
 from event_ops.checks.csr import check_csr, check_operand, event_weights, matrix_shape
@@ -68,7 +68,7 @@ def csr_matvec(
 
 kernel = XLACustomKernel("csr_matvec")
 kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
 kernel.def_transpose_rule(product_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_matmat", transposed=True))

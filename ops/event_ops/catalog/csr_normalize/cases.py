@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
@@ -88,13 +88,17 @@ CASES = (
 
 _wrong = changes_to(MATRIX_2_4 | {"target": np.ones(2, np.float32), "active": np.ones(2, bool)}, shape=(2, 4))
 
-MISTAKES = (
-    Mistake("integers", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, r"data has shape \(\); expected \(3,\)"),
-    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    Mistake("targets", _wrong(target=np.ones(4, "f")), ValueError, r"target has shape \(4,\); expected"),
-    Mistake("whole-target", _wrong(target=np.ones(2, np.int32)), TypeError, "target has dtype int32 and"),
-    Mistake("numbers", _wrong(active=np.ones(2, "f")), TypeError, "active has dtype float32; expected bool"),
-    Mistake("flags", _wrong(active=np.ones(4, bool)), ValueError, "one flag per row of shape"),
-    Mistake("places", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"),
+INVALID_CALLS = (
+    InvalidCall("integers", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    InvalidCall(
+        "one-weight", _wrong(data=np.float32(1)), ValueError, r"data has shape \(\); expected \(3,\)"
+    ),
+    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    InvalidCall("targets", _wrong(target=np.ones(4, "f")), ValueError, r"target has shape \(4,\); expected"),
+    InvalidCall("whole-target", _wrong(target=np.ones(2, np.int32)), TypeError, "target has dtype int32 and"),
+    InvalidCall(
+        "numbers", _wrong(active=np.ones(2, "f")), TypeError, "active has dtype float32; expected bool"
+    ),
+    InvalidCall("flags", _wrong(active=np.ones(4, bool)), ValueError, "one flag per row of shape"),
+    InvalidCall("places", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"),
 )

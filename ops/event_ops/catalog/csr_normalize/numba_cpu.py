@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.sparse_visits import entry, is_stored, prefetch_entries, visiting
+from event_ops.kernels.numba_cpu.access import at, hoist
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.sparse_visits import entry, is_stored, prefetch_entries, visiting
 from ffi_bridge import numba_kernel
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, is_active, is_inside
-from event_ops.parts.numba_cuda.plasticity import given_place, own_place
-from event_ops.parts.numba_cuda.row_products import csr_row
-from event_ops.parts.numba_cuda.threads import WARP, sum_over
+from event_ops.kernels.numba_cuda.access import at, is_active, is_inside
+from event_ops.kernels.numba_cuda.plasticity import given_place, own_place
+from event_ops.kernels.numba_cuda.row_products import csr_row
+from event_ops.kernels.numba_cuda.threads import WARP, sum_over
 from ffi_bridge import numba_cuda_kernel
 
 total_of = sum_over(WARP)

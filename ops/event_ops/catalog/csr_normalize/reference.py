@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import inside, rows_of, sums_at, values_at
+from event_ops.kernels.reference.entries import inside, rows_of, sums_at, values_at
 
 
 def build(*, subtractive: bool, **_: Any) -> Callable[..., jax.Array]:

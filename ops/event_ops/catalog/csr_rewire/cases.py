@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
+from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
 
@@ -73,20 +73,22 @@ _wrong = changes_to(
     STRUCTURE_2_4 | {"rewired": np.ones(3, bool), "seed": np.uint32(1), "step": np.int32(0)}, shape=(2, 4)
 )
 
-MISTAKES = (
-    Mistake("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype float32"),
-    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    Mistake("numbers", _wrong(rewired=np.ones(3, "f")), TypeError, "rewired has dtype float32; exp"),
-    Mistake("short", _wrong(rewired=np.ones(2, bool)), ValueError, r"rewired has shape \(2,\)"),
-    Mistake("no-seed", _wrong(seed=None), TypeError, "is given no seed; expected seed and step, to draw"),
-    Mistake("neither", _wrong(seed=None, step=None), TypeError, "is given no seed and no step"),
-    Mistake("both", _wrong(targets=np.zeros(3, np.int32)), TypeError, "is given targets and a seed or a s"),
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype float32"),
+    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    InvalidCall("numbers", _wrong(rewired=np.ones(3, "f")), TypeError, "rewired has dtype float32; exp"),
+    InvalidCall("short", _wrong(rewired=np.ones(2, bool)), ValueError, r"rewired has shape \(2,\)"),
+    InvalidCall("no-seed", _wrong(seed=None), TypeError, "is given no seed; expected seed and step, to draw"),
+    InvalidCall("neither", _wrong(seed=None, step=None), TypeError, "is given no seed and no step"),
+    InvalidCall(
+        "both", _wrong(targets=np.zeros(3, np.int32)), TypeError, "is given targets and a seed or a s"
+    ),
+    InvalidCall(
         "short-targets",
         _wrong(seed=None, step=None, targets=np.zeros(2, np.int32)),
         ValueError,
         r"targets has shape \(2,\)",
     ),
-    Mistake("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
-    Mistake("too-wide", _wrong(shape=(2, 2**31)), ValueError, "expected at most"),
+    InvalidCall("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
+    InvalidCall("too-wide", _wrong(shape=(2, 2**31)), ValueError, "expected at most"),
 )

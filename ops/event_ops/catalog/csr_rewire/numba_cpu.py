@@ -11,10 +11,10 @@ from numba import prange
 
 from event_ops.catalog.csr_rewire.reference import ATTEMPTS
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import hoist
-from event_ops.parts.numba_cpu.jit import njit, num_threads
-from event_ops.parts.numba_cpu.random_numbers import philox2x32
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, first_row
+from event_ops.kernels.numba_cpu.access import hoist
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.random_numbers import philox2x32
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, first_row
 from ffi_bridge import numba_kernel
 
 _WORD: Final = np.uint64(32)

@@ -10,8 +10,8 @@ import numpy as np
 from numba import cuda
 
 from event_ops.catalog.csr_rewire.reference import ATTEMPTS
-from event_ops.parts.numba_cuda.access import bounded, place
-from event_ops.parts.numba_cuda.random_numbers import philox2x32
+from event_ops.kernels.numba_cuda.access import bounded, place
+from event_ops.kernels.numba_cuda.random_numbers import philox2x32
 from ffi_bridge import numba_cuda_kernel
 
 _WORD: Final = np.uint64(32)

@@ -1,4 +1,4 @@
-from event_ops.parts.oracle.generated import philox
+from event_ops.kernels.oracle.generated import philox
 
 
 def csr_rewire(

@@ -8,8 +8,8 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import inside, rows_of, values_at
-from event_ops.parts.reference.random_numbers import below, philox2x32
+from event_ops.kernels.reference.entries import inside, rows_of, values_at
+from event_ops.kernels.reference.random_numbers import below, philox2x32
 
 # Of a row with half of all columns a slot stays free with a probability of 1e-77; of one with 95 %, 2e-6.
 ATTEMPTS: Final = 256

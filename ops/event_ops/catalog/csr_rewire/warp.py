@@ -6,8 +6,8 @@ from typing import Any
 import warp as wp
 
 from event_ops.catalog.csr_rewire.reference import ATTEMPTS
-from event_ops.parts.warp.access import Array, bounded, place
-from event_ops.parts.warp.random_numbers import philox2x32
+from event_ops.kernels.warp.access import Array, bounded, place
+from event_ops.kernels.warp.random_numbers import philox2x32
 from ffi_bridge import warp_kernel
 
 _ATTEMPTS = wp.constant(ATTEMPTS)

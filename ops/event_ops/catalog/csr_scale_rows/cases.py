@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 
 DTYPES = ("float32", "float64")
@@ -59,18 +59,18 @@ _wrong = changes_to(
     {"data": np.ones(3, np.float32), "indptr": np.array([0, 1, 3], np.int32), "x": np.ones(2, np.float32)}
 )
 
-MISTAKES = (
-    Mistake("half", _wrong(data=np.ones(3, "e")), TypeError, "data has dtype float16.*32 or 64 bits"),
-    Mistake("mixed", _wrong(x=np.ones(2, np.int32)), TypeError, "x has dtype int32 and data"),
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall("half", _wrong(data=np.ones(3, "e")), TypeError, "data has dtype float16.*32 or 64 bits"),
+    InvalidCall("mixed", _wrong(x=np.ones(2, np.int32)), TypeError, "x has dtype int32 and data"),
+    InvalidCall(
         "events-of-integers",
         _wrong(data=np.ones(3, "i"), x=np.ones(2, bool)),
         TypeError,
         "data has dtype int32; expected float32 or float64",
     ),
-    Mistake("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
-    Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions.*give ones"),
-    Mistake(
+    InvalidCall("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
+    InvalidCall("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions.*give ones"),
+    InvalidCall(
         "short-x", _wrong(x=np.ones(3, "f")), ValueError, r"x has shape \(3,\); expected \(2,\): one elem"
     ),
 )

@@ -8,10 +8,10 @@ from typing import Any
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import product
-from event_ops.parts.numba_cpu.every_entry import every_entry_with
-from event_ops.parts.numba_cpu.jit import njit, num_threads
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL
+from event_ops.kernels.numba_cpu.access import product
+from event_ops.kernels.numba_cpu.every_entry import every_entry_with
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
 from ffi_bridge import numba_kernel
 
 

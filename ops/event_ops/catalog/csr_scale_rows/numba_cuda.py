@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.by_length import begin_with, clear_outside, lanes_of, rows_with
-from event_ops.parts.numba_cuda.row_products import csr_row
-from event_ops.parts.numba_cuda.threads import BLOCK, OCCUPIED, blocks_of
+from event_ops.kernels.numba_cuda.by_length import begin_with, clear_outside, lanes_of, rows_with
+from event_ops.kernels.numba_cuda.row_products import csr_row
+from event_ops.kernels.numba_cuda.threads import BLOCK, OCCUPIED, blocks_of
 from ffi_bridge import numba_cuda_callable
 
 

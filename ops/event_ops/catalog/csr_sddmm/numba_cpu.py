@@ -9,12 +9,12 @@ import numpy as np
 from numba import prange, types
 from numba.extending import overload
 
-from event_ops.parts.numba_cpu.access import product
-from event_ops.parts.numba_cpu.every_entry import every_entry_with
-from event_ops.parts.numba_cpu.jit import REORDER, njit, take_chunks_of
-from event_ops.parts.numba_cpu.matmat import is_large
-from event_ops.parts.numba_cpu.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
-from event_ops.parts.numba_cpu.split import chunks
+from event_ops.kernels.numba_cpu.access import product
+from event_ops.kernels.numba_cpu.every_entry import every_entry_with
+from event_ops.kernels.numba_cpu.jit import REORDER, njit, take_chunks_of
+from event_ops.kernels.numba_cpu.matmat import is_large
+from event_ops.kernels.numba_cpu.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
+from event_ops.kernels.numba_cpu.split import chunks
 from ffi_bridge import numba_kernel
 
 

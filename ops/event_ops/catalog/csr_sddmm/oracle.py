@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import csr_entries, wide
+from event_ops.kernels.oracle import csr_entries, wide
 
 
 def csr_sddmm(indices, indptr, X, Y, *, shape):

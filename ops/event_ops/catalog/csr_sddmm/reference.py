@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.arrays import is_inside
-from event_ops.parts.reference.entries import rows_of, values_at
+from event_ops.kernels.reference.entries import rows_of, values_at
 
 
 def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.parts.warp.access import Array, Array2d, bounded, place
+from event_ops.kernels.warp.access import Array, Array2d, bounded, place
 from ffi_bridge import warp_kernel
 
 NONE, OF_X, OF_Y = 0, 1, 2  # which factor is events: 0 there hides the other factor, even NaN

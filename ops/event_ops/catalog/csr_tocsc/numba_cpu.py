@@ -9,8 +9,8 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, parts_for
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, parts_for
 from ffi_bridge import numba_kernel
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import place, row_of_entry, search_range, upper_bound
-from event_ops.parts.numba_cuda.radix_sort import passes_of, radix_sort
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
+from event_ops.kernels.numba_cuda.access import place, row_of_entry, search_range, upper_bound
+from event_ops.kernels.numba_cuda.radix_sort import passes_of, radix_sort
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
 from ffi_bridge import numba_cuda_callable
 
 ENTRIES = 8 * BLOCK  # of a block, which looks up their rows

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.parts.warp.access import Array, bounded, place
+from event_ops.kernels.warp.access import Array, bounded, place
 from ffi_bridge import warp_kernel
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.jit import njit, num_threads
-from event_ops.parts.numba_cpu.split import first_row
+from event_ops.kernels.numba_cpu.access import at, hoist
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.split import first_row
 from ffi_bridge import numba_kernel
 
 # Below this many elements to clear or add to, one thread is done before all have started.

@@ -8,9 +8,9 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at, place
-from event_ops.parts.numba_cuda.row_products import csr_row
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of, clear, lanes_for
+from event_ops.kernels.numba_cuda.access import at, place
+from event_ops.kernels.numba_cuda.row_products import csr_row
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear, lanes_for
 from ffi_bridge import numba_cuda_callable
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import csr_entries, weights_of
+from event_ops.kernels.oracle import csr_entries, weights_of
 
 
 def csr_todense(data, indices, indptr, *, shape):

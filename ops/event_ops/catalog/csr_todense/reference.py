@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.entries import inside, rows_of
+from event_ops.kernels.reference.entries import inside, rows_of
 
 
 def todense(data: jax.Array, indices: jax.Array, indptr: jax.Array, *, shape: tuple[int, int]) -> jax.Array:

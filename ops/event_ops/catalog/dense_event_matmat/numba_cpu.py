@@ -14,10 +14,10 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.dense import ROWS, add_dense_rows, dot_rows
-from event_ops.parts.numba_cpu.events import ids_by_row, values_of
-from event_ops.parts.numba_cpu.jit import njit, num_threads
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL
+from event_ops.kernels.numba_cpu.dense import ROWS, add_dense_rows, dot_rows
+from event_ops.kernels.numba_cpu.events import ids_by_row, values_of
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
 from ffi_bridge import numba_kernel
 
 CACHED = 1 << 16  # weights of a part

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.parts.numba_cuda.access import is_active
-from event_ops.parts.numba_cuda.threads import WARP, WARPS, blocks_of, clear, lanes_where
+from event_ops.kernels.numba_cuda.access import is_active
+from event_ops.kernels.numba_cuda.threads import WARP, WARPS, blocks_of, clear, lanes_where
 from ffi_bridge import numba_cuda_callable
 
 TILE = WARP  # events of a tile, as many as vectors and outputs of a block

@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.kernels.oracle import wide
 
 
 def dense_event_matmat(weights, events, *, transpose=False):

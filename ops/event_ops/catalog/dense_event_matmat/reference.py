@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.entries import event_terms
+from event_ops.kernels.reference.entries import event_terms
 
 
 def build(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., jax.Array]:

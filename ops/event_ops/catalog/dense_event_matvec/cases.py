@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.halves import stored_as
+from event_ops.cases.float16_storage import stored_as
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -68,11 +68,11 @@ CASES = (
 _W = np.ones((2, 3), np.float32)
 _wrong = changes_to({"weights": _W, "events": np.ones(3, bool)})
 
-MISTAKES = (
-    Mistake("integer", _wrong(weights=_W.astype(np.int32)), TypeError, "weights has dtype int32"),
-    Mistake("integer-events", _wrong(events=np.ones(3, np.int32)), TypeError, "events has dtype int32"),
-    Mistake("mixed", _wrong(events=np.ones(3, np.float16)), TypeError, "events has dtype float16"),
-    Mistake("flat", _wrong(weights=_W[0]), ValueError, "weights has 1 dimensions"),
-    Mistake("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
-    Mistake("short", _wrong(events=np.ones(4, bool), transpose=True), ValueError, "one element per row"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(weights=_W.astype(np.int32)), TypeError, "weights has dtype int32"),
+    InvalidCall("integer-events", _wrong(events=np.ones(3, np.int32)), TypeError, "events has dtype int32"),
+    InvalidCall("mixed", _wrong(events=np.ones(3, np.float16)), TypeError, "events has dtype float16"),
+    InvalidCall("flat", _wrong(weights=_W[0]), ValueError, "weights has 1 dimensions"),
+    InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
+    InvalidCall("short", _wrong(events=np.ones(4, bool), transpose=True), ValueError, "one element per row"),
 )

@@ -8,10 +8,10 @@ from typing import Any
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.dense import add_dense_rows, dot_rows
-from event_ops.parts.numba_cpu.events import ids_of, values_of
-from event_ops.parts.numba_cpu.jit import njit, num_threads, take_chunks_of
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, chunks
+from event_ops.kernels.numba_cpu.dense import add_dense_rows, dot_rows
+from event_ops.kernels.numba_cpu.events import ids_of, values_of
+from event_ops.kernels.numba_cpu.jit import njit, num_threads, take_chunks_of
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, chunks
 from ffi_bridge import numba_kernel
 
 

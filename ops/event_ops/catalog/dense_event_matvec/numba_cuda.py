@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import is_active
-from event_ops.parts.numba_cuda.threads import (
+from event_ops.kernels.numba_cuda.access import is_active
+from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
     FULL,
     WARP,

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks.arrays import FLOAT_WEIGHTS, as_array, check_dtype, check_rank, summed_in
 from event_ops.checks.csr import check_events, check_operand
 from event_ops.rules.linear_inputs import tangent_in
@@ -61,7 +61,7 @@ def dense_event_matvec(
 
 kernel = XLACustomKernel("dense_event_matvec")
 kernel.def_tags("dense", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
 kernel.def_batching_rule(fold_into(kernel, "dense_event_matmat", transposed=True))
 

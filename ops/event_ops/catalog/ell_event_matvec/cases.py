@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.halves import stored_as
+from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import ELL_2_4
 
 DTYPES = ("float32", "float64")
@@ -85,11 +85,11 @@ CASES = (
 
 _wrong = changes_to(ELL_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
 
-MISTAKES = (
-    Mistake("integer", _wrong(data=np.ones((2, 3), np.int32)), TypeError, "data has dtype int32"),
-    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "events has dtype int"),
-    Mistake("short-data", _wrong(data=np.ones((2, 2), "f")), ValueError, r"data has shape \(2, 2\)"),
-    Mistake("flat", _wrong(indices=np.zeros(6, np.int32)), ValueError, "indices has 1 dim"),
-    Mistake("rows", _wrong(shape=(3, 4)), ValueError, r"expected \(3, 3\): one row per row of shape"),
-    Mistake("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(data=np.ones((2, 3), np.int32)), TypeError, "data has dtype int32"),
+    InvalidCall("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "events has dtype int"),
+    InvalidCall("short-data", _wrong(data=np.ones((2, 2), "f")), ValueError, r"data has shape \(2, 2\)"),
+    InvalidCall("flat", _wrong(indices=np.zeros(6, np.int32)), ValueError, "indices has 1 dim"),
+    InvalidCall("rows", _wrong(shape=(3, 4)), ValueError, r"expected \(3, 3\): one row per row of shape"),
+    InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
 )

@@ -9,12 +9,12 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
-from event_ops.parts.numba_cpu.ell import add_rows, gather_rows_with
-from event_ops.parts.numba_cpu.events import listed_ids, values_of
-from event_ops.parts.numba_cpu.gather import event_row
-from event_ops.parts.numba_cpu.jit import njit, take_chunks_of
-from event_ops.parts.numba_cpu.split import MIN_PARALLEL, add_up, chunks, clear, parts_for, private
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
+from event_ops.kernels.numba_cpu.ell import add_rows, gather_rows_with
+from event_ops.kernels.numba_cpu.events import listed_ids, values_of
+from event_ops.kernels.numba_cpu.gather import event_row
+from event_ops.kernels.numba_cpu.jit import njit, take_chunks_of
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, add_up, chunks, clear, parts_for, private
 from ffi_bridge import numba_kernel
 
 gather_rows = gather_rows_with(event_row)

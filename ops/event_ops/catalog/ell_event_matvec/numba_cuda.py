@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.parts.numba_cuda.access import launched, number_at
-from event_ops.parts.numba_cuda.by_length import lanes_of
-from event_ops.parts.numba_cuda.deliver import deliver
-from event_ops.parts.numba_cuda.fixed_order import ell_in_fixed_order
-from event_ops.parts.numba_cuda.row_products import ell_row, gather_rows_with, of_event
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of, clear
+from event_ops.kernels.numba_cuda.access import launched, number_at
+from event_ops.kernels.numba_cuda.by_length import lanes_of
+from event_ops.kernels.numba_cuda.deliver import deliver
+from event_ops.kernels.numba_cuda.fixed_order import ell_in_fixed_order
+from event_ops.kernels.numba_cuda.row_products import ell_row, gather_rows_with, of_event
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear
 from ffi_bridge import numba_cuda_callable
 
 

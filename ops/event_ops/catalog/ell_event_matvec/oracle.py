@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import weights_of
+from event_ops.kernels.oracle import weights_of
 
 
 def ell_event_matvec(data, indices, events, *, shape, transpose=False):

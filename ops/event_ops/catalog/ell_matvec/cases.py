@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.halves import stored_as
+from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import ELL_2_4
 
 DTYPES = ("float32", "float64")
@@ -61,18 +61,18 @@ CASES = (
 
 _wrong = changes_to(ELL_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
 
-MISTAKES = (
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall(
         "half",
         _wrong(data=np.ones((2, 3), np.float16), v=np.ones(4, np.float16)),
         TypeError,
         "v has dtype float16; expected float32.*cast",
     ),
-    Mistake("float-indices", _wrong(indices=np.zeros((2, 3), "f")), TypeError, "indices has dtype"),
-    Mistake("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
-    Mistake("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),
-    Mistake("flat", _wrong(indices=np.zeros(6, np.int32)), ValueError, "indices has 1 dim"),
-    Mistake("short-data", _wrong(data=np.ones((2, 2), "f")), ValueError, r"data has shape \(2, 2\)"),
-    Mistake("rows", _wrong(shape=(3, 4)), ValueError, r"expected \(3, 3\): one row per row of shape"),
-    Mistake("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
+    InvalidCall("float-indices", _wrong(indices=np.zeros((2, 3), "f")), TypeError, "indices has dtype"),
+    InvalidCall("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
+    InvalidCall("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),
+    InvalidCall("flat", _wrong(indices=np.zeros(6, np.int32)), ValueError, "indices has 1 dim"),
+    InvalidCall("short-data", _wrong(data=np.ones((2, 2), "f")), ValueError, r"data has shape \(2, 2\)"),
+    InvalidCall("rows", _wrong(shape=(3, 4)), ValueError, r"expected \(3, 3\): one row per row of shape"),
+    InvalidCall("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
 )

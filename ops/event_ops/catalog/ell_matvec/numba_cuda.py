@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.parts.numba_cuda.access import launched, own
-from event_ops.parts.numba_cuda.by_length import lanes_of
-from event_ops.parts.numba_cuda.fixed_order import ell_in_fixed_order
-from event_ops.parts.numba_cuda.row_products import ell_row, gather_rows_with, of_number, scatter_rows_with
-from event_ops.parts.numba_cuda.scatter import adding_callable
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of, clear
+from event_ops.kernels.numba_cuda.access import launched, own
+from event_ops.kernels.numba_cuda.by_length import lanes_of
+from event_ops.kernels.numba_cuda.fixed_order import ell_in_fixed_order
+from event_ops.kernels.numba_cuda.row_products import ell_row, gather_rows_with, of_number, scatter_rows_with
+from event_ops.kernels.numba_cuda.scatter import adding_callable
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear
 from ffi_bridge import numba_cuda_callable
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import WEIGHTS, as_array, check_factor_dtype, check_rank, summed_in
 from event_ops.checks.csr import check_operand, matrix_shape
 from event_ops.checks.ell import check_ell
 from event_ops.checks.values import contract
-from event_ops.parts.reference.entries import ell_as_csr
+from event_ops.kernels.reference.entries import ell_as_csr
 from event_ops.rules.linear_inputs import tangent_in
 from event_ops.rules.products import ell_transpose, fold_into
 from ffi_bridge import XLACustomKernel
@@ -68,7 +68,7 @@ def ell_matvec(
 
 kernel = XLACustomKernel("ell_matvec")
 kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, v
 kernel.def_transpose_rule(ell_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_matmat", transposed=True, matrix_of=ell_as_csr))

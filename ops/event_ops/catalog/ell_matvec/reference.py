@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.arrays import is_inside
-from event_ops.parts.reference.entries import sums_at, values_at
+from event_ops.kernels.reference.entries import sums_at, values_at
 
 
 def matvec(data: jax.Array, indices: jax.Array, v: jax.Array, *, shape: tuple[int, int]) -> jax.Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.matrices import MATRIX_2_4
 
@@ -69,16 +69,16 @@ _wrong = changes_to(
     {"g": np.ones(4, np.float32)} | MATRIX_2_4 | {"spikes": np.ones(2, bool)}, shape=(2, 4), tau=5.0, dt=0.1
 )
 
-MISTAKES = (
-    Mistake("integer", _wrong(g=np.ones(4, np.int32)), TypeError, "g has dtype int32"),
-    Mistake("integer-data", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    Mistake("integer-spikes", _wrong(spikes=np.ones(2, np.int32)), TypeError, "spikes has dtype int"),
-    Mistake("short-g", _wrong(g=np.ones(3, "f")), ValueError, "g has 3 elements.*one per column"),
-    Mistake("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    Mistake("short-spikes", _wrong(spikes=np.ones(3, bool)), ValueError, "one element per row"),
-    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    Mistake("tau-shape", _wrong(tau=np.ones(2, "f")), ValueError, r"tau and dt have shape \(2,\)"),
-    Mistake("tau-rank", _wrong(tau=np.ones((1, 4), "f")), ValueError, r"tau and dt have shape \(1, 4\)"),
-    Mistake("tau-zero", _wrong(tau=0.0), ValueError, "tau is or contains 0.0"),
-    Mistake("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(g=np.ones(4, np.int32)), TypeError, "g has dtype int32"),
+    InvalidCall("integer-data", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    InvalidCall("integer-spikes", _wrong(spikes=np.ones(2, np.int32)), TypeError, "spikes has dtype int"),
+    InvalidCall("short-g", _wrong(g=np.ones(3, "f")), ValueError, "g has 3 elements.*one per column"),
+    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    InvalidCall("short-spikes", _wrong(spikes=np.ones(3, bool)), ValueError, "one element per row"),
+    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    InvalidCall("tau-shape", _wrong(tau=np.ones(2, "f")), ValueError, r"tau and dt have shape \(2,\)"),
+    InvalidCall("tau-rank", _wrong(tau=np.ones((1, 4), "f")), ValueError, r"tau and dt have shape \(1, 4\)"),
+    InvalidCall("tau-zero", _wrong(tau=0.0), ValueError, "tau is or contains 0.0"),
+    InvalidCall("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
 )

@@ -9,8 +9,8 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
-from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
 from ffi_bridge import numba_kernel
 
 # Below this many elements the decay takes less time than a parallel launch.

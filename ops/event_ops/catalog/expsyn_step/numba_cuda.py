@@ -9,9 +9,9 @@ import jax
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.deliver import deliver
-from event_ops.parts.numba_cuda.fixed_order import event_sums
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
+from event_ops.kernels.numba_cuda.deliver import deliver
+from event_ops.kernels.numba_cuda.fixed_order import event_sums
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
 from ffi_bridge import numba_cuda_callable
 
 

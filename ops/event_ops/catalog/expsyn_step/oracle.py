@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import csr_entries, weights_of, wide
+from event_ops.kernels.oracle import csr_entries, weights_of, wide
 
 
 def expsyn_step(g, data, indices, indptr, spikes, *, shape, tau, dt):

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.entries import event_terms, rows_of, sums_at, values_at
+from event_ops.kernels.reference.entries import event_terms, rows_of, sums_at, values_at
 
 
 def build(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:

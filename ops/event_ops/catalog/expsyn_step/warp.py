@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.warp.scatter import IN_ORDER, add_rows
+from event_ops.kernels.warp.scatter import IN_ORDER, add_rows
 from ffi_bridge import warp_kernel
 
 

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    BENCHMARK,
+    CONFORMANCE,
+    Arguments,
+    Case,
+    InvalidCall,
+    Rounding,
+    benchmark,
+    changes_to,
+)
 from event_ops.cases.draw import Draw, drawn
 from event_ops.surrogate import fast_sigmoid
 
@@ -74,14 +83,14 @@ CASES = (
 _STATES = ("V_m", "refractory", "g_ex", "g_in", "Act_m", "Inact_h", "Act_n")
 _wrong = changes_to(dict.fromkeys(_STATES, np.zeros(3, np.float32)), **COBAHH)
 
-MISTAKES = (
-    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
-    Mistake("mixed", _wrong(Act_n=np.zeros(3, np.int32)), TypeError, "Act_n has dtype int32 and V_m"),
-    Mistake("short", _wrong(Inact_h=np.zeros(2, "f")), ValueError, r"Inact_h has shape \(2,\)"),
-    Mistake("short-g_K", _wrong(g_K=np.zeros(2, "f")), ValueError, r"g_K has shape \(2,\)"),
-    Mistake("C_m-zero", _wrong(C_m=0), ValueError, "C_m is or contains 0"),
-    Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
-    Mistake("no-substep", _wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
-    Mistake("half-substep", _wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
-    Mistake("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    InvalidCall("mixed", _wrong(Act_n=np.zeros(3, np.int32)), TypeError, "Act_n has dtype int32 and V_m"),
+    InvalidCall("short", _wrong(Inact_h=np.zeros(2, "f")), ValueError, r"Inact_h has shape \(2,\)"),
+    InvalidCall("short-g_K", _wrong(g_K=np.zeros(2, "f")), ValueError, r"g_K has shape \(2,\)"),
+    InvalidCall("C_m-zero", _wrong(C_m=0), ValueError, "C_m is or contains 0"),
+    InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+    InvalidCall("no-substep", _wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
+    InvalidCall("half-substep", _wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
+    InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
 )

@@ -13,10 +13,10 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
-from event_ops.parts.numba_cpu.exponential import exp
-from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
-from event_ops.parts.numba_cpu.membrane import is_held, relax
+from event_ops.kernels.numba_cpu.access import at, hoist, stored_spikes
+from event_ops.kernels.numba_cpu.exponential import exp
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
+from event_ops.kernels.numba_cpu.membrane import is_held, relax
 from ffi_bridge import numba_kernel
 
 # Below this many neurons the step takes less time than a parallel launch.

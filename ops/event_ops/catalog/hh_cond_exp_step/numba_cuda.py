@@ -9,8 +9,8 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at
-from event_ops.parts.numba_cuda.membrane import relax
+from event_ops.kernels.numba_cuda.access import at
+from event_ops.kernels.numba_cuda.membrane import relax
 from ffi_bridge import numba_cuda_kernel
 
 

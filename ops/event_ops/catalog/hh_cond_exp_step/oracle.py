@@ -1,6 +1,6 @@
 import math
 
-from event_ops.parts.oracle.lif import each_neuron
+from event_ops.kernels.oracle.lif import each_neuron
 
 
 def _linoid(x):

@@ -6,8 +6,8 @@ from typing import Any
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.parts.warp.access import Array, at
-from event_ops.parts.warp.membrane import relax
+from event_ops.kernels.warp.access import Array, at
+from event_ops.kernels.warp.membrane import relax
 from ffi_bridge import warp_kernel
 
 

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    BENCHMARK,
+    CONFORMANCE,
+    Arguments,
+    Case,
+    InvalidCall,
+    Rounding,
+    benchmark,
+    changes_to,
+)
 from event_ops.cases.draw import Draw, drawn, with_jumps
 from event_ops.surrogate import triangular
 
@@ -55,14 +64,14 @@ CASES = (
 
 _wrong = changes_to(dict.fromkeys(("V_m", "U_m", "I_syn"), np.zeros(3, np.float32)), **REGULAR_SPIKING)
 
-MISTAKES = (
-    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
-    Mistake("mixed", _wrong(I_syn=np.zeros(3, np.int32)), TypeError, "I_syn has dtype int32 and V_m"),
-    Mistake("short-U", _wrong(U_m=np.zeros(2, "f")), ValueError, r"U_m has shape \(2,\)"),
-    Mistake("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
-    Mistake("short-a", _wrong(a=np.zeros(2, "f")), ValueError, r"a has shape \(2,\)"),
-    Mistake("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
-    Mistake("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
-    Mistake("method", _wrong(method="exact"), ValueError, "method is 'exact'; expected one of 'euler'"),
-    Mistake("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    InvalidCall("mixed", _wrong(I_syn=np.zeros(3, np.int32)), TypeError, "I_syn has dtype int32 and V_m"),
+    InvalidCall("short-U", _wrong(U_m=np.zeros(2, "f")), ValueError, r"U_m has shape \(2,\)"),
+    InvalidCall("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
+    InvalidCall("short-a", _wrong(a=np.zeros(2, "f")), ValueError, r"a has shape \(2,\)"),
+    InvalidCall("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
+    InvalidCall("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
+    InvalidCall("method", _wrong(method="exact"), ValueError, "method is 'exact'; expected one of 'euler'"),
+    InvalidCall("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
 )

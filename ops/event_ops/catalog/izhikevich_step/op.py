@@ -9,8 +9,8 @@ from event_ops.catalog import define_backends
 from event_ops.checks.arrays import check_same_dtype
 from event_ops.checks.inputs import as_input
 from event_ops.checks.neuron import check_method, per_neuron
-from event_ops.parts.neurons import call_step, checked_state
-from event_ops.parts.reference.spiking import Surrogate
+from event_ops.kernels.neurons import call_step, checked_state
+from event_ops.kernels.reference.spiking import Surrogate
 from ffi_bridge import XLACustomKernel
 
 METHODS = ("euler", "published")

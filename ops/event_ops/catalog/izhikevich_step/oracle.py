@@ -1,4 +1,4 @@
-from event_ops.parts.oracle.lif import each_neuron
+from event_ops.kernels.oracle.lif import each_neuron
 
 
 def _slope(V, U, I_syn):

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.spiking import Surrogate, crossings
+from event_ops.kernels.reference.spiking import Surrogate, crossings
 
 
 def _slope(v: jax.Array, u: jax.Array, I_syn: jax.Array) -> jax.Array:

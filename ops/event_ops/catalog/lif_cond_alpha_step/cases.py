@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    BENCHMARK,
+    CONFORMANCE,
+    Arguments,
+    Case,
+    InvalidCall,
+    Rounding,
+    benchmark,
+    changes_to,
+)
 from event_ops.cases.draw import Draw, drawn
 from event_ops.surrogate import fast_sigmoid
 
@@ -78,18 +87,18 @@ F2 = np.ones(2, "f")
 _STATES = ("V_m", "refractory", "g_ex", "g_in", "dg_ex", "dg_in")
 _wrong = changes_to(dict.fromkeys(_STATES, np.zeros(3, np.float32)), **ALPHA)
 
-MISTAKES = (
-    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
-    Mistake("mixed", _wrong(g_ex=np.zeros(3, np.int32)), TypeError, "g_ex has dtype int32 and V_m"),
-    Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
-    Mistake("one-dg", _wrong(dg_in=np.zeros((), "f")), ValueError, r"dg_in has shape \(\)"),
-    Mistake("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
-    Mistake("short-I_e", _wrong(I_e=np.zeros(2, "f")), ValueError, r"I_e has shape \(2,\)"),
-    Mistake("short-tau", _wrong(tau_syn_in=F2), ValueError, r"tau_syn_in or dt has shape \(2,\)"),
-    Mistake("tau-zero", _wrong(tau_syn_ex=0), ValueError, "tau_syn_ex is or contains 0"),
-    Mistake("C_m-zero", _wrong(C_m=0.0), ValueError, "C_m is or contains 0.0"),
-    Mistake("g_L-zero", _wrong(g_L=0.0), ValueError, "g_L is or contains 0.0"),
-    Mistake("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
-    Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
-    Mistake("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    InvalidCall("mixed", _wrong(g_ex=np.zeros(3, np.int32)), TypeError, "g_ex has dtype int32 and V_m"),
+    InvalidCall("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
+    InvalidCall("one-dg", _wrong(dg_in=np.zeros((), "f")), ValueError, r"dg_in has shape \(\)"),
+    InvalidCall("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
+    InvalidCall("short-I_e", _wrong(I_e=np.zeros(2, "f")), ValueError, r"I_e has shape \(2,\)"),
+    InvalidCall("short-tau", _wrong(tau_syn_in=F2), ValueError, r"tau_syn_in or dt has shape \(2,\)"),
+    InvalidCall("tau-zero", _wrong(tau_syn_ex=0), ValueError, "tau_syn_ex is or contains 0"),
+    InvalidCall("C_m-zero", _wrong(C_m=0.0), ValueError, "C_m is or contains 0.0"),
+    InvalidCall("g_L-zero", _wrong(g_L=0.0), ValueError, "g_L is or contains 0.0"),
+    InvalidCall("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
+    InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+    InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
 )

@@ -6,7 +6,7 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
-from event_ops.parts.neurons import (
+from event_ops.kernels.neurons import (
     call_step,
     checked_state,
     fading_of,
@@ -14,7 +14,7 @@ from event_ops.parts.neurons import (
     parameters_of,
     rate_of,
 )
-from event_ops.parts.reference.spiking import Surrogate
+from event_ops.kernels.reference.spiking import Surrogate
 from ffi_bridge import XLACustomKernel
 
 

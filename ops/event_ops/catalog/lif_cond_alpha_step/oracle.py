@@ -1,6 +1,6 @@
 import math
 
-from event_ops.parts.oracle.lif import each_neuron, fire
+from event_ops.kernels.oracle.lif import each_neuron, fire
 
 
 def _mean(g, dg, tau, dt):

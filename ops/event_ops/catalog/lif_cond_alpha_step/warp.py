@@ -5,8 +5,8 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import Array, at
-from event_ops.parts.warp.membrane import fire, relax
+from event_ops.kernels.warp.access import Array, at
+from event_ops.kernels.warp.membrane import fire, relax
 from ffi_bridge import warp_kernel
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at
-from event_ops.parts.numba_cuda.membrane import fire, relax
+from event_ops.kernels.numba_cuda.access import at
+from event_ops.kernels.numba_cuda.membrane import fire, relax
 from ffi_bridge import numba_cuda_kernel
 
 

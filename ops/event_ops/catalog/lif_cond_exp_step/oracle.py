@@ -1,6 +1,6 @@
 import math
 
-from event_ops.parts.oracle.lif import each_neuron, fire
+from event_ops.kernels.oracle.lif import each_neuron, fire
 
 
 def _neuron(V, held, g_ex, g_in, tau_ex, tau_in, E_L, g_L, C_m, E_ex, E_in, I_e, V_th, V_reset, t_ref, dt):

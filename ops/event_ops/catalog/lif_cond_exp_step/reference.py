@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.membrane import relax
-from event_ops.parts.reference.spiking import Surrogate, fire, is_held
+from event_ops.kernels.reference.membrane import relax
+from event_ops.kernels.reference.spiking import Surrogate, fire, is_held
 
 
 def lif_cond_exp_step(

@@ -11,9 +11,9 @@ from event_ops.catalog import define_backends
 from event_ops.checks.arrays import check_positive
 from event_ops.checks.inputs import as_input, computed
 from event_ops.checks.neuron import check_state, per_neuron
-from event_ops.parts.neurons import call_step
-from event_ops.parts.reference.decay import current_gain, decay_factor
-from event_ops.parts.reference.spiking import Surrogate, check_surrogate
+from event_ops.kernels.neurons import call_step
+from event_ops.kernels.reference.decay import current_gain, decay_factor
+from event_ops.kernels.reference.spiking import Surrogate, check_surrogate
 from ffi_bridge import XLACustomKernel
 
 

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.kernels.oracle import wide
 
 
 def _moved(V, current, tau_m, tau_syn, E_L, dt, R_m, I_e):

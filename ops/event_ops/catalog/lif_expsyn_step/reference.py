@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.spiking import Surrogate, approach, fire, is_held
+from event_ops.kernels.reference.spiking import Surrogate, approach, fire, is_held
 
 
 def lif_expsyn_step(

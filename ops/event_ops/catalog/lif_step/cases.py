@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    BENCHMARK,
+    CONFORMANCE,
+    Arguments,
+    Case,
+    InvalidCall,
+    Rounding,
+    benchmark,
+    changes_to,
+)
 from event_ops.cases.draw import Draw, drawn, with_jumps
 from event_ops.surrogate import fast_sigmoid
 
@@ -70,16 +79,16 @@ CASES = (
 
 _wrong = changes_to(dict.fromkeys(("V_m", "refractory", "I_syn"), np.zeros(3, np.float32)), **CUBA)
 
-MISTAKES = (
-    Mistake("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
-    Mistake("mixed", _wrong(I_syn=np.zeros(3, np.int32)), TypeError, "I_syn has dtype int32 and V_m"),
-    Mistake("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
-    Mistake("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
-    Mistake("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
-    Mistake("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
-    Mistake("tau-zero", _wrong(tau_m=0), ValueError, "tau_m is or contains 0"),
-    Mistake("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
-    Mistake("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
-    Mistake("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
-    Mistake("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
+    InvalidCall("mixed", _wrong(I_syn=np.zeros(3, np.int32)), TypeError, "I_syn has dtype int32 and V_m"),
+    InvalidCall("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
+    InvalidCall("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
+    InvalidCall("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
+    InvalidCall("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
+    InvalidCall("tau-zero", _wrong(tau_m=0), ValueError, "tau_m is or contains 0"),
+    InvalidCall("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
+    InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
+    InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+    InvalidCall("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
 )

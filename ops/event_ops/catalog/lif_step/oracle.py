@@ -1,1 +1,1 @@
-from event_ops.parts.oracle.lif import lif_step as lif_step
+from event_ops.kernels.oracle.lif import lif_step as lif_step

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.spiking import Surrogate, approach, fire, is_held
+from event_ops.kernels.reference.spiking import Surrogate, approach, fire, is_held
 
 
 def lif_step(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -54,23 +54,23 @@ _wrong = changes_to(
     {"mean": np.zeros(3, "f"), "std": np.float32(1), "seed": np.uint32(1), "step": np.int32(0)}
 )
 
-MISTAKES = (
-    Mistake("half", _wrong(mean=np.zeros(3, np.float16)), TypeError, "mean has dtype float16"),
-    Mistake("whole", _wrong(mean=np.zeros(3, np.int32)), TypeError, "mean has dtype int32"),
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall("half", _wrong(mean=np.zeros(3, np.float16)), TypeError, "mean has dtype float16"),
+    InvalidCall("whole", _wrong(mean=np.zeros(3, np.int32)), TypeError, "mean has dtype int32"),
+    InvalidCall(
         "short-std", _wrong(std=np.ones(2, "f")), ValueError, r"has shape \(\d,\); expected \(\) or \(\d,\)"
     ),
-    Mistake(
+    InvalidCall(
         "grid", _wrong(mean=np.zeros((3, 1), "f")), ValueError, r"mean has shape \(3, 1\); expected \(\) or"
     ),
-    Mistake(
+    InvalidCall(
         "no-size", _wrong(mean=0.5), ValueError, "mean and std are single numbers; expected one of them as"
     ),
-    Mistake("float-step", _wrong(step=np.float32(1)), TypeError, "step has dtype float32"),
-    Mistake("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
-    Mistake("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
-    Mistake("float-first", _wrong(first=np.float32(1)), TypeError, "first has dtype float32"),
-    Mistake("negative-first", _wrong(first=-1), ValueError, "first is -1, for 3 neurons"),
-    Mistake("fourth-stream", _wrong(stream=4), ValueError, "stream is 4; expected 0 to 3"),
-    Mistake("array-stream", _wrong(stream=np.int32(1)), TypeError, "expected a Python int"),
+    InvalidCall("float-step", _wrong(step=np.float32(1)), TypeError, "step has dtype float32"),
+    InvalidCall("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
+    InvalidCall("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
+    InvalidCall("float-first", _wrong(first=np.float32(1)), TypeError, "first has dtype float32"),
+    InvalidCall("negative-first", _wrong(first=-1), ValueError, "first is -1, for 3 neurons"),
+    InvalidCall("fourth-stream", _wrong(stream=4), ValueError, "stream is 4; expected 0 to 3"),
+    InvalidCall("array-stream", _wrong(stream=np.int32(1)), TypeError, "expected a Python int"),
 )

@@ -2,6 +2,6 @@
 
 from functools import partial
 
-from event_ops.parts.numba_cuda.noise import build_with
+from event_ops.kernels.numba_cuda.noise import build_with
 
 build = partial(build_with, "normal")

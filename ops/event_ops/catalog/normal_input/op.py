@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
 from event_ops.checks.arrays import is_known
-from event_ops.parts.noise import add_numbers, checked_pair
+from event_ops.kernels.noise import add_numbers, checked_pair
 from ffi_bridge import XLACustomKernel
 
 

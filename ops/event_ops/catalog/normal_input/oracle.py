@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from event_ops.parts.oracle import wide
-from event_ops.parts.oracle.noise import numbers
+from event_ops.kernels.oracle import wide
+from event_ops.kernels.oracle.noise import numbers
 
 
 def normal_input(mean, std, seed, step, *, first=0, stream=0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
+from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("bool",)
@@ -30,7 +30,7 @@ CASES = (
 
 _wrong = changes_to({"events": np.zeros(4, bool)})
 
-MISTAKES = (
-    Mistake("float", _wrong(events=np.zeros(4, np.float32)), TypeError, "events has dtype float32"),
-    Mistake("grid", _wrong(events=np.zeros((4, 2), bool)), ValueError, "events has 2 dimensions"),
+INVALID_CALLS = (
+    InvalidCall("float", _wrong(events=np.zeros(4, np.float32)), TypeError, "events has dtype float32"),
+    InvalidCall("grid", _wrong(events=np.zeros((4, 2), bool)), ValueError, "events has 2 dimensions"),
 )

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.packed_events import pack_into
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.packed_events import pack_into
 from ffi_bridge import numba_kernel
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.parts.numba_cuda.packed_events import packed_word_with
-from event_ops.parts.numba_cuda.threads import BLOCK, WARP, blocks_of
+from event_ops.kernels.numba_cuda.packed_events import packed_word_with
+from event_ops.kernels.numba_cuda.threads import BLOCK, WARP, blocks_of
 from ffi_bridge import numba_cuda_kernel
 
 packed_word = packed_word_with(WARP)

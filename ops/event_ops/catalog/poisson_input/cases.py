@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -65,20 +65,22 @@ CASES = (
 
 _wrong = changes_to({"weight": np.float32(1), "seed": np.uint32(1), "step": np.int32(0)}, mean=np.ones(3))
 
-MISTAKES = (
-    Mistake("half", _wrong(weight=np.float16(1)), TypeError, "weight has dtype float16"),
-    Mistake("short-weight", _wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\)"),
-    Mistake("initial", _wrong(initial=np.ones(2, "f")), ValueError, r"initial has shape \(2,\)"),
-    Mistake("whole-initial", _wrong(initial=np.ones(3, np.int32)), TypeError, "initial has dtype int32 and"),
-    Mistake("float-step", _wrong(step=np.float32(1)), TypeError, "step has dtype float32"),
-    Mistake("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
-    Mistake("float-first", _wrong(first=np.float32(1)), TypeError, "first has dtype float32"),
-    Mistake("firsts", _wrong(first=np.ones(2, np.int32)), ValueError, r"first has shape \(2,\)"),
-    Mistake("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
-    Mistake("negative-mean", _wrong(mean=np.array([0.5, -0.1])), ValueError, "mean is or contains -0.1"),
-    Mistake("large-mean", _wrong(mean=np.array([101.0])), ValueError, "mean is or contains 101"),
-    Mistake("no-size", _wrong(mean=0.5), ValueError, "single numbers; expected one of them as"),
-    Mistake("grid-of-means", _wrong(mean=np.ones((3, 1))), ValueError, r"mean has shape \(3, 1\)"),
-    Mistake("large-data", _wrong(mean=jnp.full(3, 101.0)), ValueError, "mean is or contains 101"),
-    Mistake("flags", _wrong(mean=np.ones(2, bool)), TypeError, "mean has dtype bool"),
+INVALID_CALLS = (
+    InvalidCall("half", _wrong(weight=np.float16(1)), TypeError, "weight has dtype float16"),
+    InvalidCall("short-weight", _wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\)"),
+    InvalidCall("initial", _wrong(initial=np.ones(2, "f")), ValueError, r"initial has shape \(2,\)"),
+    InvalidCall(
+        "whole-initial", _wrong(initial=np.ones(3, np.int32)), TypeError, "initial has dtype int32 and"
+    ),
+    InvalidCall("float-step", _wrong(step=np.float32(1)), TypeError, "step has dtype float32"),
+    InvalidCall("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
+    InvalidCall("float-first", _wrong(first=np.float32(1)), TypeError, "first has dtype float32"),
+    InvalidCall("firsts", _wrong(first=np.ones(2, np.int32)), ValueError, r"first has shape \(2,\)"),
+    InvalidCall("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
+    InvalidCall("negative-mean", _wrong(mean=np.array([0.5, -0.1])), ValueError, "mean is or contains -0.1"),
+    InvalidCall("large-mean", _wrong(mean=np.array([101.0])), ValueError, "mean is or contains 101"),
+    InvalidCall("no-size", _wrong(mean=0.5), ValueError, "single numbers; expected one of them as"),
+    InvalidCall("grid-of-means", _wrong(mean=np.ones((3, 1))), ValueError, r"mean has shape \(3, 1\)"),
+    InvalidCall("large-data", _wrong(mean=jnp.full(3, 101.0)), ValueError, "mean is or contains 101"),
+    InvalidCall("flags", _wrong(mean=np.ones(2, bool)), TypeError, "mean has dtype bool"),
 )

@@ -14,11 +14,11 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.checks.contracts import MAX_MEAN
-from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.events import active_ids
-from event_ops.parts.numba_cpu.jit import njit, num_threads
-from event_ops.parts.numba_cpu.random_numbers import outcome, philox2x32, place_of
-from event_ops.parts.reference import poisson
+from event_ops.kernels.numba_cpu.access import at, hoist
+from event_ops.kernels.numba_cpu.events import active_ids
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.random_numbers import outcome, philox2x32, place_of
+from event_ops.kernels.reference import poisson
 from ffi_bridge import numba_kernel
 
 # A neuron takes about 1 ns: for fewer than this a parallel launch costs more than a second thread saves.
@@ -101,7 +101,7 @@ def draw(
 
 @njit
 def rest_number(rest: Any, word: Any) -> Any:
-    """Return the number that a word chooses for a rest: see parts/reference/poisson.py; all uint32."""
+    """Return the number that a word chooses for a rest: see kernels/reference/poisson.py; all uint32."""
     half = rest >> np.uint32(5)
     twice = np.uint32(half * half) >> np.uint32(23)
     return np.uint32(word < np.uint32(rest - twice)) + np.uint32(word < twice)

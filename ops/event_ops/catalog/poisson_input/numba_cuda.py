@@ -9,9 +9,9 @@ import numpy as np
 from numba import cuda
 
 from event_ops.checks.contracts import MAX_MEAN
-from event_ops.parts.numba_cuda.access import at
-from event_ops.parts.numba_cuda.random_numbers import outcome_with, philox2x32
-from event_ops.parts.reference import poisson
+from event_ops.kernels.numba_cuda.access import at
+from event_ops.kernels.numba_cuda.random_numbers import outcome_with, philox2x32
+from event_ops.kernels.reference import poisson
 from ffi_bridge import numba_cuda_kernel
 
 _SHARE: Final = poisson.SHARE
@@ -55,7 +55,7 @@ def poisson_input(
 
 @cuda.jit(device=True)
 def rest_number(rest: Any, word: Any) -> Any:
-    """Return the number that a word chooses for a rest: see event_ops/parts/reference/poisson.py."""
+    """Return the number that a word chooses for a rest: see event_ops/kernels/reference/poisson.py."""
     half = rest >> np.uint64(5)
     twice = half * half >> np.uint64(23)
     return np.int32(word < rest - twice) + np.int32(word < twice)

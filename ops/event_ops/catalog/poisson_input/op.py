@@ -15,7 +15,7 @@ from event_ops.checks.inputs import as_input, filled, in_dtype
 from event_ops.checks.keywords import initial_sums
 from event_ops.checks.procedural import first_word, seed_word, step_word
 from event_ops.checks.values import contract
-from event_ops.parts.reference.poisson import check_mean, digit_tables, neurons, poisson_tables
+from event_ops.kernels.reference.poisson import check_mean, digit_tables, neurons, poisson_tables
 from ffi_bridge import XLACustomKernel
 
 

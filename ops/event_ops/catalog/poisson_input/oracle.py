@@ -3,9 +3,9 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from event_ops.parts.oracle import wide
-from event_ops.parts.oracle.generated import philox
-from event_ops.parts.reference.poisson import poisson_counts
+from event_ops.kernels.oracle import wide
+from event_ops.kernels.oracle.generated import philox
+from event_ops.kernels.reference.poisson import poisson_counts
 
 
 def filled(counts):

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.contracts import is_poisson_mean
-from event_ops.parts.reference.poisson import NUMBER_BITS, digit_numbers, words_of
-from event_ops.parts.reference.random_numbers import outcome
+from event_ops.kernels.reference.poisson import NUMBER_BITS, digit_numbers, words_of
+from event_ops.kernels.reference.random_numbers import outcome
 
 
 def poisson_input(

@@ -6,9 +6,9 @@ from typing import Any
 import warp as wp
 
 from event_ops.checks.contracts import MAX_MEAN
-from event_ops.parts.reference import poisson
-from event_ops.parts.warp.access import Array, at
-from event_ops.parts.warp.random_numbers import outcome, philox2x32
+from event_ops.kernels.reference import poisson
+from event_ops.kernels.warp.access import Array, at
+from event_ops.kernels.warp.random_numbers import outcome, philox2x32
 from ffi_bridge import warp_kernel
 
 _SHARE = wp.constant(poisson.SHARE)
@@ -37,7 +37,7 @@ def word_of(i: wp.int32, part: wp.int32, time: wp.uint32, key: wp.uint32) -> wp.
 
 @wp.func
 def rest_number(rest: wp.uint32, word: wp.uint32) -> wp.uint32:
-    """Return the number that a word chooses for a rest: see event_ops/parts/reference/poisson.py."""
+    """Return the number that a word chooses for a rest: see event_ops/kernels/reference/poisson.py."""
     half = rest >> wp.uint32(5)
     twice = (half * half) >> wp.uint32(23)
     return wp.where(word < rest - twice, wp.uint32(1), wp.uint32(0)) + wp.where(

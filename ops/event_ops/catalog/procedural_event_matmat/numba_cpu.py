@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cpu.access import weighted
-from event_ops.parts.numba_cpu.bernoulli import product
-from event_ops.parts.numba_cpu.bernoulli_matmat import any_active, gather_kernels, scatter_kernels
+from event_ops.kernels.numba_cpu.access import weighted
+from event_ops.kernels.numba_cpu.bernoulli import product
+from event_ops.kernels.numba_cpu.bernoulli_matmat import any_active, gather_kernels, scatter_kernels
 
 
 def build(

@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle.generated import entries, product
+from event_ops.kernels.oracle.generated import entries, product
 
 
 def procedural_event_matmat(weight, seed, events, *, prob, shape, distribution="constant", transpose=False):

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.bernoulli import generated_product
-from event_ops.parts.reference.entries import event_terms
+from event_ops.kernels.reference.bernoulli import generated_product
+from event_ops.kernels.reference.entries import event_terms
 
 
 def build(

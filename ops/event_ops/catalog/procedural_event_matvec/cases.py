@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 
 DTYPES = ("float32", "float64")
@@ -62,17 +62,17 @@ _wrong = changes_to(
     {"weight": np.float32(1), "seed": np.uint32(1), "events": np.ones(4, bool)}, prob=0.5, shape=(2, 4)
 )
 
-MISTAKES = (
-    Mistake("half", _wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),
-    Mistake("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "events has dtype int"),
-    Mistake(
+INVALID_CALLS = (
+    InvalidCall("half", _wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),
+    InvalidCall("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "events has dtype int"),
+    InvalidCall(
         "mixed",
         _wrong(weight=np.ones(2, np.int32), distribution="uniform"),
         TypeError,
         "weight has dtype int32",
     ),
-    Mistake("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
-    Mistake("negative-prob", _wrong(prob=-0.1), ValueError, "prob is -0.1"),
-    Mistake("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
-    Mistake("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
+    InvalidCall("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
+    InvalidCall("negative-prob", _wrong(prob=-0.1), ValueError, "prob is -0.1"),
+    InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
+    InvalidCall("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
 )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.parts.numba_cpu.access import hoist, weighted
-from event_ops.parts.numba_cpu.bernoulli import (
+from event_ops.kernels.numba_cpu.access import hoist, weighted
+from event_ops.kernels.numba_cpu.bernoulli import (
     MIN_DRAWS_PARALLEL,
     gather_kernels,
     new_block,
@@ -17,9 +17,9 @@ from event_ops.parts.numba_cpu.bernoulli import (
     product,
     scatter_row,
 )
-from event_ops.parts.numba_cpu.events import event_at, listed_ids
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.split import add_up, clear, parts_for, private
+from event_ops.kernels.numba_cpu.events import event_at, listed_ids
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.split import add_up, clear, parts_for, private
 
 
 @njit

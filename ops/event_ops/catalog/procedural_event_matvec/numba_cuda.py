@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cuda.access import is_active
-from event_ops.parts.numba_cuda.bernoulli import product
-from event_ops.parts.numba_cuda.threads import WARP
+from event_ops.kernels.numba_cuda.access import is_active
+from event_ops.kernels.numba_cuda.bernoulli import product
+from event_ops.kernels.numba_cuda.threads import WARP
 
 RESIDENT_WARPS = 1 << 13  # about as many as a GPU holds at once; with more rows each watches several
 

@@ -1,4 +1,4 @@
-from event_ops.parts.oracle.generated import entries, product
+from event_ops.kernels.oracle.generated import entries, product
 
 
 def procedural_event_matvec(weight, seed, events, *, prob, shape, distribution="constant", transpose=False):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.warp.bernoulli import product
+from event_ops.kernels.warp.bernoulli import product
 
 
 def build(

@@ -6,8 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cpu.bernoulli import product
-from event_ops.parts.numba_cpu.bernoulli_matmat import always, gather_kernels, scatter_kernels
+from event_ops.kernels.numba_cpu.bernoulli import product
+from event_ops.kernels.numba_cpu.bernoulli_matmat import always, gather_kernels, scatter_kernels
 
 
 def build(

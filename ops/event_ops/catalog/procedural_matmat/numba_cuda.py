@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cuda.access import always
-from event_ops.parts.numba_cuda.bernoulli_matmat import product
+from event_ops.kernels.numba_cuda.access import always
+from event_ops.kernels.numba_cuda.bernoulli_matmat import product
 
 
 def build(

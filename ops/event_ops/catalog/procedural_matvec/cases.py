@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 
 DTYPES = ("float32", "float64")
@@ -57,17 +57,17 @@ _wrong = changes_to(
     {"weight": np.float32(1), "seed": np.uint32(1), "v": np.ones(4, np.float32)}, prob=0.5, shape=(2, 4)
 )
 
-MISTAKES = (
-    Mistake("half", _wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),
-    Mistake("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and weight"),
-    Mistake("float-seed", _wrong(seed=np.float32(1)), TypeError, "seed has dtype float32"),
-    Mistake("seeds", _wrong(seed=np.ones(2, np.int32)), ValueError, "seed has shape.*jax.vmap"),
-    Mistake("pair", _wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\).*one weight"),
-    Mistake("one", _wrong(distribution="normal"), ValueError, r"expected \(2,\): normal: \(mean"),
-    Mistake("poisson", _wrong(distribution="poisson"), ValueError, "'poisson'; expected 'constant' or"),
-    Mistake("percent", _wrong(prob=5), ValueError, r"prob is 5; expected a probability, in \[0, 1\]"),
-    Mistake("nan", _wrong(prob=float("nan")), ValueError, "prob is nan"),
-    Mistake("prob-array", _wrong(prob=np.ones(1)), TypeError, "expected a number known when"),
-    Mistake("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
-    Mistake("shape", _wrong(shape=(2, 2**31)), ValueError, "at most 2147479552 rows and columns"),
+INVALID_CALLS = (
+    InvalidCall("half", _wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),
+    InvalidCall("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and weight"),
+    InvalidCall("float-seed", _wrong(seed=np.float32(1)), TypeError, "seed has dtype float32"),
+    InvalidCall("seeds", _wrong(seed=np.ones(2, np.int32)), ValueError, "seed has shape.*jax.vmap"),
+    InvalidCall("pair", _wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\).*one weight"),
+    InvalidCall("one", _wrong(distribution="normal"), ValueError, r"expected \(2,\): normal: \(mean"),
+    InvalidCall("poisson", _wrong(distribution="poisson"), ValueError, "'poisson'; expected 'constant' or"),
+    InvalidCall("percent", _wrong(prob=5), ValueError, r"prob is 5; expected a probability, in \[0, 1\]"),
+    InvalidCall("nan", _wrong(prob=float("nan")), ValueError, "prob is nan"),
+    InvalidCall("prob-array", _wrong(prob=np.ones(1)), TypeError, "expected a number known when"),
+    InvalidCall("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
+    InvalidCall("shape", _wrong(shape=(2, 2**31)), ValueError, "at most 2147479552 rows and columns"),
 )

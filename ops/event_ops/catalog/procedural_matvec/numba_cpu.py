@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.parts.numba_cpu.access import hoist
-from event_ops.parts.numba_cpu.bernoulli import (
+from event_ops.kernels.numba_cpu.access import hoist
+from event_ops.kernels.numba_cpu.bernoulli import (
     gather_kernels,
     new_block,
     parameters,
     product,
     scatter_row,
 )
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.split import add_up, parts_for, private
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.split import add_up, parts_for, private
 
 
 @njit

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.parts.reference.bernoulli import generated_product
+from event_ops.kernels.reference.bernoulli import generated_product
 
 
 def build(

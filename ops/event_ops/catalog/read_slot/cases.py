@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
+from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -32,11 +32,11 @@ CASES = (
 _B = np.zeros((2, 3), np.float32)
 _wrong = changes_to({"buffer": _B, "slot": 0})
 
-MISTAKES = (
-    Mistake("bool", _wrong(buffer=_B.astype(bool)), TypeError, "buffer has dtype bool"),
-    Mistake("fraction", _wrong(slot=0.5), TypeError, "slot has dtype float"),
-    Mistake("narrow", _wrong(slot=np.int8(0)), TypeError, "slot has dtype int8"),
-    Mistake("slots", _wrong(slot=np.zeros(2, np.int32)), ValueError, r"slot has shape \(2,\)"),
-    Mistake("no-slots", _wrong(buffer=_B[:0]), ValueError, "at least one slot"),
-    Mistake("scalar", _wrong(buffer=np.float32(1)), ValueError, "at least one slot"),
+INVALID_CALLS = (
+    InvalidCall("bool", _wrong(buffer=_B.astype(bool)), TypeError, "buffer has dtype bool"),
+    InvalidCall("fraction", _wrong(slot=0.5), TypeError, "slot has dtype float"),
+    InvalidCall("narrow", _wrong(slot=np.int8(0)), TypeError, "slot has dtype int8"),
+    InvalidCall("slots", _wrong(slot=np.zeros(2, np.int32)), ValueError, r"slot has shape \(2,\)"),
+    InvalidCall("no-slots", _wrong(buffer=_B[:0]), ValueError, "at least one slot"),
+    InvalidCall("scalar", _wrong(buffer=np.float32(1)), ValueError, "at least one slot"),
 )

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.parts.numba_cpu.jit import njit
-from event_ops.parts.numba_cpu.ring_buffer import slot_now
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.ring_buffer import slot_now
 from ffi_bridge import numba_kernel
 
 

@@ -1,4 +1,4 @@
-from event_ops.parts.oracle import wide
+from event_ops.kernels.oracle import wide
 
 
 def read_slot(buffer, slot):

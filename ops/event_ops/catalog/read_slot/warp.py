@@ -5,7 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.parts.warp.access import Array, Array2d, slot_now
+from event_ops.kernels.warp.access import Array, Array2d, slot_now
 from ffi_bridge import warp_kernel
 
 

@@ -4,7 +4,7 @@ from event_ops.cases import Case, Rounding, scatter
 
 DTYPES = ("float32", "float64", "complex64", "int32")
 ROUNDING = Rounding(0, sums=True)
-MISTAKES = scatter.MISTAKES
+INVALID_CALLS = scatter.INVALID_CALLS
 
 CASES = (
     *(

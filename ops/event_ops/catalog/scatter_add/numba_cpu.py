@@ -1,5 +1,5 @@
 """Scatter-add on the CPU."""
 
-from event_ops.parts.numba_cpu.into_target import into_target
+from event_ops.kernels.numba_cpu.into_target import into_target
 
 build = into_target("add")

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.keywords import places, refuse_error
-from event_ops.parts.numba_cuda.fixed_order import depends_on_order, summed_at_places
-from event_ops.parts.numba_cuda.into_target import into_target
+from event_ops.kernels.numba_cuda.fixed_order import depends_on_order, summed_at_places
+from event_ops.kernels.numba_cuda.into_target import into_target
 
 
 def build(*, outs: Any, mode: str, deterministic: bool = False, **_: Any) -> Callable[..., Any]:

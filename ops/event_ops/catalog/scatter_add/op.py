@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS
 from event_ops.checks.keywords import values_at_places
@@ -70,7 +70,7 @@ def scatter_add(
 
 kernel = XLACustomKernel("scatter_add")
 kernel.def_tags("scatter")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 
 
 def _target_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:

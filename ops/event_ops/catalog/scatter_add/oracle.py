@@ -1,7 +1,7 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
-from event_ops.parts.oracle.at_places import combined
+from event_ops.kernels.oracle import wide
+from event_ops.kernels.oracle.at_places import combined
 
 
 def scatter_add(target, indices, updates, *, mode="drop"):

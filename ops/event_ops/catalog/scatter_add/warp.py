@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from event_ops.checks.keywords import refuse_error
-from event_ops.parts.warp.scatter import scatter
+from event_ops.kernels.warp.scatter import scatter
 
 
 def build(*, mode: str, **_: Any) -> Callable[..., Any]:

@@ -5,4 +5,4 @@ from event_ops.cases import EXACT, scatter
 DTYPES = ("float32", "float64", "int32", "int8")
 ROUNDING = EXACT
 CASES = scatter.EXTREMA
-MISTAKES = (*scatter.MISTAKES, scatter.COMPLEX_TARGET)
+INVALID_CALLS = (*scatter.INVALID_CALLS, scatter.COMPLEX_TARGET)

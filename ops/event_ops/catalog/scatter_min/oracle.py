@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle.at_places import combined
+from event_ops.kernels.oracle.at_places import combined
 
 
 def scatter_min(target, indices, updates, *, mode="drop"):

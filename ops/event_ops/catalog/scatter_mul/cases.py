@@ -9,7 +9,7 @@ from event_ops.cases.draw import Draw, Make, drawn
 
 DTYPES = ("float32", "float64", "int32")
 ROUNDING = None
-MISTAKES = (*scatter.MISTAKES, scatter.COMPLEX_TARGET)
+INVALID_CALLS = (*scatter.INVALID_CALLS, scatter.COMPLEX_TARGET)
 
 
 @drawn

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 from numba import cuda
 
 from event_ops.checks.keywords import places, refuse_error
-from event_ops.parts.numba_cuda.fixed_order import depends_on_order, sorted_by_place
-from event_ops.parts.numba_cuda.into_target import into_target
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
-from event_ops.parts.reference.ordered import bits_of, from_bits
+from event_ops.kernels.numba_cuda.fixed_order import depends_on_order, sorted_by_place
+from event_ops.kernels.numba_cuda.into_target import into_target
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
+from event_ops.kernels.reference.ordered import bits_of, from_bits
 from ffi_bridge import numba_cuda_callable
 
 

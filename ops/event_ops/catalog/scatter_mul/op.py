@@ -7,7 +7,7 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import REALS
 from event_ops.checks.scatter import scatter
@@ -74,7 +74,7 @@ def scatter_mul(
 
 kernel = XLACustomKernel("scatter_mul")
 kernel.def_tags("scatter")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 
 
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in_updates)

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from event_ops.checks.keywords import refuse_error
-from event_ops.parts.reference.extrema import in_jax
+from event_ops.kernels.reference.extrema import in_jax
 
 
 def build(*, mode: str, **_: Any) -> Callable[..., jax.Array]:

@@ -2,9 +2,9 @@
 
 from event_ops.cases import EXACT
 from event_ops.cases.segments import COMPLEX_DATA, EXTREMA
-from event_ops.cases.segments import MISTAKES as COMMON_MISTAKES
+from event_ops.cases.segments import INVALID_CALLS as COMMON_MISTAKES
 
 DTYPES = ("float32", "float64", "int32", "int8")
 ROUNDING = EXACT
 CASES = EXTREMA
-MISTAKES = (*COMMON_MISTAKES, COMPLEX_DATA)
+INVALID_CALLS = (*COMMON_MISTAKES, COMPLEX_DATA)

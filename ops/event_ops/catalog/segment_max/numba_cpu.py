@@ -1,5 +1,5 @@
 """Segment maxima on the CPU."""
 
-from event_ops.parts.numba_cpu.segments import segments
+from event_ops.kernels.numba_cpu.segments import segments
 
 build = segments("max")

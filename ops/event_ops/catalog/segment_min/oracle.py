@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle.at_places import combined, nothing_for
+from event_ops.kernels.oracle.at_places import combined, nothing_for
 
 
 def segment_min(data, segment_ids, *, num_segments, indices_are_sorted=False, mode="drop"):

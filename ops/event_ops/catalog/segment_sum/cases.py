@@ -5,7 +5,7 @@ from event_ops.cases.segments import clipped_on_threads, ids_out_of_range, rando
 
 DTYPES = ("float32", "float64", "complex64", "int32")
 ROUNDING = Rounding(0, sums=True)
-MISTAKES = segments.MISTAKES
+INVALID_CALLS = segments.INVALID_CALLS
 
 CASES = (
     *(

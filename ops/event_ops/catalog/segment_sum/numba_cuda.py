@@ -8,10 +8,10 @@ from typing import Any
 import jax
 
 from event_ops.checks.keywords import places, refuse_error
-from event_ops.parts.numba_cuda.fixed_order import depends_on_order, summed_at_places
-from event_ops.parts.numba_cuda.scatter import adding_callable, atomic_dtype, launch_rows
-from event_ops.parts.numba_cuda.threads import clear
-from event_ops.parts.reference.neutral import accumulated_in
+from event_ops.kernels.numba_cuda.fixed_order import depends_on_order, summed_at_places
+from event_ops.kernels.numba_cuda.scatter import adding_callable, atomic_dtype, launch_rows
+from event_ops.kernels.numba_cuda.threads import clear
+from event_ops.kernels.reference.neutral import accumulated_in
 
 
 def build(

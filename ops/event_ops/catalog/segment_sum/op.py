@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.catalog import ONE_ORDER, define_backends
+from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS
 from event_ops.checks.keywords import values_at_places
@@ -80,7 +80,7 @@ def segment_sum(
 
 kernel = XLACustomKernel("segment_sum")
 kernel.def_tags("scatter", "segment")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=ONE_ORDER)
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None)
 
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.keywords import combined_at_places, refuse_error
-from event_ops.parts.reference.neutral import accumulated_in
+from event_ops.kernels.reference.neutral import accumulated_in
 
 
 def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., jax.Array]:

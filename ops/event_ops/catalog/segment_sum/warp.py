@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.keywords import refuse_error
-from event_ops.parts.reference.neutral import accumulated_in
-from event_ops.parts.warp.scatter import scatter
+from event_ops.kernels.reference.neutral import accumulated_in
+from event_ops.kernels.warp.scatter import scatter
 
 
 def build(*, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:

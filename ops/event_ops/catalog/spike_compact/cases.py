@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
+from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("bool",)
@@ -41,9 +41,9 @@ CASES = (
 
 _wrong = changes_to({"spikes": np.zeros(4, bool)})
 
-MISTAKES = (
-    Mistake("float", _wrong(spikes=np.zeros(4, np.float32)), TypeError, "spikes has dtype float32"),
-    Mistake("grid", _wrong(spikes=np.zeros((4, 2), bool)), ValueError, "spikes has 2 dimensions"),
-    Mistake("negative", _wrong(capacity=-1), ValueError, "capacity is -1"),
-    Mistake("fraction", _wrong(capacity=2.5), TypeError, "float"),
+INVALID_CALLS = (
+    InvalidCall("float", _wrong(spikes=np.zeros(4, np.float32)), TypeError, "spikes has dtype float32"),
+    InvalidCall("grid", _wrong(spikes=np.zeros((4, 2), bool)), ValueError, "spikes has 2 dimensions"),
+    InvalidCall("negative", _wrong(capacity=-1), ValueError, "capacity is -1"),
+    InvalidCall("fraction", _wrong(capacity=2.5), TypeError, "float"),
 )

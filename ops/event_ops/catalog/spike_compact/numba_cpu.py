@@ -14,8 +14,8 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.events import active_ids
-from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.events import active_ids
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
 from ffi_bridge import numba_kernel
 
 MIN_PARALLEL = 1 << 15  # neurons

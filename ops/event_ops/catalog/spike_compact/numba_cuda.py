@@ -13,8 +13,8 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.packed_events import packed_word_with
-from event_ops.parts.numba_cuda.threads import (
+from event_ops.kernels.numba_cuda.packed_events import packed_word_with
+from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
     WARP,
     WARPS,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, EXACT, Arguments, Case, Mistake, benchmark, changes_to
+from event_ops.cases import BENCHMARK, CONFORMANCE, EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 from event_ops.surrogate import atan
 
@@ -51,9 +51,9 @@ CASES = (
 
 _wrong = changes_to({"V_m": np.zeros(3, np.float32)}, **POTENTIALS)
 
-MISTAKES = (
-    Mistake("half", _wrong(V_m=np.zeros(3, np.float16)), TypeError, "V_m has dtype float16"),
-    Mistake("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
-    Mistake("short-V_reset", _wrong(V_reset=np.zeros(2, "f")), ValueError, r"V_reset has shape \(2,\)"),
-    Mistake("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+INVALID_CALLS = (
+    InvalidCall("half", _wrong(V_m=np.zeros(3, np.float16)), TypeError, "V_m has dtype float16"),
+    InvalidCall("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
+    InvalidCall("short-V_reset", _wrong(V_reset=np.zeros(2, "f")), ValueError, r"V_reset has shape \(2,\)"),
+    InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
 )

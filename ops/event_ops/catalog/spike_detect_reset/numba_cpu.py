@@ -9,8 +9,8 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist, stored_spikes
-from event_ops.parts.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.access import at, hoist, stored_spikes
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
 from ffi_bridge import numba_kernel
 
 # So many neurons fit in the cache; from there on a second thread pays for itself.

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import cuda
 
-from event_ops.parts.numba_cuda.access import at
+from event_ops.kernels.numba_cuda.access import at
 from ffi_bridge import numba_cuda_kernel
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.kernels.oracle import wide
 
 
 def spike_detect_reset(V_m, *, V_th, V_reset, surrogate=None):

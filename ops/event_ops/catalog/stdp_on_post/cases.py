@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import lead_astray
 
@@ -95,15 +95,17 @@ _wrong = changes_to(
     **RULE,
 )
 
-MISTAKES = (
-    Mistake("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),
-    Mistake("one-weight", _wrong(w=np.float32(1)), ValueError, r"w has shape \(\); expected \(3,\)"),
-    Mistake("float-rows", _wrong(rows=np.ones(3, "f")), TypeError, "rows has dtype float32"),
-    Mistake("grid", _wrong(w=np.ones((3, 1), "f"), rows=np.ones((3, 1), int)), ValueError, "expected 1"),
-    Mistake("short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"),
-    Mistake("indptr-of-rows", _wrong(indptr=np.array([0, 1, 3])), ValueError, "it fits the rows"),
-    Mistake("orientation", _wrong(spikes_post=np.ones(2, bool)), ValueError, "one per neuron.*column of"),
-    Mistake("trace-of-post", _wrong(x_pre=np.ones(4, "f")), ValueError, "one per neuron.*row of"),
-    Mistake("negative-rate", _wrong(A_plus=-0.1), ValueError, "A_plus is or contains -0.1"),
-    Mistake("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),
+    InvalidCall("one-weight", _wrong(w=np.float32(1)), ValueError, r"w has shape \(\); expected \(3,\)"),
+    InvalidCall("float-rows", _wrong(rows=np.ones(3, "f")), TypeError, "rows has dtype float32"),
+    InvalidCall("grid", _wrong(w=np.ones((3, 1), "f"), rows=np.ones((3, 1), int)), ValueError, "expected 1"),
+    InvalidCall(
+        "short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"
+    ),
+    InvalidCall("indptr-of-rows", _wrong(indptr=np.array([0, 1, 3])), ValueError, "it fits the rows"),
+    InvalidCall("orientation", _wrong(spikes_post=np.ones(2, bool)), ValueError, "one per neuron.*column of"),
+    InvalidCall("trace-of-post", _wrong(x_pre=np.ones(4, "f")), ValueError, "one per neuron.*row of"),
+    InvalidCall("negative-rate", _wrong(A_plus=-0.1), ValueError, "A_plus is or contains -0.1"),
+    InvalidCall("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
 )

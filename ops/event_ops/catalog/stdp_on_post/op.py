@@ -10,8 +10,8 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_transpose, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.parts.reference.plasticity import check_trace, check_weights, rate_and_bounds
-from event_ops.plasticity.applied import applied, defined
+from event_ops.kernels.reference.plasticity import check_trace, check_weights, rate_and_bounds
+from event_ops.plasticity.apply_rule import applied, defined
 from event_ops.plasticity.emit import COLUMNS
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.kernels.oracle import wide
 
 
 def stdp_on_post(w, rows, indptr, permutation, spikes_post, x_pre, *, shape, A_plus, w_min, w_max):

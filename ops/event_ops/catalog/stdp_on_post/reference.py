@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from event_ops.parts.reference.plasticity import bounded
+from event_ops.kernels.reference.plasticity import bounded
 
 
 def potentiated(w: Any, *, x_pre: Any, A_plus: Any, w_min: Any, w_max: Any, spike_post: Any = 1) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
 
@@ -78,19 +78,21 @@ _wrong = changes_to(
     **RULE,
 )
 
-MISTAKES = (
-    Mistake("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),
-    Mistake("one-weight", _wrong(w=np.float32(1)), ValueError, r"w has shape \(\); expected \(3,\)"),
-    Mistake("float-indices", _wrong(indices=np.ones(3, "f")), TypeError, "indices has dtype float32"),
-    Mistake("integer-spikes", _wrong(spikes_pre=np.ones(2, np.int32)), TypeError, "spikes_pre has dtype int"),
-    Mistake("mixed", _wrong(x_post=np.ones(4, np.float16)), TypeError, "x_post has dtype float16 and w"),
-    Mistake("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    Mistake("orientation", _wrong(spikes_pre=np.ones(4, bool)), ValueError, "one per neuron.*row of"),
-    Mistake("trace-of-pre", _wrong(x_post=np.ones(2, "f")), ValueError, "one per neuron.*column of"),
-    Mistake("negative-rate", _wrong(A_minus=-0.1), ValueError, "A_minus is or contains -0.1"),
-    Mistake("short-rate", _wrong(A_minus=np.ones(2)), ValueError, r"A_minus has shape \(2,\)"),
-    Mistake("short-bound", _wrong(w_max=np.ones(4)), ValueError, r"w_max has shape \(4,\); expected"),
-    Mistake("bounds-each", _wrong(w_max=np.array([1, 0, 1])), ValueError, r"and w_max is 0 at \[1\];"),
-    Mistake("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
-    Mistake("bound-nan", _wrong(w_max=np.nan), ValueError, "w_max is nan"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),
+    InvalidCall("one-weight", _wrong(w=np.float32(1)), ValueError, r"w has shape \(\); expected \(3,\)"),
+    InvalidCall("float-indices", _wrong(indices=np.ones(3, "f")), TypeError, "indices has dtype float32"),
+    InvalidCall(
+        "integer-spikes", _wrong(spikes_pre=np.ones(2, np.int32)), TypeError, "spikes_pre has dtype int"
+    ),
+    InvalidCall("mixed", _wrong(x_post=np.ones(4, np.float16)), TypeError, "x_post has dtype float16 and w"),
+    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+    InvalidCall("orientation", _wrong(spikes_pre=np.ones(4, bool)), ValueError, "one per neuron.*row of"),
+    InvalidCall("trace-of-pre", _wrong(x_post=np.ones(2, "f")), ValueError, "one per neuron.*column of"),
+    InvalidCall("negative-rate", _wrong(A_minus=-0.1), ValueError, "A_minus is or contains -0.1"),
+    InvalidCall("short-rate", _wrong(A_minus=np.ones(2)), ValueError, r"A_minus has shape \(2,\)"),
+    InvalidCall("short-bound", _wrong(w_max=np.ones(4)), ValueError, r"w_max has shape \(4,\); expected"),
+    InvalidCall("bounds-each", _wrong(w_max=np.array([1, 0, 1])), ValueError, r"and w_max is 0 at \[1\];"),
+    InvalidCall("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
+    InvalidCall("bound-nan", _wrong(w_max=np.nan), ValueError, "w_max is nan"),
 )

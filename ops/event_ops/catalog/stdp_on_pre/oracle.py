@@ -1,6 +1,6 @@
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.kernels.oracle import wide
 
 
 def stdp_on_pre(w, indices, indptr, spikes_pre, x_post, *, shape, A_minus, w_min, w_max):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from event_ops.parts.reference.plasticity import bounded
+from event_ops.kernels.reference.plasticity import bounded
 
 
 def depressed(w: Any, *, x_post: Any, A_minus: Any, w_min: Any, w_max: Any, spike_pre: Any = 1) -> Any:

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    BENCHMARK,
+    CONFORMANCE,
+    Arguments,
+    Case,
+    InvalidCall,
+    Rounding,
+    benchmark,
+    changes_to,
+)
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -42,16 +51,18 @@ CASES = (
 _arrays = {"x": np.ones(3, np.float32), "u": np.zeros(3, np.float32), "spikes": np.ones(3, bool)}
 _wrong = changes_to(_arrays, **FACILITATING)
 
-MISTAKES = (
-    Mistake("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),
-    Mistake("mixed", _wrong(u=np.zeros(3, np.int32)), TypeError, "u has dtype int32 and x"),
-    Mistake("short", _wrong(u=np.zeros(2, "f")), ValueError, r"u has shape \(2,\)"),
-    Mistake("integer-spikes", _wrong(spikes=np.ones(3, np.int32)), TypeError, "spikes has dtype int"),
-    Mistake("short-spikes", _wrong(spikes=np.ones(2, bool)), ValueError, r"spikes has shape \(2,\)"),
-    Mistake("U-shape", _wrong(U=np.ones(2, "f")), ValueError, r"U has shape \(2,\)"),
-    Mistake("U-large", _wrong(U=1.5), ValueError, r"U is or contains 1.5; expected fractions, in \[0, 1\]"),
-    Mistake("U-nan", _wrong(U=np.array([0, np.nan, 1], "f")), ValueError, "U is or contains nan"),
-    Mistake("tau_rec-zero", _wrong(tau_rec=0.0), ValueError, "tau_rec is or contains 0.0"),
-    Mistake("tau_fac-negative", _wrong(tau_fac=-1.0), ValueError, "tau_fac is or contains -1.0"),
-    Mistake("dt-zero", _wrong(dt=0), ValueError, "dt is or contains 0"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),
+    InvalidCall("mixed", _wrong(u=np.zeros(3, np.int32)), TypeError, "u has dtype int32 and x"),
+    InvalidCall("short", _wrong(u=np.zeros(2, "f")), ValueError, r"u has shape \(2,\)"),
+    InvalidCall("integer-spikes", _wrong(spikes=np.ones(3, np.int32)), TypeError, "spikes has dtype int"),
+    InvalidCall("short-spikes", _wrong(spikes=np.ones(2, bool)), ValueError, r"spikes has shape \(2,\)"),
+    InvalidCall("U-shape", _wrong(U=np.ones(2, "f")), ValueError, r"U has shape \(2,\)"),
+    InvalidCall(
+        "U-large", _wrong(U=1.5), ValueError, r"U is or contains 1.5; expected fractions, in \[0, 1\]"
+    ),
+    InvalidCall("U-nan", _wrong(U=np.array([0, np.nan, 1], "f")), ValueError, "U is or contains nan"),
+    InvalidCall("tau_rec-zero", _wrong(tau_rec=0.0), ValueError, "tau_rec is or contains 0.0"),
+    InvalidCall("tau_fac-negative", _wrong(tau_fac=-1.0), ValueError, "tau_fac is or contains -1.0"),
+    InvalidCall("dt-zero", _wrong(dt=0), ValueError, "dt is or contains 0"),
 )

@@ -20,10 +20,10 @@ from event_ops.checks.arrays import (
 )
 from event_ops.checks.inputs import as_input, flattened, in_dtype, is_number, shaped
 from event_ops.checks.neuron import per_neuron
-from event_ops.parts.reference.decay import decay_factor, is_constant
-from event_ops.scalar_functions.function import ALL, Traced
-from event_ops.scalar_functions.operators import define_kernel
-from event_ops.scalar_functions.refusals import Subject
+from event_ops.codegen.function import ALL, Traced
+from event_ops.codegen.operators import define_kernel
+from event_ops.codegen.refusals import Subject
+from event_ops.kernels.reference.decay import decay_factor, is_constant
 
 _SUBJECT: Final = Subject("synapse", "synapse", "state", "synapses", "step")
 _NAMES: Final = "spikes", "U", "recovery", "fading"

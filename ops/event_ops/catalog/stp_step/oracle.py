@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from event_ops.parts.oracle import wide
+from event_ops.kernels.oracle import wide
 
 
 def _synapse(x, u, spike, U, tau_rec, tau_fac, dt):

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, Mistake, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    BENCHMARK,
+    CONFORMANCE,
+    Arguments,
+    Case,
+    InvalidCall,
+    Rounding,
+    benchmark,
+    changes_to,
+)
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -38,12 +47,12 @@ CASES = (
 
 _wrong = changes_to({"x": np.ones(3, np.float32), "spikes": np.ones(3, bool)}, tau=20.0, dt=0.1)
 
-MISTAKES = (
-    Mistake("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),
-    Mistake("integer-spikes", _wrong(spikes=np.ones(3, np.int32)), TypeError, "spikes has dtype int"),
-    Mistake("short", _wrong(spikes=np.ones(2, bool)), ValueError, r"spikes has shape \(2,\)"),
-    Mistake("tau-shape", _wrong(tau=np.ones(2, "f")), ValueError, "tau or dt has shape"),
-    Mistake("tau-zero", _wrong(tau=0.0), ValueError, "tau is or contains 0.0"),
-    Mistake("tau-nan", _wrong(tau=np.array([1, np.nan, 1], "f")), ValueError, "contains nan"),
-    Mistake("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
+INVALID_CALLS = (
+    InvalidCall("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),
+    InvalidCall("integer-spikes", _wrong(spikes=np.ones(3, np.int32)), TypeError, "spikes has dtype int"),
+    InvalidCall("short", _wrong(spikes=np.ones(2, bool)), ValueError, r"spikes has shape \(2,\)"),
+    InvalidCall("tau-shape", _wrong(tau=np.ones(2, "f")), ValueError, "tau or dt has shape"),
+    InvalidCall("tau-zero", _wrong(tau=0.0), ValueError, "tau is or contains 0.0"),
+    InvalidCall("tau-nan", _wrong(tau=np.array([1, np.nan, 1], "f")), ValueError, "contains nan"),
+    InvalidCall("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
 )

@@ -9,8 +9,8 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.parts.numba_cpu.access import at, hoist
-from event_ops.parts.numba_cpu.jit import CONTRACT, njit, num_threads
+from event_ops.kernels.numba_cpu.access import at, hoist
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
 from ffi_bridge import numba_kernel
 
 # x and y are the same memory (XLA copies x first where it is needed again), so that a loop over time steps

@@ -14,7 +14,7 @@ from event_ops.checks.arrays import (
     check_shape,
 )
 from event_ops.checks.inputs import as_input, flattened, shaped
-from event_ops.parts.reference.decay import decay_factor
+from event_ops.kernels.reference.decay import decay_factor
 from ffi_bridge import XLACustomKernel
 
 

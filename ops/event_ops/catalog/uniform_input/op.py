@@ -6,7 +6,7 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_backends
-from event_ops.parts.noise import add_numbers, checked_pair
+from event_ops.kernels.noise import add_numbers, checked_pair
 from ffi_bridge import XLACustomKernel
 
 

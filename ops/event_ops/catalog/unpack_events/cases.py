@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, Mistake, benchmark, changes_to
+from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("uint32",)
@@ -30,11 +30,11 @@ CASES = (
 
 _wrong = changes_to({"words": np.zeros(2, np.uint32)}, n=40)
 
-MISTAKES = (
-    Mistake("signed", _wrong(words=np.zeros(2, np.int32)), TypeError, "words has dtype int32"),
-    Mistake("fraction", _wrong(n=40.0), TypeError, "float"),
-    Mistake("negative", _wrong(words=np.zeros(0, np.uint32), n=-1), ValueError, "n is -1"),
-    Mistake("short", _wrong(words=np.zeros(1, np.uint32)), ValueError, r"expected \(2,\).*n=40"),
-    Mistake("long", _wrong(words=np.zeros(3, np.uint32)), ValueError, r"words has shape \(3,\)"),
-    Mistake("grid", _wrong(words=np.zeros((2, 2), np.uint32)), ValueError, "words has 2 dimensions"),
+INVALID_CALLS = (
+    InvalidCall("signed", _wrong(words=np.zeros(2, np.int32)), TypeError, "words has dtype int32"),
+    InvalidCall("fraction", _wrong(n=40.0), TypeError, "float"),
+    InvalidCall("negative", _wrong(words=np.zeros(0, np.uint32), n=-1), ValueError, "n is -1"),
+    InvalidCall("short", _wrong(words=np.zeros(1, np.uint32)), ValueError, r"expected \(2,\).*n=40"),
+    InvalidCall("long", _wrong(words=np.zeros(3, np.uint32)), ValueError, r"words has shape \(3,\)"),
+    InvalidCall("grid", _wrong(words=np.zeros((2, 2), np.uint32)), ValueError, "words has 2 dimensions"),
 )

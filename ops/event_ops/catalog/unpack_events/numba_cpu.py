@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.parts.numba_cpu.packed_events import unpack_into
+from event_ops.kernels.numba_cpu.packed_events import unpack_into
 from ffi_bridge import numba_kernel
 
 

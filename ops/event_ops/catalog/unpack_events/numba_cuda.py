@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.parts.numba_cuda.packed_events import unpack_word
-from event_ops.parts.numba_cuda.threads import BLOCK, blocks_of
+from event_ops.kernels.numba_cuda.packed_events import unpack_word
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
 from ffi_bridge import numba_cuda_kernel
 
 

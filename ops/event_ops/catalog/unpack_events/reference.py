@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from event_ops.parts.reference.entries import packed_flags
+from event_ops.kernels.reference.entries import packed_flags
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:

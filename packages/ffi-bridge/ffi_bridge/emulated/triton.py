@@ -27,7 +27,7 @@ from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.cuda.program import ProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.buffers import BufferSpec
-from ffi_bridge.native.inner_names import inner_names, look_up
+from ffi_bridge.native.private_api import inner_names, look_up
 
 TESTED: Final = (0, 3)
 

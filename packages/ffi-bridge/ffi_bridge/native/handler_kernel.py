@@ -13,9 +13,9 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from ffi_bridge.contents.c_functions import capsule_name, capsule_pointer, name_of
-from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.identity.c_functions import capsule_name, capsule_pointer, name_of
+from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel, alias_pairs
 from ffi_bridge.native.exact import contents
 from ffi_bridge.native.outs import Outs

@@ -21,8 +21,8 @@ from jax.interpreters import mlir
 from jax.sharding import AxisType
 
 from ffi_bridge.native.call import NativeCall, NativeKernel
-from ffi_bridge.native.levels import Level
 from ffi_bridge.native.lowering import divided_along
+from ffi_bridge.native.vmap_axes import Level
 
 _registering: Final = threading.Lock()
 

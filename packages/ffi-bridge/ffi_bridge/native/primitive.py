@@ -15,8 +15,8 @@ from jax.interpreters import ad, batching, mlir, xla
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native import effects, partition
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
-from ffi_bridge.native.levels import Level, add_level
 from ffi_bridge.native.sharding import align_varying, check_side_effects, check_whole, output_type
+from ffi_bridge.native.vmap_axes import Level, add_level
 
 
 def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ from jax.interpreters import mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 from ffi_bridge.errors import ShardedInputError
-from ffi_bridge.native.levels import Levels
+from ffi_bridge.native.vmap_axes import Levels
 
 ORDERED_ON_SEVERAL: Final = (0, 11)  # jax; see check_side_effects
 

@@ -13,7 +13,7 @@ import numba
 from numba import types
 
 from ffi_bridge import debug
-from ffi_bridge.contents.fingerprint import fingerprint
+from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.parameters import Parameters

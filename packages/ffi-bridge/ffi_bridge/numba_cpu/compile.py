@@ -12,12 +12,12 @@ from typing import Any
 import numba
 from numba import types
 
-from ffi_bridge.contents import internals
-from ffi_bridge.contents.callees import compiled_now
-from ffi_bridge.contents.fingerprint import compiled_parts
-from ffi_bridge.contents.references import references
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.numba_cpu import hints, object_code
+from ffi_bridge.identity import internals
+from ffi_bridge.identity.callees import compiled_now
+from ffi_bridge.identity.fingerprint import compiled_parts
+from ffi_bridge.identity.references import references
+from ffi_bridge.numba_cpu import error_messages, object_code
 from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.context import NativeContext
 from ffi_bridge.numba_cpu.emit import emit_handler
@@ -30,8 +30,8 @@ from ffi_bridge.numba_cpu.internals import (
     pipeline_of,
 )
 from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
-from ffi_bridge.numba_cpu.stores import always_raises, fates, never_stored
 from ffi_bridge.numba_cpu.threads import start_threads
+from ffi_bridge.numba_cpu.unwritten_outputs import always_raises, fates, never_stored
 
 
 def compile_handler(
@@ -61,7 +61,7 @@ def compile_handler(
 
     compiled, refusal, threading, address = emitted(layout)
     if lost := _check_stores(compiled, arguments, layout, refusal):
-        warning = hints.copied_inputs(layout.kernel, lost)
+        warning = error_messages.copied_inputs(layout.kernel, lost)
         handler = f"{name}.copying"  # the code of the other one stays in Numba's engine
         compiled, _, threading, address = emitted(replace(layout, copied=tuple(lost)))
     compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
@@ -97,11 +97,11 @@ def _compile(
         refusal = None
     elif (found := _with_writable_inputs(compile_for, arguments)) is None:
         names = list(inspect.signature(dispatcher.py_func).parameters)
-        raise KernelTypeError(hints.not_compiled(kernel, names, arguments, refusal)) from refusal
+        raise KernelTypeError(error_messages.not_compiled(kernel, names, arguments, refusal)) from refusal
     if (kind := found.signature.return_type) not in (types.none, types.void):
         first = layout.num_inputs
         array = buffer_types(arguments)[first]
-        raise KernelTypeError(hints.returned(kernel, kind, layout.names[first], array.ndim))
+        raise KernelTypeError(error_messages.returned(kernel, kind, layout.names[first], array.ndim))
     return found, refusal
 
 
@@ -134,13 +134,15 @@ def _check_stores(
         used = zip(layout.names, arrays, buffer_types(compiled.signature.args), strict=True)
         writable = [name for name, given, array in used if array.mutable and not given.mutable]
         if written := [name for name in writable if name in found]:
-            raise KernelTypeError(hints.writable_input(layout.kernel, written, refusal)) from refusal
+            raise KernelTypeError(error_messages.writable_input(layout.kernel, written, refusal)) from refusal
     if written := [name for name, fate in found.items() if fate.stored]:
-        raise KernelTypeError(hints.stored_input(layout.kernel, written))
+        raise KernelTypeError(error_messages.stored_input(layout.kernel, written))
     untouched = never_stored(compiled, [layout.names[i] for i in layout.results])
     for i in layout.results:
         if layout.names[i] in untouched and not always_raises(compiled):
-            raise KernelTypeError(hints.unwritten_output(layout.kernel, layout.names[i], arrays[i].ndim))
+            raise KernelTypeError(
+                error_messages.unwritten_output(layout.kernel, layout.names[i], arrays[i].ndim)
+            )
     return {name: fate.whereabouts for name, fate in found.items()}
 
 

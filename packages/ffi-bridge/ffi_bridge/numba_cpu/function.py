@@ -19,10 +19,10 @@ from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.wrapped_kernel import describe_as, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
-from ffi_bridge.numba_cpu.in_python import NumbaPython
 from ffi_bridge.numba_cpu.internals import config, ufunc_of
+from ffi_bridge.numba_cpu.interpreted import NumbaPython
 from ffi_bridge.numba_cpu.kernel import kernel_class, njit_function, on_all_threads, outside
-from ffi_bridge.numba_cpu.returned import storing
+from ffi_bridge.numba_cpu.returned_arrays import storing
 from ffi_bridge.numba_cpu.ufunc import ufunc_call
 
 

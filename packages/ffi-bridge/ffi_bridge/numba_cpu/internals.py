@@ -18,8 +18,8 @@ from llvmlite import binding as llvm
 from llvmlite import ir as llvm_ir
 from numba import types
 
-from ffi_bridge.native.inner_names import inner_names, look_up
-from ffi_bridge.numba_cpu.halves import Half
+from ffi_bridge.native.private_api import inner_names, look_up
+from ffi_bridge.numba_cpu.float16_storage import Half
 
 TESTED: Final = (0, 68)
 

@@ -11,7 +11,7 @@ import jax
 import numba
 from jax.typing import ArrayLike
 
-from ffi_bridge.contents.outside import Outside
+from ffi_bridge.identity.outside import Outside
 from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.exact import exactly
 from ffi_bridge.native.outs import Outs
@@ -20,8 +20,8 @@ from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, Options
 from ffi_bridge.numba_cpu.derivatives.calls import DifferentiableKernel
-from ffi_bridge.numba_cpu.in_python import NumbaPython
 from ffi_bridge.numba_cpu.internals import Dispatcher, config
+from ffi_bridge.numba_cpu.interpreted import NumbaPython
 
 
 @picklable

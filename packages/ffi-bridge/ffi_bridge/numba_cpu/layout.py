@@ -14,7 +14,7 @@ from numba.extending import models, register_model
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.exact import contents
-from ffi_bridge.numba_cpu.halves import HALVES
+from ffi_bridge.numba_cpu.float16_storage import HALVES
 
 
 @dataclass(frozen=True)

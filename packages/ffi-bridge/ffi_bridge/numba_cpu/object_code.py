@@ -21,11 +21,11 @@ import numpy as np
 from llvmlite import binding as llvm
 
 from ffi_bridge import kernel_cache
-from ffi_bridge.contents import internals
-from ffi_bridge.contents.c_functions import CFunction, known_at
-from ffi_bridge.contents.fingerprint import fingerprint, is_library_name
 from ffi_bridge.errors import CopiedInputWarning
 from ffi_bridge.handler.interruption import watch_signals
+from ffi_bridge.identity import internals
+from ffi_bridge.identity.c_functions import CFunction, known_at
+from ffi_bridge.identity.fingerprint import fingerprint, is_library_name
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
 from ffi_bridge.numba_cpu.internals import (

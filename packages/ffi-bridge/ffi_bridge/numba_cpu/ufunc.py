@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numba
 import numpy as np
 
-from ffi_bridge.contents.callees import compiled_now
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.identity.callees import compiled_now
 from ffi_bridge.native.primitive import as_array
 from ffi_bridge.native.wrapped_kernel import describe_as, written
 from ffi_bridge.numba_cpu.internals import UFunc, as_dtype, global_compiler_lock

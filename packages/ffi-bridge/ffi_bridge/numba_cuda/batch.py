@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from ffi_bridge.contents.references import references
 from ffi_bridge.cuda.extents import MAX_GRID
+from ffi_bridge.identity.references import references
 from ffi_bridge.numba_cuda.compile import compiler_of
 from ffi_bridge.numba_cuda.entry import generated
 

@@ -17,9 +17,9 @@ import numba_cuda
 import numpy as np
 from numba import NumbaError, cuda, from_dtype, types
 
-from ffi_bridge.native.inner_names import inner_names, look_up
-from ffi_bridge.numba_cuda.stores import stored_arrays
+from ffi_bridge.native.private_api import inner_names, look_up
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
+from ffi_bridge.numba_cuda.unwritten_outputs import stored_arrays
 
 TESTED: Final = (0, 30)
 

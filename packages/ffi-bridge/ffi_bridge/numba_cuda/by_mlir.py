@@ -18,7 +18,7 @@ import numba_cuda_mlir
 import numpy as np
 
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.native.inner_names import inner_names, look_up
+from ffi_bridge.native.private_api import inner_names, look_up
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
 
 TESTED: Final = (0, 6)

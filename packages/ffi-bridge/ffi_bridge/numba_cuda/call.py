@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.cuda.driver import cuda_driver
 from ffi_bridge.cuda.extents import LaunchExtents, LaunchOptions
 from ffi_bridge.cuda.program import ensure_program_target
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.native.buffers import BufferSpec, buffers_of
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import refuse_symbolic
 from ffi_bridge.native.target import target_name
-from ffi_bridge.numba_cpu.hints import unwritten_output
+from ffi_bridge.numba_cpu.error_messages import unwritten_output
 from ffi_bridge.numba_cpu.layout import parameter_names
-from ffi_bridge.numba_cpu.stores import unused_parameters
+from ffi_bridge.numba_cpu.unwritten_outputs import unused_parameters
 from ffi_bridge.numba_cuda.compile import compiler_of
 from ffi_bridge.numba_cuda.entry import entry_of
 from ffi_bridge.numba_cuda.program import KernelLaunch, View, program_of

@@ -17,12 +17,12 @@ from cuda.bindings.nvjitlink import nvJitLinkError
 
 from ffi_bridge import kernel_cache
 from ffi_bridge.abi import DTYPES
-from ffi_bridge.contents.callees import compiled_now
-from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.cuda.driver import Cubin
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.identity.callees import compiled_now
+from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.kernel_cache import Entry
-from ffi_bridge.numba_cpu import hints
+from ffi_bridge.numba_cpu import error_messages
 from ffi_bridge.numba_cuda import by_llvm
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled, Compiler
 
@@ -126,7 +126,9 @@ def _compiled(
         raise KernelTypeError(_explain(compiler, kernel, arguments, capability, error)) from error
     if compiled.stored:
         names = _names(kernel, arguments)
-        raise KernelTypeError(hints.stored_on_gpu(kernel.__name__, [names[i] for i in compiled.stored]))
+        raise KernelTypeError(
+            error_messages.stored_on_gpu(kernel.__name__, [names[i] for i in compiled.stored])
+        )
     if compiled.cooperative:
         raise KernelTypeError(
             f"kernel '{kernel.__name__}' synchronises its whole grid, which needs a cooperative launch; "
@@ -164,10 +166,10 @@ def _explain(
     names = _names(kernel, arguments)
     writable = [replace(x, readonly=False) if isinstance(x, ArrayType) else x for x in arguments]
     if writable == list(arguments) or not compiles(writable):
-        return hints.not_compiled(kernel.__name__, names, arguments, error)
+        return error_messages.not_compiled(kernel.__name__, names, arguments, error)
     needed = [
         name
         for i, (name, array) in enumerate(zip(names, arguments, strict=True))
         if array != writable[i] and not compiles([*writable[:i], array, *writable[i + 1 :]])
     ]
-    return hints.writable_input(kernel.__name__, needed, error)
+    return error_messages.writable_input(kernel.__name__, needed, error)

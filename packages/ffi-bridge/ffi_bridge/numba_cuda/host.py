@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import KernelDefinitionError
-from ffi_bridge.native.redirection import Replacement, in_this_thread
+from ffi_bridge.native.patched_in_thread import Replacement, in_this_thread
 from ffi_bridge.numba_cuda.compile import compilers
 
 THREADS_FOR_ALL: Final = 256  # of `kernel.forall`, which would ask the driver for the best occupancy

@@ -10,9 +10,9 @@ from typing import Any, Final
 import jax
 from jax.typing import ArrayLike
 
-from ffi_bridge.contents.outside import Outside, Readings, readings
 from ffi_bridge.cuda.extents import LaunchOptions
 from ffi_bridge.errors import PythonFallbackWarning
+from ffi_bridge.identity.outside import Outside, Readings, readings
 from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.exact import exactly
 from ffi_bridge.native.outs import Outs
@@ -21,7 +21,7 @@ from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import picklable
 from ffi_bridge.numba_cuda.call import NumbaCudaCallable, NumbaCudaKernel
 from ffi_bridge.numba_cuda.compile import is_dispatcher
-from ffi_bridge.numba_cuda.in_python import NumbaCudaPython
+from ffi_bridge.numba_cuda.interpreted import NumbaCudaPython
 from ffi_bridge.numba_cuda.record import NotRecordableError, record
 
 Extents = int | Sequence[int]

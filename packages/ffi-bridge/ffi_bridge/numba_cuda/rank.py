@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any, Final
 
-from ffi_bridge.contents.references import references
 from ffi_bridge.errors import KernelDefinitionError
+from ffi_bridge.identity.references import references
 from ffi_bridge.numba_cpu.internals import NumbaError, numba_ir, run_frontend
 from ffi_bridge.numba_cuda.compile import compiler_of
 

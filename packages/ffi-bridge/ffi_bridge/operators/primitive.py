@@ -13,8 +13,8 @@ from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import RuleError
 from ffi_bridge.native.effects import refused_in
-from ffi_bridge.native.levels import Levels, add_level, sizes_of
 from ffi_bridge.native.sharding import check_whole, output_type
+from ffi_bridge.native.vmap_axes import Levels, add_level, sizes_of
 from ffi_bridge.operators.backends import PLATFORMS, Backend, Backends, listing
 from ffi_bridge.operators.call import Call, concrete
 from ffi_bridge.operators.definition import Rules

@@ -12,7 +12,7 @@ from jax.core import ShapedArray
 from jax.interpreters import ad
 
 from ffi_bridge.errors import MissingRuleError, RuleError
-from ffi_bridge.native.levels import Levels
+from ffi_bridge.native.vmap_axes import Levels
 from ffi_bridge.operators.call import Call
 from ffi_bridge.operators.rules import Flat, Rule, dense, dense_cotangent
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import warp as wp
 
-from ffi_bridge.contents.fingerprint import fingerprint
 from ffi_bridge.cuda.extents import MAX_GRID, LaunchExtents
+from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.warp import internals
 from ffi_bridge.warp.internals import array_annotation, body_of, call_of, parameters_of, transformed
 

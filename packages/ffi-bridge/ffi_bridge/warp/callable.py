@@ -10,7 +10,7 @@ import jax
 import warp as wp
 from jax.typing import ArrayLike
 
-from ffi_bridge.contents.outside import Outside, Readings
+from ffi_bridge.identity.outside import Outside, Readings
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import call_kernel

@@ -10,10 +10,10 @@ from typing import Any, Final
 import warp as wp
 
 from ffi_bridge import debug
-from ffi_bridge.contents.fingerprint import fingerprint
-from ffi_bridge.contents.outside import Readings
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.handler.launch import Slot
+from ffi_bridge.identity.fingerprint import fingerprint
+from ffi_bridge.identity.outside import Readings
 from ffi_bridge.native.target import ensure_target, target_name
 from ffi_bridge.warp.emit import CpuLaunch, CpuProgram, emit_handler
 from ffi_bridge.warp.internals import (

@@ -10,8 +10,8 @@ import jax
 import warp as wp
 from jax.typing import ArrayLike
 
-from ffi_bridge.contents.outside import Outside
 from ffi_bridge.errors import KernelDefinitionError
+from ffi_bridge.identity.outside import Outside
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.outs import Outs, option_for_call

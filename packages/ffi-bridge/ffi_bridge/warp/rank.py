@@ -12,8 +12,8 @@ import math
 from types import FunctionType
 from typing import Any
 
-from ffi_bridge.contents.references import references
 from ffi_bridge.errors import KernelDefinitionError
+from ffi_bridge.identity.references import references
 from ffi_bridge.warp.internals import body_of, is_of_tiles
 
 

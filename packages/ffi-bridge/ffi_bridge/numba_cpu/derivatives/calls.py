@@ -17,11 +17,11 @@ from ffi_bridge import debug
 from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.exact import Constants, contents
-from ffi_bridge.native.levels import Level
 from ffi_bridge.native.lowering import is_linearized, leave_results, results_left
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
+from ffi_bridge.native.vmap_axes import Level
 from ffi_bridge.numba_cpu.call import NumbaKernel
 from ffi_bridge.numba_cpu.constants import specialised
 from ffi_bridge.numba_cpu.derivatives.buffers import Buffer

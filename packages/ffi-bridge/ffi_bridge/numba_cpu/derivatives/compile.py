@@ -14,9 +14,9 @@ import numpy as np
 from llvmlite import binding as llvm
 from numba import types
 
-from ffi_bridge.contents.callees import compiled_apart
-from ffi_bridge.contents.fingerprint import compiled_parts
 from ffi_bridge.errors import MissingRuleError
+from ffi_bridge.identity.callees import compiled_apart
+from ffi_bridge.identity.fingerprint import compiled_parts
 from ffi_bridge.native.target import target_name
 from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
@@ -27,9 +27,7 @@ from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
 from ffi_bridge.numba_cpu.derivatives.indices import plain_indices
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
 from ffi_bridge.numba_cpu.derivatives.lines import Lines, debug_information
-from ffi_bridge.numba_cpu.derivatives.mode import FORWARD, REVERSE, Mode
-from ffi_bridge.numba_cpu.derivatives.pool import released_at_the_end
-from ffi_bridge.numba_cpu.derivatives.text import (
+from ffi_bridge.numba_cpu.derivatives.llvm_rewrite import (
     RECORDS,
     STRINGS,
     declared_in,
@@ -39,6 +37,8 @@ from ffi_bridge.numba_cpu.derivatives.text import (
     reached,
     refused_in,
 )
+from ffi_bridge.numba_cpu.derivatives.mode import FORWARD, REVERSE, Mode
+from ffi_bridge.numba_cpu.derivatives.pool import released_at_the_end
 from ffi_bridge.numba_cpu.internals import (
     ADDRESS,
     Compiler,

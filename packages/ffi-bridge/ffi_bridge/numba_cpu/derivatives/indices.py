@@ -15,7 +15,7 @@ from typing import Any
 
 import numba
 
-from ffi_bridge.native.inner_names import inner_names, look_up
+from ffi_bridge.native.private_api import inner_names, look_up
 from ffi_bridge.numba_cpu.internals import TESTED
 
 with inner_names("numba", numba.__version__, TESTED):

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ffi_bridge.native.levels import add_level
 from ffi_bridge.native.sharding import align_varying, output_type
+from ffi_bridge.native.vmap_axes import add_level
 
 
 def product(x: jax.Array, y: jax.Array) -> jax.Array:

@@ -14,8 +14,8 @@ from jax.interpreters import ad
 from ffi_bridge.errors import MissingRuleError
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.exact import Constants
-from ffi_bridge.native.levels import Level
 from ffi_bridge.native.primitive import call_kernel
+from ffi_bridge.native.vmap_axes import Level
 from ffi_bridge.numba_cpu.call import Options
 from ffi_bridge.numba_cpu.derivatives.entry import FLOATS
 from ffi_bridge.numba_cpu.derivatives.mode import HIGHEST, REVERSE, Mode, Side

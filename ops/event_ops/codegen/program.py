@@ -1,0 +1,201 @@
+"""A function as a program: assignments of scalars, one after the other, all of which kernels can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+
+from event_ops.codegen.primitives import CALLS
+from event_ops.codegen.refusals import Source
+from event_ops.codegen.rewritten import rewritten
+from event_ops.codegen.small_arrays import ON_ARRAYS, Texts, array_results, as_texts, of_numbers
+
+MOST_OPERATIONS: Final = 4096
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`result = primitive(*operands)`, of the dtype; operands are names or numbers, as text of Python."""
+
+    primitive: str
+    operands: tuple[str, ...]
+    dtype: str
+    result: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """The operations of a function of x0, x1, ..., and what it returns, names or numbers.
+
+    Equal programs compute the same, whatever the names in the function were.
+    """
+
+    operations: tuple[Operation, ...]
+    results: tuple[str, ...]
+    has_own_derivatives: bool  # by jax.custom_jvp or stop_gradient, not those of the operations
+
+    @classmethod
+    def of(cls, traced: ClosedJaxpr, source: Source) -> Program:
+        """Return the program of a function that was traced; raise ValueError for what kernels cannot do."""
+        flat = _Flat(source)
+        inputs = [as_texts([f"x{i}"], ()) for i in range(len(traced.jaxpr.invars))]
+        results = [x.item() for x in flat.add(traced.jaxpr, traced.consts, inputs)]
+        return cls(tuple(flat.operations.values()), tuple(results), flat.has_own_derivatives)
+
+
+@dataclass
+class _Flat:
+    """The operations of a function and of those that it calls."""
+
+    source: Source
+    operations: dict[tuple[Any, ...], Operation] = field(default_factory=dict)  # by all but the result
+    made_by: dict[str, Operation] = field(default_factory=dict)  # by result
+    has_own_derivatives: bool = False
+
+    def add(self, jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Texts]) -> list[Texts]:
+        """Add the operations of `jaxpr`; return its results."""
+        names: dict[Var, Texts] = dict(zip(jaxpr.invars, inputs, strict=True))
+        names.update(zip(jaxpr.constvars, map(self.source.constants, consts), strict=True))
+
+        def texts_of(atom: Any) -> Texts:
+            return self.source.constants(_number(atom)) if isinstance(atom, Literal) else names[atom]
+
+        for equation in jaxpr.eqns:
+            operands = list(map(texts_of, equation.invars))
+            names.update(zip(equation.outvars, self._results(equation, operands), strict=True))
+            if len(self.operations) > MOST_OPERATIONS:
+                raise self.source.too_long(equation, MOST_OPERATIONS)
+        return list(map(texts_of, jaxpr.outvars))
+
+    def _results(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
+        source = self.source
+        self.source = source.within(equation)
+        results = self._computed(equation, operands)
+        self.source = source
+        return results
+
+    def _computed(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
+        name, params = equation.primitive.name, equation.params
+        if name == "cond":
+            index, *given = operands
+            chosen = [self._called(branch, given) for branch in params["branches"]]
+            index_dtype: Any = equation.invars[0].aval
+            return [
+                self._chosen(index, str(index_dtype.dtype), each, str(dtype))
+                for each, dtype in zip(zip(*chosen, strict=True), _dtypes(equation.outvars), strict=True)
+            ]
+        if name == "scan" and len(equation.outvars) == _carried(params)[1]:
+            return self._looped(equation, operands)
+        if name == "call_hi_primitive" and hasattr(params["_prim"], "expand"):
+            given = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _avals(equation.invars)]
+            return self._called(jax.make_jaxpr(params["_prim"].expand)(*given), operands)
+        called = CALLS.get(name)
+        if called is not None:
+            self.has_own_derivatives |= name == "custom_jvp_call"
+            return self._called(params[called], operands)
+        if name in ON_ARRAYS:
+            self.source.check_arrays(equation)
+            found = array_results(equation, operands, self._assign)
+            if found is not None:
+                return found
+        self.source.check(equation)
+        shaped = np.broadcast_arrays(*operands)
+        each = zip(*(x.ravel() for x in shaped), strict=True)
+        results = [self._operation(equation, scalars) for scalars in each]
+        return [as_texts(results, shaped[0].shape)]
+
+    def _called(self, inner: Any, operands: Sequence[Texts]) -> list[Texts]:
+        body, held = (inner.jaxpr, inner.consts) if isinstance(inner, ClosedJaxpr) else (inner, ())
+        return self.add(body, held, operands)
+
+    def _looped(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
+        """Return what a loop of a known number of turns carries at its end: its steps are written out."""
+        params = equation.params
+        constants, count = _carried(params)
+        held, carry, xs = operands[:constants], operands[constants:][:count], operands[constants + count :]
+        turns = range(params["length"])
+        for turn in reversed(turns) if params["reverse"] else turns:
+            carry = self._called(params["jaxpr"], [*held, *carry, *(np.asarray(x[turn], object) for x in xs)])
+        return carry
+
+    def _chosen(self, index: Texts, index_dtype: str, values: Sequence[Texts], dtype: str) -> Texts:
+        """Return the value whose number is the index, or the last or first one where that is outside."""
+        found = values[0]
+        for k, value in enumerate(values[1:], 1):
+            at = f"np.{index_dtype}({k})"
+            flags = np.vectorize(lambda i, at=at: self._at_least(i, at), otypes=[object])(index)
+            found = np.vectorize(
+                lambda flag, old, new: (
+                    old if old == new else self._assign("select_n", (flag, old, new), dtype)
+                ),
+                otypes=[object],
+            )(flags, found, value)
+        return found
+
+    def _at_least(self, index: str, at: str) -> str:
+        """Return whether an index is at least so large: the flag, if it is 1 where a flag is set."""
+        made = self.made_by.get(index)
+        if made and made.primitive == "convert_element_type" and at.endswith("(1)"):
+            flag = self.made_by.get(made.operands[0])
+            if flag and flag.dtype == "bool":
+                return flag.result
+        return self._assign("ge", (index, at), "bool")
+
+    def _operation(self, equation: JaxprEqn, operands: Sequence[str]) -> str:
+        result: Any = equation.outvars[0].aval
+        name, dtype, power = equation.primitive.name, str(result.dtype), equation.params.get("y")
+        if name == "stop_gradient":
+            self.has_own_derivatives = True
+            return operands[0]
+        if name == "select_n" and len(set(operands[1:])) == 1:
+            return operands[1]
+        if name == "convert_element_type" and operands[0].startswith(f"np.{dtype}("):
+            return operands[0]
+        if name == "select_n":
+            given: Any = equation.invars[0].aval
+            if given.dtype != bool:
+                texts = [as_texts([x], ()) for x in operands]
+                return self._chosen(texts[0], str(given.dtype), texts[1:], dtype).item()
+        if (written := rewritten(equation)) is not None:
+            scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in _dtypes(equation.invars)]
+            (found,) = self._called(jax.make_jaxpr(written)(*scalars), [as_texts([x], ()) for x in operands])
+            return found.item()
+        if power is None:
+            return self._assign(name, operands, dtype)
+        positive = self._assign(name, (*operands, str(abs(power))), dtype)
+        # Numba refuses 0 to a negative power.
+        return positive if power >= 0 else self._assign("div", (f"np.{dtype}(1)", positive), dtype)
+
+    def _assign(self, primitive: str, operands: Sequence[str], dtype: str) -> str:
+        known = of_numbers(primitive, operands, dtype)
+        if known is not None:
+            return known
+        operation = Operation(primitive, tuple(operands), dtype, f"v{len(self.operations)}")
+        operation = self.operations.setdefault((primitive, operation.operands, dtype), operation)
+        self.made_by[operation.result] = operation
+        return operation.result
+
+
+def _carried(params: dict[str, Any]) -> tuple[int, int]:
+    """Return how many constants a loop reads, and how many values it carries."""
+    if "num_carry" in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carry, _ = params["ft_in"].unpack()  # from jax 0.12 on
+    return len(list(constants)), len(list(carry))
+
+
+def _avals(atoms: Sequence[Any]) -> list[Any]:
+    return [atom.aval for atom in atoms]
+
+
+def _dtypes(atoms: Sequence[Any]) -> list[Any]:
+    return [aval.dtype for aval in _avals(atoms)]
+
+
+def _number(literal: Any) -> np.ndarray:
+    return np.asarray(literal.val, literal.aval.dtype)

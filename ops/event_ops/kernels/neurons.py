@@ -1,0 +1,86 @@
+"""What calls of neuron operators have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import numpy as np
+
+from event_ops.checks.arrays import check_positive
+from event_ops.checks.inputs import as_input, computed, flattened, shaped
+from event_ops.checks.neuron import check_state, per_neuron
+from event_ops.kernels.reference.decay import decay_and_means
+from event_ops.kernels.reference.spiking import Surrogate, check_surrogate, spikes_out
+from ffi_bridge import XLACustomKernel
+
+
+def checked_state(
+    states: Mapping[str, Any],
+    *,
+    positive: Mapping[str, Any],
+    t_ref: Any = 0.0,
+    surrogate: Surrogate | None,
+) -> list[jax.Array]:
+    """Return the states as arrays, if V_m, the first, and the others fit and the parameters have a sense."""
+    check_surrogate(surrogate)
+    arrays = {name: as_input(x) for name, x in states.items()}
+    check_state(**arrays)
+    for name, x in positive.items():
+        check_positive(name, x)
+    check_positive("t_ref", t_ref, zero=True)
+    return list(arrays.values())
+
+
+def parameters_of(V_m: jax.Array, **parameters: Any) -> SimpleNamespace:
+    """Return the parameters by name, each as `per_neuron` returns it."""
+    return SimpleNamespace(**{name: per_neuron(name, x, V_m) for name, x in parameters.items()})
+
+
+def fading_of(name: str, tau: Any, dt: Any, V_m: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return what of a conductance remains after a step, what of it acts, on average, in the step, and what
+    the slope of an alpha function adds to that."""
+    values = decay_and_means(tau, dt, V_m.dtype)
+    remains, acts, ramp = (per_neuron(f"{name} or dt", x, V_m) for x in values)
+    return remains, acts, ramp
+
+
+def leak_of(p: SimpleNamespace) -> jax.Array:
+    """Return g_L * E_L + I_e, the current that does not depend on V."""
+    return computed(_leak, p.g_L, p.E_L, p.I_e)
+
+
+def rate_of(p: SimpleNamespace, slowness: jax.Array, substeps: int = 1) -> jax.Array:
+    """Return dt / (slowness * substeps)."""
+    return computed(_rate, p.dt, slowness, np.array(substeps, p.dt.dtype))
+
+
+def _leak(g_L: Any, E_L: Any, I_e: Any) -> Any:
+    return g_L * E_L + I_e
+
+
+def _rate(dt: Any, slowness: Any, substeps: Any) -> Any:
+    return dt / (slowness * substeps)
+
+
+def call_step(
+    kernel: XLACustomKernel,
+    states: Sequence[jax.Array],
+    inputs: Sequence[jax.Array],
+    *,
+    surrogate: Surrogate | None,
+    count: bool = False,
+    **options: Any,
+) -> Any:
+    """Return the states and the spikes after a step; inputs are those that `per_neuron` returns.
+
+    count: spikes are int32; only where the kernel counts them.
+    """
+    V_m = states[0]
+    state = jax.ShapeDtypeStruct((V_m.size,), V_m.dtype)
+    spikes = jax.ShapeDtypeStruct((V_m.size,), np.int32) if count else spikes_out(V_m, surrogate)
+    outs = (*(state for _ in states), spikes)
+    results = kernel(*flattened(states, inputs), outs=outs, surrogate=surrogate, **options)
+    return shaped(results, V_m.shape)

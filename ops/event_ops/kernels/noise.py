@@ -1,0 +1,73 @@
+"""What calls of operators that add random numbers have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.inputs import as_input, in_dtype
+from event_ops.checks.procedural import first_word, seed_word, step_word
+from event_ops.kernels.reference.noise import STREAMS, tables_of
+from ffi_bridge import XLACustomKernel
+
+
+def check_stream(stream: Any) -> None:
+    """Raise unless `stream` is the number of one."""
+    if isinstance(stream, bool) or not isinstance(stream, int):
+        raise TypeError(f"stream is {stream!r}; expected a Python int, known when the call is traced")
+    if not 0 <= stream < STREAMS:
+        raise ValueError(f"stream is {stream}; expected 0 to {STREAMS - 1}; for more, take another seed")
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool | np.generic)
+
+
+def checked_pair(**given: Any) -> tuple[jax.Array, jax.Array]:
+    """Return two numbers or arrays as arrays of one dtype; raise unless one is (n,) and the other fits."""
+    arrays = {name: as_input(x, name) for name, x in given.items() if not _is_number(x)}
+    names = " and ".join(given)
+    if not any(x.ndim for x in arrays.values()):
+        raise ValueError(
+            f"{names} are single numbers; expected one of them as (n,), which says how many neurons there "
+            "are: jnp.zeros(n)"
+        )
+    for name, x in arrays.items():
+        check_dtype(name, x, FLOATS)
+    (like_name, like), *more = sorted(arrays.items(), key=lambda pair: -pair[1].ndim)
+    if like.ndim != 1:
+        raise ValueError(
+            f"{like_name} has shape {like.shape}; expected () or (n,): one for all, or per neuron"
+        )
+    for name, x in more:
+        check_same_dtype(name, x, like_name, like)
+        check_shape(name, x, (), like.shape, why=f"one for all, or one per neuron, as {like_name}")
+    base, scale = (arrays[name] if name in arrays else in_dtype(x, like.dtype) for name, x in given.items())
+    return base, scale
+
+
+def add_numbers(
+    kernel: XLACustomKernel,
+    distribution: str,
+    base: jax.Array,
+    scale: jax.Array,
+    seed: Any,
+    step: Any,
+    first: Any,
+    stream: int,
+    backend: str | None,
+) -> jax.Array:
+    """Return base + scale * numbers of a distribution, one for each neuron."""
+    check_stream(stream)
+    outs = jax.ShapeDtypeStruct(jnp.broadcast_shapes(base.shape, scale.shape), base.dtype)
+    words = (
+        seed_word(seed),
+        step_word(step, "the number of one time step"),
+        first_word(first, outs.size, "one neuron"),
+    )
+    table = tables_of(distribution)
+    return kernel(scale, *words, table, base, outs=outs, backend=backend, stream=stream)

@@ -1,0 +1,166 @@
+"""Visiting the entries of a dense matrix, laid flat row by row, whose row or column is active."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange, types
+from numba.extending import overload
+
+from event_ops.kernels.numba_cpu.access import hoist
+from event_ops.kernels.numba_cpu.blocks import AT_ONCE
+from event_ops.kernels.numba_cpu.events import listed_ids
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
+
+
+def laid_flat(values: Any) -> Any:
+    """Return what `hoist` does, of a matrix its elements row by row."""
+    return values.reshape(-1) if values.ndim == 2 else hoist(values)
+
+
+@overload(laid_flat, strict=False)
+def _laid_flat(values: Any) -> Any:
+    if isinstance(values, types.Array) and values.ndim == 2:
+        return lambda values: values.reshape(-1)
+    return lambda values: hoist(values)
+
+
+@njit
+def row_sizes(ids: Any, spikes: Any, other: Any) -> tuple[int, int]:
+    """Return how many rows have entries to visit, and the number of columns."""
+    return ids.size, other
+
+
+@njit
+def column_sizes(ids: Any, spikes: Any, other: Any) -> tuple[int, int]:
+    """Return the same where columns are active, of which every row has entries."""
+    return other, spikes.size
+
+
+def rows_with(update: Any) -> Any:
+    """Return the function that calls `update` for each entry of the rows ids[low:high]."""
+
+    @njit(_nrt=False)
+    def visit_rows(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
+        width = np.uintp(columns)
+        for position in range(np.uintp(low), np.uintp(high)):
+            i = np.uintp(ids[position])
+            for j in range(width):
+                update(i * width + j, i, j, synapses, variables)
+
+    return visit_rows
+
+
+def rows_in_blocks(empty: Any, run: Any) -> Any:
+    """Return the same for a rule that is applied in blocks."""
+
+    @njit(_nrt=False)
+    def visit(
+        synapses: Any,
+        variables: Any,
+        ids: Any,
+        columns: Any,
+        low: Any,
+        high: Any,
+        block: Any,
+        own: Any,
+        others: Any,
+    ) -> None:
+        width = np.uintp(columns)
+        for position in range(np.uintp(low), np.uintp(high)):
+            i = np.uintp(ids[position])
+            for first in range(np.uintp(0), width, AT_ONCE):
+                count = min(AT_ONCE, width - first)
+                for q in range(count):
+                    own[q], others[q] = i * width + first + q, first + q
+                run(count, i, own, others, synapses, variables, block)
+
+    @njit
+    def visit_rows(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
+        block, room = empty(synapses)
+        visit(synapses, variables, ids, columns, low, high, block, room[0], room[1])
+
+    return visit_rows
+
+
+def columns_with(update: Any) -> Any:
+    """Return the function that calls `update` for each entry of the columns `ids`, in rows low to high."""
+
+    @njit(_nrt=False)
+    def visit_columns(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
+        width = np.uintp(columns)
+        for i in range(np.uintp(low), np.uintp(high)):
+            for position in range(np.uintp(ids.size)):
+                j = np.uintp(ids[position])
+                update(i * width + j, j, i, synapses, variables)
+
+    return visit_columns
+
+
+def columns_in_blocks(empty: Any, run: Any) -> Any:
+    """Return the function that changes each entry of the columns `ids`, in rows low to high, in blocks."""
+
+    @njit(_nrt=False)
+    def visit(
+        synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any, block: Any, own: Any
+    ) -> None:
+        width = np.uintp(columns)
+        for i in range(np.uintp(low), np.uintp(high)):
+            for first in range(np.uintp(0), np.uintp(ids.size), AT_ONCE):
+                count = min(AT_ONCE, np.uintp(ids.size) - first)
+                for q in range(count):
+                    own[q] = i * width + np.uintp(ids[first + q])
+                run(count, i, own, ids[first:], synapses, variables, block)
+
+    @njit
+    def visit_columns(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
+        block, room = empty(synapses)
+        visit(synapses, variables, ids, columns, low, high, block, room[0])
+
+    return visit_columns
+
+
+def visiting_rows(visit_rows: Any, large: bool) -> Any:
+    """Return the function that visits the rows that spike, on one thread or on all."""
+    return (all_threads if large else one_thread)(visit_rows, row_sizes)
+
+
+def visiting_columns(visit_columns: Any, large: bool) -> Any:
+    """Return the same for columns that spike."""
+    return (all_threads if large else one_thread)(visit_columns, column_sizes)
+
+
+def one_thread(visit_part: Any, sizes: Any) -> Any:
+    """Return the function that visits all entries of active rows or columns on one thread."""
+
+    @njit
+    def visit(synapses: Any, spikes: Any, variables: Any) -> None:
+        ids = listed_ids(spikes)
+        if ids.size:
+            rows, columns = sizes(ids, spikes, synapses[0].size // spikes.size)
+            visit_part(synapses, variables, ids, columns, 0, rows)
+
+    return visit
+
+
+def all_threads(visit_part: Any, sizes: Any) -> Any:
+    """Return the same on all threads, if there are entries enough: no two rows share one."""
+
+    # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
+    @njit(inline="always")
+    def visit(synapses: Any, spikes: Any, variables: Any) -> None:
+        ids = listed_ids(spikes)
+        if ids.size:
+            other = synapses[0].size // spikes.size
+            rows, columns = sizes(ids, spikes, other)
+            if ids.size * other < MIN_PARALLEL:
+                visit_part(synapses, variables, ids, columns, 0, rows)
+            else:
+                parts = num_threads()
+                for part in prange(parts):
+                    low, high = rows * part // parts, rows * (part + 1) // parts
+                    visit_part(synapses, variables, ids, columns, low, high)
+
+    return visit

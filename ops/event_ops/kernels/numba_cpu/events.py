@@ -1,0 +1,169 @@
+"""Active events in whatever form they are given: their ids, their values, and lookups by neuron."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.packed_events import FLAGS, append_bits, bits_at, packed_bits, set_bits
+
+
+def flags_of(events: Any) -> Any:
+    """Return one bool per event, True where it is active (not zero)."""
+    return events if events.dtype == bool else events != 0
+
+
+@overload(flags_of, strict=False)
+def _flags_of(events: Any) -> Any:
+    if isinstance(events.dtype, types.Boolean):
+        return lambda events: events
+    return lambda events: events != 0
+
+
+@njit
+def active_ids(flags: Any, ids: Any) -> Any:
+    """Write the ids of the active events into `ids`, ascending, as many as fit; return how many there are."""
+    found, whole, rest = np.uintp(0), np.uintp(flags.size) // FLAGS * FLAGS, np.uint64(0)
+    for first in range(np.uintp(0), whole, FLAGS):
+        found = append_bits(bits_at(flags, first), first, ids, found)
+    for i in range(whole, np.uintp(flags.size)):
+        rest |= np.uint64(flags[i]) << np.uint64(i - whole)
+    return append_bits(rest, whole, ids, found)
+
+
+def lookup_of(events: Any) -> Any:
+    """Return what `event_at` reads: bits for bools, the values themselves for numbers."""
+    return packed_bits(events) if events.dtype == bool else events
+
+
+@overload(lookup_of, strict=False)
+def _lookup_of(events: Any) -> Any:
+    if isinstance(events.dtype, types.Boolean):
+        return lambda events: packed_bits(events)
+    return lambda events: events
+
+
+def event_at(lookup: Any, i: Any) -> Any:
+    """Return event i of a lookup: a bool from bits, or the value."""
+    if lookup.dtype == np.uint32:
+        return bool(lookup[i >> 5] >> np.uint32(i & 31) & np.uint32(1))
+    return lookup[i]
+
+
+@overload(event_at, strict=False)
+def _event_at(lookup: Any, i: Any) -> Any:
+    if lookup.dtype == types.uint32:
+
+        def bit(lookup: Any, i: Any) -> Any:
+            shift = np.uint32(i) & np.uint32(31)
+            return (lookup[i >> np.uintp(5)] >> shift) & np.uint32(1) != np.uint32(0)
+
+        return bit
+    return lambda lookup, i: lookup[i]
+
+
+# Spike ids are tested in blocks, since there may be much padding behind the last.
+BLOCK = np.uintp(64)
+
+
+@njit
+def known_ids(events: Any, size: Any) -> Any:
+    """Return the spike ids that are in [0, size), as often as they occur."""
+    ids = np.empty(events.size, np.uint32)
+    given, limit, found = events.view(np.uint32), np.uint32(size), np.uintp(0)
+    whole = np.uintp(given.size) // BLOCK * BLOCK
+    for block in range(np.uintp(0), whole, BLOCK):
+        known = np.uint32(0)
+        for position in range(BLOCK):
+            known |= np.uint32(given[block + position] < limit)
+        if known:
+            found = append_known(given, limit, ids, found, block, block + BLOCK)
+    return ids[: append_known(given, limit, ids, found, whole, np.uintp(given.size))]
+
+
+@njit
+def append_known(given: Any, limit: Any, ids: Any, found: Any, low: Any, high: Any) -> Any:
+    """Write those of the given ids that are below `limit` behind the first `found`; return the new count."""
+    for position in range(low, high):
+        ids[found] = given[position]
+        found += np.uintp(given[position] < limit)
+    return found
+
+
+@njit
+def listed_ids(events: Any) -> Any:
+    """Return the ids of the active events, ascending."""
+    ids = np.empty(events.size, np.uint32)
+    return ids[: active_ids(flags_of(events), ids)]
+
+
+@njit
+def ids_by_row(events: Any) -> Any:
+    """Return the ids of the active events in each row, row after row, and where those of each row begin."""
+    ids, ends = np.empty(events.size, np.uint32), np.zeros(events.shape[0] + 1, np.int64)
+    for row in range(events.shape[0]):
+        ends[row + 1] = ends[row] + np.int64(active_ids(flags_of(events[row]), ids[ends[row] :]))
+    return ids, ends
+
+
+def ids_of(events: Any, size: Any) -> Any:
+    """Return the ids of active events: of `size` bits (uint32), spike ids (int32) or others."""
+    if events.dtype == np.int32:
+        return known_ids(events, size)
+    return set_bits(events, size) if events.dtype == np.uint32 else listed_ids(events)
+
+
+@overload(ids_of, strict=False)
+def _ids_of(events: Any, size: Any) -> Any:
+    if events.dtype == types.int32:
+        return lambda events, size: known_ids(events, size)
+    if events.dtype == types.uint32:
+        return lambda events, size: set_bits(events, size)
+    return lambda events, size: listed_ids(events)
+
+
+def values_of(events: Any, y: Any) -> Any:
+    """Return the events as numbers of the dtype of y."""
+    return events.astype(y.dtype) if events.dtype == bool else events
+
+
+@overload(values_of, strict=False)
+def _values_of(events: Any, y: Any) -> Any:
+    if isinstance(events.dtype, types.Boolean):
+        return lambda events, y: events.astype(y.dtype)
+    return lambda events, y: events
+
+
+def have_values(dtype: Any) -> bool:
+    """Return whether events of a dtype, Numba's or NumPy's, are numbers or counts: no flags, ids or bits."""
+    return str(dtype) not in ("bool", "int32", "uint32")
+
+
+def active_value(events: Any, i: Any) -> Any:
+    """Return the value of the active event i, or True where events have none."""
+    if not hasattr(events, "dtype"):  # a history.Recent
+        return events.active_value(i)
+    return events[i] if have_values(events.dtype) else True
+
+
+@overload(active_value, strict=False)
+def _active_value(events: Any, i: Any) -> Any:
+    if not isinstance(events, types.Array):
+        return None
+    if have_values(events.dtype):
+        return lambda events, i: events[i]
+    return lambda events, i: True
+
+
+@njit
+def count_ids(events: Any, counts: Any) -> None:
+    """counts[i] = how often i is among the spike ids."""
+    counts[:] = 0
+    for position in range(np.uintp(events.size)):
+        i = np.uintp(events[position])
+        if i < np.uintp(counts.size):
+            counts[i] += 1

@@ -1,0 +1,153 @@
+"""exp, expm1 and tanh for loops that are to vectorise, which calls into a library keep from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import overload
+
+from event_ops.kernels.numba_cpu.jit import CONTRACT, instruction, njit
+from ffi_bridge.numba_cpu.internals import as_dtype
+
+_LN2_TAIL: Final = 2.3190468138462996e-17  # ln(2) - math.log(2)
+
+
+def _round_to(dtype: Any) -> Any:
+    """Return a number whose sum with another one has the nearest integer of that in its lowest bits."""
+    return dtype(1.5 * 2 ** np.finfo(dtype).nmant)
+
+
+def _highest(dtype: Any) -> Any:
+    """Return the largest number whose exponential is finite."""
+    info = np.finfo(dtype)
+    highest = dtype(math.log(info.max))
+    while np.exp(np.longdouble(highest)) > np.longdouble(info.max):
+        highest = np.nextafter(highest, dtype(0))
+    return highest
+
+
+def _scaled(x: Any, rounded: Any) -> Any:
+    dtype = type(rounded)
+    return np.ldexp(x, int(rounded - _round_to(dtype)))
+
+
+@instruction(_scaled)
+def scaled(context: Any, x: Any, rounded: Any) -> Any:
+    """Return x * 2**k, a normal number, where `rounded` is the sum of k and `_round_to`.
+
+    k is added to the exponent of x: 2**k by itself can be infinite where the product is not.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        info = np.finfo(as_dtype(rounded))
+        word = ir.IntType(info.bits)
+        number, k = (builder.bitcast(argument, word) for argument in arguments)
+        exponent = builder.shl(k, word(info.nmant))
+        return builder.bitcast(builder.add(number, exponent), context.get_value_type(rounded))
+
+    return (rounded(rounded, rounded), emit) if isinstance(rounded, types.Float) else None
+
+
+def _functions_of(dtype: Any, kept: int, degree: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return exp and expm1 for a float type: exp(x) = 2**k * exp(r), r = x - k * ln(2), by its Taylor series.
+
+    expm1(x) = 2 * (2**(k - 1) * expm1(r) + (2**(k - 1) - 1/2)), since 2**k can be infinite where the result
+    is not; near 0 it is x, which -0.0 and numbers whose halves would be 0 need. Of ln(2), the first `kept`
+    bits have exact products with every k.
+    """
+    info, shift = np.finfo(dtype), _round_to(dtype)
+    high = round(math.log(2) * 2**kept) / 2**kept
+    low, high, per_ln2 = dtype(math.log(2) - high + _LN2_TAIL), dtype(high), dtype(1 / math.log(2))
+    lowest, highest = dtype(math.log(info.tiny)), _highest(dtype)
+    limit = dtype(math.log(2) * (info.maxexp + 0.25))  # above highest; k is no larger than there
+    zero, infinite = dtype(0), dtype(np.inf)
+    first, *rest = (dtype(1 / math.factorial(n)) for n in range(degree, -1, -1))
+    coefficients, without_one, half, little = tuple(rest), tuple(rest[:-1]), dtype(0.5), dtype(info.eps / 4)
+
+    # Sums in the order in which they are written, unlike in the kernels: otherwise nothing would be rounded.
+    # Inlined however often a loop has it, since a call keeps the loop from vectorising.
+    written = njit(fastmath=CONTRACT, forceinline=True)
+
+    @written
+    def reduced(x: Any) -> Any:
+        """Return the sum of k and the shift, and r."""
+        inside = lowest if x < lowest else (limit if x > limit else x)
+        rounded = inside * per_ln2 + shift
+        k = rounded - shift
+        return rounded, (inside - k * high) - k * low
+
+    @written
+    def sum_of(terms: Any, near: Any) -> Any:
+        series = first
+        for coefficient in terms:
+            series = series * near + coefficient
+        return series
+
+    @written
+    def exp(x: Any) -> Any:
+        rounded, near = reduced(x)
+        result = scaled(sum_of(coefficients, near), rounded)
+        # x + infinite is NaN for NaN, of which `scaled` may have made a number.
+        return zero if x < lowest else (result if x <= highest else x + infinite)
+
+    @written
+    def expm1(x: Any) -> Any:
+        rounded, near = reduced(x)
+        power = scaled(half, rounded)
+        result = power * (sum_of(without_one, near) * near) + (power - half)
+        return x if abs(x) < little else result + result
+
+    return exp, expm1
+
+
+# The next term of the series, where |x| <= ln(2) / 2, is less than a tenth of a unit in the last place.
+_FUNCTIONS: Final = {
+    types.float32: _functions_of(np.float32, 12, 7),
+    types.float64: _functions_of(np.float64, 32, 13),
+}
+
+
+def exp(x: Any) -> Any:
+    """Return e**x: 0 where that is below the normal numbers, and NaN for NaN."""
+    return np.exp(x)
+
+
+@overload(exp, strict=False)
+def _exp(x: Any) -> Any:
+    function, _ = _FUNCTIONS[x]
+    return lambda x: function(x)
+
+
+def expm1(x: Any) -> Any:
+    """Return e**x - 1, exact to some units in the last place; NaN for NaN."""
+    return np.expm1(x)
+
+
+@overload(expm1, strict=False)
+def _expm1(x: Any) -> Any:
+    _, function = _FUNCTIONS[x]
+    return lambda x: function(x)
+
+
+def tanh(x: Any) -> Any:
+    """Return tanh(x) = t / (t + 2) with t = expm1(2 * x), exact to some units in the last place."""
+    return np.tanh(x)
+
+
+@overload(tanh, strict=False)
+def _tanh(x: Any) -> Any:
+    (_, function), real = _FUNCTIONS[x], as_dtype(x).type
+    two, most = real(2), real(20)  # tanh(20) is 1 in both types
+
+    @njit(fastmath=CONTRACT, forceinline=True, error_model="numpy")
+    def ratio(x: Any) -> Any:
+        inside = -most if x < -most else (most if x > most else x)
+        t = function(two * inside)
+        return t / (t + two)
+
+    return lambda x: ratio(x)

@@ -1,0 +1,129 @@
+"""Gathering through a CSR matrix: the sum of a row's weights, each times what its index points at.
+
+Real numbers are summed in SIMD values, for which what indices point at is loaded one by one: gather
+instructions take longer on many processors. All else has four sums, so that no addition waits for the one
+before.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from event_ops.kernels.numba_cpu.access import at, hoist, weighted
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
+from event_ops.kernels.numba_cpu.prefetch import is_far, is_far_to_read, prefetch_stream, prefetch_targets
+from event_ops.kernels.numba_cpu.simd import add_product, all_below, gathered, load, sum_of, zeros
+
+Function = Callable[[Any, Any], Any]
+
+WIDTH: Final = 8
+INLINED: Any = {"_nrt": False, "forceinline": True}  # declared options lack the first
+
+_1, _2, _3, _4, _WIDTH = (np.uintp(n) for n in (1, 2, 3, 4, WIDTH))
+
+
+@cache
+def row_sum_with(times: Function, value_at: Function) -> Any:
+    """Return the kernel that sums times(weight k, value_at(values, indices[k])) over entries `k` to `end`."""
+
+    @njit(_nrt=False, forceinline=True)
+    def term(weights: Any, indices: Any, values: Any, size: Any, k: Any, zero: Any) -> Any:
+        j = np.uintp(indices[k])
+        return times(at(weights, k), value_at(values, j)) if j < size else zero
+
+    # Inlined without reference counts, which would take longer than a short row. The last three entries have
+    # no loop, since its end would be mispredicted in most rows.
+    @njit(fastmath=CONTRACT, _nrt=False, forceinline=True)
+    def row_sum(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
+        a = b = c = d = zero
+        while k + _4 <= end:
+            a += term(weights, indices, values, size, k, zero)
+            b += term(weights, indices, values, size, k + _1, zero)
+            c += term(weights, indices, values, size, k + _2, zero)
+            d += term(weights, indices, values, size, k + _3, zero)
+            k += _4
+        if k < end:
+            a += term(weights, indices, values, size, k, zero)
+        if k + _1 < end:
+            b += term(weights, indices, values, size, k + _1, zero)
+        if k + _2 < end:
+            c += term(weights, indices, values, size, k + _2, zero)
+        return (a + b) + (c + d)
+
+    return row_sum
+
+
+sum_of_numbers = row_sum_with(operator.mul, operator.getitem)
+sum_of_events = row_sum_with(weighted, operator.getitem)
+
+
+def weights_at(weights: Any, k: Any) -> Any:
+    """Return WIDTH weights from place k on, or the single weight."""
+    return load(weights, k, WIDTH) if np.ndim(weights) else weights
+
+
+@overload(weights_at, strict=False)
+def _weights_at(weights: Any, k: Any) -> Any:
+    if isinstance(weights, types.Array):
+        return lambda weights, k: load(weights, k, WIDTH)
+    return lambda weights, k: weights
+
+
+def number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
+    """Return the sum of weight k * values[indices[k]] over the entries from k up to `end`."""
+    return sum_of_numbers(weights, indices, values, size, k, end, zero)
+
+
+@overload(number_row, strict=False, jit_options=INLINED)
+def _number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
+    if getattr(weights, "dtype", weights) != values.dtype or isinstance(values.dtype, types.Complex):
+        return number_row
+
+    def row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
+        total = zeros(values, WIDTH)
+        while k + _WIDTH <= end and all_below(indices, k, size, WIDTH):
+            total = add_product(total, weights_at(weights, k), gathered(values, indices, k, WIDTH))
+            k += _WIDTH
+        return sum_of(total) + sum_of_numbers(weights, indices, values, size, k, end, zero)
+
+    return row
+
+
+@njit(_nrt=False, forceinline=True)
+def event_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
+    """Return the sum of `number_row`, to which an event of 0 adds exactly 0, whatever its weight is.
+
+    NaN or infinity times 0 shows in the sum, which then is made anew: so a product with events takes as
+    long as one with numbers.
+    """
+    total = number_row(weights, indices, values, size, k, end, zero)
+    if np.isfinite(total):
+        return total
+    return sum_of_events(weights, indices, values, size, k, end, zero)
+
+
+@cache
+def gather_rows_with(row_sum: Any) -> Any:
+    """Return the kernel `y[i] = row_sum(...)` of row i, for the rows from `low` to `high`."""
+
+    @njit
+    def gather_rows(data: Any, indices: Any, indptr: Any, values: Any, y: Any, low: int, high: int) -> None:
+        weights, nse, zero = hoist(data), np.uintp(indices.size), y.dtype.type(0)
+        columns, streamed, far = np.uintp(values.size), is_far(indices), is_far_to_read(values)
+        asked = min(np.uintp(indptr[low]), nse)
+        for i in range(np.uintp(low), np.uintp(high)):
+            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + _1]), nse)
+            if streamed:
+                asked = prefetch_stream(weights, indices, asked, end)
+            if far:
+                prefetch_targets(values, indices, begin, end)
+            y[i] = row_sum(weights, indices, values, columns, begin, end, zero)
+
+    return gather_rows

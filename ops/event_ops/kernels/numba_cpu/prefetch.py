@@ -1,0 +1,149 @@
+"""Asking for memory before it is needed: no processor predicts which rows the next spikes point at."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import overload
+
+from event_ops.kernels.numba_cpu.jit import instruction, njit
+from ffi_bridge.numba_cpu.internals import as_dtype
+
+CACHE_LINE: Final = 64
+
+# How many rows ahead their entries are asked for, and, before that, their ends; and how many entries of a
+# row, since the processor finds those that follow by itself.
+ROWS_AHEAD: Final = np.uintp(4)
+ENDS_AHEAD: Final = np.uintp(16)
+ENTRIES_AHEAD: Final = np.uintp(256)
+
+# How many entries ahead a whole matrix is asked for, no fewer than so many at once, and what its entries
+# point at; each only where it is larger than the memory that a processor keeps close. Elements here and there
+# that are only read do not wait for each other: they are asked for only from an array that is larger than the
+# memory that processors share.
+STREAM_AHEAD: Final = np.uintp(256)
+STREAM_AT_ONCE: Final = np.uintp(64)
+TARGETS_AHEAD: Final = np.uintp(64)
+CLOSE_BYTES: Final = np.uintp(1 << 20)
+SHARED_BYTES: Final = np.uintp(1 << 22)
+STREAM_BYTES_AHEAD: Final = np.uintp(4) * STREAM_AHEAD  # of words, which have two bytes or four
+
+# For entries of four bytes; of wider ones the processor finds every other line by itself.
+ENTRIES_PER_LINE: Final = np.uintp(16)
+
+_READ, _KEEP, _DATA = 0, 3, 1
+
+
+@instruction(lambda array, i: None)
+def prefetch(context: Any, array: Any, i: Any) -> Any:
+    """Ask for the cache line of element i of an array laid flat: no exception, no fault, whatever i is."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type, (array, i) = signature.args[0], arguments
+        data = context.make_array(array_type)(context, builder, array).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.bitcast(builder.gep(data, [i]), byte)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        )
+        builder.call(function, [address, word(_READ), word(_KEEP), word(_DATA)])
+        return context.get_dummy_value()
+
+    return types.void(array, i), emit
+
+
+def prefetch_range(values: Any, low: Any, high: Any) -> None:
+    """Ask for values[low:high], or for nothing where one value stands for all; of a pair, for the places."""
+
+
+@overload(prefetch_range, strict=False)
+def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
+    if isinstance(values, types.BaseTuple):
+        return lambda values, low, high: prefetch_range(values[1], low, high)
+    if not isinstance(values, types.Array):
+        return lambda values, low, high: None
+    per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
+
+    def ask(values: Any, low: Any, high: Any) -> None:
+        for k in range(low, high, per_line):
+            prefetch(values, k)
+
+    return ask
+
+
+# Reference counts of the arrays would take longer than a short row.
+@njit(_nrt=False)
+def prefetch_row(weights: Any, indices: Any, indptr: Any, ids: Any, position: Any) -> None:
+    """Ask for the beginning of the row ids[position], and of its weights, if there is such a row."""
+    if position < np.uintp(ids.size):
+        i, nse = np.uintp(ids[position]), np.uintp(indices.size)
+        low = min(np.uintp(indptr[i]), nse)
+        high = min(np.uintp(indptr[i + np.uintp(1)]), nse, low + ENTRIES_AHEAD)
+        for k in range(low, high, ENTRIES_PER_LINE):
+            prefetch(indices, k)
+            prefetch_element(weights, k)
+
+
+@njit(_nrt=False)
+def prefetch_ends(indptr: Any, ids: Any, position: Any) -> None:
+    """Ask for the ends of the row ids[position], if there is such a row, which `prefetch_row` waits for."""
+    if position < np.uintp(ids.size):
+        prefetch(indptr, np.uintp(ids[position]))
+
+
+@njit(_nrt=False, forceinline=True)
+def prefetch_stream(data: Any, indices: Any, asked: Any, end: Any) -> Any:
+    """Ask for the entries STREAM_AHEAD after those from `asked` up to `end`, if they are enough for a turn.
+
+    By itself the processor stops at every page. Returns the `asked` of the next turn.
+    """
+    if asked + STREAM_AT_ONCE > end:
+        return asked
+    prefetch_range(data, asked + STREAM_AHEAD, end + STREAM_AHEAD)
+    prefetch_range(indices, asked + STREAM_AHEAD, end + STREAM_AHEAD)
+    return end
+
+
+@njit
+def is_far(values: Any) -> Any:
+    """Return whether asking for an array ahead of time costs less than waiting for it."""
+    return np.uintp(values.size * values.itemsize) > CLOSE_BYTES
+
+
+@njit
+def is_far_to_read(values: Any) -> Any:
+    """Return whether that is so for elements here and there of an array that is only read."""
+    return np.uintp(values.size * values.itemsize) > SHARED_BYTES
+
+
+def prefetch_element(values: Any, j: Any) -> None:
+    """Ask for values[j], an element or a row, or for nothing where one value stands for all."""
+
+
+@overload(prefetch_element, strict=False)
+def _prefetch_element(values: Any, j: Any) -> Any:
+    if isinstance(values, types.BaseTuple):
+        return lambda values, j: prefetch_element(values[1], j)
+    if not isinstance(values, types.Array):
+        return lambda values, j: None
+    if values.ndim == 1:
+        return lambda values, j: prefetch(values, j)
+    per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
+
+    def ask(values: Any, j: Any) -> None:
+        length = np.uintp(values.shape[1])
+        for c in range(np.uintp(0), length, per_line):
+            prefetch(values, j * length + c)
+
+    return ask
+
+
+@njit
+def prefetch_targets(values: Any, indices: Any, low: Any, high: Any) -> None:
+    """Ask for the elements of `values` that the entries TARGETS_AHEAD after those of a row point at."""
+    nse = np.uintp(indices.size)
+    for k in range(min(low + TARGETS_AHEAD, nse), min(high + TARGETS_AHEAD, nse)):
+        prefetch_element(values, np.uintp(indices[k]))

@@ -1,0 +1,132 @@
+"""Reductions of segments: on one thread for little data, else on all; sorted ids divide it between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from event_ops.checks.arrays import reaches
+from event_ops.kernels.numba_cpu.combine import COMBINE
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.scatter import (
+    plain,
+    plain_nearest,
+    refuse_outside,
+    scatter,
+    scatter_parallel,
+)
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
+from event_ops.kernels.reference.neutral import accumulated_in, neutral
+from ffi_bridge import numba_kernel
+
+PLACES = {"drop": plain, "clip": plain_nearest, "error": plain}
+
+
+@njit
+def first_of_segment(segment_ids: Any, k: int, size: int, place: Any) -> int:
+    """Return k, or the next position after it at which another segment begins."""
+    while 0 < k < segment_ids.size:
+        before, here = segment_ids[k - 1], segment_ids[k]
+        if place(before, np.uintp(size)) != place(here, np.uintp(size)):
+            break
+        k += 1
+    return k
+
+
+def prepare_with(value: Any, place: Any, strict: bool) -> Any:
+    """Return the function that sets y = value, after raising for ids out of range if `strict`."""
+
+    @njit
+    def prepare(y: Any, segment_ids: Any) -> None:
+        if strict:
+            refuse_outside(segment_ids, y.shape[0], place)
+        # On one thread, while in a parallel function Numba would launch all; a constant 0 becomes a memset.
+        y[:] = value
+
+    return prepare
+
+
+@njit
+def begin_in_place(y: Any) -> Any:
+    """Return y, in which values are combined."""
+    return y
+
+
+@njit
+def end_in_place(sums: Any, y: Any) -> None:
+    """Leave y as it is."""
+
+
+in_place = begin_in_place, end_in_place
+
+
+@cache
+def wider(dtype: Any) -> tuple[Any, Any]:
+    """Return the functions that make sums of a wider dtype for y, and that round them into y."""
+
+    @njit
+    def begin(y: Any) -> Any:
+        return np.empty(y.shape, dtype)
+
+    @njit
+    def end(sums: Any, y: Any) -> None:
+        rounded, each = y.reshape(-1), sums.reshape(-1)
+        for i in range(np.uintp(rounded.size)):
+            rounded[i] = each[i]
+
+    return begin, end
+
+
+@cache
+def kernel(how: str, dtype: Any, mode: str, threads: str) -> Any:
+    """Return the kernel for one mode and `threads`: "one", "all", or "sorted": all, for ids that ascend."""
+    wide = accumulated_in(dtype) if how == "add" else np.dtype(dtype)
+    place, combine, value = PLACES[mode], COMBINE[how], neutral(how, dtype)
+    prepare = prepare_with(value, place, mode == "error")
+    begin, end = wider(wide) if wide != dtype else in_place
+
+    def reduce_segments(data: Any, segment_ids: Any, y: Any) -> None:
+        sums = begin(y)
+        prepare(sums, segment_ids)
+        scatter(sums, segment_ids, data, 0, segment_ids.size, place, combine)
+        end(sums, y)
+
+    def reduce_segments_parallel(data: Any, segment_ids: Any, y: Any) -> None:
+        sums = begin(y)
+        prepare(sums, segment_ids)
+        scatter_parallel(sums, segment_ids, data, place, combine, value)
+        end(sums, y)
+
+    def reduce_segments_sorted(data: Any, segment_ids: Any, y: Any) -> None:
+        sums = begin(y)
+        prepare(sums, segment_ids)
+        count, size, parts = segment_ids.size, y.shape[0], num_threads()
+        for part in prange(parts):
+            low = first_of_segment(segment_ids, count * part // parts, size, place)
+            high = first_of_segment(segment_ids, count * (part + 1) // parts, size, place)
+            scatter(sums, segment_ids, data, low, high, place, combine)
+        end(sums, y)
+
+    if threads == "one":
+        return njit(reduce_segments)
+    return njit(parallel=True)(reduce_segments_sorted if threads == "sorted" else reduce_segments_parallel)
+
+
+def segments(how: str) -> Callable[..., Any]:
+    """Return the builder of the reduction of segments by "add", "max" or "min"."""
+
+    def build(*, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Callable[..., Any]:
+        """Return the function of arrays: on one thread, or on all for many ids."""
+
+        def call(data: Any, segment_ids: Any) -> Any:
+            many = reaches(segment_ids.size, MIN_PARALLEL)
+            threads = ("sorted" if indices_are_sorted else "all") if many else "one"
+            return numba_kernel(kernel(how, outs.dtype, mode, threads), outs)(data, segment_ids)
+
+        return call
+
+    return build

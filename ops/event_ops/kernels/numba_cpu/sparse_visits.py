@@ -1,0 +1,152 @@
+"""Visiting the entries of a sparse matrix whose row is active: of a CSR matrix, or of its transpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from event_ops.kernels.numba_cpu.blocks import AT_ONCE
+from event_ops.kernels.numba_cpu.deliver import entries_up_to
+from event_ops.kernels.numba_cpu.events import listed_ids
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.prefetch import ROWS_AHEAD, prefetch, prefetch_row
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
+
+
+@njit
+def entry(places: Any, p: Any) -> Any:
+    """Return where the weight of entry p is: at places[p], or at p where places is None."""
+    if places is None:
+        return p
+    return np.uintp(places[p])
+
+
+@njit
+def prefetch_entries(w: Any, indices: Any, indptr: Any, places: Any, ids: Any, position: Any) -> None:
+    """Ask for what the rows after ids[position] need: places before the weights that they point at."""
+    if places is None:
+        prefetch_row(w, indices, indptr, ids, position + ROWS_AHEAD)
+    else:
+        prefetch_row(places, indices, indptr, ids, position + ROWS_AHEAD)
+        if position + np.uintp(1) < np.uintp(ids.size):
+            i, nse = np.uintp(ids[position + np.uintp(1)]), np.uintp(indices.size)
+            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            prefetch_weights(w, places, begin, end)
+
+
+@njit(_nrt=False)
+def prefetch_weights(w: Any, places: Any, begin: Any, end: Any) -> None:
+    """Ask for the weights that AT_ONCE entries from `begin` on point at, but none from `end` on."""
+    if places is not None:
+        for p in range(begin, min(begin + AT_ONCE, end)):
+            prefetch(w, np.uintp(places[p]))
+
+
+def visiting(visit_rows: Any, large: bool) -> Any:
+    """Return the function that visits the rows that spike, on one thread or on all."""
+    return (all_threads if large else one_thread)(visit_rows)
+
+
+@njit
+def is_stored(places: Any, k: Any, nse: Any) -> Any:
+    """Return whether synapse k is one of nse; those in the order of the entries are, wherever a row ends."""
+    if places is None:
+        return True
+    return k < nse
+
+
+def rows_with(update: Any) -> Any:
+    """Return the function that calls `update` for each entry of some rows."""
+
+    # Nothing is allocated: reference counts of the arrays would take longer than a short row.
+    @njit(_nrt=False)
+    def visit_rows(
+        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any
+    ) -> None:
+        nse, size = np.uintp(indices.size), np.uintp(limit)
+        for position in range(np.uintp(ids.size)):
+            for values in synapses:
+                prefetch_entries(values, indices, indptr, places, ids, position)
+            i = np.uintp(ids[position])
+            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            for first in range(begin, end, AT_ONCE):
+                later = min(first + AT_ONCE, end)
+                for values in synapses:
+                    prefetch_weights(values, places, later, end)
+                for p in range(first, later):
+                    j, k = np.uintp(indices[p]), entry(places, p)
+                    if j < size and is_stored(places, k, nse):
+                        update(k, i, j, synapses, variables)
+
+    return visit_rows
+
+
+def blocks_with(empty: Any, run: Any) -> Any:
+    """Return the function that changes the synapses of some rows in blocks, wherever they are."""
+
+    @njit(_nrt=False)
+    def visit(
+        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any,
+        block: Any, own: Any, others: Any,
+    ) -> None:  # fmt: skip
+        nse, size = np.uintp(indices.size), np.uintp(limit)
+        for position in range(np.uintp(ids.size)):
+            for values in synapses:
+                prefetch_entries(values, indices, indptr, places, ids, position)
+            i = np.uintp(ids[position])
+            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            for first in range(begin, end, AT_ONCE):
+                later, count = min(first + AT_ONCE, end), np.uintp(0)
+                for values in synapses:
+                    prefetch_weights(values, places, later, end)
+                for p in range(first, later):
+                    others[count], own[count] = indices[p], entry(places, p)
+                    count += np.uintp((others[count] < size) & (own[count] < nse))
+                run(count, i, own, others, synapses, variables, block)
+
+    @njit
+    def visit_rows(
+        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any
+    ) -> None:
+        block, room = empty(synapses)
+        visit(synapses, indices, indptr, places, limit, variables, ids, block, room[0], room[1])
+
+    return visit_rows
+
+
+def one_thread(visit_rows: Any) -> Any:
+    """Return the function that visits the rows that spike, on one thread."""
+
+    @njit
+    def visit(
+        synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any, variables: Any
+    ) -> None:
+        visit_rows(synapses, indices, indptr, places, limit, variables, listed_ids(spikes))
+
+    return visit
+
+
+def all_threads(visit_rows: Any) -> Any:
+    """Return the same on all threads, if there are entries enough: no two rows share a synapse."""
+
+    # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
+    @njit(inline="always")
+    def visit(
+        synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any, variables: Any
+    ) -> None:
+        ids = listed_ids(spikes)
+        ends = entries_up_to(indptr, ids)
+        work = ends[ids.size]
+        if work < MIN_PARALLEL:
+            visit_rows(synapses, indices, indptr, places, limit, variables, ids)
+        else:
+            parts = num_threads()
+            for part in prange(parts):
+                low = np.searchsorted(ends, work * part // parts)
+                high = np.searchsorted(ends, work * (part + 1) // parts)
+                mine = ids[low : ids.size if part + 1 == parts else high]
+                visit_rows(synapses, indices, indptr, places, limit, variables, mine)
+
+    return visit

@@ -1,0 +1,207 @@
+"""Rows of a CSR matrix whose entries are words of 32 or 16 bits, by as many threads as suit their length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+from numba import cuda, from_dtype
+
+from event_ops.checks.packed_entries import NARROW_BITS, are_narrow, column_bits, equal_starts
+from event_ops.kernels.numba_cuda.access import at, is_active, is_inside
+from event_ops.kernels.numba_cuda.by_length import begin_with, lanes_of, rows_with
+from event_ops.kernels.numba_cuda.history import deliver_recent
+from event_ops.kernels.numba_cuda.row_products import csr_row
+from event_ops.kernels.numba_cuda.scatter import adding_callable
+from event_ops.kernels.numba_cuda.threads import BLOCK, OCCUPIED, WARPS, blocks_of, clear, sum_over_team
+from event_ops.kernels.reference.packed_entries import by_parts, scaled
+from ffi_bridge import numba_cuda_callable
+
+
+@cuda.jit(device=True)
+def column_in(word: Any, bits: Any) -> Any:
+    """Return the column that a word holds in its lowest `bits`."""
+    return np.uint64(word) & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
+
+
+@cuda.jit(device=True)
+def code_in(word: Any, bits: Any) -> Any:
+    """Return the code of a word, with its sign."""
+    return np.int32(word) >> np.int32(bits)
+
+
+@cuda.jit(device=True)
+def one_for(_word: Any, _bits: Any) -> Any:
+    """Return 1, the code of a narrow word."""
+    return np.int32(1)
+
+
+def code_of(words: Any) -> Any:
+    """Return the device function for the codes of such words."""
+    return one_for if are_narrow(words) else code_in
+
+
+@cuda.jit(device=True)
+def bits_for(columns: Any) -> Any:
+    """Return how many bits of a word hold a column."""
+    return np.int32(64 - cuda.clz(np.int64(columns - 1))) if columns > 1 else np.int32(0)
+
+
+@cuda.jit(device=True)
+def narrow_bits(_columns: Any) -> Any:
+    """Return how many bits of a narrow word hold a column."""
+    return np.int32(NARROW_BITS)
+
+
+@cache
+def add_row_with(bits_for: Any, code_in: Any) -> Any:
+    """Return what adds a row of words, of which these tell the bits and the codes."""
+
+    @cuda.jit(device=True)
+    def add_row(
+        scale: Any, words: Any, i: Any, first: Any, width: Any, begin: Any, end: Any, step: Any, value: Any,
+        y: Any,
+    ) -> None:  # fmt: skip
+        """y[first + column] += code * scale[i] * value for every `step`-th word from `begin` up to `end`."""
+        bits, scaled = bits_for(y.size), at(scale, i) * value
+        k = np.uint64(begin)
+        while k < np.uint64(end):
+            word = words[k]
+            column = column_in(word, bits)
+            target = np.int64(column) + first
+            if is_inside(column, width) and is_inside(target, y.size):
+                cuda.atomic.add(y, np.uint64(target), y.dtype.type(code_in(word, bits)) * scaled)
+            k += np.uint64(step)
+
+    return add_row
+
+
+def add_row_of(words: Any) -> Any:
+    """Return what adds a row of such words, for `deliver_recent`."""
+    return add_row_with(narrow_bits if are_narrow(words) else bits_for, code_of(words))
+
+
+@cache
+def gather_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
+    """Return the kernel `y[i] = scale[i] * (sum of code * x[column] over row i)`; mostly `lanes` threads."""
+    number, shared = dtype.type, from_dtype(dtype)
+
+    def take_with(lanes: int) -> Any:
+        total_of, begin = sum_over_team(lanes, 1, dtype.kind), begin_with(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            words, scale, x, bits, y, of_warp = operands
+            total = number(0)
+            if mine:
+                k = begin(low) + lane
+                while k - lane < high:
+                    if low <= k < high:
+                        word = words[np.uint64(k)]
+                        j = column_in(word, bits)
+                        if is_inside(j, x.size):
+                            total += number(code_in(word, bits)) * x[j]
+                    k += lanes
+            total = total_of(total, of_warp)
+            if mine and lane == 0:
+                y[np.uint64(i)] = at(scale, i) * total if is_active(total) else total
+
+        return take
+
+    take_rows = rows_with(1, lanes, csr_row, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def gather_words(words: Any, indptr: Any, scale: Any, x: Any, bits: Any, y: Any) -> None:
+        of_warp = cuda.shared.array(WARPS, shared)
+        take_rows((words, scale, x, bits, y, of_warp), indptr, words.size, y.size)
+
+    return gather_words
+
+
+@cache
+def scatter_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
+    """Return the kernel `y[column] += code * x[i]` over every row i where x is not 0."""
+    number = dtype.type
+
+    def take_with(lanes: int) -> Any:
+        begin = begin_with(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            words, x, bits, y = operands
+            if mine and is_active(x[np.uint64(i)]):
+                value, k = x[np.uint64(i)], begin(low) + lane
+                while k - lane < high:
+                    if low <= k < high:
+                        word = words[np.uint64(k)]
+                        j = column_in(word, bits)
+                        if is_inside(j, y.size):
+                            cuda.atomic.add(y, j, number(code_in(word, bits)) * value)
+                    k += lanes
+
+        return take
+
+    take_rows = rows_with(1, lanes, csr_row, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def scatter_words(words: Any, indptr: Any, x: Any, bits: Any, y: Any) -> None:
+        take_rows((words, x, bits, y), indptr, words.size, x.size)
+
+    return scatter_words
+
+
+def gather(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, x)` for scale * (C @ x), C the matrix of codes."""
+
+    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
+        rows, bits = shape[0], np.int32(column_bits(words, shape[1]))
+
+        def launch(words: Any, indptr: Any, scale: Any, x: Any, y: Any, stream: Any) -> None:
+            lanes = lanes_of(words.size, rows)
+            kernel = gather_words_with(lanes, y.dtype, code_of(words))
+            kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, scale, x, bits, y)
+
+        return numba_cuda_callable(launch, outs)(words, indptr, scale.reshape(-1), x)
+
+    return by_parts(product, shape, False)
+
+
+def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, x)` for C.T @ (scale * x), C the matrix of codes."""
+
+    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
+        rows, bits = shape[0], np.int32(column_bits(words, shape[1]))
+
+        def launch(words: Any, indptr: Any, x: Any, y: Any, stream: Any) -> None:
+            clear(y, stream)
+            lanes = lanes_of(words.size, rows)
+            kernel = scatter_words_with(lanes, y.dtype, code_of(words))
+            kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, x, bits, y)
+
+        sums = jax.ShapeDtypeStruct(shape[1:], outs.dtype)
+        return adding_callable(launch, sums)(words, indptr, scaled(scale, x))
+
+    return by_parts(product, shape, True)
+
+
+def deliver(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, events)` for C.T @ (scale * events), by the rows of active events."""
+    rows, columns = shape
+
+    def launch(
+        events: Any, words: Any, indptr: Any, scale: Any, starts: Any, slot: Any, y: Any, stream: Any
+    ) -> None:
+        clear(y, stream)
+        deliver_recent(events, scale, words, indptr, starts, slot, y, stream, add_row_of(words))
+
+    product = numba_cuda_callable(launch, outs)
+
+    def call(words: Any, indptr: Any, scale: Any, events: Any) -> jax.Array:
+        ends = indptr.reshape(-1, rows + 1)
+        starts = equal_starts(columns, ends.shape[0])
+        return product(events[None], words, ends, scale.reshape(-1), starts, np.int32(0))
+
+    return call

@@ -1,0 +1,127 @@
+"""Products of a sparse matrix with a vector on a GPU, for CSR and ELLPACK alike.
+
+One device function gives the entries of a row in its format, another what an entry contributes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda, from_dtype
+
+from event_ops.kernels.numba_cuda.access import bounded, is_active, is_inside, weight_in_order
+from event_ops.kernels.numba_cuda.by_length import begin_with, rows_with
+from event_ops.kernels.numba_cuda.combine import add_for
+from event_ops.kernels.numba_cuda.threads import OCCUPIED, WARPS, sum_dtype, sum_over_team
+
+
+@cuda.jit(device=True)
+def csr_row(indptr: Any, i: Any, nse: Any) -> Any:
+    """Return where the entries of row i begin and end."""
+    return bounded(indptr[np.uint64(i)], nse), bounded(indptr[np.uint64(i + 1)], nse)
+
+
+@cuda.jit(device=True)
+def ell_row(per_row: Any, i: Any, nse: Any) -> Any:
+    """Return where the entries of row i begin and end if every row has `per_row` of them."""
+    return np.int64(i * per_row), np.int64((i + 1) * per_row)
+
+
+@cache
+def of_number(weight_of: Any) -> Any:
+    """Return the device function for what entry k contributes to a product with a vector."""
+    return cuda.jit(device=True)(lambda weights, k, v, j: weight_of(weights[0], k) * v[j])
+
+
+@cache
+def of_event(event_of: Any, weight_of: Any = weight_in_order) -> Any:
+    """Return the device function for what entry k contributes; weights of silent columns are not read."""
+
+    @cuda.jit(device=True)
+    def term(weights: Any, k: Any, events: Any, j: Any) -> Any:
+        event, number = event_of(events, j), weights[0].dtype.type
+        return weight_of(weights, k) * number(event) if is_active(event) else number(0)
+
+    return term
+
+
+@cuda.jit(device=True)
+def alike(x: Any, i: Any) -> Any:
+    """Return what the entries of row i read: the same for all rows."""
+    return x
+
+
+@cache
+def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any = alike) -> Any:
+    """Return the kernel `y[i] = sum of term(weights, k, seen_by(x, i), indices[k]) over row i`.
+
+    Mostly by `lanes` threads. Weights are `launched`; `structure` is what `row_of` reads; x has `columns`
+    elements. y is of `dtype`.
+    """
+    sums = sum_dtype(dtype)
+    number, shared = sums.type, from_dtype(sums)
+
+    def take_with(lanes: int) -> Any:
+        total_of, begin = sum_over_team(lanes, 1, sums.kind), begin_with(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            weights, indices, x, columns, y, of_warp = operands
+            total = number(0)
+            if mine:
+                k, seen = begin(low) + lane, seen_by(x, i)
+                while k - lane < high:
+                    if low <= k < high:
+                        j = indices[np.uint64(k)]
+                        if is_inside(j, columns):
+                            total = number(total + number(term(weights, np.uint64(k), seen, np.uint64(j))))
+                    k += lanes
+            total = total_of(total, of_warp)
+            if mine and lane == 0:
+                y[np.uint64(i)] = y.dtype.type(total)
+
+        return take
+
+    take_rows = rows_with(1, lanes, row_of, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def gather_rows(
+        data: Any, permutation: Any, indices: Any, structure: Any, x: Any, columns: Any, y: Any
+    ) -> None:
+        of_warp = cuda.shared.array(WARPS, shared)
+        take_rows(((data, permutation), indices, x, columns, y, of_warp), structure, indices.size, y.size)
+
+    return gather_rows
+
+
+@cache
+def scatter_rows_with(lanes: int, row_of: Any, weight_of: Any, dtype: Any) -> Any:
+    """Return the kernel `y[indices[k]] += weight_of(data, k) * v[i]` over row i; `lanes` threads for most."""
+    add = add_for(dtype)
+
+    def take_with(lanes: int) -> Any:
+        begin = begin_with(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            data, indices, v, y = operands
+            if mine:
+                value, k = v[np.uint64(i)], begin(low) + lane
+                while k - lane < high:
+                    if low <= k < high:
+                        j = indices[np.uint64(k)]
+                        if is_inside(j, y.size):
+                            add(y, np.uint64(j), weight_of(data, np.uint64(k)) * value)
+                    k += lanes
+
+        return take
+
+    take_rows = rows_with(1, lanes, row_of, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def scatter_rows(data: Any, indices: Any, structure: Any, v: Any, y: Any) -> None:
+        take_rows((data, indices, v, y), structure, indices.size, v.size)
+
+    return scatter_rows

@@ -1,0 +1,130 @@
+"""Bernoulli random matrices that are generated, not stored: gaps between the entries of each row.
+
+Row i has its own stream of draws: draw n is the pair of words `philox2x32(n, i, seed)`. The first word
+chooses, through the table of `gap_table`, how many columns are skipped before the next entry; the second is
+the entry's random weight. All of it is integers, so that every backend generates the same matrix.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.kernels.reference.entries import along, sums_at, values_at
+from event_ops.kernels.reference.random_numbers import alias_table, outcome, philox2x32
+
+# A table has 2**GAP_BITS slots of equal probability: 16 KiB, which stay in the first cache.
+GAP_BITS = 12
+CUT_BITS = 32 - GAP_BITS
+
+# The last outcome skips so many columns without an entry: exact, since a Bernoulli row has no memory.
+NO_ENTRY = (1 << GAP_BITS) - 1
+
+# Counters of draws are below this number, those of normal deviates above it.
+NORMAL_STREAM = 1 << 31
+
+_FRACTION_BITS = 96
+
+
+def gap_counts(prob: float) -> list[int]:
+    """Return how many of the 2**32 words choose each gap 0, 1, ..., and, last, NO_ENTRY.
+
+    Differences of thresholds T[g] = floor((1 - (1 - prob)**(g + 1)) * 2**32), computed in integers: no
+    platform's rounding shows in them.
+    """
+    one = 1 << _FRACTION_BITS
+    miss = one - int(Fraction(prob) * one)
+    rest, thresholds = one, [0]
+    for _ in range(NO_ENTRY):
+        rest = rest * miss >> _FRACTION_BITS
+        thresholds.append((one - rest) >> (_FRACTION_BITS - 32))
+    thresholds.append(1 << 32)
+    return [high - low for low, high in pairwise(thresholds)]
+
+
+@functools.lru_cache(64)
+def gap_table(prob: float) -> np.ndarray:
+    """(2**GAP_BITS,), uint32: the alias table of `gap_counts`."""
+    return alias_table(gap_counts(prob))
+
+
+def unit_uniform(word: jax.Array, dtype: Any) -> jax.Array:
+    """Return a number in [0, 1), a multiple of 2**-24: exact in single precision."""
+    return (word >> np.uint32(8)).astype(dtype) * np.asarray(2.0**-24, dtype)
+
+
+def unit_normal(seed: Any, row: Any, column: Any, dtype: Any) -> jax.Array:
+    """Return the standard normal deviate of an entry, by Box and Muller; backends agree up to rounding."""
+    words = philox2x32(column | np.uint32(NORMAL_STREAM), row, seed)
+    u, angle = (unit_uniform(word, dtype) for word in words)
+    return jnp.sqrt(-2 * jnp.log(1 - u)) * jnp.cos(2 * np.pi * angle)
+
+
+def weights_at(
+    weight: jax.Array, distribution: str, seed: Any, row: Any, column: Any, word: Any
+) -> jax.Array:
+    """Return the weight of each entry, from the distribution's parameters."""
+    if distribution == "constant":
+        return weight
+    if distribution == "uniform":
+        return weight[0] + (weight[1] - weight[0]) * unit_uniform(word, weight.dtype)
+    return weight[0] + weight[1] * unit_normal(seed, row, column, weight.dtype)
+
+
+def fold_entries(
+    add: Callable[..., Any], start: Any, seed: Any, prob: float, rows: Any, columns: int, skip: Any
+) -> Any:
+    """Apply `total = add(total, there, row, column, word)` to all entries, one of every row at a time.
+
+    `there` tells in which rows there is one. Rows in `skip` have none, whatever their stream says.
+    """
+    table = jnp.asarray(gap_table(prob))
+    end = np.uint32(columns)
+
+    def step(state: Any) -> Any:
+        draw, column, total = state
+        gaps, words = philox2x32(draw, rows, seed)
+        gaps = outcome(table, gaps, GAP_BITS)
+        column = column + gaps
+        found = gaps != np.uint32(NO_ENTRY)
+        total = add(total, found & (column < end), rows, column, words)
+        return draw + np.uint32(1), jnp.minimum(column + found.astype(np.uint32), end), total
+
+    first = jnp.where(skip, end, np.uint32(0))
+    state = jnp.zeros((), np.uint32), first, start
+    return jax.lax.while_loop(lambda state: jnp.any(state[1] < end), step, state)[2]
+
+
+def generated_product(
+    terms_of: Callable[[Any, Any], Any],
+    weight: jax.Array,
+    seed: jax.Array,
+    x: jax.Array,
+    skip: jax.Array,
+    *,
+    prob: float,
+    shape: tuple[int, int],
+    distribution: str,
+    transpose: bool,
+) -> jax.Array:
+    """Return A @ x, or A.T @ x, for a vector or matrix x: `terms_of(weights, x)` is what entries add.
+
+    Rows in `skip` are not generated.
+    """
+
+    def add(y: jax.Array, there: Any, rows: Any, columns: Any, words: Any) -> jax.Array:
+        weights = weights_at(weight, distribution, seed, rows, columns, words)
+        terms = terms_of(along(weights, x), x if transpose else values_at(x, columns))
+        terms = jnp.where(along(there, x), terms, 0)
+        return y + (sums_at(terms, columns, shape[1]) if transpose else terms)
+
+    rows = jnp.arange(shape[0], dtype="uint32")
+    y = jnp.zeros((shape[1] if transpose else shape[0], *x.shape[1:]), weight.dtype)
+    return fold_entries(add, y, seed, prob, rows, shape[1], skip)

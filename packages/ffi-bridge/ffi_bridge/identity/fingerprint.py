@@ -1,0 +1,251 @@
+"""A hash of everything in a Python kernel that can change its machine code.
+
+That is bytecode, closure cells, globals, attributes of modules, the functions that it calls, and compile
+options. Kernels with equal fingerprints are interchangeable. A fingerprint is computed before anything is
+compiled, and is the same in every process unless the kernel refers to an object by its address. A C function
+that its library exports is known by name.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import struct
+import sys
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+
+from ffi_bridge.identity import internals
+from ffi_bridge.identity.c_functions import name_callback, name_of
+from ffi_bridge.identity.references import names_in, references
+
+# `operator.mul` and the like have `_operator` as their module.
+_LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
+_ADDRESS: Final = " at 0x"  # in the text of an object without a name
+
+# Numba copies smaller arrays into machine code; larger ones, and those with gaps, it reads in place.
+_COPIED_BYTES: Final = 10**6
+
+# Objects without contents are told apart by identity, which holds only while they live.
+_kept_alive: Final[dict[int, object]] = {}
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """A hash of 32 hexadecimal digits; `portable`: it is the same in every process."""
+
+    digest: str
+    portable: bool
+
+
+def fingerprint(*parts: object) -> Fingerprint:
+    """Return the fingerprint of the contents of `parts`."""
+    digest, walk = hashlib.blake2b(digest_size=16), Walk()
+    for token in walk.tokens(parts):
+        digest.update(token.encode() if isinstance(token, str) else token)
+        digest.update(b"\0")
+    return Fingerprint(digest.hexdigest(), walk.portable)
+
+
+def compiled_parts(function: object) -> list[Any]:
+    """Return the dispatchers and templates of overloads that `function` reaches, callees before callers."""
+    walk = Walk()
+    deque(walk.tokens(function), maxlen=0)
+    return list(walk.compiled)
+
+
+class Walk:
+    """A walk through the contents of values: the functions of Python in them, and all that these read."""
+
+    def __init__(self) -> None:
+        self.portable = True
+        self.compiled: dict[Any, None] = {}  # in the order of completion: callees first
+        self._functions: dict[int, int] = {}
+        self._modules: set[int] = set()
+
+    def tokens(self, value: object) -> Iterator[str | bytes]:
+        """Yield the contents of `value` as a flat, unambiguous stream."""
+        yield type(value).__qualname__
+        if isinstance(value, enum.Enum):
+            yield from (type(value).__module__, value.name)
+            yield from self.tokens(value.value)
+        elif value is None or value is ... or isinstance(value, (bool, int, str)):
+            yield repr(value)
+        elif isinstance(value, (float, complex)):  # with all the bits of a NaN
+            yield struct.pack("dd", complex(value).real, complex(value).imag)
+        elif isinstance(value, bytes):
+            yield value
+        elif isinstance(value, np.ndarray) and _is_read_in_place(value):
+            yield self._identity(value)
+        elif isinstance(value, (np.ndarray, np.generic)):
+            yield from (str(value.dtype), str(value.shape), value.tobytes())
+        elif isinstance(value, np.dtype):
+            yield str(value)
+        elif isinstance(value, (tuple, list)):
+            yield from getattr(value, "_fields", ())
+            yield from self._sequence(value)
+        elif isinstance(value, (set, frozenset)):
+            yield from self._sequence(sorted(value, key=repr))
+        elif isinstance(value, Mapping):
+            yield from self._sequence(sorted(value.items(), key=repr))
+        else:
+            yield from self._named(value)
+
+    def _sequence(self, values: Iterable[object]) -> Iterator[str | bytes]:
+        items = list(values)
+        yield str(len(items))
+        for item in items:
+            yield from self.tokens(item)
+
+    def _named(self, value: object) -> Iterator[str | bytes]:
+        """Yield the contents of functions, dispatchers, modules and types; the identity of other objects."""
+        if (callback := internals.callback_of(value)) is not None:
+            yield self._callback(value, callback)
+        elif is_library_name(value):
+            yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+        elif isinstance(value, types.FunctionType):
+            yield from self.function(value)
+            yield from self._overloads(value)
+        elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
+            yield from self.function(function)
+            yield from self.tokens((getattr(value, "targetoptions", {}), getattr(value, "locals", {})))
+            if internals.is_dispatcher(value):
+                self.compiled[value] = None
+        elif (definition := internals.definition_of(value)) is not None:
+            yield from self.function(definition)  # an intrinsic: `numba.extending.intrinsic`
+        elif isinstance(value, types.CodeType):
+            yield self.code(value)
+        elif isinstance(value, types.ModuleType):
+            yield value.__name__
+        elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
+            yield type(value).__qualname__  # such as llvmlite's Undefined
+        elif _is_numba_type(value):
+            self.portable &= _ADDRESS not in str(value)
+            yield str(value)
+            yield str(internals.signature_of(value))
+        elif isinstance(value, np.ufunc):
+            yield value.__name__
+        elif any(parts := internals.parts_inside(value)):
+            yield self._identity(value)
+            yield from self.tokens(parts)
+        elif isinstance(value, type) and (definition := _definition(value)) is not None:
+            yield f"{value.__module__}.{value.__qualname__}"
+            yield from self.tokens(definition)
+        elif type(value).__module__.startswith("numba."):
+            yield self._identity(value)
+        else:
+            yield from self._c_function(value)
+
+    def _c_function(self, value: object) -> Iterator[str]:
+        """Yield library, symbol and signature of a C function; the identity of one that has no name."""
+        pointer = internals.pointer_of(value)
+        name = None if pointer is None else name_of(pointer.address, getattr(value, "__name__", None))
+        if pointer is None or name is None:
+            yield self._identity(value)
+        else:
+            yield from (*name, pointer.signature)
+
+    def _callback(self, value: object, callback: internals.Callback) -> str:
+        """Return the contents of a callback of Numba's; the identity of one that differs from a namesake."""
+        found = fingerprint(callback.contents)
+        if not found.portable or not name_callback(found.digest, callback.parts):
+            return self._identity(value)
+        _kept_alive[id(value)] = value
+        return found.digest
+
+    def _identity(self, value: object) -> str:
+        self.portable = False
+        _kept_alive[id(value)] = value
+        return f"object {id(value)}"
+
+    def function(self, function: types.FunctionType) -> Iterator[str | bytes]:
+        """Yield the code of a function of Python, and all that it reads from outside."""
+        if id(function) in self._functions:
+            yield f"function {self._functions[id(function)]}"
+            return
+        self._functions[id(function)] = len(self._functions)
+        yield self.code(function.__code__)
+        yield from self.read("its defaults", (function.__defaults__, function.__kwdefaults__))
+        for name, value in references(function, function.__code__):
+            yield from self.read(name, value)
+            if isinstance(value, types.ModuleType):
+                yield from self._attributes(value, function.__code__)
+
+    def read(self, name: str, value: object) -> Iterator[str | bytes]:
+        """Yield the contents of `value`, which the function at hand reads from outside by `name`."""
+        yield name
+        yield from self.tokens(value)
+
+    def _attributes(self, module: types.ModuleType, code: types.CodeType) -> Iterator[str | bytes]:
+        """Yield every attribute of `module` that `code` names: it may have the module under another name."""
+        if module.__name__.partition(".")[0] in _LIBRARIES or id(module) in self._modules:
+            return
+        self._modules.add(id(module))
+        for name in sorted(names_in(code)):
+            if hasattr(module, name):
+                value = getattr(module, name)
+                yield from self.read(name, value)
+                if isinstance(value, types.ModuleType):
+                    yield from self._attributes(value, code)
+
+    def _overloads(self, function: types.FunctionType) -> Iterator[str | bytes]:
+        """Yield what Numba compiles in place of `function`, declared by `numba.extending.overload`."""
+        for template in internals.templates_of(function):
+            yield from self.tokens((internals.overload_of(template), internals.options_of(template)))
+            self.compiled[template] = None
+
+    def code(self, code: types.CodeType) -> str:
+        """Return the hash of what code consists of, which cannot change."""
+        found = _fingerprint_of_code(code, code.co_exceptiontable)
+        self.portable &= found.portable
+        return found.digest
+
+
+@functools.lru_cache(4096)
+def _fingerprint_of_code(code: types.CodeType, exception_table: bytes) -> Fingerprint:
+    """Return the fingerprint of what code consists of, none of which can change.
+
+    Code objects are equal if all that is hashed here is, save the exception table in Python 3.11.
+    """
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    contents = (code.co_name, code.co_code, exception_table, counts, names, code.co_consts)
+    return fingerprint(contents)
+
+
+def _is_read_in_place(array: np.ndarray[Any, Any]) -> bool:
+    contiguous = array.flags.c_contiguous or array.flags.f_contiguous
+    return array.nbytes > _COPIED_BYTES or not contiguous
+
+
+def _is_numba_type(value: object) -> bool:
+    return any(c.__name__ == "Type" and c.__module__.startswith("numba.") for c in type(value).__mro__)
+
+
+def is_library_name(value: object) -> bool:
+    """Return whether `value` is of a library that Numba knows by name, not by its Python code."""
+    root = str(getattr(value, "__module__", None)).partition(".")[0]
+    named = isinstance(getattr(value, "__qualname__", None), str)
+    return named and root in _LIBRARIES
+
+
+def _definition(kind: type) -> object | None:
+    """Return what compiled code can read of a class, or None for an unknown kind of class."""
+    if issubclass(kind, enum.Enum):
+        return [(member.name, member.value) for member in kind]
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return cast(Any, kind)._fields
+    if issubclass(kind, BaseException):
+        return ()
+    # A Numba type depends on its data model, which is defined in the same file.
+    path = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if path is None or "<locals>" in kind.__qualname__ or not Path(path).is_file():
+        return None
+    return Path(path).read_bytes()
