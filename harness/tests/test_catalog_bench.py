@@ -221,9 +221,7 @@ def test_a_file_is_true_on_other_machines_and_names_its_command(tmp_path):
 @pytest.mark.slow
 def test_operators_of_another_package_and_of_a_new_folder(tmp_path):
     axpy = Path(__file__).parents[1] / "conformance" / "axpy"
-    shutil.copytree(
-        axpy, tmp_path / "found" / "axpy", ignore=shutil.ignore_patterns("bench.py", "__pycache__")
-    )
+    shutil.copytree(axpy, tmp_path / "found" / "axpy", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "ours.py").write_text(FOUND)
     output = tmp_path / "found.json"
     words = ("--operators", "ours", "--operators", "leaky_ops.conformance", "--benchmark-only")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -58,7 +57,6 @@ def _load(name: str) -> Operator:
     op = importlib.import_module(f"{catalog.__name__}.{name}.op")
     cases = importlib.import_module(f"{catalog.__name__}.{name}.cases")
     oracle = importlib.import_module(f"{catalog.__name__}.{name}.oracle")
-    described = importlib.util.find_spec(f"{catalog.__name__}.{name}.bench")
     return Operator(
         name=name,
         function=getattr(op, name),
@@ -68,5 +66,5 @@ def _load(name: str) -> Operator:
         invalid_calls=cases.INVALID_CALLS,
         oracle=getattr(oracle, name),
         rounding=cases.ROUNDING,
-        bench=importlib.import_module(described.name).BENCH if described else Bench(),
+        bench=getattr(cases, "BENCH", Bench()),
     )

@@ -36,7 +36,7 @@ def nothing(call: Call, outs: Outs) -> int:
 
 @dataclass(frozen=True)
 class Bench:
-    """Hold what benchmarks need to know of an operator; a folder without `bench.py` has the defaults.
+    """Hold what benchmarks need to know of an operator; cases without `BENCH` have the defaults.
 
     Args:
         carried: position of an input -> position of the output that is its next value: state that a step

@@ -16,7 +16,9 @@ from event_ops.cases import (
     benchmark,
     changes_to,
 )
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn, with_jumps
+from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import triangular
 
 DTYPES = ("float32", "float64")
@@ -81,4 +83,11 @@ INVALID_CALLS = (
     InvalidCall("tau_a-zero", _wrong(tau_a=0), ValueError, "tau_a is or contains 0"),
     InvalidCall("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
     InvalidCall("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
+)
+
+
+# As in `lif_step`; a decays, and where a neuron is free, the threshold takes two and a the spike.
+BENCH = Bench(
+    carried={0: 0, 1: 1, 2: 2},
+    operations=neuron_step(free=9, held=4, inputs=("I_syn", "jump")),
 )

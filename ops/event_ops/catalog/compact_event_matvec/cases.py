@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, active_flags, rows_of, size
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import WORDS_2_4, packed
+from event_ops.cases.operations import sparse_event_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to a hundred terms, whose codes have either sign
@@ -154,3 +156,16 @@ INVALID_CALLS = (
     InvalidCall("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
     InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
 )
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count active rows; without transpose all words."""
+    around = size(call.events, *outs)
+    if not call.transpose:
+        return around + size(call.entries, call.indptr)
+    active = active_flags(call.events, call.shape[0], call.encoding)
+    ends = np.reshape(call.indptr, (-1, call.shape[0] + 1))
+    return around + sum(rows_of(part, active, call.entries) for part in ends)
+
+
+BENCH = Bench(linear=(2, 3), moved=_moved, operations=sparse_event_product)

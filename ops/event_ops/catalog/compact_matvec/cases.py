@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import WORDS_2_4, packed
+from event_ops.cases.operations import sparse_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to a hundred terms, whose codes have either sign
@@ -136,3 +138,6 @@ INVALID_CALLS = (
     ),
     InvalidCall("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
 )
+
+
+BENCH = Bench(linear=(2, 3), operations=sparse_product)

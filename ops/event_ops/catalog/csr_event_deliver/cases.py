@@ -7,9 +7,11 @@ from itertools import pairwise
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, entries_of, inside, rows_of, size
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
+from event_ops.cases.operations import arrivals
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -117,3 +119,20 @@ INVALID_CALLS = (
     InvalidCall("no-slots", _wrong(buffer=np.ones((0, 4), "f")), ValueError, "at least one slot"),
     InvalidCall("short-spikes", _wrong(spikes=np.ones(4, bool)), ValueError, "one element per row"),
 )
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count the places of the buffer where something arrives, read and written; at most all of it."""
+    active = active_flags(call.spikes, call.shape[0])
+    reached = min(entries_of(call.indptr, active), call.buffer.size)
+    matrix = rows_of(call.indptr, active, call.data, call.indices, call.delays)
+    return size(call.spikes) + matrix + 2 * reached * each(call.buffer)
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count what arrives, but for entries whose delay is out of range."""
+    indices = np.where(inside(call.delays, 0, call.buffer.shape[0]), call.indices, call.shape[1])
+    return arrivals(call, indices)
+
+
+BENCH = Bench(carried={0: 0}, moved=_moved, operations=_operations)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, csr_event_product
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
+from event_ops.cases.operations import sparse_event_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -127,3 +129,6 @@ INVALID_CALLS = (
     InvalidCall("orientation", _wrong(events=np.ones((2, 5), bool)), ValueError, "it fits transpose=True"),
     InvalidCall("short-events", _wrong(events=np.ones((3, 5), bool)), ValueError, "one row per column"),
 )
+
+
+BENCH = Bench(linear=(0, 3), moved=csr_event_product, operations=sparse_event_product)

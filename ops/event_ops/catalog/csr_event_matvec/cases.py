@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, csr_event_product
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
+from event_ops.cases.operations import sparse_event_product
 from event_ops.checks.arrays import HALVES
 
 DTYPES = ("float32", "float64")
@@ -239,3 +241,6 @@ INVALID_CALLS = (
     InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
     InvalidCall("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
 )
+
+
+BENCH = Bench(linear=(0, 3), moved=csr_event_product, operations=sparse_event_product)

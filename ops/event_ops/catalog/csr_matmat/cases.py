@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
+from event_ops.cases.operations import sparse_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -106,3 +108,6 @@ INVALID_CALLS = (
     ),
     InvalidCall("orientation", _wrong(B=np.ones((2, 5), "f")), ValueError, "it fits transpose=True"),
 )
+
+
+BENCH = Bench(linear=(0, 3), operations=sparse_product)

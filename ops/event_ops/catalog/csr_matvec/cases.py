@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import CONFORMANCE, Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
+from event_ops.cases.operations import sparse_product
 from event_ops.checks.arrays import HALVES
 
 DTYPES = ("float32", "float64", "complex64", "int32")
@@ -142,3 +144,6 @@ INVALID_CALLS = (
     InvalidCall("shape", _wrong(shape=8), ValueError, "expected two integers"),
     InvalidCall("negative-shape", _wrong(shape=(-1, 4)), ValueError, "sizes >= 0"),
 )
+
+
+BENCH = Bench(linear=(0, 3), operations=sparse_product)

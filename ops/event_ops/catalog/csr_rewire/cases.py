@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, size
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
 
@@ -92,3 +93,20 @@ INVALID_CALLS = (
     InvalidCall("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
     InvalidCall("too-wide", _wrong(shape=(2, 2**31)), ValueError, "expected at most"),
 )
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count flags and row pointers, and the index of each slot that moves, which is written."""
+    return size(call.rewired, call.indptr) + _moves(call) * call.indices.itemsize
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count a random number for each slot that moves; comparisons with its row depend on what is drawn."""
+    return _moves(call) if call.targets is None else 0
+
+
+def _moves(call: Call) -> int:
+    return int(np.count_nonzero(call.rewired))
+
+
+BENCH = Bench(carried={0: 0}, moved=_moved, operations=_operations)

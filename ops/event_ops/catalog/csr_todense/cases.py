@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4
+from event_ops.cases.operations import terms
 
 DTYPES = ("float32", "float64", "int32")
 ROUNDING = Rounding(0, sums=True)
@@ -60,3 +62,11 @@ INVALID_CALLS = (
     InvalidCall("reversed", _wrong(shape=(4, 2)), ValueError, "one more than the 4 rows"),
     InvalidCall("shape", _wrong(shape=8), ValueError, "expected two integers"),
 )
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count a sum for each entry, since several may have the same place."""
+    return terms(np.ones(call.shape[0], np.int8), call.indices, call.indptr, call.shape[1])
+
+
+BENCH = Bench(operations=_operations)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, size
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.operations import each_term
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -83,3 +85,24 @@ INVALID_CALLS = (
     InvalidCall("orientation", _wrong(events=np.ones((2, 4), bool)), ValueError, "it fits transpose=True"),
     InvalidCall("short", _wrong(events=np.ones((4, 2), bool), transpose=True), ValueError, "one row per row"),
 )
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count the events, the outputs, and the rows (or columns) of neurons that are active in any vector."""
+    neurons, others = _ends(call)
+    met = int(active_flags(call.events, neurons).sum()) * others
+    return size(call.events, *outs) + met * each(call.weights)
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count `each_term` for the row (or column) of each active event."""
+    return int(np.count_nonzero(call.events)) * _ends(call)[1] * each_term(call.events)
+
+
+def _ends(call: Call) -> tuple[int, int]:
+    """Return the number of neurons that may be active, and of those that they act on."""
+    rows, columns = call.weights.shape
+    return (rows, columns) if call.transpose else (columns, rows)
+
+
+BENCH = Bench(linear=(0, 1), moved=_moved, operations=_operations)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, met, size
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import ELL_2_4
+from event_ops.cases.operations import sparse_event_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -93,3 +95,16 @@ INVALID_CALLS = (
     InvalidCall("rows", _wrong(shape=(3, 4)), ValueError, r"expected \(3, 3\): one row per row of shape"),
     InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
 )
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count active rows; without transpose all indices, and the weights that active events meet."""
+    active = active_flags(call.events, call.shape[not call.transpose])
+    around = size(call.events, *outs)
+    if call.transpose:
+        entries = int(active.sum()) * call.indices.shape[1]
+        return around + entries * (each(call.data) + each(call.indices))
+    return around + size(call.indices) + met(active, call.indices) * each(call.data)
+
+
+BENCH = Bench(linear=(0, 2), moved=_moved, operations=sparse_event_product)

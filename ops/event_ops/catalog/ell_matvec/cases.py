@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import ELL_2_4
+from event_ops.cases.operations import sparse_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -76,3 +78,6 @@ INVALID_CALLS = (
     InvalidCall("rows", _wrong(shape=(3, 4)), ValueError, r"expected \(3, 3\): one row per row of shape"),
     InvalidCall("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
 )
+
+
+BENCH = Bench(linear=(0, 2), operations=sparse_product)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, active_flags, rows_of, size
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.matrices import MATRIX_2_4
+from event_ops.cases.operations import arrivals
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(3, sums=True)  # exp and its argument
@@ -82,3 +84,17 @@ INVALID_CALLS = (
     InvalidCall("tau-zero", _wrong(tau=0.0), ValueError, "tau is or contains 0.0"),
     InvalidCall("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
 )
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count the conductances twice, the spikes, and the entries of active rows."""
+    active = active_flags(call.spikes, call.shape[0])
+    return size(call.g, call.spikes, *outs) + rows_of(call.indptr, active, call.data, call.indices)
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count the decay of each element, and what arrives."""
+    return call.g.size + arrivals(call, call.indices)
+
+
+BENCH = Bench(carried={0: 0}, moved=_moved, operations=_operations)

@@ -16,7 +16,9 @@ from event_ops.cases import (
     benchmark,
     changes_to,
 )
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn, with_jumps
+from event_ops.cases.operations import per_element
 from event_ops.surrogate import triangular
 
 DTYPES = ("float32", "float64")
@@ -75,3 +77,8 @@ INVALID_CALLS = (
     InvalidCall("method", _wrong(method="exact"), ValueError, "method is 'exact'; expected one of 'euler'"),
     InvalidCall("surrogate", _wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"),
 )
+
+
+# Euler's method: six operations for the slope of V and two to move it, three for that of U and three to move
+# it, a jump, a comparison with the threshold; d, where there is a spike, counts for none.
+BENCH = Bench(carried={0: 0, 1: 1}, operations=per_element(15))

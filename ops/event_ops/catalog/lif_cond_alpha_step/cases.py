@@ -16,7 +16,9 @@ from event_ops.cases import (
     benchmark,
     changes_to,
 )
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -101,4 +103,12 @@ INVALID_CALLS = (
     InvalidCall("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
     InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
     InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+)
+
+
+# As in `lif_cond_exp_step`; a conductance and its slope take four operations, not one, and a slope adds two
+# to the mean of each conductance of what is free.
+BENCH = Bench(
+    carried={i: i for i in range(6)},
+    operations=neuron_step(free=28, held=11, inputs=()),
 )

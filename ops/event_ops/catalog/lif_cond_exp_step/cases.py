@@ -16,7 +16,9 @@ from event_ops.cases import (
     benchmark,
     changes_to,
 )
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -98,4 +100,13 @@ INVALID_CALLS = (
     InvalidCall("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
     InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
     InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+)
+
+
+# All compare the refractory time and decay two conductances. What is held subtracts dt, and compares with 0.
+# What is free takes the means of the conductances (2), their sum (2), V_inf (4, and its division), exp
+# and its argument (2), three operations towards V_inf, and compares with the threshold.
+BENCH = Bench(
+    carried={0: 0, 1: 1, 2: 2, 3: 3},
+    operations=neuron_step(free=18, held=5, inputs=()),
 )

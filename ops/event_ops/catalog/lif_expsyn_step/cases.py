@@ -16,7 +16,9 @@ from event_ops.cases import (
     benchmark,
     changes_to,
 )
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn, with_jumps
+from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -88,4 +90,11 @@ INVALID_CALLS = (
     InvalidCall("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
     InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
     InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+)
+
+
+# As in `lif_step`; the current decays, and where a neuron is free, it takes two to add to V.
+BENCH = Bench(
+    carried={0: 0, 1: 1, 2: 2},
+    operations=neuron_step(free=8, held=4, inputs=("jump",)),
 )

@@ -16,7 +16,9 @@ from event_ops.cases import (
     benchmark,
     changes_to,
 )
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn, with_jumps
+from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -91,4 +93,12 @@ INVALID_CALLS = (
     InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
     InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
     InvalidCall("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
+)
+
+
+# All compare the refractory time. What is held subtracts dt from it, and compares with 0; what is free takes
+# three operations towards V_inf, and compares with the threshold.
+BENCH = Bench(
+    carried={0: 0, 1: 1},
+    operations=neuron_step(free=5, held=3, inputs=("I_syn", "jump")),
 )

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.operations import per_element
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(1)
@@ -74,3 +76,6 @@ INVALID_CALLS = (
     InvalidCall("fourth-stream", _wrong(stream=4), ValueError, "stream is 4; expected 0 to 3"),
     InvalidCall("array-stream", _wrong(stream=np.int32(1)), TypeError, "expected a Python int"),
 )
+
+
+BENCH = Bench(carried={0: 0}, operations=per_element(3))  # a random number, a product and a sum

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, initial_sums, size
 from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.operations import per_element
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(1)
@@ -84,3 +87,12 @@ INVALID_CALLS = (
     InvalidCall("large-data", _wrong(mean=jnp.full(3, 101.0)), ValueError, "mean is or contains 101"),
     InvalidCall("flags", _wrong(mean=np.ones(2, bool)), TypeError, "mean has dtype bool"),
 )
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count a mean only where it is an array of JAX: a constant one is tables in the compiled code."""
+    means = [call.mean] if isinstance(call.mean, jax.Array) else []
+    return size(np.asarray(call.weight), *means, *outs) + initial_sums(call, outs)
+
+
+BENCH = Bench(moved=_moved, operations=per_element(3))  # a random number, a product and a sum

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.operations import each_term, generated_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights are rounded, too
@@ -83,3 +85,15 @@ INVALID_CALLS = (
     InvalidCall("orientation", _wrong(events=np.ones((2, 3), bool)), ValueError, "it fits transpose=True"),
     InvalidCall("short-events", _wrong(events=np.ones((3, 4), bool)), ValueError, "one row per column"),
 )
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count what each active event does with its entries, beside what generates these once."""
+    active, events = np.count_nonzero(call.events.any(axis=1)), np.count_nonzero(call.events)
+    others = outs[0].shape[0]
+    return generated_product(call, int(active), 0) + round(
+        call.prob * events * others * each_term(call.events)
+    )
+
+
+BENCH = Bench(operations=_operations)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.operations import each_term, generated_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights are rounded, too
@@ -76,3 +78,11 @@ INVALID_CALLS = (
     InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
     InvalidCall("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
 )
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count what each active event does with its entries, beside what generates them."""
+    return generated_product(call, int(np.count_nonzero(call.events)), each_term(call.events))
+
+
+BENCH = Bench(operations=_operations)

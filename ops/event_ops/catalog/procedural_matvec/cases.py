@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.operations import generated_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights are rounded, too
@@ -71,3 +73,11 @@ INVALID_CALLS = (
     InvalidCall("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
     InvalidCall("shape", _wrong(shape=(2, 2**31)), ValueError, "at most 2147479552 rows and columns"),
 )
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count a product and a sum for each entry, beside what generates it."""
+    return generated_product(call, call.v.size, 2)
+
+
+BENCH = Bench(operations=_operations)

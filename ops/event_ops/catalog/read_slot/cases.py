@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, size
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -40,3 +41,11 @@ INVALID_CALLS = (
     InvalidCall("no-slots", _wrong(buffer=_B[:0]), ValueError, "at least one slot"),
     InvalidCall("scalar", _wrong(buffer=np.float32(1)), ValueError, "at least one slot"),
 )
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count one slot, which is read, handed out and cleared; the others stay where they are."""
+    return 3 * size(outs[0])
+
+
+BENCH = Bench(carried={0: 1}, moved=_moved)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from event_ops.cases import Arguments, Case, benchmark, scatter
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, Make, drawn
+from event_ops.cases.operations import in_target
 
 DTYPES = ("float32", "float64", "int32")
 ROUNDING = None
@@ -30,3 +32,6 @@ CASES = (
     ),
     *(benchmark(case.name, _factors(case.make), tolerance=50) for case in scatter.BENCHMARKS),
 )
+
+
+BENCH = Bench(linear=(scatter.TARGET,), operations=in_target)

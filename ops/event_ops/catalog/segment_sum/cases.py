@@ -1,6 +1,8 @@
 """Cases of `segment_sum`."""
 
 from event_ops.cases import Case, Rounding, segments
+from event_ops.cases.bench import Bench
+from event_ops.cases.operations import in_segments
 from event_ops.cases.segments import clipped_on_threads, ids_out_of_range, random_segments
 
 DTYPES = ("float32", "float64", "complex64", "int32")
@@ -25,3 +27,6 @@ CASES = (
     Case("threads-clipped", clipped_on_threads(), tolerance=20_000, note="one sum of 30,000 terms"),
     *segments.BENCHMARKS,
 )
+
+
+BENCH = Bench(linear=(0,), operations=in_segments)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.operations import per_element
 from event_ops.surrogate import atan
 
 DTYPES = ("float32", "float64")
@@ -57,3 +59,6 @@ INVALID_CALLS = (
     InvalidCall("short-V_reset", _wrong(V_reset=np.zeros(2, "f")), ValueError, r"V_reset has shape \(2,\)"),
     InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
 )
+
+
+BENCH = Bench(carried={0: 0}, operations=per_element(1))

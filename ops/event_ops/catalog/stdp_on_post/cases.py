@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, stdp
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import lead_astray
+from event_ops.cases.operations import stdp_change
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(4)
@@ -108,4 +110,11 @@ INVALID_CALLS = (
     InvalidCall("trace-of-post", _wrong(x_pre=np.ones(4, "f")), ValueError, "one per neuron.*row of"),
     InvalidCall("negative-rate", _wrong(A_plus=-0.1), ValueError, "A_plus is or contains -0.1"),
     InvalidCall("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
+)
+
+
+BENCH = Bench(
+    carried={0: 0},
+    moved=stdp("spikes_post", "x_pre", "A_plus", "rows", "permutation"),
+    operations=stdp_change("spikes_post", "x_pre", "rows", "permutation"),
 )

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, stdp
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
+from event_ops.cases.operations import stdp_change
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(4)
@@ -95,4 +97,11 @@ INVALID_CALLS = (
     InvalidCall("bounds-each", _wrong(w_max=np.array([1, 0, 1])), ValueError, r"and w_max is 0 at \[1\];"),
     InvalidCall("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
     InvalidCall("bound-nan", _wrong(w_max=np.nan), ValueError, "w_max is nan"),
+)
+
+
+BENCH = Bench(
+    carried={0: 0},
+    moved=stdp("spikes_pre", "x_post", "A_minus", "indices"),
+    operations=stdp_change("spikes_pre", "x_post", "indices"),
 )

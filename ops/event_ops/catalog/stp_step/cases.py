@@ -16,6 +16,7 @@ from event_ops.cases import (
     benchmark,
     changes_to,
 )
+from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -66,3 +67,11 @@ INVALID_CALLS = (
     InvalidCall("tau_fac-negative", _wrong(tau_fac=-1.0), ValueError, "tau_fac is or contains -1.0"),
     InvalidCall("dt-zero", _wrong(dt=0), ValueError, "dt is or contains 0"),
 )
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count four for each synapse, which recovers and fades, and six for a spike."""
+    return 4 * call.x.size + 6 * int(np.count_nonzero(call.spikes))
+
+
+BENCH = Bench(carried={0: 0, 1: 1}, operations=_operations)

@@ -16,6 +16,7 @@ from event_ops.cases import (
     benchmark,
     changes_to,
 )
+from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -56,3 +57,11 @@ INVALID_CALLS = (
     InvalidCall("tau-nan", _wrong(tau=np.array([1, np.nan, 1], "f")), ValueError, "contains nan"),
     InvalidCall("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
 )
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count the decay of each element, and a sum for each spike."""
+    return call.x.size + int(np.count_nonzero(call.spikes))
+
+
+BENCH = Bench(carried={0: 0}, operations=_operations)
