@@ -18,14 +18,21 @@ _DEFINE: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 def define_backends(
-    kernel: XLACustomKernel, *backends: str, lacks_on_gpu: Mapping[str, Sequence[str]] = {}
+    kernel: XLACustomKernel,
+    *backends: str,
+    family: str | None = None,
+    lacks_on_gpu: Mapping[str, Sequence[str]] = {},
 ) -> None:
-    """Define each of `backends` as what `build` returns in the file of that name in the operator's folder.
+    """Define each of `backends` by a function that returns the operator as a function of arrays.
 
-    No file is imported before a call needs it. The tables in event_ops/tuning choose between the backends,
-    where they know the device. lacks_on_gpu: backend -> what it cannot do there.
+    With a family, whose operators share loops, the function has the operator's name in
+    `event_ops/kernels/<backend>/<family>.py`; without one it is `build` in the backend's file of the
+    operator's folder. No file is imported before a call needs it. The tables in event_ops/tuning choose between the
+    backends, where they know the device. lacks_on_gpu: backend -> what it cannot do there.
     """
     for backend in backends:
         options: dict[str, Any] = {"lacks_on_gpu": lacks_on_gpu[backend]} if backend in lacks_on_gpu else {}
-        _DEFINE[backend](kernel, f"{__name__}.{kernel.name}.{backend}:build", **options)
+        own = f"{__name__}.{kernel.name}.{backend}:build"
+        place = own if family is None else f"event_ops.kernels.{backend}.{family}:{kernel.name}"
+        _DEFINE[backend](kernel, place, **options)
     kernel.def_tuning("event_ops:tuning")
