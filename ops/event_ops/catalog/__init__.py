@@ -27,8 +27,8 @@ def define_backends(
 
     With a family, whose operators share loops, the function has the operator's name in
     `event_ops/kernels/<backend>/<family>.py`; without one it is `build` in the backend's file of the
-    operator's folder. No file is imported before a call needs it. The tables in event_ops/tuning choose between the
-    backends, where they know the device. lacks_on_gpu: backend -> what it cannot do there.
+    operator's folder. No file is imported before a call needs it. The tables in event_ops/tuning choose
+    between the backends, where they know the device. lacks_on_gpu: backend -> what it cannot do there.
     """
     for backend in backends:
         options: dict[str, Any] = {"lacks_on_gpu": lacks_on_gpu[backend]} if backend in lacks_on_gpu else {}
