@@ -1,4 +1,4 @@
-"""Run the PTX of CUDA kernels on a CPU: to test, check and count what the compiler really made."""
+"""Run the PTX of CUDA kernels on a CPU: to test, check and count the code that the compiler really made."""
 
 from ptx_on_cpu.buffers import Buffer as Buffer
 from ptx_on_cpu.buffers import Buffers as Buffers

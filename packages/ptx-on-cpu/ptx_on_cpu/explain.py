@@ -1,4 +1,4 @@
-"""Say in words why a launch failed: what, where, which thread, and what to do."""
+"""Say in words why a launch failed: the fault, the place, the thread, and the remedy."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _access(
 
 
 def _race(failure: Failure, instructions: Sequence[Instruction], buffers: Buffers, watch: Watch) -> str:
-    """Return what two threads did that nothing orders."""
+    """Describe two accesses of two threads that nothing orders."""
     is_shared, _, *accesses = watch.race
     pointer = int(failure.threads[failure.threads["status"] == FAULT][0]["address"])
     if is_shared:
@@ -130,7 +130,7 @@ def _memory(pointer: int, block: Any, buffers: Buffers) -> str:
 
 
 def _meeting(failure: Failure, instructions: Sequence[Instruction]) -> str:
-    """Return what is wrong with a meeting at which a thread waits."""
+    """Describe why a meeting at which a thread waits cannot take place."""
     threads = failure.threads
     thread = threads[threads["status"] == FAULT][0]
     pc, about, mask = int(thread["pc"]), int(thread["address"]), int(thread["mask"])
@@ -177,7 +177,7 @@ def _meeting(failure: Failure, instructions: Sequence[Instruction]) -> str:
 
 
 def _waiting(failure: Failure, instructions: Sequence[Instruction]) -> str:
-    """Return what the threads of a block wait for."""
+    """Describe where the threads of a block wait."""
     waiting = failure.threads[failure.threads["status"] < ENDED]
     places = Counter(int(pc) for pc in waiting["pc"])
     lines = "".join(f"\n  {count} at {_where(instructions, pc)}" for pc, count in places.most_common())

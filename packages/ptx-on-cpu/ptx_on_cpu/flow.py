@@ -90,7 +90,7 @@ class Flow:
 
     @functools.cached_property
     def backward_edges(self) -> frozenset[tuple[int, int]]:
-        """Return the edges that close a loop: those to a block that a depth-first walk has not left yet."""
+        """Return the edges that close a loop: to a block that a depth-first walk has not left yet."""
         found: set[tuple[int, int]] = set()
         open_, seen = {0}, {0}
         stack = [(0, iter(self.successors[0]))] if self.starts else []

@@ -36,7 +36,7 @@ _ROOM: Final = 16  # behind the parameters, which machine code may read in wide 
 
 @dataclass(frozen=True)
 class Checks:
-    """Checks beside those of bounds, alignment, read-only buffers and waiting, which are always made.
+    """Checks to add: bounds, alignment, read-only buffers and waiting are always checked.
 
     `initialised`: reads of shared and local memory and of outputs that nobody has written. `races`: accesses
     to one place of shared or global memory that nothing orders.
@@ -60,7 +60,7 @@ class Launch:
 
     @functools.cached_property
     def counts(self) -> Counts:
-        """Return what warps executed and what memory moved, by the traces; of a counted kernel only."""
+        """Return the counters of a launch by its traces; of a counted kernel only."""
         if not self.kernel.is_counted:
             raise LaunchError(
                 f"kernel '{self.kernel.name}' is not counted; ask for kernel(..., counted=True)"
@@ -172,7 +172,7 @@ class Kernel:
         return Launch(self, extents, threads, host.printed, known, host.accesses, host.executed)
 
     def _lacks_memory(self, grid: Sequence[int], block: Sequence[int], error: MemoryError) -> str:
-        """Return what a launch does that has more to keep than this machine has memory for."""
+        """Return the message for a launch that needs more memory than this machine has, with a remedy."""
         checks = [name for name in ("initialised", "races") if getattr(self.checks, name)]
         remedy = "launch fewer blocks or smaller arrays"
         if checks:
@@ -180,7 +180,7 @@ class Kernel:
         return f"kernel '{self.name}': a grid of {grid}, blocks of {block}: {error}; {remedy}"
 
     def buffers(self) -> Buffers:
-        """Return the buffers that each launch has, to which others can be added: the module's variables."""
+        """Return the buffers that each launch begins with: the module's variables."""
         known = Buffers()
         known.add(Buffer("the parameters", 0, 0, is_read_only=True))  # `_packed` puts them there
         for variable in self._variables:
@@ -210,7 +210,7 @@ class Kernel:
 
 
 def _content(i: int, argument: Any, known: Buffers) -> bytes:
-    """Return what a parameter holds: for an array, a pointer to it."""
+    """Return the value of a parameter: for an array, a pointer to it."""
     if isinstance(argument, np.ndarray):
         low, high = byte_bounds(argument)
         is_read_only = not argument.flags.writeable
@@ -220,7 +220,7 @@ def _content(i: int, argument: Any, known: Buffers) -> bytes:
 
 
 def _extents(name: str, given: Sequence[int]) -> tuple[int, int, int]:
-    """Return three extents; raise LaunchError for others."""
+    """Return three extents; raise LaunchError unless they are positive integers."""
     found = (*map(int, given), 1, 1)[:3]
     if not 1 <= len(given) <= 3 or min(found) < 1:
         raise LaunchError(f"{name}={tuple(given)}; expected one to three positive integers")

@@ -24,7 +24,7 @@ _ALIGNMENT: Final = 256  # of variables, at least, as a GPU has it
 
 
 class Module:
-    """A module of PTX, from its text; `objects` keeps machine code of its kernels for other processes.
+    """A module of PTX, from its text; `objects` keeps machine code of its kernels between processes.
 
     Raises PtxSyntaxError for text that is no PTX.
     """
@@ -111,7 +111,7 @@ def _memory(variable: Variable) -> Buffer:
 
 
 def _offsets(variables: list[Variable]) -> tuple[dict[str, int], int]:
-    """Return where variables lie one behind the other, and where they end."""
+    """Return the places of consecutive variables, and their end."""
     found: dict[str, int] = {}
     at = 0
     for variable in variables:

@@ -1,4 +1,4 @@
-"""Tell whether the order in which blocks run can change what a kernel computes."""
+"""Tell whether the order in which blocks run can change a kernel's results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STRONG: Final = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 
 
 def blocks_are_independent(function: Function) -> bool:
-    """Return whether blocks neither talk to each other nor leave something that depends on who was first.
+    """Return whether blocks neither communicate nor leave results that depend on their order.
 
     Sums of integers by atomics that return nothing do not; sums of floats do, in their last bits.
     """

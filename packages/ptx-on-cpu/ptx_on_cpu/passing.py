@@ -1,4 +1,4 @@
-"""Find what a thread comes to once it has passed a meeting by, or has left the loops around it.
+"""Find the instructions that a thread reaches after a meeting, or after the loops around it.
 
 A meeting is an instruction at which threads wait for each other. Behind its block lie those that every way
 from it comes to; ways that only return do not count. A thread that leaves a meeting out comes to one of them,
@@ -62,7 +62,7 @@ class Passing:
 
     @functools.cached_property
     def _following(self) -> list[list[int]]:
-        """Return the blocks after each one, without those that only return, or trap."""
+        """Return the blocks after each one, without blocks that only return or trap."""
         flow, returns = self._flow, set[int]()
         names = [[flow.function.body[pc].name for pc in pcs] for pcs in flow.blocks]
         for _ in range(2):  # a jump to a return is one

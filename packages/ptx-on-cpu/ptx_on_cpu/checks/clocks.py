@@ -1,4 +1,4 @@
-"""Order the accesses of a launch by vector clocks: what each thread knows of every other.
+"""Order the accesses of a launch by vector clocks: how far each thread knows every thread's past.
 
 A thread's own clock counts its joins and fences. It knows the threads of its block by `known` (one row per
 thread) and `base` (what all know since the last barrier of the whole block), and other blocks by a row over
@@ -75,7 +75,7 @@ def drop(head: Any, row: int) -> None:
 
 @inner
 def own(head: Any, row: int) -> int:
-    """Return a row that knows what `row` knows and that only the caller holds, in place of `row`."""
+    """Return a row with the clocks of `row` that only the caller holds, in place of `row`."""
     holders = table(head, HOLDERS, 0, head[ROWS])
     if row > 0 and holders[row] == 1:
         return row
@@ -95,7 +95,7 @@ def own(head: Any, row: int) -> int:
 
 @inner
 def merged(head: Any, row: int, other: int, start: int, stop: int) -> int:
-    """Return a row, held in place of `row`, that knows what both know, of `other` threads start to stop."""
+    """Return the maximum of two rows, held in place of `row`; of `other` count threads start to stop."""
     total = head[THREADS] * head[BLOCKS]
     if other == 0 or row == other:
         return row
@@ -112,7 +112,7 @@ def merged(head: Any, row: int, other: int, start: int, stop: int) -> int:
 
 @inner
 def knows(head: Any, rank: int, thread: int, clock: int) -> bool:
-    """Return whether what `thread` of the launch did at `clock` happened before what `rank` does now."""
+    """Return whether the actions of `thread` of the launch up to `clock` happen before the next one of `rank`."""
     count = head[THREADS]
     first = head[BLOCK] * count
     mine = head[SLOT] * count
@@ -127,7 +127,7 @@ def knows(head: Any, rank: int, thread: int, clock: int) -> bool:
 
 @inner
 def learn(head: Any, rank: int, row: int, wide: bool) -> None:
-    """Let a thread know what a row knows of its block and, if `wide`, of all blocks."""
+    """Join a row into the clocks of a thread: for the threads of its block and, if `wide`, for all."""
     count = head[THREADS]
     first = head[BLOCK] * count
     known = table(head, KNOWN, (head[SLOT] * count + rank) * count, count)
@@ -141,7 +141,7 @@ def learn(head: Any, rank: int, row: int, wide: bool) -> None:
 
 @inner
 def release(head: Any, rank: int, row: int, clock: int) -> int:
-    """Return a row that knows what `row` and a thread of the running block know, itself up to `clock`."""
+    """Return the maximum of `row` and the clocks of a thread of the running block, its last one `clock`."""
     count = head[THREADS]
     total = count * head[BLOCKS]
     first = head[BLOCK] * count

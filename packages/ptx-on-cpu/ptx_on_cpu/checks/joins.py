@@ -61,7 +61,7 @@ def resume_block(state: int, block: int, slot: int) -> None:
 
 @njit(cache=True, nogil=True)
 def end_block(state: int) -> None:
-    """End the running block: its slot is free, and what it knew of other blocks is given up."""
+    """End the running block: free its slot, and give up its clocks of the remaining blocks."""
     head = head_of(state)
     for place in (FOREIGN, PENDING):
         rows = table(head, place, head[SLOT] * head[THREADS], head[THREADS])
@@ -76,7 +76,7 @@ def end_block(state: int) -> None:
 
 @njit(cache=True, nogil=True)
 def arrived(state: int, rank: int, barrier: int) -> None:
-    """Let a thread of the running block release to those that next join at a barrier (bar.arrive)."""
+    """Let a thread of the running block release to the threads that next join at a barrier (bar.arrive)."""
     head = head_of(state)
     count = head[THREADS]
     first = head[SLOT] * count
@@ -161,7 +161,7 @@ def joined_grid(state: int) -> None:
 
 @inner
 def fence(head: Any, rank: int, wide: bool, releases: bool, acquires: bool) -> None:
-    """Let later strong writes of a thread release what it did, and its earlier strong reads acquire."""
+    """Let later strong writes of a thread release its past, and its earlier strong reads acquire."""
     at = head[SLOT] * head[THREADS] + rank
     pending = table(head, PENDING, at, 1)
     if acquires and pending[0] > 0:
@@ -203,7 +203,7 @@ def variable(head: Any, key: int, block: int, make: bool) -> Any:
 
 @inner
 def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> None:
-    """Let a strong write release what was before the thread's last fence.
+    """Let a strong write release the thread's past up to its last fence.
 
     An atomic adds to what the variable releases, a store replaces it.
     """
@@ -223,7 +223,7 @@ def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> 
 
 @inner
 def read_variable(head: Any, rank: int, key: int, wide: bool) -> None:
-    """Keep what a variable released until the thread fences."""
+    """Keep the clocks that a variable released until the thread fences."""
     count = head[THREADS]
     first, total = head[BLOCK] * count, count * head[BLOCKS]
     pending = table(head, PENDING, head[SLOT] * count + rank, 1)

@@ -64,7 +64,7 @@ def diverged(threads: Any) -> bool:
 
 @inner
 def are_complete(block: Any, threads: Any, barrier: int, first: int, last: int) -> bool:
-    """Return whether a barrier of the whole block is the next one for all threads, those that wait there.
+    """Return whether all threads that have not ended wait at a barrier of the whole block.
 
     `first`, `last`: those at the lowest and the highest of the places where some wait for it. A thread that
     has ended counts as arrived, unless it has passed the barrier by.
@@ -112,7 +112,7 @@ def counted_in_warps(threads: Any, barrier: int) -> int:
 
 @inner
 def is_like(threads: Any, at: int, other: int) -> bool:
-    """Return whether a thread asks for what another one asks of the same barrier, and for whole warps."""
+    """Return whether two threads agree on the operation and the number of a barrier's threads, whole warps."""
     if threads[at].c % WARP:
         fail(threads[at], BAD_BARRIER, 0)
         return False

@@ -47,7 +47,7 @@ RANK = 8  # a record has the thread's rank in its block above its kind: so many 
 
 
 class State:
-    """Hold the tables of a launch of `blocks` × `threads`; `.address` is what the compiled functions take.
+    """Hold the tables of a launch of `blocks` × `threads`; the compiled functions take its `.address`.
 
     At most `running` blocks are unfinished at a time.
 

@@ -1,4 +1,4 @@
-"""Watch a launch for data races: its state, the shadows of its memory, and what is said of a race."""
+"""Watch a launch for data races: its state, the shadows of its memory, and the record of a race."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ class Watch:
 
     @property
     def race(self) -> tuple[int, ...]:
-        """Return the race: space, offset; block, rank, pc, kind of one access, and of the other."""
+        """Return the race: space, offset; block, rank, pc and kind of each of the two accesses."""
         return tuple(map(int, self._state.head[RACE + 1 : RACE + 11]))

@@ -1,4 +1,4 @@
-"""Counters that hold on any GPU: what a launch does with warps and memory, and what a kernel takes."""
+"""Counters that hold on any GPU: instructions and memory of a launch, and resources of a kernel."""
 
 from ptx_on_cpu.counters.atomics import Contention
 from ptx_on_cpu.counters.counting import count

@@ -13,7 +13,7 @@ from ptx_on_cpu.records import SHARED
 
 @dataclass(frozen=True)
 class Contention:
-    """Counts of atomic updates of global or shared memory, and of those that meet at one address."""
+    """Counts of atomic updates of global or shared memory, and of updates that meet at one address."""
 
     requests: int
     updates: int  # one per active lane

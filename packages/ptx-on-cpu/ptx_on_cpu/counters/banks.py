@@ -16,7 +16,7 @@ BANKS: Final = 32  # of 4 bytes
 
 @dataclass(frozen=True)
 class Wavefronts:
-    """Requests for shared memory by instruction, their wavefronts, and those without bank conflicts."""
+    """Requests for shared memory by instruction, their wavefronts, and the wavefronts without conflicts."""
 
     requests: NDArray[np.int64]
     wavefronts: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""The counters of a launch: what warps executed, what memory moved, where lanes were in each other's way."""
+"""The counters of a launch: instructions executed, memory moved, conflicts between lanes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Traffic:
 
     @property
     def compulsory(self) -> int:
-        """Return read + written: what DRAM has to move if caches are empty before and large enough."""
+        """Return read + written: the bytes that DRAM moves if caches are empty before and large enough."""
         return self.read + self.written
 
 

@@ -68,7 +68,7 @@ def _text(contents: bytes, start: int) -> str:
 
 
 def _told(found: dict[str, Section], entry: str) -> Iterator[tuple[int, int]]:
-    """Yield attribute and number of what `.nv.info` tells about a kernel."""
+    """Yield attribute and number of the entries of `.nv.info` on a kernel."""
     symbols, texts = found[".symtab"].contents, found[".strtab"].contents
     for attribute, value in attributes(found[".nv.info"].contents):
         if attribute in (_REGISTERS, _STACK):

@@ -1,4 +1,4 @@
-"""Compute how many warps of a kernel fit on a multiprocessor, and what keeps more of them away."""
+"""Compute how many warps of a kernel fit on a multiprocessor, and the limit that keeps more away."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # of a block, in bytes
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Blocks and warps on a multiprocessor at a time; `limited_by`: each of those that allow no more blocks.
+    """Blocks and warps on a multiprocessor at a time; `limited_by`: the limits that allow no more blocks.
 
     They are "warps", "blocks", "registers" and "shared memory". No blocks: the kernel cannot be launched.
     """
@@ -81,7 +81,7 @@ def occupancy(capability: tuple[int, int], threads: int, registers: int, shared:
 
 
 def _by_registers(warps: int, registers: int, limits: _Limits) -> int:
-    """Return how many blocks of so many warps find registers."""
+    """Return how many blocks of `warps` warps find registers."""
     of_warp = _rounded_up(registers * WARP, _REGISTER_UNIT)
     in_partition = _REGISTERS // _PARTITIONS // of_warp if of_warp else limits.warps
     return in_partition * _PARTITIONS // warps

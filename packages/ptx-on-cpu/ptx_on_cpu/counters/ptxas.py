@@ -40,7 +40,7 @@ def resources(ptx: str, capability: tuple[int, int] = (9, 0)) -> dict[str, Resou
 
 
 def _resources(said: str) -> Resources:
-    """Read what ptxas says of an entry, then of functions that it calls and that are not inlined."""
+    """Read the lines of ptxas on an entry, then on functions that it calls and that are not inlined."""
 
     def numbers(unit: str) -> list[int]:
         return [int(number) for number in re.findall(rf"(\d+) {unit}", said)]

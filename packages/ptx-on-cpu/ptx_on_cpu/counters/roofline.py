@@ -1,4 +1,4 @@
-"""An estimate of how long a launch takes on a GPU: the longest of what its counters say it has to do."""
+"""An estimate of how long a launch takes on a GPU: the longest of the times that its counters imply."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ASSUMPTIONS: Final = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """An ESTIMATE of a launch's duration: `bounds`, in seconds, by what is taken to last so long at least."""
+    """An ESTIMATE of a launch's duration: `bounds`, in seconds, by the resource that sets each."""
 
     device: Device
     bounds: dict[str, float]

@@ -40,7 +40,7 @@ class Transfers:
 
 @dataclass(frozen=True)
 class Requests:
-    """Accesses in the order of requests and addresses, with what each row adds to its request."""
+    """Accesses in the order of requests and addresses, with the bytes and sectors that each row adds."""
 
     rows: Trace
     new: Flags  # the first row of a request
@@ -85,6 +85,6 @@ def interleaved(accesses: Trace) -> Trace:
 
 
 def distinct_sectors(accesses: Trace) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the sectors that a launch reads and those that it writes; atomics do both."""
+    """Return the sectors that a launch reads, and the sectors that it writes; atomics do both."""
     sector = accesses["address"] // SECTOR
     return np.unique(sector[accesses["kind"] != STORE]), np.unique(sector[accesses["kind"] != LOAD])

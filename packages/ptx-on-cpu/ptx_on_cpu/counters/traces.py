@@ -1,4 +1,4 @@
-"""The traces of a counted launch, what describes them, and the order in which warps execute them."""
+"""The traces of a counted launch, their descriptions, and the order in which warps execute them."""
 
 from __future__ import annotations
 

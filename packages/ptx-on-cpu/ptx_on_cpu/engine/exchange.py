@@ -1,4 +1,4 @@
-"""Give threads that have met their results: values of other lanes, votes, reductions, counts."""
+"""Give threads that have met their results: values of a warp's lanes, votes, reductions, counts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _combined(kind: int, total: int, value: int) -> int:
 
 @inner
 def _source(kind: int, lane: int, b: int, c: int) -> int:
-    """Return the lane that a shuffle reads, and -1 where it keeps its own value."""
+    """Return the lane that a shuffle reads, and -1 where the thread keeps its value."""
     limit, segment = c & 31, c >> 8 & 31
     last = (lane & segment) | (limit & ~segment & 31)
     if kind == UP:

@@ -60,7 +60,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a run; `all_at_once`: blocks wait for all others; the rest as `Kernel.launch` has it."""
+    """Settings of a run; `all_at_once`: blocks wait for the whole grid; the rest as in `Kernel.launch`."""
 
     initialised: bool
     counted: bool
@@ -115,7 +115,7 @@ def _run(
     order: Array,
     places: range,
 ) -> Failure | None:
-    """Run the blocks at some places of the order, one after another, with memory for those unfinished."""
+    """Run the blocks at some places of the order, one after another, with memory for unfinished blocks."""
     fitting = max(1, _FRAMES // (shape.threads * shape.frame + shape.shared + _LINE))
     rows = min(len(places), fitting, _MOST_AT_ONCE if watch is None else ROWS)
     records = np.zeros(rows, BLOCK)

@@ -19,7 +19,7 @@ _FORMAT: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|j|z|t)?([diouxX
 
 
 class Host:
-    """The host side of one launch; `printed` is what its threads have printed."""
+    """The host side of one launch; `printed` is the text that its threads have printed."""
 
     def __init__(self) -> None:
         self.printed = ""
@@ -78,7 +78,7 @@ def _pointed(pointer: int) -> str:
 
 
 def formatted(pattern: str, arguments: int) -> str:
-    """Return what printf of C makes of a pattern and of arguments in memory, each aligned to its size."""
+    """Format a pattern as printf of C does, with arguments in memory, each aligned to its size."""
     at = arguments
 
     def one(found: re.Match[str]) -> str:

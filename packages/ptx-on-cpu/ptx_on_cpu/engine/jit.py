@@ -34,7 +34,7 @@ def compiled(text: str, kept: MutableMapping[str, bytes] | None) -> Code:
 
 @functools.cache
 def _circumstances() -> tuple[str, ...]:
-    """Return what machine code depends on beside its text."""
+    """Return the circumstances that machine code depends on beside its text."""
     features = llvm.get_host_cpu_features().flatten()
     return str(llvm.llvm_version_info), llvm.get_host_cpu_name(), features, str(OPTIMISATION)
 

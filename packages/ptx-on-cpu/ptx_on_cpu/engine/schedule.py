@@ -1,4 +1,4 @@
-"""Run the blocks of a grid: every thread up to where it waits, then let those go on that have met.
+"""Run the blocks of a grid: every thread up to where it waits, then on from where threads have met.
 
 A block whose threads do nothing but pause in loops waits for another block, which then begins, too: spin
 locks and flags between blocks, and a synchronisation of the grid, find all the blocks that they need.
@@ -62,7 +62,7 @@ _call: Any = _code_call  # numba passes its first argument
 
 @inner
 def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
-    """Let threads go on that have met, or paused; return what the block can do next.
+    """Let threads go on that have met, or paused; return the state of the block.
 
     `waits_long`: threads have only paused for a while.
     """
@@ -165,7 +165,7 @@ def _advance(
     waits_long: bool,
     races: Any,
 ) -> Any:
-    """Run the block of a row until nothing of it goes on; return what comes next, and if threads have met."""
+    """Run the block of a row until nothing of it goes on; return its state, and whether threads have met."""
     at, first = blocks[row:].ctypes.data, threads[row].ctypes.data
     if races is not None:
         resume_block(races, blocks[row].number, row)

@@ -1,4 +1,4 @@
-"""Take away the blocks of a function's body, in which registers and labels hide those of the same name."""
+"""Take away the blocks of a function's body, whose registers and labels hide outer ones of the same name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Block = list["str | Block"]
 
 
 def flattened(body: str) -> str:
-    """Return the statements without blocks; what a block declares anew has another name within it.
+    """Return the statements without blocks; a name that a block declares anew is replaced within it.
 
     Braces of vector operands become angles.
     """
@@ -28,14 +28,14 @@ def flattened(body: str) -> str:
 
 
 def _nested(parts: Iterator[str]) -> Block:
-    """Return the parts up to the brace that closes a block; a block among them is a list of its own."""
+    """Return the parts up to the brace that closes a block; a block among them is a nested list."""
     return [_nested(parts) if part == "{" else part for part in iter(lambda: next(parts, "}"), "}")]
 
 
 def _statements(
     block: Block, names: ChainMap[str, str], known: set[str], numbers: Iterator[int]
 ) -> Iterator[str]:
-    """Yield the statements of a block; `names` are those that registers and labels around it have now."""
+    """Yield the statements of a block; `names` maps the registers and labels around it to their new names."""
     declared = set[str]().union(*(_declared(part) for part in block if isinstance(part, str)))
     hidden = {name: f"{name}_hidden{next(numbers)}" for name in sorted(declared & known)}
     known |= declared
@@ -57,7 +57,7 @@ def _declared(text: str) -> set[str]:
 
 
 def _renamed(text: str, names: ChainMap[str, str]) -> str:
-    """Return statements with other names; registers that are declared by their number are so one by one."""
+    """Return statements with new names; registers that are declared by their number are declared one by one."""
 
     def listed(found: re.Match[str]) -> str:
         return ", ".join(f"{found[1]}{i}" for i in range(int(found[2]))) if found[2] else found[0]

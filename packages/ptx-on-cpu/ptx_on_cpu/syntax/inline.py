@@ -19,7 +19,7 @@ _NAME: Final = re.compile(r"[%$]?[A-Za-z_$%][\w$.]*")
 
 
 def inlined(function: Function, functions: Mapping[str, Function], builtin: Collection[str]) -> Function:
-    """Return `function` without calls but those of `builtin` functions.
+    """Return `function` without calls, except of `builtin` functions.
 
     Raises UnsupportedError for recursion, calls by address, and functions that are not in the module.
     """
@@ -66,7 +66,7 @@ def _unknown(callee: str, function: Function) -> str:
 
 
 def _insert(whole: Function, body: Function, call: Instruction, prefix: str) -> None:
-    """Append a function's body, with names of its own, between copies of its arguments and results."""
+    """Append a function's body, with fresh names, between copies of its arguments and results."""
     lists = [[x.strip() for x in o.strip("()").split(",") if x.strip()] for o in call.operands if o[0] == "("]
     given = [name for each in lists for name in each]
     formal = [*body.results, *body.params]

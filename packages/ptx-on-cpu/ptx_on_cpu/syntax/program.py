@@ -11,7 +11,7 @@ _WIDTHS: Final = {"pred": 1, "bf16": 16, "tf32": 32} | _PAIRS
 
 
 def width(kind: str) -> int:
-    """Return the bits of a PTX type such as `s32`."""
+    """Return the bits of a PTX type, as of `s32`."""
     return _WIDTHS.get(kind) or int(kind[1:])
 
 

@@ -146,7 +146,7 @@ def _convert_integers(t: Translation, parts: list[str], operands: Sequence[str])
 
 
 def _clamped(t: Translation, value: str, given: str, into: str) -> str:
-    """Return an integer clamped to what another type can hold."""
+    """Return an integer clamped to the range of another type."""
     bits, mine, sign = width(into), f"i{width(given)}", given[0]
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if into[0] == "s" else (0, (1 << bits) - 1)
     if width(given) > bits or given[0] != into[0]:

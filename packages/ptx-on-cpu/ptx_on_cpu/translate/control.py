@@ -1,4 +1,4 @@
-"""Translate what ends a thread, calls of built-in functions, and hints that have no effect."""
+"""Translate the ends of threads, calls of built-in functions, and hints that have no effect."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _nothing(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
 
 @emits("call")
 def _call(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    """Call a built-in function; the others were inlined."""
+    """Call a built-in function; all else was inlined."""
     callee = next(operand for operand in operands if not operand.startswith("("))
     lists = [[x.strip() for x in o.strip("()").split(",") if x.strip()] for o in operands if o[0] == "("]
     results = lists.pop(0) if operands[0].startswith("(") else []

@@ -23,7 +23,7 @@ _INTEGRAL: Final = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "
 
 
 def converted(text: Text, into: str, given: str, parts: Collection[str], values: Sequence[str]) -> str:
-    """Return what `cvt.parts` gives for one value, or for the upper and the lower one of a pair.
+    """Return the result of `cvt.parts` for one value, or for the upper and the lower one of a pair.
 
     Numbers beyond an integer type become its nearest. NaN becomes 0; the type's highest bit alone from f64
     or where the integer has 64 bits.
@@ -54,7 +54,7 @@ def _pair(text: Text, into: str, given: str, parts: Collection[str], value: str)
 
 
 def _to_float(text: Text, into: str, given: str, parts: Collection[str], value: str) -> str:
-    """Return a float as one of another format, or as an integral one of its own."""
+    """Return a float in another format, or rounded to an integral value in its format."""
     if "ftz" in parts and given == "f32":
         value = flushed(text, given, value)
     if into in FLOATS and (given != "f64" or into == "f64" or rounding(parts) == "rn"):

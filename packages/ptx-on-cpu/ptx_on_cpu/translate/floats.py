@@ -1,4 +1,4 @@
-"""Arithmetic and comparisons of PTX's floats in LLVM's text; what is rounded is rounded once."""
+"""Arithmetic and comparisons of PTX's floats in LLVM's text; each result is rounded once."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def rounding(parts: Collection[str]) -> str:
 
 
 def arithmetic(text: Text, how: str, kind: str, parts: Collection[str], values: Sequence[str]) -> str:
-    """Return what `how.parts.kind` gives; `parts` are all of its modifiers.
+    """Return the result of `how.parts.kind`; `parts` are all of its modifiers.
 
     What PTX calls approximate is as exact here as the host's library, then rounded to nearest.
     """
@@ -248,7 +248,7 @@ def _order(text: Text, kind: str, bits: str) -> str:
 
 
 def compared(text: Text, how: str, kind: str, parts: Collection[str], a: str, b: str) -> str:
-    """Return whether a comparison of PTX's, such as "ltu", holds for two floats: an i1."""
+    """Return whether a comparison of PTX's, like "ltu", holds for two floats: an i1."""
     if "ftz" in parts:
         a, b = flushed(text, kind, a), flushed(text, kind, b)
     if kind not in FLOATS:

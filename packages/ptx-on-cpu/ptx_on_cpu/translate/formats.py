@@ -78,7 +78,7 @@ def sign(text: Text, kind: str, bits: str) -> str:
 
 
 def flushed(text: Text, kind: str, value: str) -> str:
-    """Return zero of the same sign for a subnormal number (`.ftz`), every other value as it is."""
+    """Return zero of the same sign for a subnormal number (`.ftz`), and all else as it is."""
     if kind == "f64":  # .ftz is about single and half precision
         return value
     mine, bits = f"i{FORMATS[kind].width}", bits_of(text, kind, value)
@@ -101,7 +101,7 @@ def clamped(text: Text, kind: str, value: str, modifiers: Collection[str]) -> st
 
 
 def canonical(text: Text, kind: str, value: str) -> str:
-    """Return the NaN that GPUs compute in single precision for any; double precision keeps its own."""
+    """Return the NaN that GPUs compute in single precision for any; double precision keeps the operand's."""
     if kind != "f32":
         return value
     bits = bits_of(text, kind, value)  # LLVM gives up a NaN's bits in comparisons of floats

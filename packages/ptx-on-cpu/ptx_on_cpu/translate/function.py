@@ -60,7 +60,7 @@ class Translation(Operands):
     # -- The whole
 
     def whole(self) -> str:
-        """Return the text of the function `kernel`; raise UnsupportedError for what it cannot do."""
+        """Return the text of the function `kernel`; raise UnsupportedError for an unknown instruction."""
         for block, pcs in enumerate(self.flow.blocks):
             self.text.label(f"b{block}")
             self._block = block
@@ -151,7 +151,7 @@ class Translation(Operands):
         return NOTHING_BEHIND if marks is None else self._first_count + _COUNT * self._counts[marks]
 
     def _count_marks(self, target: int, is_backward: bool) -> None:
-        """Count that the thread comes to what lies behind a meeting.
+        """Count that the thread comes to the instructions behind a meeting.
 
         A count has a digit for each mark, the outermost first; inner ones begin anew where one grows.
         """
@@ -236,7 +236,7 @@ class Translation(Operands):
         self.text.do("ret void")
 
     def wait(self, status: int, meeting: str, resume: Callable[[], None], **noted: str | int) -> None:
-        """Wait for other threads at a meeting; `resume` emits what is done behind it."""
+        """Wait for a meeting of threads; `resume` emits the code behind it."""
         for name, value in dict(kind=MEETINGS.index(meeting), **noted).items():
             self.note(name, value)
         after = f"after{self.pc}"

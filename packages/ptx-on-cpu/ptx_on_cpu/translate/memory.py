@@ -71,7 +71,7 @@ def _watch(
 
 
 def _strength(parts: list[str], kind: int) -> int:
-    """Return what the watch calls an access: weak or strong, of which scope, with which order."""
+    """Return the watch's number of an access: weak or strong, of which scope, with which order."""
     found = kind
     if kind == ATOMIC:
         found = BLOCK_ATOMIC if "cta" in parts else ATOMIC

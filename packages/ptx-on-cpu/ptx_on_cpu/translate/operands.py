@@ -35,7 +35,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Options:
-    """Code that a kernel has beside its own.
+    """Code that is added to a kernel: checks, counters, and the watch.
 
     To watch for `races`, to leave traces where it is `counted`, to know which bytes of local memory are
     written, where reads of others are found (`initialised`).

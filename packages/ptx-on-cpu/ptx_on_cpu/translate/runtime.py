@@ -1,4 +1,4 @@
-"""Read what each module has beside its kernel, `runtime.ll`, with numbers in the place of names."""
+"""Read the functions that each module has beside its kernel, `runtime.ll`, with numbers for names."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def llvm_type(kind: str, width: int) -> str:
 
 
 class Text:
-    """Lines of a function's body, names for its values, and what its module has to declare or define."""
+    """Lines of a function's body, names for its values, and the declarations that its module needs."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Translate what threads do together: barriers, shuffles, votes, matches, reductions of a warp.
+"""Translate the meetings of threads: barriers, shuffles, votes, matches, reductions of a warp.
 
 Lanes meet by `.sync` for the operation and the mask, wherever they stand: NVVM makes two copies of a loop for
 lanes that meet in it. What has no mask takes the lanes that stand at this very instruction (`aligned`).
@@ -24,7 +24,7 @@ def _meet(
     kind: str = "b32",
     **noted: Any,
 ) -> None:
-    """Wait for others, then take what the scheduler left as the result."""
+    """Wait for a meeting, then take the result that the scheduler left."""
 
     def resume() -> None:
         if status == IN_BLOCK and can_be_passed(t.function.body[t.pc]):
@@ -39,7 +39,7 @@ def _meet(
 
 
 def _lanes(t: Translation, parts: list[str], operands: Sequence[str], mask: int) -> dict[str, Any]:
-    """Return which lanes meet at an instruction: those of its mask, or without `.sync` all that are there."""
+    """Return which lanes meet at an instruction: its mask's, or without `.sync` all that are there."""
     if "sync" not in parts:
         return {"mask": 0, "aligned": 1}
     return {"mask": t.get(operands[mask], "b32"), "aligned": 0}
