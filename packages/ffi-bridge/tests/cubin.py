@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import struct
 
-from ptx_on_cpu.counters.cubin import attributes, sections
+from elftools.elf.elffile import ELFFile
+
+from ptx_on_cpu.counters.kernel_resources import attributes
 
 KPARAM_INFO = 0x17  # an attribute of a kernel's `.nv.info` section
 
@@ -12,7 +15,8 @@ KPARAM_INFO = 0x17  # an attribute of a kernel's `.nv.info` section
 def parameters_of(cubin: bytes, kernel: str) -> list[tuple[int, int]]:
     """(offset, size) of every parameter of a kernel, in order."""
     found: dict[int, tuple[int, int]] = {}
-    for attribute, value in attributes(sections(cubin)[f".nv.info.{kernel}"].contents):
+    section = ELFFile(io.BytesIO(cubin)).get_section_by_name(f".nv.info.{kernel}")
+    for attribute, value in attributes(section.data()):
         if attribute == KPARAM_INFO:
             _, ordinal, offset, packed = struct.unpack("<IHHI", value)
             found[ordinal] = offset, packed >> 18

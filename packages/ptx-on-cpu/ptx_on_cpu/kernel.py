@@ -15,15 +15,13 @@ from ptx_on_cpu.buffers import GONE, NUMBERINGS, Buffer, Buffers
 from ptx_on_cpu.checks.watch import Watch
 from ptx_on_cpu.counters.counting import count
 from ptx_on_cpu.counters.counts import Counts
-from ptx_on_cpu.engine.grid import Settings, Shape, run_grid
+from ptx_on_cpu.engine.grid import Settings, Shape, blocks_are_independent, run_grid
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.jit import compiled
 from ptx_on_cpu.errors import LaunchError
 from ptx_on_cpu.explain import explain
-from ptx_on_cpu.order import blocks_are_independent
-from ptx_on_cpu.syntax.mangled import readable
-from ptx_on_cpu.syntax.program import Function, Instruction
-from ptx_on_cpu.translate.instructions import translation
+from ptx_on_cpu.syntax.program import Function, Instruction, readable
+from ptx_on_cpu.translate import Translation
 from ptx_on_cpu.translate.operands import Layout, Options
 from ptx_on_cpu.translate.runtime import runtime
 
@@ -91,7 +89,7 @@ class Kernel:
         self._launches = launches
         self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
         self._is_independent = blocks_are_independent(function)
-        translated = translation(function, layout, Options(checks.races, counted, checks.initialised))
+        translated = Translation(function, layout, Options(checks.races, counted, checks.initialised))
         body = translated.whole()
         self._frame_size, self._local_shadow = translated.frame_size, translated.local_shadow
         # The instructions of each basic block, by their numbers, by the first of them.

@@ -13,9 +13,8 @@ from ptx_on_cpu.buffers import ADDRESS_BITS, PARAMETERS, Buffer
 from ptx_on_cpu.errors import LaunchError, UnsupportedError
 from ptx_on_cpu.kernel import Checks, Kernel
 from ptx_on_cpu.syntax.inline import inlined
-from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.parse import parse
-from ptx_on_cpu.syntax.program import Function, Variable, aligned, width
+from ptx_on_cpu.syntax.program import Function, Variable, aligned, readable, width
 from ptx_on_cpu.translate.control import BUILTIN
 from ptx_on_cpu.translate.operands import Layout
 

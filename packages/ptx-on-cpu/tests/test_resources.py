@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptx_on_cpu.counters import Resources, resources, resources_of
-from ptx_on_cpu.counters import ptxas as assembler
+from ptx_on_cpu.counters import kernel_resources as assembler
 
 CAPABILITIES = [(8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
 
@@ -155,7 +155,5 @@ def test_ptxas_is_found_in_the_wheels_of_each_cuda(
 
 
 def test_only_a_cubin_has_resources() -> None:
-    with pytest.raises(
-        ValueError, match=r"a cubin begins with b'\\x7fELF', what was given begins with b'.ver'"
-    ):
+    with pytest.raises(ValueError, match=r"a cubin is an ELF file, but the given bytes begin with b'\.ver'"):
         resources_of(KERNELS.strip().encode(), "many")

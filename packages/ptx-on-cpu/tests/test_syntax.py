@@ -4,11 +4,11 @@ import pytest
 from ptx_text import HEADER, kernel, module, parameters
 
 from ptx_on_cpu import Module, PtxSyntaxError, UnsupportedError
+from ptx_on_cpu.engine.grid import blocks_are_independent
 from ptx_on_cpu.flow import Flow
-from ptx_on_cpu.order import blocks_are_independent
 from ptx_on_cpu.syntax.inline import inlined
-from ptx_on_cpu.syntax.mangled import readable
 from ptx_on_cpu.syntax.parse import parse
+from ptx_on_cpu.syntax.program import readable
 
 TWICE = """
 .func (.param .b32 result) twice(.param .b32 x)

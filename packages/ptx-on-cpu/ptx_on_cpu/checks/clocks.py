@@ -74,7 +74,7 @@ def drop(head: Any, row: int) -> None:
 
 
 @inner
-def own(head: Any, row: int) -> int:
+def copy_on_write(head: Any, row: int) -> int:
     """Return a row with the clocks of `row` that only the caller holds, in place of `row`."""
     holders = table(head, HOLDERS, 0, head[ROWS])
     if row > 0 and holders[row] == 1:
@@ -94,7 +94,7 @@ def own(head: Any, row: int) -> int:
 
 
 @inner
-def merged(head: Any, row: int, other: int, start: int, stop: int) -> int:
+def join(head: Any, row: int, other: int, start: int, stop: int) -> int:
     """Return the maximum of two rows, held in place of `row`; of `other` count threads start to stop."""
     total = head[THREADS] * head[BLOCKS]
     if other == 0 or row == other:
@@ -102,7 +102,7 @@ def merged(head: Any, row: int, other: int, start: int, stop: int) -> int:
     if row == 0 and stop - start == total:
         table(head, HOLDERS, other, 1)[0] += 1
         return other
-    mine = own(head, row)
+    mine = copy_on_write(head, row)
     if head[EXHAUSTED] == 0:
         to, of = table(head, ROW, mine * total, total), table(head, ROW, other * total, total)
         for i in range(start, stop):
@@ -111,8 +111,8 @@ def merged(head: Any, row: int, other: int, start: int, stop: int) -> int:
 
 
 @inner
-def knows(head: Any, rank: int, thread: int, clock: int) -> bool:
-    """Return whether the actions of `thread` of the launch up to `clock` happen before the next one of `rank`."""
+def happens_before(head: Any, rank: int, thread: int, clock: int) -> bool:
+    """Return whether `thread` of the launch up to `clock` happens before the next action of `rank`."""
     count = head[THREADS]
     first = head[BLOCK] * count
     mine = head[SLOT] * count
@@ -126,7 +126,7 @@ def knows(head: Any, rank: int, thread: int, clock: int) -> bool:
 
 
 @inner
-def learn(head: Any, rank: int, row: int, wide: bool) -> None:
+def acquire(head: Any, rank: int, row: int, wide: bool) -> None:
     """Join a row into the clocks of a thread: for the threads of its block and, if `wide`, for all."""
     count = head[THREADS]
     first = head[BLOCK] * count
@@ -136,7 +136,7 @@ def learn(head: Any, rank: int, row: int, wide: bool) -> None:
         known[i] = max(known[i], of[i])
     if wide:
         foreign = table(head, FOREIGN, head[SLOT] * count + rank, 1)
-        foreign[0] = merged(head, foreign[0], row, 0, count * head[BLOCKS])
+        foreign[0] = join(head, foreign[0], row, 0, count * head[BLOCKS])
 
 
 @inner
@@ -145,11 +145,11 @@ def release(head: Any, rank: int, row: int, clock: int) -> int:
     count = head[THREADS]
     total = count * head[BLOCKS]
     first = head[BLOCK] * count
-    row = own(head, row)
+    row = copy_on_write(head, row)
     if head[EXHAUSTED]:
         return row
     mine = head[SLOT] * count
-    row = merged(head, row, table(head, FOREIGN, mine + rank, 1)[0], 0, total)
+    row = join(head, row, table(head, FOREIGN, mine + rank, 1)[0], 0, total)
     to = table(head, ROW, row * total + first, count)
     known = table(head, KNOWN, (mine + rank) * count, count)
     base = table(head, BASE, mine, count)

@@ -25,12 +25,12 @@ from ptx_on_cpu.checks.clocks import (
     THREADS,
     VARIABLES,
     WIDE,
+    acquire,
+    copy_on_write,
     drop,
     head_of,
     inner,
-    learn,
-    merged,
-    own,
+    join,
     pointer,
     release,
     table,
@@ -87,7 +87,7 @@ def arrived(state: int, rank: int, barrier: int) -> None:
         to[i] = max(to[i], known[i])
     to[rank] = clock[rank]
     row = table(head, ARRIVED_ROW, head[SLOT] * BARRIERS + barrier, 1)
-    row[0] = merged(head, row[0], table(head, FOREIGN, first + rank, 1)[0], 0, count * head[BLOCKS])
+    row[0] = join(head, row[0], table(head, FOREIGN, first + rank, 1)[0], 0, count * head[BLOCKS])
     clock[rank] += 1
 
 
@@ -106,7 +106,7 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
     foreign = table(head, FOREIGN, first, count)
     row, total = 0, count * head[BLOCKS]
     for t in ranks:
-        row = merged(head, row, foreign[t], 0, total)
+        row = join(head, row, foreign[t], 0, total)
     known = carray(pointer(head[KNOWN] + 4 * slot * count * count), (count, count), np.int32)
     if len(ranks) == count:
         table(head, BASE, first, count)[:] = clock
@@ -119,7 +119,7 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
             meeting[:] = np.maximum(meeting, there)
             there[:] = 0
             rows = table(head, ARRIVED_ROW, slot * BARRIERS + barrier, 1)
-            row = merged(head, row, rows[0], 0, total)
+            row = join(head, row, rows[0], 0, total)
             drop(head, rows[0])
             rows[0] = 0
         for t in ranks:
@@ -128,12 +128,12 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
             known[t] = meeting
     for t in ranks:
         clock[t] += 1
-        foreign[t] = merged(head, own_none(head, foreign[t]), row, 0, total)
+        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, total)
     drop(head, row)
 
 
 @inner
-def own_none(head: Any, row: int) -> int:
+def give_up(head: Any, row: int) -> int:
     """Give up a row and return row 0, which knows nothing."""
     drop(head, row)
     return 0
@@ -145,7 +145,7 @@ def joined_grid(state: int) -> None:
     head = head_of(state)
     count = head[THREADS]
     total = count * head[BLOCKS]
-    row = own(head, 0)
+    row = copy_on_write(head, 0)
     if head[EXHAUSTED]:
         return
     for slot in range(head[BLOCKS]):
@@ -154,7 +154,7 @@ def joined_grid(state: int) -> None:
         table(head, BASE, slot * count, count)[:] = clock
     clock, foreign = table(head, CLOCK, 0, total), table(head, FOREIGN, 0, total)
     for t in range(total):
-        foreign[t] = merged(head, own_none(head, foreign[t]), row, 0, total)
+        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, total)
         clock[t] += 1
     drop(head, row)
 
@@ -165,9 +165,9 @@ def fence(head: Any, rank: int, wide: bool, releases: bool, acquires: bool) -> N
     at = head[SLOT] * head[THREADS] + rank
     pending = table(head, PENDING, at, 1)
     if acquires and pending[0] > 0:
-        learn(head, rank, pending[0], wide)
+        acquire(head, rank, pending[0], wide)
         if wide:
-            pending[0] = own_none(head, pending[0])
+            pending[0] = give_up(head, pending[0])
     if releases:
         clock = table(head, CLOCK, at, 1)
         table(head, CLOSE, at, 1)[0] = clock[0]
@@ -216,7 +216,7 @@ def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> 
         if len(place) == 0:
             continue
         if not atomic and (wide or close == 1):
-            place[2] = own_none(head, place[2])
+            place[2] = give_up(head, place[2])
         if releases:
             place[2] = release(head, rank, place[2], clock)
 
@@ -232,6 +232,6 @@ def read_variable(head: Any, rank: int, key: int, wide: bool) -> None:
         if len(place) == 0:
             continue
         if wide or close == 1:
-            pending[0] = merged(head, pending[0], place[2], 0, total)
+            pending[0] = join(head, pending[0], place[2], 0, total)
         else:
-            pending[0] = merged(head, pending[0], place[2], first, first + count)
+            pending[0] = join(head, pending[0], place[2], first, first + count)

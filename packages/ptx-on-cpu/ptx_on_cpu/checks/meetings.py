@@ -112,7 +112,7 @@ def counted_in_warps(threads: Any, barrier: int) -> int:
 
 @inner
 def is_like(threads: Any, at: int, other: int) -> bool:
-    """Return whether two threads agree on the operation and the number of a barrier's threads, whole warps."""
+    """Return whether two threads agree on a barrier's operation and number of threads, whole warps."""
     if threads[at].c % WARP:
         fail(threads[at], BAD_BARRIER, 0)
         return False

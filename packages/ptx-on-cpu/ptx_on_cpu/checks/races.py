@@ -28,9 +28,9 @@ from ptx_on_cpu.checks.clocks import (
     SLOT,
     THREADS,
     USED,
+    happens_before,
     head_of,
     inner,
-    knows,
     pointer,
     table,
 )
@@ -150,7 +150,9 @@ def racing(head: Any, records: Any, cell: Any, rank: int, kind: int, mask: int, 
         while i > 0:
             r = records[i]
             same = r[OF_BLOCK] == block
-            if conflict(r, kind, mask, value, same) and not knows(head, rank, thread_of(head, r), r[AT]):
+            if conflict(r, kind, mask, value, same) and not happens_before(
+                head, rank, thread_of(head, r), r[AT]
+            ):
                 return i
             i = r[NEXT]
     return 0
@@ -164,7 +166,7 @@ def supersede(head: Any, records: Any, cell: Any, rank: int, mask: int) -> None:
         while i > 0:
             r = records[i]
             after = r[NEXT]
-            if r[MASK] & mask and knows(head, rank, thread_of(head, r), r[AT]):
+            if r[MASK] & mask and happens_before(head, rank, thread_of(head, r), r[AT]):
                 r[MASK] &= ~mask
             if r[MASK]:
                 before = i

@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptx_on_cpu.buffers import Buffer
-from ptx_on_cpu.counters.atomics import contention_of
-from ptx_on_cpu.counters.banks import wavefronts_of
 from ptx_on_cpu.counters.counts import PER_INSTRUCTION, Counts, Traffic
-from ptx_on_cpu.counters.sectors import SECTOR, Transfers, distinct_sectors, interleaved, requests_of
+from ptx_on_cpu.counters.memory import (
+    SECTOR,
+    Transfers,
+    contention_of,
+    distinct_sectors,
+    interleaved,
+    requests_of,
+    wavefronts_of,
+)
 from ptx_on_cpu.counters.traces import Instruction, Trace, begins, issued, located, order_by, rows_of, total
 from ptx_on_cpu.records import ATOMIC, GLOBAL, LOCAL, SHARED
 

@@ -10,11 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ptx_on_cpu.counters.atomics import Contention
-from ptx_on_cpu.counters.kinds import kind_of
-from ptx_on_cpu.counters.sectors import Transfers
-from ptx_on_cpu.counters.table import aligned
-from ptx_on_cpu.counters.traces import Instruction
+from ptx_on_cpu.counters.memory import Contention, Transfers
+from ptx_on_cpu.counters.traces import Instruction, kind_of
 from ptx_on_cpu.records import WARP
 
 # One row per instruction. `threads`, `warps`: how often threads executed it and warps issued it.
@@ -188,3 +185,16 @@ def _described(each: Traffic) -> list[str]:
 def _met(each: Contention) -> list[str]:
     launch = [*map(str, (each.requests, each.updates, each.addresses, each.most)), f"{each.mean:.2f}"]
     return [*launch, str(each.most_in_request), f"{each.mean_in_request:.2f}"]
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return a table, "" without rows; `left`: how many columns are aligned to the left."""
+    lines = [head, *rows] if rows else []
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ptx_on_cpu.counters.counts import Counts
+from ptx_on_cpu.counters.counts import Counts, aligned
+from ptx_on_cpu.counters.kernel_resources import Resources
 from ptx_on_cpu.counters.occupancy import Occupancy, occupancy
-from ptx_on_cpu.counters.resources import Resources
-from ptx_on_cpu.counters.table import aligned
 from ptx_on_cpu.records import WARP
 
 

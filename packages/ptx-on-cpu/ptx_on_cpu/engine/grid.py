@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import ctypes.util
 import functools
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,8 +18,8 @@ import numpy as np
 from ptx_on_cpu.checks.watch import ROWS, Watch
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.schedule import run_blocks
-from ptx_on_cpu.engine.subnormals import kept_subnormals
 from ptx_on_cpu.records import ACCESS, BLOCK, EXECUTED, FINE, SLICE, THREAD, TRACE_ROOM
+from ptx_on_cpu.syntax.program import Function, Instruction
 
 Array = np.ndarray[Any, Any]
 Extents = tuple[int, int, int]
@@ -154,3 +157,43 @@ def _run(
     for record in records if settings.counted else ():
         host.take_traces(record)
     return None if why == FINE else Failure(why, records[row], threads[row])
+
+
+_EXACT: Final = frozenset({"s32", "u32", "s64", "u64", "b32", "b64"})
+_COMMUTATIVE: Final = frozenset({"add", "min", "max", "and", "or", "xor"})
+_STRONG: Final = frozenset({"volatile", "relaxed", "acquire", "mmio"})
+
+
+def blocks_are_independent(function: Function) -> bool:
+    """Return whether blocks neither communicate nor leave results that depend on their order.
+
+    Sums of integers by atomics that return nothing do not; sums of floats do, in their last bits.
+    """
+    return not any(map(_depends_on_order, function.body))
+
+
+def _depends_on_order(each: Instruction) -> bool:
+    parts = set(each.parts)
+    if each.name in ("atom", "red") and "shared" not in parts:
+        is_read = each.name == "atom" and each.operands[0] != "_"
+        return is_read or each.parts[-1] not in _EXACT or not parts & _COMMUTATIVE
+    if each.name in ("ld", "ldu") and "shared" not in parts:
+        return bool(parts & _STRONG)
+    return each.name == "call"  # of a function of the host, such as printf
+
+
+_C: Final = ctypes.CDLL(ctypes.util.find_library("m"))
+_DEFAULT: Final = ctypes.c_void_p(-1)  # FE_DFL_ENV of glibc and musl
+_ROOM: Final = 256  # bytes, more than a `fenv_t` of any processor has
+
+
+@contextlib.contextmanager
+def kept_subnormals() -> Generator[None]:
+    """Compute with subnormal numbers within the block, in this thread."""
+    before = ctypes.create_string_buffer(_ROOM)
+    _C.fegetenv(before)
+    _C.fesetenv(_DEFAULT)
+    try:
+        yield
+    finally:
+        _C.fesetenv(before)

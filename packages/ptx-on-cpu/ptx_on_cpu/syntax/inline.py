@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from ptx_on_cpu.errors import UnsupportedError
-from ptx_on_cpu.syntax.mangled import readable
-from ptx_on_cpu.syntax.program import Function, Instruction, Variable
+from ptx_on_cpu.syntax.program import Function, Instruction, Variable, readable
 
 _NAME: Final = re.compile(r"[%$]?[A-Za-z_$%][\w$.]*")
 

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from ptx_on_cpu.errors import UnsupportedError
 from ptx_on_cpu.records import BLOCK, THREAD, offset
-from ptx_on_cpu.syntax.mangled import readable
-from ptx_on_cpu.syntax.program import Function, width
+from ptx_on_cpu.syntax.program import Function, readable, width
 from ptx_on_cpu.translate.text import FLOATS, Text, llvm_type
 
 _FLOAT: Final = re.compile(r"0[fFdD]([0-9a-fA-F]{8,16})")
