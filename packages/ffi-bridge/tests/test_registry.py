@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import ffi_bridge.registry
 from ffi_bridge.errors import DuplicateNameError, UnknownOperatorError
 from ffi_bridge.operators.kernel import XLACustomKernel
 from ffi_bridge.operators.lookup import get_operator, get_operators
@@ -91,12 +90,3 @@ def test_get_operators_is_a_copy() -> None:
     XLACustomKernel("registry_copy")
     get_operators().clear()
     assert "registry_copy" in get_operators()
-
-
-@pytest.mark.parametrize("former", ["get_kernel", "get_kernels"])
-def test_former_names_say_the_new_one(former: str) -> None:
-    name = former.replace("kernel", "operator")
-    with pytest.warns(DeprecationWarning, match=rf"{former} is now ffi_bridge\.{name};") as warned:
-        found = getattr(ffi_bridge.registry, former)
-    assert found is getattr(ffi_bridge, name)
-    assert warned[0].filename == __file__
