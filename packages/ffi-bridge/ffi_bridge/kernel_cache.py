@@ -128,8 +128,9 @@ def clear() -> int:
 def own_sources() -> str:
     """Return a hash of this package's files: kernels depend on the code that emits their handlers."""
     digest = hashlib.blake2b(digest_size=_DIGEST)
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for path in sorted(Path(__file__).parent.rglob("*")):
+        if path.suffix in (".py", ".ll"):
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -20,10 +20,12 @@ from ffi_bridge.identity.fingerprint import compiled_parts
 from ffi_bridge.native.target import target_name
 from ffi_bridge.numba_cpu.constants import with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
+from ffi_bridge.numba_cpu.derivatives.arena import released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.bits import Bits
 from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
 from ffi_bridge.numba_cpu.derivatives.copies import typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
+from ffi_bridge.numba_cpu.derivatives.from_enzyme import from_enzyme
 from ffi_bridge.numba_cpu.derivatives.indices import plain_indices
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
 from ffi_bridge.numba_cpu.derivatives.lines import Lines, debug_information
@@ -32,13 +34,11 @@ from ffi_bridge.numba_cpu.derivatives.llvm_rewrite import (
     STRINGS,
     declared_in,
     for_enzyme,
-    from_enzyme,
     one_function,
     reached,
     refused_in,
 )
 from ffi_bridge.numba_cpu.derivatives.mode import FORWARD, REVERSE, Mode
-from ffi_bridge.numba_cpu.derivatives.pool import released_at_the_end
 from ffi_bridge.numba_cpu.internals import (
     ADDRESS,
     Compiler,

@@ -1,4 +1,4 @@
-"""LLVM's text of a kernel, made fit for Enzyme, and Enzyme's text made fit for the LLVM of Numba.
+"""LLVM's text of a kernel, made fit for Enzyme.
 
 Enzyme follows loads, stores, arithmetic, `malloc` and `free`. Of what Numba emits around a kernel's own
 arithmetic it cannot follow the runtime, which counts references by atomic operations, nor the functions that
@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import itertools
 import re
-import struct
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any, Final
 
 from llvmlite import binding as llvm
 
-from ffi_bridge.numba_cpu.derivatives import activity, failures, powers
-from ffi_bridge.numba_cpu.derivatives.memory import COUNTED, IN_RUNTIME, RUNTIME, UNCOUNTED
+from ffi_bridge.numba_cpu.derivatives import failures, powers
+
+# Numba's runtime as functions of LLVM's text. Enzyme follows counts of references where
+# they are plain loads and stores of memory from `malloc`.
+_RUNTIME: Final = {
+    counted: "".join(Path(__file__).with_name(f"{name}.ll").read_text() for name in ("runtime", count))
+    for counted, count in ((True, "counted"), (False, "uncounted"))
+}
+_IN_RUNTIME: Final = re.compile(
+    r"numba_attempt_nocopy_reshape|NRT_(Allocate|Free|MemInfo_(alloc|alloc_aligned|new_varsize_dtor|data_fast)|"
+    "incref|decref)|malloc|free"
+)
 
 # Functions that put together what an exception says: the kernel itself says it, see `kernels`.
 _OF_ERRORS: Final = re.compile(r"unicode|raise_with_shape_context|ol_str_generic")
@@ -33,19 +43,11 @@ _RECORD: Final = re.compile(r"^ *%\S+ = getelementptr [^\n,]*\[\d+ x i8\], ptr %
 
 _DEFINITION: Final = re.compile(r"^define [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\([^\n]*\{\n.*?^\}\n", re.M | re.S)
 _DECLARATION: Final = re.compile(r"^declare [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\([^\n]*\n", re.M)
-_OPAQUE: Final = "ffi_bridge_index"
+OPAQUE: Final = "ffi_bridge_index"
 _INTEGER: Final = '"enzyme_type"="{[-1]:Integer}"'
-_OPAQUE_DECLARED: Final = f"""
-declare {_INTEGER} i64 @{_OPAQUE}(i64 {_INTEGER}) nofree nosync nounwind willreturn memory(none) \
+OPAQUE_DECLARED: Final = f"""
+declare {_INTEGER} i64 @{OPAQUE}(i64 {_INTEGER}) nofree nosync nounwind willreturn memory(none) \
 "enzyme_inactive" "enzyme_shouldrecompute"
-"""
-_OPAQUE_DEFINED: Final = f"""
-define internal i64 @{_OPAQUE}(i64 %x) alwaysinline {{
-  ret i64 %x
-}}
-define internal void @ffi_bridge_keep(ptr %x) alwaysinline {{
-  ret void
-}}
 """
 _ADDRESS: Final = re.compile(r"^ *(?P<name>%\S+) = getelementptr [^\n]*\n", re.M)
 _VARIABLE_INDEX: Final = re.compile(r", i64 (%[^\s,]+)")
@@ -63,20 +65,6 @@ _TYPES: Final = """
 """
 # What the functions around the kernel declare, see `entry`.
 _DECLARED_LATER: Final = re.compile(r"^declare [^\n]*@(malloc|free|llvm\.memcpy\.p0\.p0\.i64)\(.*\n", re.M)
-# Types of numbers, and numbers as a newer LLVM writes them: in the fewest decimal digits, in as many
-# hexadecimal ones as the type has, or by name.
-_NUMBER: Final = re.compile(
-    r"\b(?P<type>float|double)\b|"
-    r"(?<=[ (<])(?:(?P<decimal>-?\d+\.\d+(?:e[+-]?\d+)?)|f0x(?P<bits>[0-9A-F]+)|(?P<name>[+-](?:inf|qnan)))"
-    r"(?=[ ,)>]|$)"
-)
-_FORMATS: Final = {"float": ">f", "double": ">d"}
-# Numba's LLVM ends the process where it makes vectors of calls that return a pair.
-_SINCOS: Final = re.compile(r"^declare [^\n]*@llvm\.sincos\.((?:v(\d+))?f(\d+))\(.*\n", re.M)
-# The first derivative of `primal`, whose buffers and tangents are places apart: see `kernels`.
-_FIRST: Final = re.compile(
-    r"^(?P<head>define [^\n]*@(?:fwd)?diffeprimal(?:\.\d+)?\([^\n]*\{)(?P<body>\n.*?^\}\n)", re.M | re.S
-)
 
 
 def reached(text: str, kernel: str, counted: bool) -> str:
@@ -85,9 +73,7 @@ def reached(text: str, kernel: str, counted: bool) -> str:
     `counted`: whether arrays that nothing refers to are let go of.
     """
     text = failures.leaving(_DECLARATION.sub(_declared, _DEFINITION.sub(_defined, text)))
-    module = llvm.parse_assembly(
-        _declared_once(text + RUNTIME + (COUNTED if counted else UNCOUNTED) + powers.DECLARED)
-    )
+    module = llvm.parse_assembly(declared_once(text + _RUNTIME[counted] + powers.DECLARED))
     for function in module.functions:
         if not function.is_declaration:
             function.linkage = "external" if function.name == kernel else "internal"
@@ -109,7 +95,7 @@ def one_function(text: str, kernel: str, simplified: bool) -> str:
     _inline_and_prune(module, builder)
     if simplified:
         builder.getFunctionPassManager().run(module.get_function(kernel), builder)
-    return _DECLARED_LATER.sub("", _without_marks(str(module).replace(_NO_LIBRARY, '"of-a-kernel"')))
+    return _DECLARED_LATER.sub("", without_marks(str(module).replace(_NO_LIBRARY, '"of-a-kernel"')))
 
 
 def for_enzyme(text: str, copies: Collection[str]) -> str:
@@ -145,7 +131,7 @@ def _with_opaque_indices(text: str) -> str:
 
         def hidden(index: re.Match[str]) -> str:
             name = f"%hidden{next(count)}"
-            calls.append(f"  {name} = call i64 @{_OPAQUE}(i64 {index[1]})\n")
+            calls.append(f"  {name} = call i64 @{OPAQUE}(i64 {index[1]})\n")
             return f", i64 {name}"
 
         changed = _VARIABLE_INDEX.sub(hidden, line[0])
@@ -153,7 +139,7 @@ def _with_opaque_indices(text: str) -> str:
             changed = _LAST_INDEX.sub(hidden, changed)
         return "".join(calls) + changed
 
-    return _ADDRESS.sub(opaque, text) + _OPAQUE_DECLARED
+    return _ADDRESS.sub(opaque, text) + OPAQUE_DECLARED
 
 
 def refused_in(text: str) -> list[str]:
@@ -178,49 +164,7 @@ def declared_in(text: str) -> list[str]:
     return [found[1].strip('"') for found in _DECLARATION.finditer(text)]
 
 
-def from_enzyme(text: str) -> str:
-    """Return the text of a newer LLVM in the terms of Numba's."""
-    text = re.sub(r"^(attributes #[0-9]+ = |!).*\n", "", _without_marks(text), flags=re.M)
-    text = re.sub(r", !tbaa ![0-9]+", "", text)
-    text = re.sub(r"(?<=itofp)( (fast|nnan|ninf|nsz|arcp|contract|afn|reassoc))+(?= )", "", text)
-    text = re.sub(r" #[0-9]+", "", text)
-    text = _FIRST.sub(_first, text)
-    # The slope of sqrt is 0 at 0, and not at NaN, which Enzyme's comparison takes for 0, too.
-    text = text.replace(" fcmp fast ueq ", " fcmp oeq ").replace(" fcmp fast one ", " fcmp une ")
-    added = "".join(_sincos(*found.groups()) for found in _SINCOS.finditer(text))
-    added += _OPAQUE_DEFINED
-    text = _SINCOS.sub("", text).replace("@llvm.sincos.", "@sincos.")
-    text = re.sub(rf"^declare [^\n]*@({_OPAQUE}|ffi_bridge_keep)\(.*\n", "", text, flags=re.M)
-    newer = r" (nofree|allocptr|dead_on_return|initializes\(\([^)]*\)\)|nocreateundeforpoison)(?=[ ,)])"
-    text = "\n".join(map(_with_older_numbers, re.sub(newer, "", text).split("\n")))
-    return _declared_once(powers.defined(text + added))
-
-
-def _first(function: re.Match[str]) -> str:
-    head = re.sub(r"\bptr (?!noalias)", "ptr noalias ", function["head"])
-    return activity.decided(head + function["body"])
-
-
-def _with_older_numbers(line: str) -> str:
-    """Return a line with each number as the digits of a double, which every LLVM reads for a float, too."""
-    kind = "double"
-
-    def older(found: re.Match[str]) -> str:
-        nonlocal kind
-        if found["type"]:
-            kind = found["type"]
-            return found[0]
-        if found["bits"]:
-            (value,) = struct.unpack(_FORMATS[kind], bytes.fromhex(found["bits"]))
-        else:
-            value = float((found["decimal"] or found["name"]).replace("qnan", "nan"))
-        (rounded,) = struct.unpack(_FORMATS[kind], struct.pack(_FORMATS[kind], value))
-        return f"0x{struct.pack('>d', rounded).hex().upper()}"
-
-    return _NUMBER.sub(older, line)
-
-
-def _declared_once(text: str) -> str:
+def declared_once(text: str) -> str:
     """Leave one declaration of each function."""
     seen: set[str] = set()
 
@@ -232,26 +176,9 @@ def _declared_once(text: str) -> str:
     return _DECLARATION.sub(once, text)
 
 
-def _sincos(kind: str, count: str | None, bits: str) -> str:
-    """Return the definition of a function that returns sine and cosine, of numbers or vectors."""
-    number = {"32": "float", "64": "double"}[bits]
-    of = f"<{count} x {number}>" if count else number
-    return f"""
-declare {of} @llvm.sin.{kind}({of})
-declare {of} @llvm.cos.{kind}({of})
-define internal {{ {of}, {of} }} @sincos.{kind}({of} %x) alwaysinline {{
-  %sine = call {of} @llvm.sin.{kind}({of} %x)
-  %cosine = call {of} @llvm.cos.{kind}({of} %x)
-  %first = insertvalue {{ {of}, {of} }} poison, {of} %sine, 0
-  %both = insertvalue {{ {of}, {of} }} %first, {of} %cosine, 1
-  ret {{ {of}, {of} }} %both
-}}
-"""
-
-
 def _defined(found: re.Match[str]) -> str:
     name = found[1].strip('"')
-    if IN_RUNTIME.fullmatch(name) or name.startswith("nrt_atomic"):
+    if _IN_RUNTIME.fullmatch(name) or name.startswith("nrt_atomic"):
         return ""
     head = found[0].partition("\n")[0]
     if _PYTHON.fullmatch(name):
@@ -267,7 +194,7 @@ def _declared(found: re.Match[str]) -> str:
     name = found[1].strip('"')
     if name == "PyErr_SetString":  # without the GIL
         return "define internal void @PyErr_SetString(ptr %kind, ptr %text) {\n  ret void\n}\n"
-    return "" if IN_RUNTIME.fullmatch(name) else found[0]
+    return "" if _IN_RUNTIME.fullmatch(name) else found[0]
 
 
 def _builder(level: int) -> Any:
@@ -284,7 +211,7 @@ def _inline_and_prune(module: Any, builder: Any) -> None:
     passes.run(module, builder)
 
 
-def _without_marks(text: str) -> str:
+def without_marks(text: str) -> str:
     """Return a module without marks, whose forms differ between versions of LLVM, but for those of types."""
     text = re.sub(r", !(?!tbaa )[A-Za-z_.]+ ![0-9]+", "", text)
     text = re.sub(r"^.*@llvm\.experimental\.noalias\.scope\.decl.*\n", "", text, flags=re.M)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from string import Template
 from typing import Final
 
 DECLARED: Final = """
@@ -22,79 +24,8 @@ _PARAMETERS: Final = re.compile(
 )
 _OF_LLVM: Final = re.compile(r"^declare [^\n]*@llvm\.powi\.((?:v(\d+))?f(\d+))\.i64\(.*\n", re.M)
 _TYPES: Final = {"32": "float", "64": "double"}
-# A real number to the power of a negative integer is the inverse of another power. Numba raises where that is
-# zero, unless the integer is large, and for the smallest integer.
-_BY_LLVM: Final = """{head}
-  %n = {exponent}
-  %size = call i64 @llvm.abs.i64(i64 %n, i1 false)
-  %power = call {of} @llvm.powi.{kind}.i64({of} {base}, i64 %size)
-  %inverse = fdiv {of} 1.0, %power
-  %inverted = icmp slt i64 %n, 0
-  %found = select i1 %inverted, {of} %inverse, {of} %power
-  store {of} %found, ptr {result}
-  %zero = fcmp oeq {of} %power, 0.0
-  %checked = icmp ule i64 %size, 65536
-  %divided = and i1 %zero, %inverted
-  %infinite = and i1 %divided, %checked
-  %smallest = icmp slt i64 %size, 0
-  %fails = or i1 %infinite, %smallest
-  br i1 %fails, label %failure, label %success
-failure:
-  ret i32 1
-success:
-  ret i32 0
-}}
-"""
-_NUMBER: Final = """
-declare i64 @llvm.abs.i64(i64, i1)
-declare {of} @llvm.pow.{kind}({of}, {of})
-define internal {of} @powi.{kind}.i64({of} %x, i64 %n) noinline nosync nounwind willreturn memory(none) {{
-  %size = call i64 @llvm.abs.i64(i64 %n, i1 false)
-  %many = icmp ugt i64 %size, 65536
-  br i1 %many, label %other, label %turn
-other:
-  %exponent = sitofp i64 %n to {of}
-  %found = call {of} @llvm.pow.{kind}({of} %x, {of} %exponent)
-  ret {of} %found
-turn:
-  %left = phi i64 [ %size, %0 ], [ %half, %go ]
-  %result = phi {of} [ 1.0, %0 ], [ %product, %go ]
-  %factor = phi {of} [ %x, %0 ], [ %square, %go ]
-  %done = icmp eq i64 %left, 0
-  br i1 %done, label %end, label %go
-go:
-  %bit = trunc i64 %left to i1
-  %times = fmul {of} %result, %factor
-  %product = select i1 %bit, {of} %times, {of} %result
-  %half = lshr i64 %left, 1
-  %square = fmul {of} %factor, %factor
-  br label %turn
-end:
-  %inverse = fdiv {of} 1.0, %result
-  %inverted = icmp slt i64 %n, 0
-  %power = select i1 %inverted, {of} %inverse, {of} %result
-  ret {of} %power
-}}
-"""
-# A slope has the power below one that is there already: their quotient is the base, but for 0 and infinity.
-_BELOW: Final = """
-declare {of} @llvm.fabs.{kind}({of})
-define internal {of} @powi.below.{kind}.i64({of} %x, i64 %n) alwaysinline {{
-  %power = call {of} @powi.{kind}.i64({of} %x, i64 %n)
-  %size = call {of} @llvm.fabs.{kind}({of} %power)
-  %above = fcmp ogt {of} %size, 0x39B0000000000000
-  %below = fcmp olt {of} %size, 0x4630000000000000
-  %usual = and i1 %above, %below
-  br i1 %usual, label %part, label %other
-part:
-  %quotient = fdiv {of} %power, %x
-  ret {of} %quotient
-other:
-  %m = sub i64 %n, 1
-  %found = call {of} @powi.{kind}.i64({of} %x, i64 %m)
-  ret {of} %found
-}}
-"""
+_BY_LLVM: Final = Template(Path(__file__).with_name("power_by_llvm.ll").read_text())
+_NUMBER: Final = Template(Path(__file__).with_name("power.ll").read_text())
 _FUNCTION: Final = re.compile(r"^define .*?^\}$", re.M | re.S)
 _LESS_ONE: Final = re.compile(r"^ *(%\S+) = add (?:nuw |nsw )*i64 (%\S+), -1$", re.M)
 _CALL: Final = re.compile(r"@powi\.(f\d+)\.i64\((\w+) (%\S+), i64 (%[^\s)]+)\)")
@@ -106,7 +37,7 @@ def by_llvm(name: str, head: str) -> str | None:
     if not _OF_NUMBA.fullmatch(name) or not (found := _PARAMETERS.search(head)):
         return None
     result, of, base, bits, exponent = found.groups()
-    return _BY_LLVM.format(
+    return _BY_LLVM.substitute(
         head=head,
         result=result,
         of=of,
@@ -124,7 +55,7 @@ def defined(text: str) -> str:
     text = _CONSTANT.sub(r"\1 @powi.\2.to.\4(\3)", text)
     text += "".join("\n".join(_product(of, kind, int(n))) for of, kind, n in constant)
     text += "".join(
-        (_NUMBER + _BELOW).format(of=_TYPES[x], kind=f"f{x}") for x in sorted({bits for bits, _, _ in kinds})
+        _NUMBER.substitute(of=_TYPES[x], kind=f"f{x}") for x in sorted({bits for bits, _, _ in kinds})
     )
     return text + "".join(_vector(bits, int(count)) for bits, _, count in kinds if count)
 
