@@ -26,7 +26,7 @@ BRIDGE: Final = "packages/ffi-bridge"
 # What is changed -> modules, and words for pytest: what is quick comes first, since a failure ends a run.
 TARGETS: Final = {
     "abi": (
-        [f"{BRIDGE}/ffi_bridge/abi.py", f"{BRIDGE}/ffi_bridge/native/frame_reader.py"],
+        [f"{BRIDGE}/ffi_bridge/abi.py", f"{BRIDGE}/ffi_bridge/targets.py"],
         [f"{BRIDGE}/tests/test_{name}.py" for name in ("frame_reader", "abi", "handler", "numba_python")],
     ),
     "handler": (

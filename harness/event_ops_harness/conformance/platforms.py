@@ -11,7 +11,7 @@ import jax
 
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.operators.backends import platform_of
-from ffi_bridge.operators.selection import emulated
+from ffi_bridge.operators.dispatch import emulated
 
 CPU: Final = "cpu"
 GPU: Final = "gpu"

@@ -22,8 +22,7 @@ import numpy as np
 
 from event_ops.checks.arrays import is_known
 from ffi_bridge import debug
-from ffi_bridge.native.frame_reader import FrameReader, python_handler
-from ffi_bridge.native.target import ensure_target
+from ffi_bridge.targets import FrameReader, ensure_target, python_handler
 
 VARIABLE: Final = "EVENT_OPS_VALIDATE"
 

@@ -9,9 +9,9 @@ from ffi_bridge import export as export
 from ffi_bridge import kernel_cache as kernel_cache
 from ffi_bridge.graph import graph_options as graph_options
 from ffi_bridge.operators.kernel import XLACustomKernel as XLACustomKernel
-from ffi_bridge.operators.lookup import get_operator as get_operator
-from ffi_bridge.operators.lookup import get_operators as get_operators
-from ffi_bridge.operators.lookup import use_backend as use_backend
+from ffi_bridge.operators.kernel import get_operator as get_operator
+from ffi_bridge.operators.kernel import get_operators as get_operators
+from ffi_bridge.operators.kernel import use_backend as use_backend
 
 if TYPE_CHECKING:
     from ffi_bridge import emulated as emulated
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ffi_bridge.numba_cpu.kernel import numba_kernel as numba_kernel
     from ffi_bridge.numba_cuda.kernel import numba_cuda_callable as numba_cuda_callable
     from ffi_bridge.numba_cuda.kernel import numba_cuda_kernel as numba_cuda_kernel
-    from ffi_bridge.warp.callable import warp_callable as warp_callable
+    from ffi_bridge.warp.kernel import warp_callable as warp_callable
     from ffi_bridge.warp.kernel import warp_kernel as warp_kernel
-    from ffi_bridge.warp.types import jaxinfo_to_warpinfo as jaxinfo_to_warpinfo
-    from ffi_bridge.warp.types import jaxtype_to_warptype as jaxtype_to_warptype
+    from ffi_bridge.warp.parameters import jaxinfo_to_warpinfo as jaxinfo_to_warpinfo
+    from ffi_bridge.warp.parameters import jaxtype_to_warptype as jaxtype_to_warptype
 
 __version__ = "0.1.0"
 
@@ -57,10 +57,10 @@ _LAZY = {
     "numba_kernel": ("ffi_bridge.numba_cpu.kernel", "numba"),
     "numba_cuda_callable": ("ffi_bridge.numba_cuda.kernel", "cuda12"),
     "numba_cuda_kernel": ("ffi_bridge.numba_cuda.kernel", "cuda12"),
-    "warp_callable": ("ffi_bridge.warp.callable", "warp"),
+    "warp_callable": ("ffi_bridge.warp.kernel", "warp"),
     "warp_kernel": ("ffi_bridge.warp.kernel", "warp"),
-    "jaxinfo_to_warpinfo": ("ffi_bridge.warp.types", "warp"),
-    "jaxtype_to_warptype": ("ffi_bridge.warp.types", "warp"),
+    "jaxinfo_to_warpinfo": ("ffi_bridge.warp.parameters", "warp"),
+    "jaxtype_to_warptype": ("ffi_bridge.warp.parameters", "warp"),
 }
 
 

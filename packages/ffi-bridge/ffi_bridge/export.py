@@ -14,8 +14,8 @@ from typing import Any, Final
 import jax
 
 from ffi_bridge.errors import MissingTargetError
-from ffi_bridge.native.effects import of_a_call
-from ffi_bridge.native.target import Target, ensure_target, targets
+from ffi_bridge.native.tracing import of_a_call
+from ffi_bridge.targets import Target, ensure_target, targets
 
 _TARGET: Final = re.compile(
     r'@"?([^"@\s]+\.(numba_cpu|numba_cuda|numba_cuda_python|warp|handler)\.[0-9a-f]{32})"?'

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ffi_bridge.abi import CODES, DTYPES, OFFSETS, SIZES
-from ffi_bridge.native.frame_reader import HANDLER
-from ffi_bridge.native.target import targets
+from ffi_bridge.targets import HANDLER, targets
 
 UNKNOWN_EXTENSION = 77
 CONTEXT, STREAM = 0xC7, 0x57EA  # what a frame carries, and the stream that XLA answers for it

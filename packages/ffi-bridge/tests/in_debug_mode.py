@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from ffi_bridge import numba_kernel, warp_kernel
-from ffi_bridge.handler.outputs import GUARD
+from ffi_bridge.handler.guards import GUARD
 
 X = jnp.arange(5.0)
 clear = ctypes.CDLL(None).memset

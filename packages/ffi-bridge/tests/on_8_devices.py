@@ -15,7 +15,7 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from ffi_bridge.errors import ShardedInputError
-from ffi_bridge.native.sharding import ORDERED_ON_SEVERAL
+from ffi_bridge.native.tracing import ORDERED_ON_SEVERAL
 from ffi_bridge.operators.kernel import XLACustomKernel
 
 N = 16

@@ -7,8 +7,8 @@ from typing import Any
 
 from cubin import parameters_of
 
-from ffi_bridge.cuda.driver import Cubin, Passed
-from ffi_bridge.cuda.emit import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, CudaFunctions
+from ffi_bridge.cuda.driver import Cubin, CudaFunctions, Passed
+from ffi_bridge.cuda.program import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK
 
 
 class RecordingDriver:

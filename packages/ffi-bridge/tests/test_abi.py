@@ -8,7 +8,7 @@ import pytest
 
 from ffi_bridge import abi
 from ffi_bridge.errors import UnknownAPIWarning, UnsupportedPlatformError
-from ffi_bridge.native.target import ensure_target, targets
+from ffi_bridge.targets import ensure_target, targets
 
 pytestmark = pytest.mark.promise(7)
 
@@ -104,7 +104,7 @@ def test_nothing_is_registered_where_the_structs_are_unknown(monkeypatch):
     def refuse():
         raise UnsupportedPlatformError("unknown")
 
-    monkeypatch.setattr("ffi_bridge.native.target.check_platform", refuse)
+    monkeypatch.setattr("ffi_bridge.targets.check_platform", refuse)
     with pytest.raises(UnsupportedPlatformError, match="unknown"):
         ensure_target("never", lambda: (0, None), platform="cpu")
     assert "never" not in targets()
@@ -114,7 +114,7 @@ def test_a_name_is_registered_on_each_platform_that_asks(monkeypatch):
     """A kernel of Warp has one name on a GPU and on an emulated one, which is JAX's CPU."""
     registered = []
     monkeypatch.setattr("jax.ffi.register_ffi_target", lambda name, _, platform: registered.append(platform))
-    monkeypatch.setattr("ffi_bridge.native.target._targets", {})
+    monkeypatch.setattr("ffi_bridge.targets._targets", {})
     for platform in ("CUDA", "cpu", "CUDA"):
         ensure_target("on_both", lambda: (0x1000, None), platform=platform)
     assert registered == ["CUDA", "cpu"]

@@ -9,7 +9,7 @@ from frames import STREAM, Call, metadata_of
 from recording_driver import RecordingDriver
 
 from ffi_bridge.abi import API_VERSION, CODES
-from ffi_bridge.cuda.emit import CudaLaunch, CudaProgram, emit_handler
+from ffi_bridge.cuda.program import CudaLaunch, CudaProgram, emit_handler
 from ffi_bridge.handler.launch import LaunchBuffer
 
 KERNEL = 0xF00D

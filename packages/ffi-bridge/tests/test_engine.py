@@ -9,11 +9,11 @@ from llvmlite import ir
 from recording_driver import RecordingDriver
 
 from ffi_bridge import numba_kernel
-from ffi_bridge.cuda import emit as cuda_emit
-from ffi_bridge.handler.engine import compile_function, new_module
+from ffi_bridge.cuda import program as cuda_emit
+from ffi_bridge.handler.c_code import compile_function, new_module
 from ffi_bridge.handler.frame import I64, Frame
 from ffi_bridge.handler.launch import LaunchBuffer
-from ffi_bridge.warp import emit as warp_emit
+from ffi_bridge.warp import compile as warp_emit
 
 INVALID = "Instruction does not dominate all uses"
 BUFFERS = tuple(LaunchBuffer(name, (4,), ("F32", 11), 16, ((0, 0, 0),), ()) for name in ("x", "out"))

@@ -7,7 +7,7 @@ import pytest
 from frames import STREAM, UNKNOWN_EXTENSION, Call, Record, metadata_of
 
 from ffi_bridge.abi import API_VERSION, CODES
-from ffi_bridge.native.frame_reader import HANDLER, FrameReader
+from ffi_bridge.targets import HANDLER, FrameReader
 
 
 def reader(call: Call) -> FrameReader:

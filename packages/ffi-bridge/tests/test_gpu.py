@@ -16,8 +16,8 @@ from numba import cuda, types
 from numba.extending import intrinsic
 
 from ffi_bridge import graph_options, numba_cuda_callable, numba_cuda_kernel
-from ffi_bridge.cuda.driver import cuda_driver
-from ffi_bridge.cuda.emit import LAUNCH_TYPE, CudaFunctions
+from ffi_bridge.cuda.driver import CudaFunctions, cuda_driver
+from ffi_bridge.cuda.program import LAUNCH_TYPE
 
 pytestmark = pytest.mark.skipif(not gpus(), reason="JAX sees no NVIDIA GPU")
 

@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec
 import ffi_bridge
 from ffi_bridge import XLACustomKernel, handler_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ffi_bridge.native.target import targets
+from ffi_bridge.targets import targets
 
 pytestmark = needs_compiler("cc")
 
@@ -117,7 +117,7 @@ NAMES = """
 import ctypes, sys
 import jax.numpy as jnp, numpy as np
 from ffi_bridge import handler_kernel
-from ffi_bridge.native.target import targets
+from ffi_bridge.targets import targets
 scale = handler_kernel(ctypes.CDLL(sys.argv[1]).Scale, lambda x, factor: x)
 scale(jnp.ones(2), factor=np.float32(2))
 print(*targets())

@@ -11,8 +11,8 @@ import pytest
 from frames import Call
 
 from ffi_bridge import numba_kernel
-from ffi_bridge.handler.outputs import MIN_BYTES
-from ffi_bridge.native.target import targets
+from ffi_bridge.handler.guards import MIN_BYTES
+from ffi_bridge.targets import targets
 
 pytestmark = pytest.mark.skipif(
     not Path("/sys/kernel/mm/transparent_hugepage").exists(),

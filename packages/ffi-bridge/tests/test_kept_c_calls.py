@@ -153,9 +153,9 @@ def test_a_function_that_is_not_found_is_compiled_anew(folder):
 
 def fingerprinted(call):
     """The name of the target that a call has compiled and kept."""
-    before = set(ffi_bridge.native.target.targets())
+    before = set(ffi_bridge.targets.targets())
     call(jnp.ones(4))
-    (name,) = set(ffi_bridge.native.target.targets()) - before
+    (name,) = set(ffi_bridge.targets.targets()) - before
     return name
 
 

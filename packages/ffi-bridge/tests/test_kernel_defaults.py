@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import pytest
 from small_operators import Traced, adds, hide, show
 
-from ffi_bridge.operators.kernel import XLACustomKernel
-from ffi_bridge.operators.lookup import use_backend
+from ffi_bridge.operators.kernel import XLACustomKernel, use_backend
 
 X = jnp.float32(0)
 OUT = jax.ShapeDtypeStruct((), jnp.float32)

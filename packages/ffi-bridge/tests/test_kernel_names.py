@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ffi_bridge import numba_function, numba_kernel
-from ffi_bridge.native.target import target_name, targets
+from ffi_bridge.targets import target_name, targets
 
 X = jnp.arange(1.0, 5.0)
 NAMES = ["<lambda>", "café", "Größe", "雪", "class", "a b", "%s{}"]

@@ -12,8 +12,7 @@ import pytest
 from small_operators import adds, hide, show
 
 from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
-from ffi_bridge.operators.kernel import XLACustomKernel
-from ffi_bridge.operators.lookup import use_backend
+from ffi_bridge.operators.kernel import XLACustomKernel, use_backend
 
 X = jnp.float32(0)
 OUT = jax.ShapeDtypeStruct((), jnp.float32)

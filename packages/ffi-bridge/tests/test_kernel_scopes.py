@@ -10,8 +10,7 @@ import pytest
 from small_operators import Traced, adds
 
 from ffi_bridge.errors import UnknownBackendError, UnknownOperatorError
-from ffi_bridge.operators.kernel import XLACustomKernel
-from ffi_bridge.operators.lookup import use_backend
+from ffi_bridge.operators.kernel import XLACustomKernel, use_backend
 
 X = jnp.float32(0)
 OUT = jax.ShapeDtypeStruct((), jnp.float32)

@@ -15,7 +15,7 @@ from jax import export
 
 from ffi_bridge import XLACustomKernel, numba_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ffi_bridge.native.target import targets
+from ffi_bridge.targets import targets
 
 
 class Mode(enum.Enum):

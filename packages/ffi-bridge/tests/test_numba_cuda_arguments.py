@@ -16,10 +16,10 @@ from numba import cuda
 from ffi_bridge import numba_cuda_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.parameters import Parameters
-from ffi_bridge.native.target import targets
 from ffi_bridge.numba_cuda import compile as numba_cuda_compile
 from ffi_bridge.numba_cuda.entry import entry_of
 from ffi_bridge.numba_cuda.toolchain import ArrayType
+from ffi_bridge.targets import targets
 
 X = jnp.arange(3.0)
 

@@ -18,7 +18,7 @@ from numba import cuda
 
 from ffi_bridge import numba_cuda_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ffi_bridge.numba_cuda import batch as numba_cuda_batch
+from ffi_bridge.numba_cuda import entry as numba_cuda_batch
 
 pytestmark = pytest.mark.usefixtures("gpu")
 

@@ -33,12 +33,12 @@ from mlir_kernels import (
 from numba_cuda_mlir import cuda
 
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
-from ffi_bridge.cuda.emit import emit_handler
 from ffi_bridge.cuda.extents import LaunchExtents
+from ffi_bridge.cuda.program import emit_handler
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, PythonFallbackWarning
 from ffi_bridge.native.buffers import BufferSpec
+from ffi_bridge.numba_cuda.call import NumbaHost
 from ffi_bridge.numba_cuda.compile import compile_kernel
-from ffi_bridge.numba_cuda.interpreted import NumbaHost
 from ffi_bridge.numba_cuda.program import KernelLaunch, View, program_of
 from ffi_bridge.numba_cuda.toolchain import ArrayType
 

@@ -10,8 +10,8 @@ import pytest
 
 from ffi_bridge import numba_function, numba_kernel
 from ffi_bridge.errors import CopiedInputWarning, KernelTypeError
-from ffi_bridge.native.target import targets
 from ffi_bridge.numba_cpu import object_code
+from ffi_bridge.targets import targets
 
 X = jnp.array([1.0, 2.0, 6.0, 0.5])
 clear = ctypes.CDLL(None).memset

@@ -10,7 +10,7 @@ import pytest
 
 from ffi_bridge import numba_kernel
 from ffi_bridge.abi import DTYPES
-from ffi_bridge.native.target import targets
+from ffi_bridge.targets import targets
 
 F32 = jnp.float32
 

@@ -14,7 +14,7 @@ COMMON = """
 import sys, threading, time
 import jax, jax.numpy as jnp, numba, numpy as np
 from ffi_bridge import numba_kernel
-from ffi_bridge.native.target import targets
+from ffi_bridge.targets import targets
 
 def struct(*shape):
     return jax.ShapeDtypeStruct(shape, jnp.float32)

@@ -11,7 +11,7 @@ from frames import CONTEXT, Call, last_address
 
 from ffi_bridge import numba_kernel
 from ffi_bridge.abi import OFFSETS, SIZES
-from ffi_bridge.native.frame_reader import HANDLER
+from ffi_bridge.targets import HANDLER
 
 REFUSAL = 0xBAD
 TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

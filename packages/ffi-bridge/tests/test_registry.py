@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ffi_bridge.errors import DuplicateNameError, UnknownOperatorError
-from ffi_bridge.operators.kernel import XLACustomKernel
-from ffi_bridge.operators.lookup import get_operator, get_operators
+from ffi_bridge.operators.kernel import XLACustomKernel, get_operator, get_operators
 
 DEFINE = "from ffi_bridge.operators.kernel import XLACustomKernel\n"
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from small_operators import Write, adds, hide, run
 
-from ffi_bridge.operators.kernel import XLACustomKernel
-from ffi_bridge.operators.lookup import use_backend
+from ffi_bridge.operators.kernel import XLACustomKernel, use_backend
 
 pytestmark = pytest.mark.skipif(
     jax.default_backend() != "cpu", reason="the tables of these tests are those of a CPU"

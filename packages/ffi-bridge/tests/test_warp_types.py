@@ -10,7 +10,7 @@ import pytest
 from ffi_bridge.errors import KernelTypeError
 
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
-bridge = pytest.importorskip("ffi_bridge.warp.types", reason="warp-lang is not installed")
+bridge = pytest.importorskip("ffi_bridge.warp.parameters", reason="warp-lang is not installed")
 array_value = pytest.importorskip("ffi_bridge.warp.parameters").array_value
 
 DTYPES = [

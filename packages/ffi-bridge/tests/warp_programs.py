@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from frames import Call
 
-from ffi_bridge.native.target import targets
+from ffi_bridge.targets import targets
 
 
 def lowered(f: Callable[..., Any], *args: Any) -> list[str]:

@@ -11,7 +11,6 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from ffi_bridge.cuda.emit import CudaFunctions
 from ffi_bridge.errors import BackendUnavailableError, KernelDefinitionError
 
 # Values of CUdevice_attribute and CUfunction_attribute in <cuda.h>.
@@ -25,6 +24,15 @@ DEFAULT_SHARED: Final = 48 * 1024  # bytes that every kernel may ask for; more h
 _loading: Final = threading.RLock()
 
 _chosen: Final[list[Any]] = []  # the Driver, once there is one
+
+
+@dataclass(frozen=True)
+class CudaFunctions:
+    """Addresses of `cuLaunchKernel` and `cuGetErrorName`, and whether XLA has a stream to ask for."""
+
+    launch: int
+    error_name: int
+    has_stream: bool = True
 
 
 @dataclass(frozen=True)

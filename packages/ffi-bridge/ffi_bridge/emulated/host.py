@@ -17,8 +17,7 @@ from ffi_bridge.cuda.driver import Passed, PassedBuffer, PassedPointer, check_sh
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.emulated.driver import EmulatedDriver
 from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
-from ffi_bridge.numba_cuda.host import redirected
-from ffi_bridge.numba_cuda.record import RecordedStream
+from ffi_bridge.numba_cuda.record import RecordedStream, redirected
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, Compiler, array_words
 from ptx_on_cpu.kernel import MAX_SHARED
 

@@ -22,9 +22,8 @@ import numpy as np
 from jax.interpreters import mlir
 
 from ffi_bridge.cuda.driver import Cubin, cuda_driver
-from ffi_bridge.cuda.emit import CudaProgram
 from ffi_bridge.cuda.extents import LaunchExtents
-from ffi_bridge.cuda.program import ProgramBuilder, ensure_program_target
+from ffi_bridge.cuda.program import CudaProgram, ProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.buffers import BufferSpec
 from ffi_bridge.native.private_api import inner_names, look_up

@@ -24,8 +24,15 @@ from typing import Any, Final
 
 from llvmlite import binding, ir
 
-from ffi_bridge.handler.c_code import begin_function, call_c, external, load_member, member
-from ffi_bridge.handler.engine import compile_module, new_module
+from ffi_bridge.handler.c_code import (
+    begin_function,
+    call_c,
+    compile_module,
+    external,
+    load_member,
+    member,
+    new_module,
+)
 from ffi_bridge.handler.frame import I8, I32, I64, POINTER, Frame
 
 SIGNAL: Final = "ffi_bridge_signal"

@@ -1,17 +1,18 @@
-"""The buffers of one call as JAX knows them when it traces, and as a handler sees them."""
+"""The buffers of one call: as JAX knows them, as a handler sees them, and one element of a batch."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ffi_bridge.abi import DTYPES, HALF_DTYPES
 from ffi_bridge.handler.launch import LaunchBuffer, Slot
 from ffi_bridge.native.call import NativeCall
+from ffi_bridge.targets import FrameReader
 
 
 def contiguous(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
@@ -60,3 +61,26 @@ def buffers_of(ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> li
         BufferSpec(name, dtype, tuple(shape), axes)
         for name, (dtype, shape), axes in zip(names, specs, batched, strict=True)
     ]
+
+
+class ElementBuffer(NamedTuple):
+    """The memory of one element of a batch in one buffer."""
+
+    address: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def elements(
+    frame: FrameReader, buffers: Sequence[BufferSpec], sizes: Sequence[int]
+) -> Iterator[list[ElementBuffer]]:
+    """Yield, for every element of a batch, its memory in each buffer."""
+    addresses = frame.addresses()
+    for element in np.ndindex(*sizes):
+        yield [_place(*of_one, element, sizes) for of_one in zip(addresses, buffers, strict=True)]
+
+
+def _place(address: int, spec: BufferSpec, element: tuple[int, ...], sizes: Sequence[int]) -> ElementBuffer:
+    own = (index for index, has in zip(element, spec.batched, strict=True) if has)
+    offset = sum(index * stride for index, stride in zip(own, spec.batch_strides(sizes), strict=True))
+    return ElementBuffer(address + offset, spec.shape, np.dtype(spec.dtype))

@@ -13,7 +13,7 @@ import jax
 from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.identity.outside import Outside
 from ffi_bridge.native.outs import Outs
-from ffi_bridge.native.vmap_axes import Levels, sizes_of
+from ffi_bridge.native.tracing import Levels, sizes_of
 
 # JAX's names for `vmap_method`: one call of the kernel for each element, or one for the whole batch.
 BY_ELEMENT: Final = (None, "sequential", "sequential_unrolled")

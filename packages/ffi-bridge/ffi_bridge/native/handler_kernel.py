@@ -20,8 +20,8 @@ from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKern
 from ffi_bridge.native.exact import contents
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import as_array, call_kernel
-from ffi_bridge.native.target import REGISTERED_AS, ensure_target, target_name
 from ffi_bridge.native.wrapped_kernel import refusing
+from ffi_bridge.targets import REGISTERED_AS, ensure_target, target_name
 
 _ATTRIBUTE: Final = (bool, int, float, str, np.generic, np.ndarray)
 

@@ -1,13 +1,30 @@
-"""What JAX keeps while it traces and lowers a program: its names for that are here alone."""
+"""Calls in a program of MLIR: what JAX keeps while it lowers one, and batches that XLA divides among devices.
+
+XLA divides a foreign call along the leading axes that all of its operands and results have in common; it
+gathers everything on every device where it knows of none. An axis that devices do not divide evenly would be
+filled up with elements that nobody gave, on which a kernel must not run: it is not divided. JAX's names for
+what it keeps are here alone.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
+import threading
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Final
 
+import jax
+import numpy as np
+from jax import export
+from jax.interpreters import mlir
 from jax.interpreters.partial_eval import JaxprTracer
+from jax.sharding import AxisType
 from jaxlib.mlir.ir import Attribute, DictAttr, InsertionPoint, StringAttr
+
+from ffi_bridge.native.call import NativeCall, NativeKernel
+from ffi_bridge.native.tracing import Level
 
 
 def is_linearized(tangents: Sequence[Any]) -> bool:
@@ -53,3 +70,80 @@ def divided_along(sizes: Sequence[int], ins: Sequence[Any], outs: Sequence[Any])
             f"#sdy.op_sharding_rule<({sides[0]})->({sides[1]}) {{{known}}}, custom>"
         ),
     }
+
+
+_registering: Final = threading.Lock()
+
+
+def divided_levels(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any], context: Any) -> int:
+    """Return how many batch levels, from the outermost on, XLA may divide among the devices of a program.
+
+    `context`: where a program of MLIR says which devices it is for. 0 for kernels that are compiled for the
+    size of a batch, and where inputs that lack a level are larger than all others.
+    """
+    devices = 1 if isinstance(context, mlir.SPMDAxisContext) else getattr(context, "num_devices", 1)
+    if devices == 1 or not takes_any_batch(kernel, call, ins):
+        return 0
+    sizes, mesh = list(call.sizes), getattr(context, "abstract_mesh", None)
+    # Explicit axes split evenly, as JAX sees to; along others XLA itself chooses how to split.
+    if mesh is None or mesh.empty or any(kind is not AxisType.Explicit for kind in mesh.axis_types):
+        sizes = list(itertools.takewhile(lambda size: size and size % devices == 0, sizes))
+    return len(sizes) if is_small(call, ins, len(sizes)) else 0
+
+
+def takes_any_batch(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> bool:
+    """Return whether a batch may be divided: the handler reads its size when it runs.
+
+    XLA forgets which results are updated in place where it divides a call.
+    """
+    config: Any = jax.config
+    if kernel.for_sizes or kernel.aliases or kernel.is_kept or kernel.is_lowered_in_place:
+        return False
+    extents = itertools.chain(call.sizes, *(x.shape for x in (*ins, *call.outs)))
+    return bool(config.jax_use_shardy_partitioner) and not any(map(export.is_symbolic_dim, extents))
+
+
+def is_small(call: NativeCall, ins: Sequence[Any], levels: int) -> bool:
+    """Return whether inputs that lack some of the first levels, repeated for them, are the smaller part."""
+    lacking = [
+        math.prod(level.size for level in call.levels[:levels] if not level.mapped[i])
+        for i in range(len(ins))
+    ]
+    sizes = [_bytes(x) * times for x, times in zip(ins, lacking, strict=True)]
+    results = sum(map(_bytes, call.outs)) * math.prod(call.sizes)
+    repeated = sum(size for size, times in zip(sizes, lacking, strict=True) if times > 1)
+    return 2 * repeated <= sum(sizes) + results
+
+
+def _bytes(x: Any) -> int:
+    return math.prod(x.shape) * np.dtype(x.dtype).itemsize
+
+
+def spread(call: NativeCall, ins: Sequence[Any], levels: int) -> tuple[NativeCall, list[Any]]:
+    """Return the call, and its inputs, with the first levels in all of them."""
+    every = [Level(level.size, (True,) * len(ins)) for level in call.levels[:levels]]
+    arrays: list[Any] = []
+    for i, x in enumerate(ins):
+        extents, given = [(level.size, level.mapped[i]) for level in call.levels], iter(x.shape)
+        front = [next(given) if has else 1 for _, has in extents[:levels]]
+        rest = tuple(given)
+        whole = (*(size for size, _ in extents[:levels]), *rest)
+        arrays.append(jax.numpy.broadcast_to(x.reshape(*front, *rest), whole))
+    return NativeCall(call.outs, call.options, (*every, *call.levels[levels:])), arrays
+
+
+def is_spread(call: NativeCall, levels: int) -> bool:
+    """Return whether all inputs have the first levels."""
+    return all(all(level.mapped) for level in call.levels[:levels])
+
+
+def attributes(target: str, sizes: Sequence[int], ctx: Any) -> dict[str, Any]:
+    """Return the attributes by which XLA divides a call of a target along leading axes of these sizes."""
+    with _registering:
+        _register(target)
+    return divided_along(sizes, ctx.avals_in, ctx.avals_out)
+
+
+@functools.cache
+def _register(target: str) -> None:
+    jax.ffi.register_ffi_target_as_batch_partitionable(target)

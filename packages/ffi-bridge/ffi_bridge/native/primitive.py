@@ -13,10 +13,16 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.native import effects, partition
+from ffi_bridge.native import lowering, tracing
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
-from ffi_bridge.native.sharding import align_varying, check_side_effects, check_whole, output_type
-from ffi_bridge.native.vmap_axes import Level, add_level
+from ffi_bridge.native.tracing import (
+    Level,
+    add_level,
+    align_varying,
+    check_side_effects,
+    check_whole,
+    output_type,
+)
 
 
 def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> list[Any]:
@@ -88,12 +94,12 @@ def _check_alias(
 
 
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
-    divided = partition.takes_any_batch(kernel, call, ins) and partition.is_small(call, ins, len(call.levels))
+    divided = lowering.takes_any_batch(kernel, call, ins) and lowering.is_small(call, ins, len(call.levels))
     batch = check_whole(kernel.name, ins, call.levels if divided else ())
     if kernel.is_kept:
-        effects.check_allowed(kernel.name)
+        tracing.check_allowed(kernel.name)
     outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins, batch) for out in call.outs]
-    return outs, effects.of_a_call(kernel.ordered) if kernel.is_kept else set()
+    return outs, tracing.of_a_call(kernel.ordered) if kernel.is_kept else set()
 
 
 def _lower(
@@ -117,18 +123,18 @@ def _lower(
         "operand_output_aliases": dict(kernel.aliases),
         "has_side_effect": kernel.is_kept,
     }
-    if levels := partition.divided_levels(kernel, call, ctx.avals_in, context):
-        if not partition.is_spread(call, levels):
+    if levels := lowering.divided_levels(kernel, call, ctx.avals_in, context):
+        if not lowering.is_spread(call, levels):
             return mlir.lower_fun(partial(_call_spread, kernel, call, levels))(ctx, *operands)
-        options["extra_attributes"] = partition.attributes(name, call.sizes[:levels], ctx)
+        options["extra_attributes"] = lowering.attributes(name, call.sizes[:levels], ctx)
     rule = partial(jax.ffi.ffi_lowering(name, **options), **kernel.attributes(call))
     if kernel.ordered:
-        return effects.lower_in_order(rule, ctx, operands)
+        return tracing.lower_in_order(rule, ctx, operands)
     return kernel.lower(rule, ctx, call, operands)
 
 
 def _call_spread(kernel: NativeKernel, call: NativeCall, levels: int, *ins: Any) -> list[Any]:
-    return call_kernel(kernel, *partition.spread(call, ins, levels))
+    return call_kernel(kernel, *lowering.spread(call, ins, levels))
 
 
 def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:

@@ -1,11 +1,14 @@
-"""Guard the inner names of another library, which may change with any of its releases."""
+"""Guard the inner names of other libraries, which may change with any release; replace their functions."""
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from typing import Any, Final
 
 from ffi_bridge.errors import UntestedVersionWarning
 
@@ -40,3 +43,33 @@ def look_up(owner: object, *names: str) -> None:
     """Raise AttributeError unless `owner` has all of these attributes."""
     for name in names:
         getattr(owner, name)
+
+
+# An owner, the name of a function in it, and the function that is called in its place.
+Replacement = tuple[Any, str, Callable[..., Any]]
+
+# One thread at a time: a second one would save our function as the original, and restore that.
+_redirecting: Final = threading.RLock()
+
+
+@contextlib.contextmanager
+def in_this_thread(replacements: Iterable[Replacement]) -> Generator[None]:
+    """Replace functions within the block, for the thread that runs it; other threads call the originals."""
+    thread = threading.get_ident()
+
+    def in_place(owner: Any, name: str, ours: Callable[..., Any]) -> Callable[[], None]:
+        theirs = getattr(owner, name)
+
+        def either(*args: Any, **kwargs: Any) -> Any:
+            return (ours if threading.get_ident() == thread else theirs)(*args, **kwargs)
+
+        setattr(owner, name, either)
+        return lambda: setattr(owner, name, theirs)
+
+    with _redirecting:
+        undo = [in_place(*replacement) for replacement in replacements]
+        try:
+            yield
+        finally:
+            for restore in undo:
+                restore()

@@ -1,7 +1,8 @@
-"""Numba CPU kernels as calls of the native primitive."""
+"""Numba CPU kernels as native calls: compiled, or, with NUMBA_DISABLE_JIT, as functions of Python."""
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import sys
 from collections.abc import Callable, Sequence
@@ -10,17 +11,19 @@ from typing import Any, ClassVar, Final
 
 import llvmlite
 import numba
+import numpy as np
 from numba import types
 
 from ffi_bridge import debug
 from ffi_bridge.identity.fingerprint import fingerprint
+from ffi_bridge.native.buffers import ElementBuffer, buffers_of, elements
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.parameters import Parameters
-from ffi_bridge.native.target import ensure_target, target_name
 from ffi_bridge.numba_cpu import object_code
 from ffi_bridge.numba_cpu.internals import global_compiler_lock
 from ffi_bridge.numba_cpu.layout import Constant, Layout, array_type, parameter_names
+from ffi_bridge.targets import FrameReader, ensure_target, python_handler, target_name
 
 _VERSIONS: Final = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
 # Imported when something is compiled: that, with what it needs of Numba, takes as long as a cached call.
@@ -142,3 +145,52 @@ class NumbaKernel(NativeKernel):
         """Return the type of a number, in place of an input without dimensions."""
         self.parameters.check_number(name, array.ndim, array.mutable)
         return array.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class NumbaPython(NumbaKernel):
+    """A kernel that Numba leaves as it is: `dispatcher` is the function itself."""
+
+    for_sizes: ClassVar[bool] = True
+
+    @property
+    def function(self) -> Callable[..., None]:
+        return self.dispatcher
+
+    @property
+    def is_parallel(self) -> bool:
+        return False
+
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
+        buffers = buffers_of(ins, call, names)
+        sizes = call.sizes
+        kinds = self.buffer_types(ins, call, names)
+        constants = call.options.constants
+
+        def work(frame: FrameReader) -> None:
+            for places in elements(frame, buffers, sizes):
+                arguments = self.parameters.arguments(map(_argument, places, kinds), constants)
+                with np.errstate(all="ignore"):  # machine code warns of nothing either
+                    self.function(*arguments)
+
+        contents = fingerprint(self.function, repr((self.aliases, buffers, sizes, constants, kinds)))
+        name = target_name(self.name, "numba_python", contents.digest)
+        return ensure_target(
+            name, lambda: python_handler(work, f"kernel '{self.name}'"), platform=platform
+        ).name
+
+
+def _argument(place: ElementBuffer, kind: types.Type) -> Any:
+    """Return the array, or its element where the kernel takes a number."""
+    return _array(place, kind.mutable) if isinstance(kind, types.Array) else _array(place, False)[()]
+
+
+def _array(place: ElementBuffer, writeable: bool) -> np.ndarray[Any, Any]:
+    array: np.ndarray[Any, Any] = np.empty(place.shape, place.dtype)
+    if array.size:  # an empty buffer may have no address
+        memory = (ctypes.c_ubyte * array.nbytes).from_address(place.address)
+        array = np.ctypeslib.as_array(memory).view(place.dtype).reshape(place.shape)
+    array.flags.writeable = writeable
+    return array

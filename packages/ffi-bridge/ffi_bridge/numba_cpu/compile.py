@@ -18,19 +18,17 @@ from ffi_bridge.identity.callees import compiled_now
 from ffi_bridge.identity.fingerprint import compiled_parts
 from ffi_bridge.identity.references import references
 from ffi_bridge.numba_cpu import error_messages, object_code
-from ffi_bridge.numba_cpu.constants import with_constants
-from ffi_bridge.numba_cpu.context import NativeContext
+from ffi_bridge.numba_cpu.compiler import Compiler, NativeContext, with_constants
 from ffi_bridge.numba_cpu.emit import emit_handler
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
 from ffi_bridge.numba_cpu.internals import (
     PARALLEL_FOR,
-    Compiler,
     CompileResult,
     linked_functions,
     pipeline_of,
 )
 from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
-from ffi_bridge.numba_cpu.threads import start_threads
+from ffi_bridge.numba_cpu.parallel_region import start_threads
 from ffi_bridge.numba_cpu.unwritten_outputs import always_raises, fates, never_stored
 
 

@@ -19,9 +19,8 @@ from numba import types
 from ffi_bridge.abi import DTYPES, HALF_DTYPES
 from ffi_bridge.handler.c_code import call_c, count_to
 from ffi_bridge.handler.frame import I64, NULL, POINTER, Buffer, Frame, begin_handler
-from ffi_bridge.handler.inputs import InputCopies
+from ffi_bridge.handler.guards import Canaries, InputCopies, prefer_huge_pages
 from ffi_bridge.handler.interruption import return_if_interrupted
-from ffi_bridge.handler.outputs import Canaries, prefer_huge_pages
 from ffi_bridge.numba_cpu.exception import count_recorded, describe_exception, describe_recorded
 from ffi_bridge.numba_cpu.internals import (
     GET_CHUNK_SIZE,

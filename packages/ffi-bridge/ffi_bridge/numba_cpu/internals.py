@@ -2,8 +2,8 @@
 
 Numba's users are promised `numba` and `numba.extending`. Whatever else the bridge knows of it is here:
 modules, attributes, the names of functions and variables in machine code, the order of an array's fields.
-Each release of Numba pins one of llvmlite, so that TESTED stands for both. `contents.internals` has the inner
-names of dispatchers, overloads and intrinsics, `context` the methods that it overrides.
+Each release of Numba pins one of llvmlite, so that TESTED stands for both. `identity.internals` has the inner
+names of dispatchers, overloads and intrinsics, `compiler` the methods that it overrides.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ with inner_names("numba", numba.__version__, TESTED):
     from numba.np.ufunc.gufunc import GUFunc
     from numba.np.ufunc.ufuncbuilder import GUFuncBuilder, UFuncDispatcher
 
-    # `Compiler` and `context` override these.
+    # `compiler` overrides these.
     look_up(_FunctionCompiler, "_compile_core", "_customize_flags")
     look_up(CPUContext, "call_conv", "get_python_api")
     look_up(CPUCallConv, "raise_error")
@@ -63,6 +63,7 @@ __all__ = [
     "CompileResult",
     "Dispatcher",
     "Environment",
+    "Flags",
     "FunctionPass",
     "IRProcessing",
     "NumbaError",
@@ -70,6 +71,7 @@ __all__ = [
     "Signature",
     "as_dtype",
     "builtin_registry",
+    "compile_extra",
     "global_compiler_lock",
     "lookup_environment",
     "numba_ir",
@@ -78,6 +80,7 @@ __all__ = [
     "run_frontend",
 ]
 
+FunctionCompiler: Any = _FunctionCompiler
 config: Any = _config  # its constants are made when it runs
 
 # How the name of a function begins that enters a parallel region; Numba makes it take the GIL.
@@ -114,51 +117,6 @@ ARRAY_FIELDS: Final = ("meminfo", "parent", "nitems", "itemsize", "data", "shape
 def as_dtype(kind: Any) -> np.dtype[Any]:
     """Return NumPy's dtype of Numba's type of an element."""
     return kind.of if isinstance(kind, Half) else _as_dtype(kind)
-
-
-class Compiler(_FunctionCompiler):
-    """Compiles a dispatcher for a target, with the user's options, and makes no wrapper for Python."""
-
-    def __init__(
-        self,
-        dispatcher: Any,
-        context: CPUContext,
-        noalias: bool,
-        pipeline_class: type[Any],
-    ) -> None:
-        super().__init__(
-            dispatcher.py_func,
-            dispatcher.targetdescr,
-            dispatcher.targetoptions,
-            dispatcher.locals,
-            pipeline_class,
-        )
-        self._noalias = noalias
-        self._context = context
-        dispatcher.targetctx.refresh()
-        dispatcher.typingctx.refresh()
-
-    def _compile_core(self, args: tuple[types.Type, ...], return_type: object) -> CompileResult:
-        flags = Flags()
-        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
-        return compile_extra(
-            self.targetdescr.typing_context,
-            self._context,
-            self.py_func,
-            args=args,
-            return_type=return_type,
-            flags=self._customize_flags(flags),
-            locals=self.locals,
-            pipeline_class=self.pipeline_class,
-        )
-
-    def _customize_flags(self, flags: Any) -> Any:
-        flags.no_cpython_wrapper = True
-        flags.no_cfunc_wrapper = True
-        flags.no_compile = True  # the handler joins the same LLVM module before it is finished
-        flags.enable_pyobject = False
-        flags.noalias = self._noalias
-        return flags
 
 
 def pipeline_of(dispatcher: Any) -> type[Any]:

@@ -18,10 +18,9 @@ from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import picklable
-from ffi_bridge.numba_cpu.call import NumbaKernel, Options
+from ffi_bridge.numba_cpu.call import NumbaKernel, NumbaPython, Options
 from ffi_bridge.numba_cpu.derivatives.calls import DifferentiableKernel
 from ffi_bridge.numba_cpu.internals import Dispatcher, config
-from ffi_bridge.numba_cpu.interpreted import NumbaPython
 
 
 @picklable

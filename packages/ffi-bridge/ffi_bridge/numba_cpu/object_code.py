@@ -43,7 +43,7 @@ from ffi_bridge.numba_cpu.internals import (
     target_context,
 )
 from ffi_bridge.numba_cpu.layout import Threading
-from ffi_bridge.numba_cpu.threads import start_threads
+from ffi_bridge.numba_cpu.parallel_region import start_threads
 
 _INTRINSIC: Final = "llvm."
 _FACTS: Final = {

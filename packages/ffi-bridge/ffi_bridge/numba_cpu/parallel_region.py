@@ -1,4 +1,4 @@
-"""Emit what runs the parallel regions of Numba kernels on XLA's own threads.
+"""Emit what runs the parallel regions of Numba kernels on XLA's own threads, and have Numba's code call it.
 
 Numba compiles a parallel loop into a call that enters its thread pool, with one share for each thread, or one
 for each chunk of `numba.parallel_chunksize`. Within a call from XLA that is `enter` below: it asks XLA's pool
@@ -10,15 +10,27 @@ region inside a share runs in that share's thread. In the debug mode `isolation`
 
 from __future__ import annotations
 
+import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any, Final
 
+import numba
+from llvmlite import binding as llvm
 from llvmlite import ir
 
-from ffi_bridge.handler.c_code import begin_function, call_c, count_to, load_member, member, variable
-from ffi_bridge.handler.engine import new_module
+from ffi_bridge.handler.c_code import (
+    begin_function,
+    call_c,
+    compile_module,
+    count_to,
+    load_member,
+    member,
+    new_module,
+    variable,
+)
 from ffi_bridge.handler.frame import I32, I64, NULL, POINTER, Frame
-from ffi_bridge.numba_cpu.internals import GET_NUM_THREADS, SET_NUM_THREADS
+from ffi_bridge.numba_cpu.internals import GET_NUM_THREADS, PARALLEL_FOR, SET_NUM_THREADS, THREAD_ID
 from ffi_bridge.numba_cpu.isolation import OUTPUTS, RUN, emit_isolated
 
 ARRIVE: Final = "ffi_bridge_arrive"
@@ -30,7 +42,7 @@ REGION: Final = (POINTER.as_pointer(), I64.as_pointer(), I64.as_pointer(), POINT
 BODY: Final = ir.FunctionType(NONE, REGION).as_pointer()
 # A body and its region; then how many inner extents, arrays, and threads there are.
 ENTER: Final = ir.FunctionType(NONE, (BODY, *REGION, I64, I64, I64))
-THREAD_ID: Final = ir.FunctionType(I64, ())
+GET_ID: Final = ir.FunctionType(I64, ())
 TASK: Final = ir.FunctionType(NONE, (POINTER,))
 
 # Where a thread is: in this call frame, or, if NULL, in a share, under this number; where it was before; and
@@ -92,10 +104,10 @@ def _emit_depart(module: Any, key: int) -> None:
 
 
 def _emit_thread_id(module: Any, key: int, otherwise: int) -> None:
-    builder, _ = begin_function(module, "thread_id", THREAD_ID)
+    builder, _ = begin_function(module, "thread_id", GET_ID)
     place = _place(builder, key)
     with builder.if_then(_is_null(builder, place), likely=False):
-        builder.ret(builder.call(_at_address(builder, otherwise, THREAD_ID), ()))
+        builder.ret(builder.call(_at_address(builder, otherwise, GET_ID), ()))
     builder.ret(load_member(builder, place, NUMBER))
 
 
@@ -258,3 +270,25 @@ def _at_address(builder: Any, address: int, kind: Any) -> Any:
 
 def _is_null(builder: Any, pointer: Any) -> Any:
     return builder.icmp_unsigned("==", pointer, ir.Constant(pointer.type, None))
+
+
+_FUNCTIONS: Final = {PARALLEL_FOR: "enter", THREAD_ID: "thread_id", ARRIVE: ARRIVE, DEPART: DEPART}
+
+
+@functools.cache
+def start_threads() -> object:
+    """Name our functions to LLVM for all that is loaded from here on; return what keeps them alive."""
+    numba.get_num_threads()  # has Numba name its own functions
+    module = emit_pool(_new_key(), *map(llvm.address_of_symbol, (PARALLEL_FOR, THREAD_ID)))
+    engine = compile_module(module, opt=0)  # compiles in a third of the time, and nothing here is slow
+    for symbol, function in _FUNCTIONS.items():
+        llvm.add_symbol(symbol, engine.get_function_address(function))
+    return engine
+
+
+def _new_key() -> int:
+    """Return a new key, under which each POSIX thread keeps a value of its own, NULL to begin with."""
+    key = ctypes.c_ulong()  # as wide as the widest of any system
+    if error := ctypes.CDLL(None).pthread_key_create(ctypes.byref(key), None):
+        raise OSError(error, "no key for values of threads was left")
+    return key.value

@@ -1,14 +1,16 @@
 """numba-cuda as a compiler, and all its inner names that the bridge uses.
 
 These are modules, its options, the parts of its dispatcher, and the order in which a kernel takes an array.
+Its types guard neither atomics nor `x.flat[i]`: the arrays that a kernel stores to are found in its PTX.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 from weakref import WeakSet
@@ -19,7 +21,34 @@ from numba import NumbaError, cuda, from_dtype, types
 
 from ffi_bridge.native.private_api import inner_names, look_up
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
-from ffi_bridge.numba_cuda.unwritten_outputs import stored_arrays
+
+_PARAMETER: Final = re.compile(r"ld\.param\.[ub]64\s+(%\w+), \[\w+_param_(\d+)\]")
+_STORE: Final = re.compile(r"\b(?:st|red|atom)\.(?!param|local|shared)[\w.:]+\s.*?\[(%\w+)(?:\+-?\d+)?\]")
+_REGISTERS: Final = re.compile(r"%\w+")
+_OTHERS: Final = re.compile(r"\s*(@!?%\w+\s+)?(ld|st|red|atom|setp|call|bra|ret)\b")
+
+
+def stored_arrays(ptx: str, addresses: Mapping[int, int]) -> set[int]:
+    """Return the arrays that an entry point certainly stores to; `addresses`: parameter -> array.
+
+    An address is followed through registers, not through memory or functions that are called.
+    """
+    body = ptx[ptx.index(".entry") :].partition("\n}")[0]
+    lines = [line for line in body.splitlines() if "%" in line and not line.lstrip().startswith(".reg")]
+    of: dict[str, set[int]] = {}
+    for register, parameter in _PARAMETER.findall(body):
+        if int(parameter) in addresses:
+            of[register] = {addresses[int(parameter)]}
+    before = -1
+    while before != (before := sum(map(len, of.values()))):
+        for line in lines:
+            if not _OTHERS.match(line):
+                result, *sources = _REGISTERS.findall(line)
+                if found := set[int]().union(*(of.get(x, ()) for x in sources)):
+                    of[result] = of.get(result, set()) | found
+    stored = (of.get(register, set()) for register in _STORE.findall("\n".join(lines)))
+    return {next(iter(arrays)) for arrays in stored if len(arrays) == 1}
+
 
 TESTED: Final = (0, 30)
 

@@ -1,17 +1,31 @@
-"""The entry point of a kernel with numbers and constants: it takes arrays alone, as handlers pass them."""
+"""Kernels that are made of a kernel: an entry point of arrays alone, and one for a whole batch.
+
+Handlers pass arrays, and none of the numbers and constants that a kernel may take. The blocks of a batch
+along the third axis take its elements.
+
+A launch has as many dimensions as a kernel asks `cuda.grid(n)` and `cuda.gridsize(n)` for, which is checked.
+CUDA itself takes any number: coordinates that a launch lacks are 0, and threads along an axis that a kernel
+does not ask for do the same work again.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import math
+from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
 
-from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.cuda.extents import MAX_GRID
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
+from ffi_bridge.identity.references import references
 from ffi_bridge.native.exact import Constants, contents
 from ffi_bridge.native.parameters import Parameters, with_defaults
 from ffi_bridge.native.wrapped_kernel import written
+from ffi_bridge.numba_cpu.internals import NumbaError, numba_ir, run_frontend
 from ffi_bridge.numba_cuda.compile import compiler_of
 
 _FLOATS: Final = {float, complex, np.float32, np.float64, np.complex64, np.complex128}
@@ -72,3 +86,123 @@ def generated(kernel: Any, lines: list[str], names: dict[str, Any]) -> FunctionT
         co_filename=place.co_filename, co_firstlineno=place.co_firstlineno
     )
     return function
+
+
+def batch_blocks(sizes: Sequence[int]) -> int:
+    """Return the number of blocks along the third axis for a batch; each may take several elements."""
+    return min(math.prod(sizes), MAX_GRID[2])
+
+
+def uses_third_axis(function: Any) -> bool:
+    """Return whether a kernel, or what it calls, may ask for its place along the third axis."""
+    seen: set[int] = set()
+
+    def search(function: FunctionType) -> bool:
+        if id(function) in seen:
+            return False
+        seen.add(id(function))
+        code = function.__code__
+        asked = "z" in code.co_names or (3 in code.co_consts and {"grid", "gridsize"} & set(code.co_names))
+        called = (getattr(value, "py_func", value) for _, value in references(function, code))
+        return bool(asked) or any(search(f) for f in called if isinstance(f, FunctionType))
+
+    return search(function)
+
+
+@functools.cache
+def batched_kernel(
+    kernel: Any,
+    sizes: tuple[int, ...],
+    steps: tuple[tuple[int | None, ...], ...],
+    ranks: tuple[int, ...],
+) -> Any:
+    """Return the kernel that does what `kernel` does for each element of a batch.
+
+    `sizes`: extents of the batch levels; `steps[i][l]`: how far argument i moves on from one index of level l
+    to the next, in elements; None if it has no axis for that level, in front of the `ranks[i]` of its own.
+    """
+    count = math.prod(sizes)
+    parameters = [f"x{i}" for i in range(len(steps))]
+    lines = [f"def _written_({', '.join(parameters)}):"]
+    lines += [f"    for element in range(_cuda_.blockIdx.z, {count}, _cuda_.gridDim.z):"]
+    rest = count
+    for level, size in enumerate(sizes):
+        rest //= max(1, size)
+        lines += [f"        i{level} = element // {max(1, rest)} % {max(1, size)}"]
+    arguments = (_argument(*of_one) for of_one in zip(parameters, steps, ranks, strict=True))
+    lines += [f"        _of_one_({', '.join(arguments)})"]
+    if count > MAX_GRID[2]:  # a block takes several elements, in the same shared memory
+        lines += ["        _cuda_.syncthreads()"]
+    compiler = compiler_of(kernel)
+    inner = compiler.device_function(kernel)
+    names: dict[str, Any] = {"_cuda_": compiler.cuda, "_of_one_": inner, "_element_of_": compiler.element}
+    return compiler.like(kernel, generated(kernel, lines, names))
+
+
+def _argument(parameter: str, steps: tuple[int | None, ...], rank: int) -> str:
+    """Return source text that takes one element of a batch out of a parameter."""
+    levels = [level for level, step in enumerate(steps) if step is not None]
+    if not levels:
+        return parameter
+    if rank:
+        return f"{parameter}[{', '.join(f'i{level}' for level in levels)}]"
+    return f"_element_of_({parameter}, {' + '.join(f'i{level} * {steps[level]}' for level in levels)})"
+
+
+_AXES: Final = "xyz"
+
+
+def check_rank(subject: str, kernel: Any, given: int, option: str) -> None:
+    """Raise KernelDefinitionError where `option` has another number of dimensions than the kernel asks for.
+
+    More are right for a kernel that reads its place along each of the others by itself, as `threadIdx.y`.
+    """
+    functions = list(_functions(kernel.py_func))
+    asked = max((n for f in functions for n in _asked(f, compiler_of(kernel).cuda)), default=given)
+    if asked > given:
+        why = f"so that the last {asked - given} would always be 0"
+    elif asked < given and option == "launch_dims" and not _reads(functions, _AXES[asked:given]):
+        why = "and threads along the others would do the same again"
+    else:
+        return
+    raise KernelDefinitionError(
+        f"{subject} asks cuda.grid or cuda.gridsize for {asked} {'axis' if asked == 1 else 'axes'}, and "
+        f"{option} has {given}, {why}; give {option} with {asked}, or ask for {given} in the kernel"
+    )
+
+
+def _functions(function: FunctionType) -> Iterator[FunctionType]:
+    """Yield a kernel and the device functions that it calls."""
+    seen, left = set[int](), [function]
+    while left:
+        if id(found := left.pop()) not in seen:
+            seen.add(id(found))
+            yield found
+            called = (getattr(value, "py_func", value) for _, value in references(found, found.__code__))
+            left += [f for f in called if isinstance(f, FunctionType)]
+
+
+def _reads(functions: list[FunctionType], axes: str) -> bool:
+    names = {name for function in functions for name in function.__code__.co_names}
+    return set(axes) <= names
+
+
+def _asked(function: FunctionType, cuda: Any) -> Iterator[int]:
+    """Yield the numbers that a function gives `cuda.grid` and `cuda.gridsize`."""
+    with contextlib.suppress(NumbaError):  # the compiler of the kernel names what is wrong
+        found = run_frontend(function)
+        for block in found.blocks.values():
+            for call in block.find_exprs("call"):
+                with contextlib.suppress(NumbaError, KeyError, AttributeError):
+                    if _value(found, call.func) in (cuda.grid, cuda.gridsize):
+                        yield int(found.infer_constant(call.args[0]))
+
+
+def _value(function: Any, variable: Any) -> Any:
+    """Return the value of a global name, or of an attribute of one; raise KeyError for anything else."""
+    definition = function.get_definition(variable)
+    if isinstance(definition, numba_ir.Global | numba_ir.FreeVar):
+        return definition.value
+    if isinstance(definition, numba_ir.Expr) and definition.op == "getattr":
+        return getattr(_value(function, definition.value), definition.attr)
+    raise KeyError(variable)

@@ -19,9 +19,8 @@ from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import picklable
-from ffi_bridge.numba_cuda.call import NumbaCudaCallable, NumbaCudaKernel
+from ffi_bridge.numba_cuda.call import NumbaCudaCallable, NumbaCudaKernel, NumbaCudaPython
 from ffi_bridge.numba_cuda.compile import is_dispatcher
-from ffi_bridge.numba_cuda.interpreted import NumbaCudaPython
 from ffi_bridge.numba_cuda.record import NotRecordableError, record
 
 Extents = int | Sequence[int]

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from ffi_bridge.cuda.driver import Driver
-from ffi_bridge.cuda.emit import CudaProgram
 from ffi_bridge.cuda.extents import LaunchExtents
-from ffi_bridge.cuda.program import ProgramBuilder
+from ffi_bridge.cuda.program import CudaProgram, ProgramBuilder
 from ffi_bridge.native.buffers import BufferSpec, contiguous
-from ffi_bridge.numba_cuda.batch import batch_blocks, batched_kernel, uses_third_axis
 from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
+from ffi_bridge.numba_cuda.entry import batch_blocks, batched_kernel, uses_third_axis
 from ffi_bridge.numba_cuda.toolchain import ArgumentType, Compiler, array_words
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ffi_bridge.errors import KernelTypeError, UnknownBackendError
-from ffi_bridge.operators import selection
+from ffi_bridge.operators import dispatch
 from ffi_bridge.operators.backends import PLATFORMS, Backend, Backends, Builder, listing, platform_of
 from ffi_bridge.operators.jvp import JVP, declared_jvp, general_jvp, per_input_jvp
 from ffi_bridge.operators.rules import Rule, check_arity
@@ -74,9 +74,9 @@ class Definition:
             self.backends.setdefault(platform, {})[backend] = entry
             if asdefault:
                 self._asdefault[platform] = backend
-                selection.change_default(self.name, platform, None)
+                dispatch.change_default(self.name, platform, None)
             if self._lowered:
-                selection.note_definition(self.name)
+                dispatch.note_definition(self.name)
         return builder
 
     def def_reference(self, builder: G, *, lacks_on_gpu: Sequence[str] = ()) -> G:
@@ -127,7 +127,7 @@ class Definition:
         with self._lock:
             self.tuning = folder
             if self._lowered:
-                selection.note_definition(self.name)
+                dispatch.note_definition(self.name)
 
     def def_jvp_rule(self, fun: F) -> F:
         """Declare `fun(primals, tangents, **params) -> (outs, tangents_out)`.
@@ -194,7 +194,7 @@ class Definition:
     @property
     def backends_in_force(self) -> Backends:
         """Return `backends`; on a CPU that emulates a GPU, those of the GPU are in force, too."""
-        emulated, gpu = selection.emulated(), self.backends.get("gpu", {})
+        emulated, gpu = dispatch.emulated(), self.backends.get("gpu", {})
         taken = {name: gpu[name] for name in emulated if name in gpu}
         return self.backends | {"cpu": self.backends.get("cpu", {}) | taken} if taken else self.backends
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import jax
 
 from ffi_bridge.errors import RuleError
-from ffi_bridge.native.vmap_axes import Levels
+from ffi_bridge.native.tracing import Levels
 from ffi_bridge.operators.backends import Backend
 from ffi_bridge.operators.call import Call, check_outputs, concrete
 from ffi_bridge.operators.rules import Flat, Rule, check_tangents, dense, zero_tangent

@@ -1,10 +1,11 @@
-"""`XLACustomKernel`: one JAX primitive, many backends."""
+"""`XLACustomKernel`: one JAX primitive, many backends; operators by name, and a backend for a block."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from types import FrameType
 from typing import Any, Final, cast
 
@@ -16,12 +17,12 @@ from jax.core import Tracer
 from ffi_bridge.errors import UnknownBackendError
 from ffi_bridge.native.exact import contents
 from ffi_bridge.native.outs import Outs
-from ffi_bridge.native.sharding import align_varying
-from ffi_bridge.operators import selection
+from ffi_bridge.native.tracing import align_varying
+from ffi_bridge.operators import dispatch
 from ffi_bridge.operators.backends import Backend, in_order, listing, platform_of
 from ffi_bridge.operators.call import Call, check_static, needs_of
-from ffi_bridge.operators.choice import Choice, Explanation
 from ffi_bridge.operators.definition import Definition
+from ffi_bridge.operators.dispatch import Choice, Explanation
 from ffi_bridge.operators.primitive import make_eager, make_primitive
 from ffi_bridge.operators.registry import Origin, Registry
 from ffi_bridge.operators.rules import Flat
@@ -72,7 +73,7 @@ class XLACustomKernel(Definition):
         self._primitive = make_primitive(self)
         definition = cast(FrameType, cast(FrameType, inspect.currentframe()).f_back)
         OPERATORS.register(name, self, Origin.of(definition))
-        selection.forget(name)
+        dispatch.forget(name)
 
     def __repr__(self) -> str:
         return f"XLACustomKernel({self.name!r}, {listing(self.backends)})"
@@ -184,23 +185,23 @@ class XLACustomKernel(Definition):
         undone = (
             self.tuning is None and backend in in_order(here, platform, self._asdefault.get(platform))[:1]
         )
-        selection.change_default(self.name, platform, None if undone else backend)
+        dispatch.change_default(self.name, platform, None if undone else backend)
 
     def _scoped_choice(self) -> str | None:
         """Return the backend that the innermost `use_backend` block sets for this operator."""
-        for backend, operators in selection.scopes():
+        for backend, operators in dispatch.scopes():
             if self.name in operators or (not operators and backend in self.backend_names):
                 return backend
         return None
 
     def _first(self, device: str) -> str | None:
         platform = platform_of(device)
-        return selection.changed_default(self.name, platform) or self._asdefault.get(platform)
+        return dispatch.changed_default(self.name, platform) or self._asdefault.get(platform)
 
     def _rows(self, device: str) -> tuple[Row, ...]:
         """Return the rows of the tuning table; none where the user has set a default."""
         platform = platform_of(device)
-        if selection.changed_default(self.name, platform) is not None:
+        if dispatch.changed_default(self.name, platform) is not None:
             return ()
         return rows_of(self.tuning, device, self.name, platform)
 
@@ -251,3 +252,50 @@ def _platform(ins: Sequence[Any]) -> str:
             return next(iter(x.devices())).platform
     device = _CONFIG.jax_default_device
     return getattr(device, "platform", device) or jax.default_backend()
+
+
+def get_operator(name: str) -> XLACustomKernel:
+    """Return the operator called `name`; raise UnknownOperatorError, which lists the names that exist."""
+    return OPERATORS.get(name)
+
+
+def get_operators(tag: str | None = None) -> dict[str, XLACustomKernel]:
+    """Return name -> operator, sorted by name; only those that carry `tag` where one is given. A copy."""
+    return {name: op for name, op in OPERATORS.all().items() if tag is None or tag in op.tags}
+
+
+@contextlib.contextmanager
+def use_backend(backend: str, *operators: XLACustomKernel | str) -> Generator[None]:
+    """Run calls within the block on `backend` (this thread only; the innermost block wins).
+
+    Args:
+        backend: name of a backend that some operator has registered.
+        operators: the operators, or their names; default: every operator that has `backend`
+            registered, on whichever platform. `backend=` in a call goes before the block.
+
+    A function under `jax.jit` is traced once for each choice that it is called with: the choice is
+    part of its caches' keys, and no cache is cleared. A backend that cannot run raises
+    BackendUnavailableError when the call is compiled.
+
+    Raises:
+        UnknownBackendError: no operator, or one of `operators`, lacks `backend`; lists what exists.
+        UnknownOperatorError: no operator has this name; lists what exists.
+
+    Example:
+        >>> from ffi_bridge import XLACustomKernel, use_backend
+        >>> kernel = XLACustomKernel("halved")
+        >>> _ = kernel.def_reference(lambda **_: lambda x: x / 2)
+        >>> with use_backend("reference"):
+        ...     kernel.explain().why
+        'asked for by name'
+    """
+    named = [get_operator(op) if isinstance(op, str) else op for op in operators]
+    for operator in named:
+        operator.check_backend(backend)
+    existing = sorted({name for op in get_operators().values() for name in op.backend_names})
+    if not named and backend not in existing:
+        raise UnknownBackendError(
+            f"no operator has a backend {backend!r}; there are: {', '.join(existing) or 'none'}"
+        )
+    with dispatch.scope(backend, frozenset(operator.name for operator in named)):
+        yield

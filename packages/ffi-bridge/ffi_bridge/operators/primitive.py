@@ -12,15 +12,12 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import RuleError
-from ffi_bridge.native.effects import refused_in
-from ffi_bridge.native.sharding import check_whole, output_type
-from ffi_bridge.native.vmap_axes import Levels, add_level, sizes_of
+from ffi_bridge.native.tracing import Levels, add_level, check_whole, output_type, refused_in, sizes_of
 from ffi_bridge.operators.backends import PLATFORMS, Backend, Backends, listing
 from ffi_bridge.operators.call import Call, concrete
 from ffi_bridge.operators.definition import Rules
 from ffi_bridge.operators.jvp import Bindable, jvp
-from ffi_bridge.operators.rules import Flat
-from ffi_bridge.operators.transpose import transpose
+from ffi_bridge.operators.rules import Flat, transpose
 
 _WIDE = ("float64", "complex128", "int64", "uint64")
 _Places = tuple[tuple[int, ...], ...]  # of numbers among the inputs, for each dtype

@@ -14,12 +14,11 @@ import warp as wp
 
 from ffi_bridge import kernel_cache
 from ffi_bridge.cuda.driver import Cubin, Driver, cuda_driver
-from ffi_bridge.cuda.emit import CudaProgram
 from ffi_bridge.cuda.extents import MAX_GRID, LaunchExtents
-from ffi_bridge.cuda.program import ProgramBuilder, ensure_program_target
+from ffi_bridge.cuda.program import CudaProgram, ProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.identity.fingerprint import fingerprint
-from ffi_bridge.native.target import target_name
+from ffi_bridge.targets import target_name
 from ffi_bridge.warp.batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
 from ffi_bridge.warp.compile import compiling, specialised
 from ffi_bridge.warp.internals import compiled_for, contents_of, entry_on_cuda, forget_contents, shared_memory

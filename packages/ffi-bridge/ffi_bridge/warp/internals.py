@@ -19,8 +19,7 @@ import warp as wp
 
 from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.identity.outside import Reading, text_of
-from ffi_bridge.native.patched_in_thread import Replacement
-from ffi_bridge.native.private_api import inner_names, look_up
+from ffi_bridge.native.private_api import Replacement, inner_names, look_up
 
 TESTED: Final = (1, 19)
 

@@ -1,9 +1,12 @@
-"""`warp_kernel`: kernels of NVIDIA Warp as native JAX operations, on CPUs and GPUs."""
+"""`warp_kernel`, `warp_callable`: kernels of NVIDIA Warp as native JAX operations, on CPUs and GPUs."""
 
 from __future__ import annotations
 
 import functools
+import importlib
+import pickle
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -11,21 +14,54 @@ import warp as wp
 from jax.typing import ArrayLike
 
 from ffi_bridge.errors import KernelDefinitionError
-from ffi_bridge.identity.outside import Outside
+from ffi_bridge.identity.outside import Outside, Readings
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.outs import Outs, option_for_call
 from ffi_bridge.native.primitive import call_kernel, refuse_symbolic
 from ffi_bridge.native.wrapped_kernel import picklable
-from ffi_bridge.warp.adjoint import differentiable_call
-from ffi_bridge.warp.call import ForwardKernel, Launch
+from ffi_bridge.warp.call import ForwardKernel, Launch, WarpFunction, differentiable_call
 from ffi_bridge.warp.compile import read_by
 from ffi_bridge.warp.internals import parameters_of
 from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
-from ffi_bridge.warp.parameters import parameter_of
-from ffi_bridge.warp.pickled import by_name
+from ffi_bridge.warp.parameters import annotations_of, parameter_of
+from ffi_bridge.warp.record import record
 from ffi_bridge.warp.signature import Definition
+
+
+@dataclass(frozen=True)
+class KernelByName:
+    """A Warp kernel in an argument that is pickled; it is read again as that kernel.
+
+    Pickling is not declared for `wp.Kernel` itself: Warp copies kernels by the same means.
+    """
+
+    kernel: Any
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
+        function = self.kernel.func
+        name = function.__module__, function.__qualname__
+        try:
+            found = named(*name)
+        except (AttributeError, ImportError):
+            found = None
+        if found is not self.kernel:
+            raise pickle.PicklingError(
+                f"kernel '{self.kernel.key}' is not what {'.'.join(name)} names; to be pickled, a Warp "
+                "kernel has to be at the top of a module that can be imported"
+            )
+        return named, name
+
+
+def by_name(value: Any) -> Any:
+    """Return what stands for a Warp kernel in a pickle; any other value as it is."""
+    return KernelByName(value) if isinstance(value, wp.Kernel) else value
+
+
+def named(module: str, name: str) -> Any:
+    """Return what a module has under a name with dots."""
+    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
 
 
 @functools.partial(picklable, stand_in=by_name)
@@ -153,3 +189,99 @@ def _dims(given: Any) -> tuple[int, ...]:
     """Return what a function gave as launch dimensions; an array without dimensions is one thread's."""
     is_single = isinstance(given, tuple) and not given
     return launch_dims_of("launch_dims", 1 if is_single else given)
+
+
+@picklable
+def warp_callable(
+    func: Callable[..., Any],
+    outs: Any,
+    *,
+    in_out_argnames: Sequence[str] | None = None,
+    has_side_effect: bool = False,
+    vmap_method: str | None = None,
+) -> Callable[..., Any]:
+    """`f(*ins) = outs` where the function `func(*ins, *outs)` launches Warp kernels; no Python at call time.
+
+    The function is run once for every set of shapes, dtypes and static values, when traced, on arrays without
+    memory: its launches are noted, and one native handler replays them, on XLA's stream on a GPU, on one
+    thread on the CPU. What it allocates is memory of XLA's.
+
+    Args:
+        func: a Python function with annotations like those of a Warp kernel, which calls `warp.launch` with
+            its arrays, with parts of them (`x[2:]`, `x.reshape(...)`), and with arrays that it makes
+            (`warp.empty`, `warp.zeros`, `warp.clone`, `fill_`, `warp.copy`). `device` is left out. What it
+            does beside that happens once. Its last parameters are outputs, as in `warp_kernel`; they and its
+            temporaries begin with any contents.
+        outs: a `jax.ShapeDtypeStruct`, or any pytree of them: the in-out arrays in the order of the
+            parameters, then the outputs; the result has the same structure. Or a function that returns it, as
+            for `warp_kernel`. One call may have others: `f(*ins, outs=...)`.
+        in_out_argnames: names of inputs that the function updates in place.
+        has_side_effect: launch the kernels even where nothing reads what they write, as for `numba_kernel`.
+        vmap_method: what `jax.vmap` does. None (default): on a GPU each launch takes the whole batch, or, if
+            a kernel assigns to the name of an array parameter, all launches are repeated for each element; on
+            the CPU the handler loops over the batch. Temporaries are as many as elements. "sequential": a
+            `jax.lax.scan` of calls; "sequential_unrolled": a call each.
+
+    Returns:
+        A function of arrays and static values, in the order of the parameters or by their names, compiled by
+        `jax.jit`, that can be pickled where `func` can.
+
+    Raises:
+        TypeError: `func` is a kernel, or not a function.
+        ValueError: `outs` or `in_out_argnames` do not fit the function; a parameter has no annotation, or one
+            of a kind that JAX lacks.
+        KernelChangedError: as for `numba_kernel`.
+        KernelTypeError: when traced: wrong arguments, a kernel that does not compile, or a function that does
+            what cannot be recorded: it reads an array, launches on arrays of others, names a device.
+
+    Source: https://nvidia.github.io/warp/, whose `warp.jax_callable` runs such a function at every call.
+    """
+    if isinstance(func, wp.Kernel) or not callable(func) or not hasattr(func, "__name__"):
+        raise TypeError(
+            f"warp_callable needs a Python function that launches kernels, got {func!r}"
+            + ("; a single kernel needs warp_kernel" if isinstance(func, wp.Kernel) else "")
+        )
+    outs = outs if callable(outs) else Outs.of(outs)
+    subject = f"function '{func.__name__}'"
+    parameters = tuple(parameter_of(subject, *annotated) for annotated in annotations_of(subject, func))
+    definition = Definition(subject, parameters, tuple(in_out_argnames or ()), outs)
+
+    read = Outside.of_launches(subject, func, _read_by)
+
+    @functools.cache
+    def for_outs(num_outs: int) -> tuple[WarpFunction, Callable[..., Any]]:
+        signature = definition.signature(num_outs)
+        own = signature, func
+        spec = WarpFunction(
+            vmap_method, signature.aliases, *own, outside=read, has_side_effect=has_side_effect
+        )
+
+        @functools.partial(jax.jit, inline=True, static_argnums=(0, *(1 + i for i in signature.static)))
+        def run(outs: Outs | Callable[..., Any], *values: Any) -> Any:
+            arrays = signature.arrays_of(values)
+            found = signature.outs_of(outs, arrays, signature.statics_of(values))
+            spec.check(found)
+            read.check()
+            statics = {i: values[i].value for i in signature.static}
+            recorded = record(func, signature, statics, [*arrays, *found.flat])
+            every = (*found.flat, *recorded.temporaries)
+            results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
+            return found.restore(results[: len(found.flat)])
+
+        return spec, run
+
+    if isinstance(outs, Outs):
+        for_outs(len(outs.flat))[0].check(outs)
+
+    @definition.describe(func)
+    def call(*args: ArrayLike, outs: Any = None, **named: Any) -> Any:
+        structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
+        spec, run = for_outs(num_outs)
+        return run(structure, *spec.signature.values(args, named))
+
+    return call
+
+
+def _read_by(value: Any) -> Readings | None:
+    """Return what a Warp kernel reads from outside; None for anything else."""
+    return read_by(value) if isinstance(value, wp.Kernel) else None

@@ -9,8 +9,8 @@ from typing import Any, Final
 from ffi_bridge.cuda.extents import LaunchExtents, integers
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.buffers import BufferSpec
+from ffi_bridge.warp.analysis import written_by
 from ffi_bridge.warp.internals import array_t, launch_bounds, parameters_of
-from ffi_bridge.warp.unwritten_outputs import written_by
 
 DATA_OFFSET: Final[int] = array_t.data.offset
 GRAD_OFFSET: Final[int] = array_t.grad.offset

@@ -16,7 +16,7 @@ import numpy as np
 import warp as wp
 
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.native.patched_in_thread import in_this_thread
+from ffi_bridge.native.private_api import in_this_thread
 from ffi_bridge.warp.internals import (
     HARMLESS,
     array_annotation,

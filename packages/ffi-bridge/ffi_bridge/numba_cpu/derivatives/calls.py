@@ -21,14 +21,13 @@ from ffi_bridge.native.lowering import is_linearized, leave_results, results_lef
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
-from ffi_bridge.native.vmap_axes import Level
+from ffi_bridge.native.tracing import Level
 from ffi_bridge.numba_cpu.call import NumbaKernel
-from ffi_bridge.numba_cpu.constants import specialised
-from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
+from ffi_bridge.numba_cpu.compiler import specialised
 from ffi_bridge.numba_cpu.derivatives.compile import to_compile
 from ffi_bridge.numba_cpu.derivatives.entry import FLOATS
 from ffi_bridge.numba_cpu.derivatives.kernels import placeholder
-from ffi_bridge.numba_cpu.derivatives.mode import PRIMAL, Mode
+from ffi_bridge.numba_cpu.derivatives.mode import PRIMAL, Buffer, Mode
 from ffi_bridge.numba_cpu.derivatives.rules import Form
 from ffi_bridge.numba_cpu.layout import Constant
 

@@ -13,8 +13,7 @@ from typing import Any, Final
 import numba
 import numpy as np
 
-from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
-from ffi_bridge.numba_cpu.derivatives.mode import Mode
+from ffi_bridge.numba_cpu.derivatives.mode import Buffer, Mode
 
 # How far differences may be off, relative to the derivative: more than they are, and less than an error is.
 TOLERANCE: Final = 1e-3

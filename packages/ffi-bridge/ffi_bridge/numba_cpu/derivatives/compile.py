@@ -17,18 +17,15 @@ from numba import types
 from ffi_bridge.errors import MissingRuleError
 from ffi_bridge.identity.callees import compiled_apart
 from ffi_bridge.identity.fingerprint import compiled_parts
-from ffi_bridge.native.target import target_name
-from ffi_bridge.numba_cpu.constants import with_constants
+from ffi_bridge.numba_cpu.compiler import Compiler, with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
 from ffi_bridge.numba_cpu.derivatives.arena import released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.bits import Bits
-from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
-from ffi_bridge.numba_cpu.derivatives.copies import typed_copies
+from ffi_bridge.numba_cpu.derivatives.emission import plain_indices, typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
+from ffi_bridge.numba_cpu.derivatives.enzyme import Lines, debug_information
 from ffi_bridge.numba_cpu.derivatives.from_enzyme import from_enzyme
-from ffi_bridge.numba_cpu.derivatives.indices import plain_indices
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
-from ffi_bridge.numba_cpu.derivatives.lines import Lines, debug_information
 from ffi_bridge.numba_cpu.derivatives.llvm_rewrite import (
     RECORDS,
     STRINGS,
@@ -38,16 +35,16 @@ from ffi_bridge.numba_cpu.derivatives.llvm_rewrite import (
     reached,
     refused_in,
 )
-from ffi_bridge.numba_cpu.derivatives.mode import FORWARD, REVERSE, Mode
+from ffi_bridge.numba_cpu.derivatives.mode import FORWARD, REVERSE, Buffer, Mode
 from ffi_bridge.numba_cpu.internals import (
     ADDRESS,
-    Compiler,
     argument_type,
     as_dtype,
     pipeline_of,
     text_of,
     unoptimised,
 )
+from ffi_bridge.targets import target_name
 
 # What Enzyme knows of C's mathematics; also for numbers of 32 bits.
 _MATHEMATICS: Final = re.compile(

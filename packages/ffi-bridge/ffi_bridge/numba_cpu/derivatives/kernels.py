@@ -19,9 +19,8 @@ from numba.extending import intrinsic
 from ffi_bridge.handler.c_code import call_c, member, variable
 from ffi_bridge.handler.frame import I32, I64, POINTER
 from ffi_bridge.native.wrapped_kernel import written
-from ffi_bridge.numba_cpu.derivatives.buffers import Buffer
 from ffi_bridge.numba_cpu.derivatives.compare import SCOPE, comparison
-from ffi_bridge.numba_cpu.derivatives.mode import Mode
+from ffi_bridge.numba_cpu.derivatives.mode import Buffer, Mode
 from ffi_bridge.numba_cpu.internals import array_parts, link_text
 
 

@@ -1,4 +1,4 @@
-"""Derivatives as multilinear forms: which are known, and how one follows from another.
+"""Derivatives as multilinear forms: which are known, how one follows from another, and their buffers.
 
 The k-th derivative of `y = f(x)` is a form `<v, D^k f(x)[u_1, ..., u_k]>`, linear in a covector `v`, which
 has the shape of `y`, and in directions `u`, which have that of `x`. A derivative of a kernel computes the
@@ -9,6 +9,17 @@ to add a direction.
 from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
+
+
+class Buffer(NamedTuple):
+    """A parameter of the kernel; `begins`: the input whose memory an output shares."""
+
+    name: str
+    is_output: bool
+    is_active: bool  # has derivatives
+    is_number: bool
+    begins: str | None
+
 
 Side = Literal["in", "out"]  # whose shapes: a direction has those of the inputs, a covector of the outputs
 

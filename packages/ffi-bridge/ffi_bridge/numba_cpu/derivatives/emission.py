@@ -1,19 +1,21 @@
-"""Indices of arrays, emitted such that the reverse mode keeps fewer numbers.
+"""Numba's code emitted such that Enzyme follows it: copies and zeros as loops, indices as products and sums.
 
-In an array expression an axis of extent 1 is read at 0 all along. Numba leaves its index as it was in the
-turn before, which cannot be computed anew, and an index would be kept beside each number: a product with the
-loop's index can. And Numba adds up products of indices and strides. In `(i * n + j) * 4 + k` LLVM sees that
-elements with another k are other elements, whatever i and j are, so that an element that was read before is
-not read, and kept, again.
+Enzyme asks of what type a `memcpy` or a `memset` is, and cannot always tell. And its reverse mode is to keep
+fewer numbers: in an array expression an axis of extent 1 is read at 0 all along. Numba leaves its index as it
+was in the turn before, which cannot be computed anew, and an index would be kept beside each number: a
+product with the loop's index can. And Numba adds up products of indices and strides. In
+`(i * n + j) * 4 + k` LLVM sees that elements with another k are other elements, whatever i and j are, so that
+an element that was read before is not read, and kept, again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import numba
+from llvmlite import ir
 
 from ffi_bridge.native.private_api import inner_names, look_up
 from ffi_bridge.numba_cpu.internals import TESTED
@@ -22,8 +24,40 @@ with inner_names("numba", numba.__version__, TESTED):
     from numba.core import cgutils as _emit
     from numba.np.npyimpl import _ArrayIndexingHelper  # pyright: ignore[reportPrivateUsage]
 
-    look_up(_emit, "get_item_pointer2")
+    look_up(_emit, "get_item_pointer2", "raw_memcpy", "memset", "sizeof", "for_range")
     look_up(_ArrayIndexingHelper, "update_indices")
+
+_NUMBERS: Final = ir.FloatType | ir.DoubleType
+
+
+@contextmanager
+def typed_copies() -> Generator[None]:
+    """Emit copies and zeros of floats as loops within the block; in the end LLVM makes them calls again."""
+    emit: Any = _emit
+    copy: Callable[..., Any] = emit.raw_memcpy
+    fill: Callable[..., Any] = emit.memset
+
+    def copied(builder: Any, target: Any, source: Any, count: Any, itemsize: Any, align: int = 1) -> Any:
+        if not isinstance(target.type.pointee, _NUMBERS):
+            return copy(builder, target, source, count, itemsize, align)
+        with emit.for_range(builder, count) as loop:
+            value = builder.load(builder.gep(source, [loop.index]))
+            builder.store(value, builder.gep(target, [loop.index]))
+        return None
+
+    def filled(builder: Any, target: Any, size: Any, value: Any) -> Any:
+        number = target.type.pointee
+        if not isinstance(number, _NUMBERS) or value != 0:
+            return fill(builder, target, size, value)
+        with emit.for_range(builder, builder.udiv(size, emit.sizeof(builder, target.type))) as loop:
+            builder.store(number(0), builder.gep(target, [loop.index]))
+        return None
+
+    emit.raw_memcpy, emit.memset = copied, filled
+    try:
+        yield
+    finally:
+        emit.raw_memcpy, emit.memset = copy, fill
 
 
 @contextmanager
