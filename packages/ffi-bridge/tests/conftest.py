@@ -73,10 +73,12 @@ def wide() -> Iterator[None]:
 @pytest.fixture
 def launch(gpu: Any) -> Any:
     """Run a kernel on NumPy's arrays, which it may write where NumPy may."""
+    hosts = pytest.importorskip("ffi_bridge.numba_cuda.emulated_host")
 
     def launch(
         kernel: Any, *arrays: Any, block: Any = (4, 1, 1), grid: Any = (1, 1, 1), shared: int = 0
     ) -> None:
-        gpu.python_host().launch(kernel, LaunchExtents(grid, block, shared), arrays)
+        host = hosts.EmulatedHost(gpu.run_kernel, gpu.capability)
+        host.launch(kernel, LaunchExtents(grid, block, shared), arrays)
 
     return launch

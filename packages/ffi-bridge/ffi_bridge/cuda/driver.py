@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -87,6 +88,12 @@ class Passed:
     is_first: bool = True
 
 
+# run(kernel, what is passed to it, (grid, block, bytes of shared memory), stream, parameters)
+RunKernel = Callable[
+    [Cubin, Passed, tuple[tuple[int, int, int], tuple[int, int, int], int], int, Sequence[bytes]], None
+]
+
+
 class Driver(Protocol):
     """The machine's CUDA driver, or a test's stand-in."""
 
@@ -118,8 +125,9 @@ class Driver(Protocol):
         """Return the handle of a kernel, ready for launches with `shared` bytes of dynamic shared memory."""
         ...
 
-    def python_host(self) -> Any:
-        """Return the stand-in for numba-cuda in Python functions, or None for numba-cuda itself."""
+    @property
+    def run_kernel(self) -> RunKernel | None:
+        """Return what runs a kernel on parameters as a GPU gets them; None where handlers alone launch."""
         ...
 
 
@@ -169,7 +177,8 @@ class CudaDriver:
         with _loading:
             return self._loaded(cubin.code, cubin.entry, shared)
 
-    def python_host(self) -> Any:
+    @property
+    def run_kernel(self) -> None:
         return None
 
     # A program that is being recorded into a graph may not load anything, so kernels are loaded here, once.

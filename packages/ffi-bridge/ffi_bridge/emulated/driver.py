@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ffi_bridge import kernel_cache
-from ffi_bridge.cuda.driver import NOTHING_PASSED, Cubin, CudaFunctions, Passed, check_shared
+from ffi_bridge.cuda.driver import NOTHING_PASSED, Cubin, CudaFunctions, Passed, RunKernel, check_shared
 from ffi_bridge.cuda.program import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.operators.dispatch import emulate, emulated
@@ -140,9 +139,10 @@ class EmulatedDriver:
         self._passed.append(passed)
         return len(self.loaded)
 
-    def python_host(self) -> Any:
-        """Return the host side that Python functions use in place of a compiler's."""
-        return importlib.import_module("ffi_bridge.emulated.host").EmulatedHost(self)
+    @property
+    def run_kernel(self) -> RunKernel:
+        """Return `run`, by which launches of Python functions come here, too."""
+        return self.run
 
     def run(
         self,
@@ -158,6 +158,7 @@ class EmulatedDriver:
 
         Raises ptx_on_cpu.LaunchError.
         """
+        check_shared(cubin.entry, extents[2], MAX_SHARED)
         used = dict.fromkeys(pointer.buffer for pointer in passed.pointers)
         shapes = tuple(passed.buffers[i].shape for i in used)
         grid, block, shared = extents

@@ -26,6 +26,7 @@ from ffi_bridge.numba_cpu.error_messages import unwritten_output
 from ffi_bridge.numba_cpu.layout import parameter_names
 from ffi_bridge.numba_cpu.unwritten_outputs import unused_parameters
 from ffi_bridge.numba_cuda.compile import compiler_of, compilers, is_dispatcher
+from ffi_bridge.numba_cuda.emulated_host import EmulatedHost
 from ffi_bridge.numba_cuda.entry import check_rank, entry_of
 from ffi_bridge.numba_cuda.program import KernelLaunch, View, program_of
 from ffi_bridge.targets import REGISTERED_AS, FrameReader, ensure_target, python_handler, target_name
@@ -196,7 +197,8 @@ class NumbaCudaPython(FunctionKernel):
         buffers = buffers_of(ins, call, names)
         sizes = call.sizes
         function = self.parameters.function
-        host = driver.python_host() or NumbaHost.of(function)
+        run = driver.run_kernel
+        host = NumbaHost.of(function) if run is None else EmulatedHost(run, driver.capability)
 
         def work(frame: FrameReader) -> None:
             stream = host.stream(frame.stream())

@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from ffi_bridge.cuda.driver import Passed, PassedBuffer, PassedPointer, check_shared
+from ffi_bridge.cuda.driver import Passed, PassedBuffer, PassedPointer, RunKernel
 from ffi_bridge.cuda.extents import LaunchExtents
-from ffi_bridge.emulated.driver import EmulatedDriver
 from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
 from ffi_bridge.numba_cuda.record import RecordedStream, redirected
-from ffi_bridge.numba_cuda.toolchain import ArgumentType, Compiler, array_words
-from ptx_on_cpu.kernel import MAX_SHARED
+from ffi_bridge.numba_cuda.toolchain import ArgumentType, Capability, Compiler, array_words
 
 
 class DeviceMemory(np.ndarray):
@@ -33,8 +31,8 @@ class DeviceMemory(np.ndarray):
 class EmulatedHost:
     """The host side: arrays over XLA's memory, and launches by the driver, as those of native handlers."""
 
-    def __init__(self, driver: EmulatedDriver) -> None:
-        self._driver = driver
+    def __init__(self, run: RunKernel, capability: Capability) -> None:
+        self._run, self._capability = run, capability
 
     def array(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Return an array over XLA's memory."""
@@ -62,12 +60,11 @@ class EmulatedHost:
 
     def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
         """Compile a kernel for these arguments, and run it; an array may be written where NumPy's may."""
-        driver = self._driver
         values: list[Any] = [x if isinstance(x, np.ndarray) else np.asarray(x)[()] for x in arguments]
         names = [*inspect.signature(kernel.py_func).parameters]
         names += [f"{i}" for i in range(len(names), len(values))]
         kinds = [_kind(kernel, *of_one) for of_one in zip(names, values, strict=False)]
-        cubin = compile_kernel(kernel, kinds, driver.capability, with_ptx=True)
+        cubin = compile_kernel(kernel, kinds, self._capability, with_ptx=True)
         contents: list[bytes] = []
         pointers: list[PassedPointer] = []
         for i, value in enumerate(values):
@@ -80,8 +77,7 @@ class EmulatedHost:
             else:
                 contents += compiler_of(kernel).number(value)
         passed = Passed(tuple(map(len, contents)), tuple(map(_passed, names, values)), tuple(pointers))
-        check_shared(cubin.entry, extents.shared, MAX_SHARED)
-        driver.run(cubin, passed, (extents.grid, extents.block, extents.shared), 0, contents)
+        self._run(cubin, passed, (extents.grid, extents.block, extents.shared), 0, contents)
 
 
 def _kind(kernel: Any, name: str, value: Any) -> ArgumentType:
